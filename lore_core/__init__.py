@@ -1,0 +1,1 @@
+"""LoRe Lens: see and fix the local miscalibration of classifiers."""

@@ -1,0 +1,266 @@
+"""The one place where input is checked: finite first, then range, then how the parts fit together.
+
+Every check returns the array in the form the rest of the library computes on, or raises
+:class:`InputError` with one sentence: name, rule, value got, first offending row, how to fix it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "InputError",
+    "as_confidence",
+    "as_coordinates",
+    "as_group_labels",
+    "as_labels",
+    "as_outcome",
+    "as_probabilities",
+    "check_integer",
+    "check_lengths",
+    "check_positive",
+]
+
+#: How far a row of probabilities may be from summing to 1 before it is refused.
+SUM_TOLERANCE = 1e-3
+#: How far outside [0, 1] rounding may push a probability before it is refused.
+RANGE_TOLERANCE = 1e-6
+
+
+class InputError(ValueError):
+    """What the user can fix: bad data or a bad argument, told in one sentence."""
+
+
+def _as_float(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"'{name}' must hold numbers only; got {_kind(values)}.") from error
+    return array
+
+
+def _kind(values: Any) -> str:
+    array = np.asarray(values, dtype=object).ravel()
+    for row, value in enumerate(array):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return f"{value!r} at row {row}"
+    return type(values).__name__
+
+
+def _first(mask: NDArray[np.bool_]) -> int:
+    return int(np.flatnonzero(mask)[0])
+
+
+def _check_finite(array: NDArray[np.float64], name: str) -> None:
+    bad = ~np.isfinite(array)
+    if bad.ndim > 1:
+        bad = bad.any(axis=tuple(range(1, bad.ndim)))
+    if bad.any():
+        row = _first(bad)
+        raise InputError(
+            f"'{name}' must be finite; got {array[row]} at row {row} "
+            f"({int(bad.sum())} such rows). Drop or fill these rows."
+        )
+
+
+def _check_vector(array: NDArray[Any], name: str) -> None:
+    if array.ndim != 1:
+        raise InputError(f"'{name}' must be one-dimensional; got shape {array.shape}.")
+    if array.size == 0:
+        raise InputError(f"'{name}' must have at least one row; got none.")
+
+
+def as_confidence(values: ArrayLike, name: str = "confidence") -> NDArray[np.float64]:
+    """Return confidences as a float64 vector in [0, 1].
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        Confidences; rounding errors up to 1e-6 outside [0, 1] are clipped.
+    name : str
+        How the error sentence calls them.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Raises
+    ------
+    InputError
+        If not one-dimensional, empty, not finite or outside [0, 1].
+    """
+    array = _as_float(values, name)
+    _check_vector(array, name)
+    _check_finite(array, name)
+    bad = (array < -RANGE_TOLERANCE) | (array > 1 + RANGE_TOLERANCE)
+    if bad.any():
+        row = _first(bad)
+        raise InputError(
+            f"'{name}' must lie in [0, 1]; got {array[row]:.6g} at row {row} "
+            f"({int(bad.sum())} such rows). Pass probabilities, not scores or percentages."
+        )
+    return np.clip(array, 0.0, 1.0)
+
+
+def as_outcome(values: ArrayLike, name: str = "outcome") -> NDArray[np.float64]:
+    """Return outcomes (was the prediction right?) as a float64 vector of 0 and 1.
+
+    Raises
+    ------
+    InputError
+        If not one-dimensional, empty, or holding anything but 0 and 1.
+    """
+    array = _as_float(values, name)
+    _check_vector(array, name)
+    _check_finite(array, name)
+    bad = (array != 0) & (array != 1)
+    if bad.any():
+        row = _first(bad)
+        raise InputError(
+            f"'{name}' must hold only 0 and 1; got {array[row]:.6g} at row {row}. "
+            "Pass 1 where the prediction was right and 0 where it was wrong."
+        )
+    return array
+
+
+def as_probabilities(values: ArrayLike, name: str = "probabilities") -> NDArray[np.float64]:
+    """Return class probabilities as a float64 matrix whose rows sum to 1.
+
+    Parameters
+    ----------
+    values : array-like of shape (n, K) or (n,)
+        One column a class, K ≥ 2. A vector is read as P(y = 1) of a binary problem.
+    name : str
+        How the error sentence calls them.
+
+    Returns
+    -------
+    ndarray of shape (n, K)
+        Rows within 1e-3 of summing to 1 (float16 and rounded text files) are rescaled.
+
+    Raises
+    ------
+    InputError
+        If not finite, outside [0, 1], not summing to 1, or of fewer than two classes.
+    """
+    array = _as_float(values, name)
+    if array.ndim == 1:
+        positive = as_confidence(array, name)
+        return np.column_stack([1.0 - positive, positive])
+    if array.ndim != 2:
+        raise InputError(f"'{name}' must have shape (rows, classes); got shape {array.shape}.")
+    if array.shape[0] == 0:
+        raise InputError(f"'{name}' must have at least one row; got none.")
+    if array.shape[1] == 1:
+        return as_probabilities(array[:, 0], name)
+    _check_finite(array, name)
+    bad = ((array < -RANGE_TOLERANCE) | (array > 1 + RANGE_TOLERANCE)).any(axis=1)
+    if bad.any():
+        row = _first(bad)
+        worst = array[row][np.argmax(np.abs(array[row] - 0.5))]
+        raise InputError(
+            f"'{name}' must lie in [0, 1]; got {worst:.6g} at row {row} "
+            f"({int(bad.sum())} such rows). If these are scores, pass them as logits."
+        )
+    array = np.clip(array, 0.0, 1.0)
+    total = array.sum(axis=1)
+    bad = np.abs(total - 1.0) > SUM_TOLERANCE
+    if bad.any():
+        row = _first(bad)
+        raise InputError(
+            f"each row of '{name}' must sum to 1; row {row} sums to {total[row]:.6g} "
+            f"({int(bad.sum())} such rows). Pass one column for every class."
+        )
+    return np.asarray(array / total[:, None])
+
+
+def as_labels(values: ArrayLike, n_classes: int, name: str = "labels") -> NDArray[np.int64]:
+    """Return labels as int64 class indices in 0 … K−1.
+
+    Raises
+    ------
+    InputError
+        If not whole numbers or outside the classes.
+    """
+    array = _as_float(values, name)
+    _check_vector(array, name)
+    _check_finite(array, name)
+    bad = (array != np.floor(array)) | (array < 0) | (array >= n_classes)
+    if bad.any():
+        row = _first(bad)
+        raise InputError(
+            f"'{name}' must be class indices 0 to {n_classes - 1}; got {array[row]:.6g} at row "
+            f"{row} ({int(bad.sum())} such rows)."
+        )
+    return array.astype(np.int64)
+
+
+def as_coordinates(values: Any, name: str = "embedding") -> NDArray[np.float64]:
+    """Return embedding coordinates as a C-ordered float64 matrix.
+
+    Parameters
+    ----------
+    values : Embedding or array-like of shape (n, d) or (n,)
+        An object with ``coordinates`` (:class:`lore_core.Embedding`), or the coordinates.
+    name : str
+        How the error sentence calls them.
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+    """
+    array = _as_float(getattr(values, "coordinates", values), name)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise InputError(f"'{name}' must have shape (rows, dimensions); got shape {array.shape}.")
+    if array.shape[0] == 0:
+        raise InputError(f"'{name}' must have at least one row; got none.")
+    _check_finite(array, name)
+    return np.ascontiguousarray(array)
+
+
+def as_group_labels(values: Any, name: str = "groups") -> NDArray[np.object_]:
+    """Return one group name a row; several columns become their intersection, ``"a × b"``."""
+    array = np.asarray(values)
+    if array.ndim == 2:
+        array = np.array([" × ".join(map(str, row)) for row in array], dtype=object)
+    _check_vector(array, name)
+    return np.array([str(value) for value in array], dtype=object)
+
+
+def check_lengths(**arrays: Any) -> int:
+    """Return the one common number of rows, or say which two parts disagree."""
+    lengths = {name: len(array) for name, array in arrays.items() if array is not None}
+    (first, n), *rest = lengths.items()
+    for name, length in rest:
+        if length != n:
+            raise InputError(
+                f"'{name}' must have as many rows as '{first}'; got {length:,} and {n:,}."
+            )
+    return n
+
+
+def check_positive(value: float, name: str) -> float:
+    """Return a finite number above 0, or say what is wrong with it."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"'{name}' must be a number above 0; got {value!r}.") from error
+    if not (np.isfinite(number) and number > 0):
+        raise InputError(f"'{name}' must be a finite number above 0; got {value!r}.")
+    return number
+
+
+def check_integer(value: int, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:
+    """Return a whole number within its range, or say what is wrong with it."""
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < minimum or (maximum is not None and value > maximum):
+        upper = "inf)" if maximum is None else f"{maximum}]"
+        raise InputError(f"'{name}' must be a whole number in [{minimum}, {upper}; got {value!r}.")
+    return int(value)
