@@ -1,0 +1,329 @@
+"""Check the arguments once, and bring targets and sources into the one order all sweeps use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lore_core.validation import InputError, as_coordinates, check_lengths, check_positive
+
+__all__ = ["Layout", "Problem", "arrange", "as_problem"]
+
+#: Groups up to this many are sorted by radix sort.
+_RADIX_LIMIT = 2**15
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Checked arguments.
+
+    Attributes
+    ----------
+    targets : ndarray of shape (n_t, d)
+        d is what is left without constant dimensions, at least 1.
+    sources : ndarray of shape (n_s, d)
+        The same object as ``targets`` if ``is_self``.
+    weights : ndarray of shape (n_s, m)
+    has_columns : bool
+        Whether weights came as a matrix, so that results are matrices too.
+    bandwidths : ndarray of shape (g,)
+    has_grid : bool
+        Whether bandwidths came as an array, so that results have a leading axis.
+    target_groups : ndarray of shape (n_t,)
+        Contiguous codes from 0; −1 = takes no part.
+    source_groups : ndarray of shape (n_s,)
+    n_groups : int
+    is_self : bool
+        The targets are the sources.
+    exclude_self : bool
+    """
+
+    targets: NDArray[np.float64]
+    sources: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    has_columns: bool
+    bandwidths: NDArray[np.float64]
+    has_grid: bool
+    target_groups: NDArray[np.int64]
+    source_groups: NDArray[np.int64]
+    n_groups: int
+    is_self: bool
+    exclude_self: bool
+
+    def with_weights(self, weights: NDArray[np.float64]) -> Problem:
+        """Return the same problem with other weights (n_s, m)."""
+        return replace(self, weights=weights)
+
+    def scaled(self) -> tuple[Problem, NDArray[np.float64]]:
+        """Return the problem with weight columns of moderate size, and their divisors (m,).
+
+        The divisors are powers of 2, so this is exact; the products of very small weights and
+        small kernel values would underflow, the sums of very large ones overflow.
+        """
+        largest = np.abs(self.weights).max(axis=0, initial=0.0)
+        extreme = (largest > 0) & ((largest < 1e-6) | (largest > 1e100))
+        # No further than 2^±1000: 2^1024 is not a number.
+        exponent = np.clip(np.frexp(largest)[1], -1000, 1000)
+        divisor = np.where(extreme, np.ldexp(1.0, exponent), 1.0)
+        return (self.with_weights(self.weights / divisor) if extreme.any() else self), divisor
+
+    def source_counts(self) -> NDArray[np.int64]:
+        """Return how many sources each target has, shape (n_t,)."""
+        counts = np.bincount(self.source_groups + 1, minlength=self.n_groups + 1)
+        counts[0] = 0
+        own = counts[self.target_groups + 1]
+        return own - (own > 0) if self.exclude_self else own
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Rows sorted by group, then by the first coordinate; targets and sources in one array.
+
+    Attributes
+    ----------
+    coordinates : ndarray of shape (d, N)
+    weights : ndarray of shape (m, N)
+        0 for rows that are targets only.
+    index : ndarray of shape (N,)
+        Row number of a target; n_t + row number of a source that is no target.
+    segments : list of (lo, cut, hi)
+        The rows of each group. With ``apart``, [lo, cut) are its targets and [cut, hi) its
+        sources; otherwise they are mixed and ``cut`` = ``lo``.
+    """
+
+    coordinates: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    index: NDArray[np.int64]
+    segments: list[tuple[int, int, int]]
+
+    def copy(self) -> Layout:
+        """Return a copy whose rows can be reordered without touching this one."""
+        return Layout(
+            self.coordinates.copy(), self.weights.copy(), self.index.copy(), self.segments
+        )
+
+
+def as_problem(
+    targets: Any,
+    sources: Any,
+    weights: ArrayLike,
+    *,
+    weights_name: str,
+    bandwidth: ArrayLike,
+    target_groups: ArrayLike | None,
+    source_groups: ArrayLike | None,
+    exclude_self: bool,
+) -> Problem:
+    """Check every argument of the public functions, whose docstrings say what they must be."""
+    is_self = sources is None or sources is targets
+    t = _as_points(targets, "targets")
+    s = t if is_self else _as_points(sources, "sources")
+    if t.shape[1] != s.shape[1]:
+        raise InputError(
+            f"'sources' must have as many dimensions as 'targets'; got {s.shape[1]} and "
+            f"{t.shape[1]}. Embed both by the same map."
+        )
+    if exclude_self and not is_self:
+        raise InputError(
+            "'exclude_self' must be False when 'sources' are given; pass sources=None to leave "
+            "each row out of its own sum."
+        )
+    w = _as_weights(weights, weights_name)
+    check_lengths(**{"targets" if is_self else "sources": s, weights_name: w})
+    h, has_grid = _as_bandwidths(bandwidth)
+    codes = _as_group_codes(target_groups, source_groups, len(t), None if is_self else len(s))
+    t, s = _drop_constant_dimensions(t, s)
+    return Problem(
+        targets=t,
+        sources=s,
+        weights=w if w.ndim == 2 else w[:, None],
+        has_columns=w.ndim == 2,
+        bandwidths=h,
+        has_grid=has_grid,
+        target_groups=codes[0],
+        source_groups=codes[1],
+        n_groups=codes[2],
+        is_self=is_self,
+        exclude_self=bool(exclude_self),
+    )
+
+
+def _as_points(values: Any, name: str) -> NDArray[np.float64]:
+    """Return coordinates (n, d) like ``as_coordinates``, but let no rows at all pass."""
+    array = np.asarray(getattr(values, "coordinates", values))
+    if array.size == 0 and array.ndim in (1, 2) and array.shape[-1:] != (0,):
+        return np.empty((0, array.shape[1]))
+    if array.ndim == 1 and array.size == 0:
+        return np.empty((0, 1))
+    return as_coordinates(array, name)
+
+
+def _as_weights(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"'{name}' must hold numbers only; got {values!r:.80}.") from error
+    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
+        raise InputError(f"'{name}' must have shape (rows,) or (rows, columns); got {array.shape}.")
+    bad = ~np.isfinite(array)
+    if bad.any():
+        row = int(np.argwhere(bad)[0, 0])
+        raise InputError(
+            f"'{name}' must be finite; got {array[row]} at row {row}. Drop or fill these rows."
+        )
+    return array
+
+
+def _as_bandwidths(bandwidth: ArrayLike) -> tuple[NDArray[np.float64], bool]:
+    array = np.asarray(bandwidth)
+    if array.ndim > 1 or array.size == 0:
+        raise InputError(
+            "'bandwidth' must be a number above 0 or a vector of such numbers; got shape "
+            f"{array.shape}."
+        )
+    values = np.array([check_positive(h, "bandwidth") for h in np.atleast_1d(array)])
+    return values, array.ndim == 1
+
+
+def _as_groups(values: ArrayLike, n: int, name: str, other: str) -> NDArray[np.int64]:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"'{name}' must be one-dimensional; got shape {array.shape}.")
+    check_lengths(**{other: np.empty(n), name: array})
+    if len(array) and not np.issubdtype(array.dtype, np.integer):
+        raise InputError(
+            f"'{name}' must be whole numbers, −1 or above; got {array.dtype} values. Pass the "
+            "index of each row's group."
+        )
+    array = array.astype(np.int64)
+    if len(array) and array.min() < -1:
+        row = int(np.flatnonzero(array < -1)[0])
+        raise InputError(
+            f"'{name}' must be whole numbers, −1 or above; got {array[row]} at row {row}."
+        )
+    return array
+
+
+def _as_group_codes(
+    target_groups: ArrayLike | None, source_groups: ArrayLike | None, n_t: int, n_s: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Return group codes 0, 1, … for targets and sources (``n_s`` None: they are the same)."""
+    if n_s is None:
+        groups = target_groups if target_groups is not None else source_groups
+        if groups is None:
+            codes = np.zeros(n_t, dtype=np.int64)
+            return codes, codes, 1
+        t = _as_groups(groups, n_t, "target_groups", "targets")
+        if source_groups is not None and source_groups is not groups:
+            s = _as_groups(source_groups, n_t, "source_groups", "targets")
+            if not np.array_equal(t, s):
+                raise InputError(
+                    "'source_groups' must equal 'target_groups' when the targets are the sources; "
+                    "leave it out."
+                )
+        codes, n_groups = _compact(t)
+        return codes, codes, n_groups
+    if (target_groups is None) != (source_groups is None):
+        missing = "target_groups" if target_groups is None else "source_groups"
+        raise InputError(
+            "'target_groups' and 'source_groups' must be given together or not at all; "
+            f"'{missing}' is missing."
+        )
+    if target_groups is None or source_groups is None:
+        return np.zeros(n_t, dtype=np.int64), np.zeros(n_s, dtype=np.int64), 1
+    both = np.concatenate(
+        [
+            _as_groups(target_groups, n_t, "target_groups", "targets"),
+            _as_groups(source_groups, n_s, "source_groups", "sources"),
+        ]
+    )
+    codes, n_groups = _compact(both)
+    return codes[:n_t], codes[n_t:], n_groups
+
+
+def _compact(groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Return codes 0 … n−1 for any group numbers, and n; −1 stays."""
+    if len(groups) == 0:
+        return groups, 0
+    largest = int(groups.max())
+    if largest < _RADIX_LIMIT:
+        return groups, largest + 1
+    taking_part = groups >= 0
+    unique, inverse = np.unique(groups[taking_part], return_inverse=True)
+    codes = np.full(len(groups), -1, dtype=np.int64)
+    codes[taking_part] = inverse
+    return codes, len(unique)
+
+
+def _drop_constant_dimensions(
+    t: NDArray[np.float64], s: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Drop dimensions in which all points agree: they add exactly 0 to every distance."""
+    d = t.shape[1]
+    if d == 1 or len(t) == 0 or len(s) == 0:
+        return t, s
+    varies = [
+        bool((t[:, k] != t[0, k]).any() or (s is not t and (s[:, k] != t[0, k]).any()))
+        for k in range(d)
+    ]
+    if all(varies):
+        return t, s
+    if not any(varies):
+        varies[0] = True
+    kept = np.ascontiguousarray(t[:, varies])
+    return kept, kept if s is t else np.ascontiguousarray(s[:, varies])
+
+
+def arrange(problem: Problem, *, apart: bool) -> Layout:
+    """Sort the rows that take part by group, then by first coordinate (or targets, sources).
+
+    Groups without a target or without a source are left out: their sums are 0.
+    """
+    n_t = len(problem.targets)
+    targets_in = np.bincount(problem.target_groups + 1, minlength=problem.n_groups + 1)[1:]
+    sources_in = np.bincount(problem.source_groups + 1, minlength=problem.n_groups + 1)[1:]
+    used = (targets_in > 0) & (sources_in > 0)
+    if problem.is_self:
+        groups, first, size = problem.target_groups, problem.targets[:, 0], targets_in
+    else:
+        groups = np.concatenate([problem.target_groups, problem.source_groups])
+        first = np.concatenate([problem.targets[:, 0], problem.sources[:, 0]])
+        size = targets_in + sources_in
+    # A code of −1 reads the last entry, which stands for "takes no part".
+    taking_part = np.append(used, False)[groups]
+    whole = bool(taking_part.all())
+    rows = None if whole else np.flatnonzero(taking_part)
+    if apart:
+        # Rows are numbered targets first, and the sort by group is stable.
+        order = np.arange(len(groups)) if rows is None else rows
+    else:
+        order = np.argsort(first if rows is None else first[rows])
+        order = order if rows is None else rows[order]
+    if np.count_nonzero(used) > 1:
+        key = groups[order]
+        if problem.n_groups <= _RADIX_LIMIT:
+            key = key.astype(np.int16)
+        order = order[np.argsort(key, kind="stable")]
+    coordinates = np.empty((problem.targets.shape[1], len(order)))
+    for k in range(len(coordinates)):
+        column = problem.targets[:, k]
+        if not problem.is_self:
+            column = np.concatenate([column, problem.sources[:, k]])
+        coordinates[k] = column[order]
+    weights = np.empty((problem.weights.shape[1], len(order)))
+    for c in range(len(weights)):
+        column = problem.weights[:, c]
+        if not problem.is_self:
+            column = np.concatenate([np.zeros(n_t), column])
+        weights[c] = column[order]
+    segments = []
+    lo = 0
+    for g in np.flatnonzero(used):
+        hi = lo + int(size[g])
+        split = apart and not problem.is_self
+        segments.append((lo, lo + int(targets_in[g]) if split else lo, hi))
+        lo = hi
+    return Layout(coordinates, weights, order, segments)

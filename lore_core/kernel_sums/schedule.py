@@ -1,0 +1,139 @@
+"""Run steps of work on a thread pool, report progress between them, stop on request."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+from lore_core.progress import Cancelled
+from lore_core.validation import check_integer
+
+__all__ = ["Reporter", "Step", "run", "thread_count"]
+
+#: Work (in row-steps) below which starting threads costs more than it saves.
+_WORTH_THREADS = 20_000
+#: Seconds between two looks at what the threads have done.
+_PATIENCE = 0.1
+
+
+@dataclass(frozen=True)
+class Step:
+    """A piece of work that cannot be interrupted, and what share of all work it is."""
+
+    work: Callable[[], object]
+    cost: float
+
+
+class Reporter:
+    """Turn the cost of finished steps into calls of ``progress(fraction)``.
+
+    Work comes in sections, each a known share of the whole with costs on a scale of its own.
+    """
+
+    def __init__(self, progress: Callable[[float], object] | None) -> None:
+        self._progress = progress
+        self._done = 0.0
+        self._end = 0.0
+        self._scale = 0.0
+
+    def section(self, share: float, total: float) -> None:
+        """Begin a section that is ``share`` of all work and whose steps cost ``total``."""
+        self._done = self._end
+        self._end = self._done + share
+        self._scale = share / max(total, 1.0)
+
+    def add(self, cost: float) -> None:
+        """Report that steps of this cost are done."""
+        self._done = min(self._done + cost * self._scale, self._end)
+        self._call(self._done)
+
+    def finish(self) -> None:
+        """Report that all is done."""
+        self._call(1.0)
+
+    def _call(self, fraction: float) -> None:
+        if self._progress is not None and self._progress(min(fraction, 1.0)) is False:
+            raise Cancelled("the progress callback returned False")
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return the number of threads for ``n_jobs``; None = one a processor."""
+    available = os.cpu_count() or 1
+    if n_jobs is None:
+        return available
+    return min(check_integer(n_jobs, "n_jobs"), 2 * available)
+
+
+def run(
+    phases: Sequence[Sequence[Sequence[Step]]], threads: int, reporter: Reporter, share: float
+) -> None:
+    """Do all steps: phases one after the other, the chains of a phase at the same time.
+
+    Parameters
+    ----------
+    phases : sequence of phases of chains of steps
+        The steps of a chain run in order, so they may write to the same place.
+    threads : int
+    reporter : Reporter
+        Called in this thread only. If it raises, no further step begins.
+    share : float
+        What share of all work these phases are.
+    """
+    total = sum(step.cost for phase in phases for chain in phase for step in chain)
+    reporter.section(share, total)
+    for phase in phases:
+        chains = [chain for chain in phase if chain]
+        cost = sum(step.cost for chain in chains for step in chain)
+        if threads == 1 or len(chains) < 2 or cost < _WORTH_THREADS:
+            for chain in chains:
+                for step in chain:
+                    step.work()
+                    reporter.add(step.cost)
+        else:
+            _run_chains(chains, threads, reporter)
+
+
+def _run_chains(chains: Sequence[Sequence[Step]], threads: int, reporter: Reporter) -> None:
+    stop = threading.Event()
+    finished: list[float] = []
+
+    def follow(chain: Sequence[Step]) -> None:
+        for step in chain:
+            if stop.is_set():
+                return
+            step.work()
+            finished.append(step.cost)
+
+    tasks = _packed(chains, threads)
+    with ThreadPoolExecutor(min(threads, len(tasks))) as pool:
+        pending: set[Future[None]] = {pool.submit(follow, task) for task in tasks}
+        reported = 0
+        try:
+            while pending:
+                done, pending = wait(pending, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                upto = len(finished)
+                if upto > reported:
+                    reporter.add(sum(finished[reported:upto]))
+                    reported = upto
+        finally:
+            stop.set()
+
+
+def _packed(chains: Sequence[Sequence[Step]], threads: int) -> list[list[Step]]:
+    """Join short chains, and put the longest first: the last one to start should be short."""
+    costs = [sum(step.cost for step in chain) for chain in chains]
+    enough = sum(costs) / (8 * threads)
+    tasks: list[list[Step]] = []
+    filled = enough
+    for number in sorted(range(len(chains)), key=lambda i: -costs[i]):
+        if filled >= enough:
+            tasks.append([])
+            filled = 0.0
+        tasks[-1].extend(chains[number])
+        filled += costs[number]
+    return tasks

@@ -1,0 +1,172 @@
+"""Kernel means where the kernel itself underflows: shift by the nearest source's distance.
+
+A mean does not change when every weight is multiplied by exp(d_min/h). Then the nearest source
+weighs 1, nothing is lost, and for h → 0 the mean becomes that of the nearest source (ties: their
+average), as it must.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from lore_core.kernel_sums.blocked import distances
+from lore_core.kernel_sums.compiled import compiled
+from lore_core.kernel_sums.exponential import decay
+
+__all__ = ["GroupSources", "direct_means"]
+
+#: What the neighbours beyond the last one asked for may add to a mean, relative to it.
+_TAIL = 1e-13
+_FIRST_NEIGHBOURS = 16
+_LAST_NEIGHBOURS = 512
+_SEARCHABLE = 1e150
+#: Scaling that keeps L1 distances of any two finite points finite.
+_OVERFLOW_SCALE = 2.0**-64
+
+
+@compiled
+def direct_means(points, own, columns, values, bandwidth, means, effective):
+    """Fill in the shifted means of every point by a loop over all sources.
+
+    Parameters
+    ----------
+    points : ndarray of shape (t, d)
+    own : ndarray of shape (t,)
+        Position of the source to leave out, or −1.
+    columns : ndarray of shape (d, s)
+        The sources, at least one besides the one left out.
+    values : ndarray of shape (m, s)
+    bandwidth : float
+    means : ndarray of shape (m, t)
+        Written.
+    effective : ndarray of shape (t,)
+        Written: (Σk)² / Σk².
+    """
+    n = columns.shape[1]
+    distance = np.empty(n)
+    k = np.empty(n)
+    small_columns = np.empty((0, 0))
+    for t in range(len(points)):
+        scale = 1.0
+        distances(0, n, columns, points[t], distance)
+        if own[t] >= 0:
+            distance[own[t]] = np.inf
+        nearest = np.inf
+        for j in range(n):
+            nearest = min(nearest, distance[j])
+        if nearest == np.inf:
+            # Even the nearest source is further away than float64 can say.
+            if len(small_columns) == 0:
+                small_columns = columns * _OVERFLOW_SCALE
+            scale = _OVERFLOW_SCALE
+            distances(0, n, small_columns, points[t] * scale, distance)
+            if own[t] >= 0:
+                distance[own[t]] = np.inf
+            for j in range(n):
+                nearest = min(nearest, distance[j])
+        mass = 0.0
+        mass_half = 0.0
+        for j in range(n):
+            k[j] = decay((distance[j] - nearest) / scale / bandwidth)
+            mass += k[j]
+            mass_half += k[j] * k[j]
+        effective[t] = mass * mass / mass_half
+        for c in range(len(values)):
+            total = 0.0
+            for j in range(n):
+                total += k[j] * values[c, j]
+            means[c, t] = total / mass
+
+
+class GroupSources:
+    """The sources of one group, ready to answer for targets whose kernel mass underflows.
+
+    Parameters
+    ----------
+    sources : ndarray of shape (s, d)
+    values : ndarray of shape (m, s)
+        What is averaged.
+    """
+
+    def __init__(self, sources: NDArray[np.float64], values: NDArray[np.float64]) -> None:
+        self._sources = np.ascontiguousarray(sources)
+        self._columns = np.ascontiguousarray(sources.T)
+        self._values = np.ascontiguousarray(values)
+        # A search pays in few dimensions; it subtracts bounds, so it must stay far from overflow.
+        self._tree: cKDTree | None = None
+        if sources.shape[1] <= 3 and np.abs(sources).max() < _SEARCHABLE:
+            # Sliding midpoints cope with many duplicates; medians do not.
+            self._tree = cKDTree(self._sources, balanced_tree=False, compact_nodes=False)
+
+    def means(
+        self, points: NDArray[np.float64], own: NDArray[np.int64], bandwidth: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the kernel means and effective sizes of targets that have a source.
+
+        Parameters
+        ----------
+        points : ndarray of shape (t, d)
+        own : ndarray of shape (t,)
+            Position of the source that is the target itself and is left out, or −1.
+        bandwidth : float
+
+        Returns
+        -------
+        means : ndarray of shape (m, t)
+        effective : ndarray of shape (t,)
+        """
+        means = np.empty((len(self._values), len(points)))
+        effective = np.empty(len(points))
+        open_rows = np.arange(len(points))
+        count = _FIRST_NEIGHBOURS
+        if self._tree is not None and np.abs(points).max() < _SEARCHABLE:
+            while len(open_rows) and count <= _LAST_NEIGHBOURS:
+                settled, near_means, near_effective = _nearest_means(
+                    self._tree, self._values, points[open_rows], own[open_rows], count, bandwidth
+                )
+                done = open_rows[settled]
+                means[:, done] = near_means[:, settled]
+                effective[done] = near_effective[settled]
+                open_rows = open_rows[~settled]
+                count *= 4
+        if len(open_rows):
+            left_means = np.empty((len(self._values), len(open_rows)))
+            left_effective = np.empty(len(open_rows))
+            direct_means(
+                points[open_rows],
+                own[open_rows],
+                self._columns,
+                self._values,
+                bandwidth,
+                left_means,
+                left_effective,
+            )
+            means[:, open_rows] = left_means
+            effective[open_rows] = left_effective
+        return means, effective
+
+
+def _nearest_means(
+    tree: cKDTree,
+    values: NDArray[np.float64],
+    points: NDArray[np.float64],
+    own: NDArray[np.int64],
+    count: int,
+    bandwidth: float,
+) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
+    """Return which targets their ``count`` nearest sources settle, their means and sizes."""
+    n = tree.n
+    distance, neighbour = tree.query(points, k=np.arange(1, min(count, n) + 1), p=1)
+    last = distance[:, -1].copy()
+    distance[neighbour == own[:, None]] = np.inf
+    nearest = distance.min(axis=1)
+    with np.errstate(over="ignore", under="ignore"):
+        k = np.exp((nearest[:, None] - distance) / bandwidth)
+        tail = n * np.exp((nearest - last) / bandwidth)
+        mass = k.sum(axis=1)
+        effective = mass**2 / (k**2).sum(axis=1)
+        means = (k * values[:, neighbour]).sum(axis=2) / mass
+    settled = (tail < _TAIL) | (count >= n)
+    return settled, means, effective
