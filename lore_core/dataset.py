@@ -21,7 +21,7 @@ from lore_core.validation import (
     check_lengths,
 )
 
-__all__ = ["CALIBRATION", "EVALUATION", "Dataset", "TOP_LABEL", "Target"]
+__all__ = ["CALIBRATION", "EVALUATION", "TOP_LABEL", "Dataset", "Target"]
 
 CALIBRATION = "calibration"
 EVALUATION = "evaluation"
@@ -67,6 +67,8 @@ class Dataset:
     complete : bool
         False where only the predicted class's confidence was known and the rest of each vector was
         spread evenly; NLL and Brier of the vector are then not the classifier's.
+    has_image : array-like of shape (n,), optional
+        Which rows have an image, where some have none (theirs are black). None: all or no rows.
 
     Notes
     -----
@@ -84,6 +86,7 @@ class Dataset:
     predictions: NDArray[np.int64] | None = None
     name: str = "data"
     complete: bool = field(default=True, kw_only=True)
+    has_image: NDArray[np.bool_] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         def put(field_name: str, value: Any) -> None:
@@ -103,7 +106,13 @@ class Dataset:
         put("features", _as_features(self.features))
         put("groups", _as_frame(self.groups, "group"))
         put("metadata", _as_frame(self.metadata, "metadata"))
-        put("images", _as_images(self.images))
+        images, has_image = _as_images(self.images), self.has_image
+        if images is None or has_image is None or np.asarray(has_image, dtype=bool).all():
+            has_image = None
+        elif not np.asarray(has_image, dtype=bool).any():
+            images = has_image = None
+        put("images", images)
+        put("has_image", None if has_image is None else np.asarray(has_image, dtype=bool))
         put("split", _as_split(self.split))
         put("class_names", _as_class_names(self.class_names, n_classes))
         check_lengths(
@@ -115,6 +124,7 @@ class Dataset:
             images=self.images,
             split=self.split,
             predictions=self.predictions,
+            has_image=self.has_image,
         )
 
     def __len__(self) -> int:
@@ -193,7 +203,7 @@ class Dataset:
                 name: take(getattr(self, name))
                 for name in (
                     "probabilities", "labels", "features", "groups",
-                    "metadata", "images", "split", "predictions",
+                    "metadata", "images", "split", "predictions", "has_image",
                 )
             },
         )  # fmt: skip
@@ -337,7 +347,8 @@ def _as_frame(values: Any, prefix: str) -> pd.DataFrame | None:
     else:
         array = np.asarray(values)
         array = array[:, None] if array.ndim == 1 else array
-        names = [prefix] if array.shape[1] == 1 else [f"{prefix}_{i}" for i in range(array.shape[1])]
+        count = array.shape[1]
+        names = [prefix] if count == 1 else [f"{prefix}_{index}" for index in range(count)]
         frame = pd.DataFrame(array, columns=names)
     return frame if frame.shape[1] else None
 

@@ -253,7 +253,7 @@ def check_positive(value: float, name: str) -> float:
     except (TypeError, ValueError) as error:
         raise InputError(f"'{name}' must be a number above 0; got {value!r}.") from error
     if not (np.isfinite(number) and number > 0):
-        raise InputError(f"'{name}' must be a finite number above 0; got {value!r}.")
+        raise InputError(f"'{name}' must be a finite number above 0; got {number:g}.")
     return number
 
 

@@ -1,0 +1,21 @@
+"""The data contract: files of many formats in, one checked Dataset and a plain report out."""
+
+from lore_core.reading.loading import Reading, guess_mapping, inspect, load, load_runs, read
+from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
+from lore_core.reading.overview import ColumnOverview, FileOverview
+from lore_core.reading.report import FileFacts, ReadingReport
+
+__all__ = [
+    "PROBABILITY_KINDS",
+    "ColumnMapping",
+    "ColumnOverview",
+    "FileFacts",
+    "FileOverview",
+    "Reading",
+    "ReadingReport",
+    "guess_mapping",
+    "inspect",
+    "load",
+    "load_runs",
+    "read",
+]

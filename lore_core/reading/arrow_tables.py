@@ -1,0 +1,177 @@
+"""Parquet and Feather: the schema first, then each column when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+
+from lore_core.reading import npz
+from lore_core.reading.columns import Columns, Kind, listed, short
+from lore_core.reading.formats import RawFile
+from lore_core.validation import InputError
+
+__all__ = ["open_feather", "open_parquet"]
+
+
+def open_parquet(raw: RawFile) -> Columns:
+    """Open a Parquet file; columns are decoded one at a time, so memory stays small.
+
+    Raises
+    ------
+    InputError
+        If damaged, empty, too large, or with two columns of one name.
+    """
+    with _damage_told(raw, "Parquet"):
+        content = raw.open() if isinstance(raw.content, bytes) else str(raw.content)
+        file = pa.parquet.ParquetFile(content)
+        schema = file.schema_arrow
+
+    def read(name: str) -> Any:
+        return file.read(columns=[name]).column(name)
+
+    return _columns(raw, "Parquet", schema, file.metadata.num_rows, read)
+
+
+def open_feather(raw: RawFile) -> Columns:
+    """Open a Feather (Arrow IPC) file, or an Arrow stream.
+
+    Raises
+    ------
+    InputError
+        If damaged, empty or with two columns of one name.
+    """
+    with _damage_told(raw, "Feather"), raw.open() as stream:
+        head = stream.read(4)
+        stream.seek(0)
+        if head == b"\xff\xff\xff\xff":
+            table = pa.ipc.open_stream(stream).read_all()
+        else:
+            table = pa.feather.read_table(stream)
+    return _columns(raw, "Feather", table.schema, table.num_rows, table.column)
+
+
+@contextmanager
+def _damage_told(raw: RawFile, what: str) -> Iterator[None]:
+    try:
+        yield
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = short(error).rstrip(".") or "unreadable"
+        raise InputError(
+            f"'{raw.name}' is damaged or no {what} file ({reason}). Save it again."
+        ) from error
+
+
+def _columns(
+    raw: RawFile, what: str, schema: Any, n_rows: int, read: Callable[[str], Any]
+) -> Columns:
+    with _damage_told(raw, what):
+        names = list(schema.names)
+    twice = sorted({name for name in names if names.count(name) > 1}, key=names.index)
+    if twice:
+        raise InputError(
+            f"'{raw.name}' has two columns named {listed(map(repr, twice), 5)}. Rename one."
+        )
+    if n_rows == 0:
+        raise InputError(f"'{raw.name}' has column names but no rows. Save it again with data.")
+    size = n_rows * sum(_width(schema.field(name).type) for name in names)
+    if size > npz.MAX_BYTES:
+        raise InputError(
+            f"'{raw.name}' declares more than {npz.MAX_BYTES / 2**30:.3g} GiB "
+            f"({n_rows:,} rows), which is more than is read. Save fewer rows or columns."
+        )
+
+    def checked(name: str) -> Any:
+        with _damage_told(raw, what):
+            values = read(name)
+            # Offsets and texts of a damaged file can point anywhere, even outside memory.
+            values.validate(full=True)
+            if len(values) != n_rows:
+                raise ValueError(f"{len(values):,} values of '{name}' for {n_rows:,} rows")
+        return values
+
+    shapes: dict[str, tuple[int, ...]] = {}
+    kinds: dict[str, Kind] = {}
+    for name in names:
+        kind_of = schema.field(name).type
+        if _is_list(kind_of):
+            matrix = _matrix(checked(name))
+            shapes[name] = (n_rows,) if matrix is None else matrix.shape
+            kinds[name] = "other" if matrix is None else _kind(kind_of.value_type)
+        else:
+            shapes[name], kinds[name] = (n_rows,), _kind(kind_of)
+
+    def load(name: str) -> Any:
+        values = checked(name)
+        return _matrix(values) if len(shapes[name]) == 2 else _series(values)
+
+    return Columns(raw.name, what, shapes, kinds, load)
+
+
+def _width(kind: Any) -> int:
+    if pa.types.is_fixed_size_list(kind):
+        return int(kind.list_size) * _width(kind.value_type)
+    try:
+        return max(1, int(kind.bit_width) // 8)
+    except ValueError:
+        return 1  # text and lists: at least one byte, known only when read
+
+
+def _is_list(kind: Any) -> bool:
+    types = pa.types
+    whole = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    return bool(whole)
+
+
+def _kind(kind: Any) -> Kind:
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _kind(kind.value_type)
+    if types.is_boolean(kind):
+        return "bool"
+    if types.is_integer(kind):
+        return "whole"
+    if types.is_floating(kind) or types.is_decimal(kind):
+        return "number"
+    if types.is_temporal(kind):
+        return "date"
+    if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
+        return "other"
+    return "text"
+
+
+def _series(values: Any) -> pd.Series[Any]:
+    if pa.types.is_decimal(values.type):
+        values = values.cast(pa.float64())
+    series: pd.Series[Any] = values.to_pandas()
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        series = series.astype(series.dtype.categories.dtype)
+    series.name = None
+    return series
+
+
+def _matrix(values: Any) -> np.ndarray[Any, Any] | None:
+    """Return a list column as a matrix, or None where its lists differ in length."""
+    chunks = [chunk for chunk in values.chunks if len(chunk)]
+    parts = []
+    for chunk in chunks:
+        flat = chunk.flatten()
+        if chunk.null_count or flat.null_count or len(flat) % len(chunk):
+            return None
+        if _is_list(flat.type):
+            return None
+        lengths = pa.compute.list_value_length(chunk)
+        if len(pa.compute.unique(lengths)) != 1:
+            return None
+        parts.append(flat.to_numpy(zero_copy_only=False).reshape(len(chunk), -1))
+    if not parts or len({part.shape[1] for part in parts}) != 1 or not parts[0].shape[1]:
+        return None
+    return np.concatenate(parts)

@@ -1,0 +1,239 @@
+"""Parts become one Dataset: classes agreed on, labels numbered, rows put one below the other."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.dataset import Dataset
+from lore_core.reading.columns import listed
+from lore_core.reading.labels import Classes, decode
+from lore_core.reading.mapping import class_suffixes
+from lore_core.reading.parts import Part
+from lore_core.validation import InputError
+
+__all__ = ["Assembled", "assemble"]
+
+
+@dataclass(frozen=True, eq=False)
+class Assembled:
+    """The dataset and what was done to get it, in plain sentences."""
+
+    dataset: Dataset
+    notes: tuple[str, ...]
+
+
+def assemble(parts: Sequence[Part], *, name: str) -> Assembled:
+    """Put the rows of one or two parts one below the other.
+
+    Raises
+    ------
+    InputError
+        If the parts disagree in classes or features, or a label is none of the classes.
+    """
+    notes: list[str] = [note for part in parts for note in part.notes]
+    parts = _same_classes(parts)
+    _same_features(parts, notes)
+    first = parts[0]
+    labels = pd.concat([part.labels for part in parts], ignore_index=True)
+    predictions = None
+    if all(part.predictions is not None for part in parts):
+        predictions = pd.concat([part.predictions for part in parts], ignore_index=True)
+    decoded = decode(
+        labels,
+        predictions,
+        Classes(
+            names=next((part.class_names for part in parts if part.class_names), None),
+            count=first.n_classes,
+            by_name=first.names_from_columns,
+            positive=_positive(first),
+        ),
+        label_at=_at(parts, "label"),
+        prediction_at=_at(parts, "prediction"),
+    )
+    notes += decoded.notes
+    if decoded.count < 2:
+        raise InputError(
+            f"'{first.columns.file}' must have at least two classes; got {decoded.count}. "
+            "Calibration needs an alternative to the predicted class."
+        )
+    probabilities = np.concatenate([part.probabilities for part in parts])
+    complete = True
+    if probabilities.ndim == 1:
+        assert decoded.predictions is not None  # a confidence comes with a prediction
+        probabilities = _spread(probabilities, decoded.predictions, decoded.count)
+        complete = decoded.count == 2
+    elif decoded.predictions is not None:
+        differ = int((decoded.predictions != probabilities.argmax(axis=1)).sum())
+        if differ:
+            notes.append(
+                f"In {differ:,} of {len(labels):,} rows the prediction is not the most probable "
+                "class; the predictions were kept as given."
+            )
+    images, has_image = _images(parts)
+    dataset = Dataset(
+        probabilities,
+        decoded.labels,
+        features=_features(parts),
+        groups=_groups(parts, notes),
+        metadata=_metadata(parts, notes),
+        images=images,
+        split=_split(parts),
+        class_names=decoded.names,
+        predictions=decoded.predictions,
+        name=name,
+        complete=complete,
+        has_image=has_image,
+    )
+    return Assembled(dataset, tuple(dict.fromkeys(notes)))
+
+
+def _at(parts: Sequence[Part], role: str) -> Callable[[int], tuple[str, str]]:
+    def at(position: int) -> tuple[str, str]:
+        for part in parts:
+            if position < len(part.rows):
+                return part.at(role, position)
+            position -= len(part.rows)
+        raise AssertionError("the position lies inside the parts")
+
+    return at
+
+
+def _positive(part: Part) -> str | None:
+    names = part.mapping.probabilities or ()
+    if part.mapping.probability_kind != "positive" or len(names) != 1:
+        return None
+    (suffix,) = class_suffixes(names)
+    return suffix if suffix != names[0] else None
+
+
+def _same_classes(parts: Sequence[Part]) -> list[Part]:
+    """Return the parts with their probability columns in the first part's class order."""
+    first, *others = parts
+    agreed = [first]
+    for other in others:
+        files = f"'{first.columns.file}' and '{other.columns.file}'"
+        one, two = first.class_names, other.class_names
+        if first.n_classes != other.n_classes:
+            words = [
+                "confidences only" if k is None else f"{k} classes"
+                for k in (first.n_classes, other.n_classes)
+            ]
+            raise InputError(
+                f"{files} must hold the same classes; got {words[0]} and {words[1]}. "
+                "Save both from the same classifier."
+            )
+        if one and two and one != two:
+            if sorted(one) != sorted(two) or not other.names_from_columns:
+                raise InputError(
+                    f"{files} must hold the same classes in the same order; got "
+                    f"{listed(one, 8)} and {listed(two, 8)}."
+                )
+            order = [two.index(name) for name in one]
+            other = dataclasses.replace(  # noqa: PLW2901
+                other, class_names=one, probabilities=other.probabilities[:, order]
+            )
+        agreed.append(other)
+    return agreed
+
+
+def _same_features(parts: Sequence[Part], notes: list[str]) -> None:
+    first, *others = parts
+    for other in others:
+        files = f"'{first.columns.file}' and '{other.columns.file}'"
+        widths = [0 if p.features is None else p.features.shape[1] for p in (first, other)]
+        if widths[0] != widths[1]:
+            raise InputError(
+                f"{files} must have the same features; got {widths[0]} and {widths[1]} feature "
+                "columns. Save both from the same layer."
+            )
+        one, two = first.mapping.features or (), other.mapping.features or ()
+        if len(one) > 1 and len(two) > 1 and one != two:
+            notes.append(f"The feature columns of {files} have different names; taken in order.")
+
+
+def _spread(
+    confidence: NDArray[np.float64], predictions: NDArray[np.int64], count: int
+) -> NDArray[np.float64]:
+    """Return vectors: the confidence on the predicted class, the rest spread evenly."""
+    rest = (1.0 - confidence) / (count - 1)
+    vectors = np.repeat(rest[:, None], count, axis=1)
+    vectors[np.arange(len(confidence)), predictions] = confidence
+    return vectors
+
+
+def _features(parts: Sequence[Part]) -> NDArray[Any] | None:
+    found = [part.features for part in parts if part.features is not None]
+    if not found:
+        return None
+    return found[0] if len(found) == 1 else np.concatenate(found)
+
+
+def _groups(parts: Sequence[Part], notes: list[str]) -> pd.DataFrame | None:
+    """Return the group columns that every part has."""
+    frames = [part.groups for part in parts]
+    shared = [name for name in frames[0] if all(name in frame for frame in frames)]
+    lost = {str(name) for frame in frames for name in frame} - {str(name) for name in shared}
+    if lost:
+        notes.append(f"No group in both files, so kept as metadata only: {listed(sorted(lost))}.")
+    if not shared:
+        return None
+    return pd.concat([frame[shared] for frame in frames], ignore_index=True)
+
+
+def _metadata(parts: Sequence[Part], notes: list[str]) -> pd.DataFrame | None:
+    frames = [part.metadata for part in parts]
+    if len(frames) == 1:
+        return frames[0] if frames[0].shape[1] else None
+    names = list(dict.fromkeys(name for frame in frames for name in frame))
+    partial = [name for name in names if not all(name in frame for frame in frames)]
+    if partial:
+        notes.append(f"In one of the files only, so missing elsewhere: {listed(partial)}.")
+    columns = {}
+    for name in names:
+        pieces = [
+            frame[name] if name in frame else pd.Series([None] * len(frame.index), dtype=object)
+            for frame in frames
+        ]
+        # Object pieces let whole numbers, text and gaps meet without a guess at a common type.
+        if len({piece.dtype for piece in pieces}) > 1:
+            pieces = [piece.astype(object) for piece in pieces]
+        columns[name] = pd.concat(pieces, ignore_index=True).infer_objects()
+    return pd.DataFrame(columns) if columns else None
+
+
+def _split(parts: Sequence[Part]) -> NDArray[np.str_] | None:
+    found = [part.split for part in parts if part.split is not None]
+    return np.concatenate(found) if len(found) == len(parts) else None
+
+
+def _images(
+    parts: Sequence[Part],
+) -> tuple[NDArray[np.uint8] | None, NDArray[np.bool_] | None]:
+    """Return one image a row, black where there is none, and which rows have one."""
+    found = [part.images for part in parts if part.images is not None]
+    if not found:
+        return None, None
+    if len({images.shape[1:] for images in found}) > 1:
+        raise InputError(
+            f"the images of {' and '.join(repr(p.columns.file) for p in parts)} must have one "
+            f"size; got {' and '.join(str(images.shape[1:]) for images in found)}."
+        )
+    if len(found) == len(parts):
+        return np.concatenate(found), None
+    lengths = [len(part.rows) for part in parts]
+    images = np.zeros((sum(lengths), *found[0].shape[1:]), dtype=np.uint8)
+    has_image = np.zeros(sum(lengths), dtype=bool)
+    start = 0
+    for part, length in zip(parts, lengths, strict=True):
+        if part.images is not None:
+            images[start : start + length] = part.images
+            has_image[start : start + length] = True
+        start += length
+    return images, has_image

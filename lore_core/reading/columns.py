@@ -1,0 +1,179 @@
+"""What every file format is turned into first: named columns that are loaded when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.validation import InputError
+
+__all__ = ["Columns", "Kind", "counted", "kind_of_dtype", "listed", "short", "vector_of"]
+
+#: What a column holds, as far as the file says without reading it.
+Kind = Literal["whole", "number", "text", "bool", "date", "other"]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The named columns (or arrays) of one file.
+
+    Parameters
+    ----------
+    file : str
+        Its name in sentences, without folders.
+    format : str
+        ``"NPZ"``, ``"CSV"``, ``"Parquet"`` or ``"Feather"``.
+    shapes : mapping of str to tuple of int
+        Shape of every column, in file order. Table columns have shape (n,), list columns (n, m).
+    kinds : mapping of str to Kind
+        What every column holds.
+    loader : callable
+        Name to values: a Series for shape (n,), else an array.
+    parents : mapping of str to str
+        Columns that are one column of a 2-D array, with the array's name (``race`` of ``groups``).
+    class_names : tuple of str, optional
+        Class names the file holds.
+    notes : tuple of str
+        What was done while opening it, in plain sentences.
+    line : callable, optional
+        0-based data row to 1-based line of the text file.
+    """
+
+    file: str
+    format: str
+    shapes: Mapping[str, tuple[int, ...]]
+    kinds: Mapping[str, Kind]
+    loader: Callable[[str], Any]
+    parents: Mapping[str, str] = field(default_factory=dict)
+    class_names: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+    line: Callable[[int], int] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every column, in file order."""
+        return tuple(self.shapes)
+
+    @property
+    def unit(self) -> str:
+        """What the file calls its parts: ``"array"`` or ``"column"``."""
+        return "array" if self.format == "NPZ" else "column"
+
+    def load(self, name: str) -> Any:
+        """Return the values: a Series for a 1-D column, an array for others."""
+        return self.loader(name)
+
+    def called(self, name: str) -> str:
+        """Return how a sentence names the column, ``column 'p_1' of 'runs.csv'``."""
+        parent = self.parents.get(name)
+        inner = f" ('{short(name)}')" if parent else ""
+        return f"{self.unit} '{parent or short(name)}'{inner} of '{self.file}'"
+
+    def where(self, row: int) -> str:
+        """Return how a sentence names a 0-based data row, with its line in text files."""
+        if self.line is None:
+            return f"row {row}"
+        return f"row {row} (line {self.line(row)})"
+
+    def series(self, name: str) -> pd.Series[Any]:
+        """Return one value a row, or say that the column has another shape."""
+        values = self.load(name)
+        if not isinstance(values, pd.Series):
+            if values.ndim == 2 and values.shape[1] == 1:
+                return pd.Series(values[:, 0])
+            raise InputError(
+                f"{self.called(name)} must hold one value a row; got shape {values.shape}."
+            )
+        return values
+
+    def numbers(self, name: str) -> NDArray[Any]:
+        """Return the values as numbers; missing ones are NaN, text is refused."""
+        values = self.load(name)
+        if isinstance(values, pd.Series):
+            return self._numeric(values, name)
+        if values.dtype.kind not in "biuf":
+            raise InputError(
+                f"{self.called(name)} must hold numbers only; got {values.dtype}. "
+                "Encode text as numbers first."
+            )
+        return np.asarray(values)
+
+    def _numeric(self, values: pd.Series[Any], name: str) -> NDArray[Any]:
+        if isinstance(values.dtype, np.dtype) and values.dtype.kind in "biuf":
+            return values.to_numpy()
+        if pd.api.types.is_numeric_dtype(values.dtype):
+            return values.to_numpy(dtype=np.float64, na_value=np.nan)
+        texts = values.astype(object)
+        numbers = pd.to_numeric(texts, errors="coerce")
+        bad = (numbers.isna() & texts.notna()).to_numpy(copy=True)
+        if bad.any():
+            # A written-out "nan" is a missing number, which the finite check will name.
+            bad &= ~texts.astype(str).str.strip().str.lower().eq("nan").to_numpy()
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            value = texts.iloc[row]
+            comma = isinstance(value, str) and value.count(",") == 1
+            fix = (
+                "Write decimals with a point."
+                if comma and value.replace(",", "").strip("+-").isdigit()
+                else "Correct the value, or give the column another role."
+            )
+            raise InputError(
+                f"{self.called(name)} must hold numbers only; got {short(repr(value))} at {self.where(row)} "
+                f"({counted(int(bad.sum()), 'such row')}). {fix}"
+            )
+        return numbers.to_numpy(dtype=np.float64)
+
+
+def kind_of_dtype(dtype: Any) -> Kind:
+    """Return what a numpy or pandas dtype holds."""
+    if isinstance(dtype, pd.CategoricalDtype):
+        return kind_of_dtype(dtype.categories.dtype)
+    if pd.api.types.is_bool_dtype(dtype):
+        return "bool"
+    if pd.api.types.is_integer_dtype(dtype):
+        return "whole"
+    if pd.api.types.is_float_dtype(dtype):
+        return "number"
+    if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
+        return "date"
+    if isinstance(dtype, np.dtype) and dtype.kind == "V":
+        return "other"
+    if pd.api.types.is_string_dtype(dtype) or pd.api.types.is_object_dtype(dtype):
+        return "text"
+    return "other"
+
+
+def vector_of(values: NDArray[Any]) -> pd.Series[Any]:
+    """Return a 1-D array as a Series with the dtype a table would have given it."""
+    if values.dtype.kind == "S":
+        values = np.char.decode(values, "utf-8", "replace")
+    if values.dtype.kind == "U":
+        return pd.Series(values.astype(object)).infer_objects()
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    return pd.Series(values)
+
+
+def counted(n: int, thing: str) -> str:
+    """Return ``1 row`` or ``2,345 rows``."""
+    return f"{n:,} {thing}" + ("" if n == 1 else "s")
+
+
+def short(text: Any, most: int = 100) -> str:
+    """Return a text on one line, cut off where it is long."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def listed(names: Any, most: int = 20) -> str:
+    """Return names as a short list in a sentence."""
+    texts = [short(name, 60) for name in names]
+    if len(texts) > most:
+        return ", ".join(texts[:most]) + f" and {len(texts) - most:,} more"
+    return ", ".join(texts)

@@ -1,0 +1,289 @@
+"""From labels as people write them (names, 0-based, 1-based, true/false, −1/+1) to 0 … K−1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.reading.columns import listed, short
+from lore_core.validation import InputError
+
+__all__ = ["Classes", "Decoded", "decode"]
+
+
+@dataclass(frozen=True)
+class Classes:
+    """What is known of the classes before the labels are read.
+
+    Parameters
+    ----------
+    names : tuple of str, optional
+        Class names in class order.
+    count : int, optional
+        K; None where only a confidence is given.
+    by_name : bool
+        Names stem from columns (``p_3``): the label 3 is that class, not the fourth one.
+    positive : str, optional
+        Name of the one class whose probability is given.
+    """
+
+    names: tuple[str, ...] | None = None
+    count: int | None = None
+    by_name: bool = False
+    positive: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """Class indices, the class names and what was done, in plain sentences."""
+
+    labels: NDArray[np.int64]
+    predictions: NDArray[np.int64] | None
+    names: tuple[str, ...] | None
+    count: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Texts:
+    """Every value as text, stored once: position to code, code to one of the sorted texts."""
+
+    codes: NDArray[np.int64]
+    distinct: tuple[str, ...]
+
+    def __getitem__(self, position: int) -> str:
+        return self.distinct[int(self.codes[position])]
+
+    def where(self, chosen: Callable[[str], bool]) -> NDArray[np.bool_]:
+        return np.array([chosen(text) for text in self.distinct], dtype=bool)[self.codes]
+
+
+def decode(
+    labels: pd.Series[Any],
+    predictions: pd.Series[Any] | None,
+    classes: Classes,
+    *,
+    label_at: Callable[[int], tuple[str, str]],
+    prediction_at: Callable[[int], tuple[str, str]],
+) -> Decoded:
+    """Turn labels and predictions into class indices.
+
+    Parameters
+    ----------
+    labels, predictions : Series
+        As in the files, without missing values.
+    classes : Classes
+        What is known of the classes.
+    label_at, prediction_at : callable
+        Position to the words for (column, row), for errors.
+
+    Raises
+    ------
+    InputError
+        If a label is none of the classes.
+    """
+    values = labels if predictions is None else pd.concat([labels, predictions], ignore_index=True)
+    boundary = len(labels)
+
+    def at(position: int) -> tuple[str, str]:
+        if position < boundary:
+            return label_at(position)
+        return prediction_at(position - boundary)
+
+    texts, numbers = _forms(values)
+    indices, names, count, notes = _indices(texts, numbers, classes, at)
+    return Decoded(
+        indices[:boundary],
+        None if predictions is None else indices[boundary:],
+        names,
+        count,
+        tuple(notes),
+    )
+
+
+def _forms(values: pd.Series[Any]) -> tuple[_Texts, NDArray[np.float64] | None]:
+    """Return every value as text, and as a number where all of them are numbers."""
+    if pd.api.types.is_bool_dtype(values.dtype):
+        flags = values.to_numpy(dtype=bool)
+        return _texts(flags.astype(np.int64), ["False", "True"]), flags.astype(np.float64)
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        codes, distinct = pd.factorize(numbers)
+        return _texts(codes, [f"{value:.15g}" for value in distinct]), numbers
+    codes, found = pd.factorize(values.astype(object))
+    texts = _texts(codes, [_text(value) for value in found])
+    if set(texts.distinct) <= {"True", "False"}:
+        return texts, texts.where(lambda text: text == "True").astype(np.float64)
+    parsed = pd.to_numeric(pd.Series(texts.distinct, dtype=object), errors="coerce")
+    if parsed.isna().any():
+        return texts, None
+    return texts, np.asarray(parsed.to_numpy(dtype=np.float64)[texts.codes])
+
+
+def _texts(codes: NDArray[np.integer[Any]], found: list[str]) -> _Texts:
+    used = [found[code] for code in np.unique(codes)]
+    distinct = sorted(set(used))
+    rank = {text: index for index, text in enumerate(distinct)}
+    positions = np.array([rank.get(text, 0) for text in found], dtype=np.int64)
+    return _Texts(positions[codes], tuple(distinct))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace").strip()
+    return str(value).strip()
+
+
+def _indices(
+    texts: _Texts,
+    numbers: NDArray[np.float64] | None,
+    classes: Classes,
+    at: Callable[[int], tuple[str, str]],
+) -> tuple[NDArray[np.int64], tuple[str, ...] | None, int, list[str]]:
+    names, count = classes.names, classes.count
+    if names is not None and len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"two classes are named '{twice}'. Give every class a name of its own.")
+    if names is not None and count is not None and len(names) != count:
+        raise InputError(
+            f"there must be one class name a class; got {len(names)} names "
+            f"({listed(names, 6)}) for {count} classes."
+        )
+    if names is not None and count is None:
+        count = len(names)
+    if numbers is not None:
+        _whole(numbers, at)
+        zero_based = count is not None and numbers.min() >= 0 and numbers.max() < count
+        if zero_based and not (classes.by_name and _match(texts, names) is not None):
+            return numbers.astype(np.int64), names, count or 0, []
+    matched = _match(texts, names)
+    if matched is not None and names is not None:
+        return matched, names, len(names), []
+    if numbers is not None:
+        return _from_numbers(numbers, texts, names, count, at)
+    return _from_texts(texts, classes, names, count, at)
+
+
+def _whole(numbers: NDArray[np.float64], at: Callable[[int], tuple[str, str]]) -> None:
+    bad = ~np.isfinite(numbers) | (numbers != np.floor(numbers))
+    if bad.any():
+        position = int(np.flatnonzero(bad)[0])
+        column, row = at(position)
+        raise InputError(
+            f"{column} must hold class indices or class names; got {numbers[position]:.6g} at "
+            f"{row}. Map the column of true classes as label."
+        )
+
+
+def _match(texts: _Texts, names: tuple[str, ...] | None) -> NDArray[np.int64] | None:
+    """Return the positions of the texts among the names, or None where one is not among them."""
+    if names is None:
+        return None
+    for form in (str.strip, str.casefold):
+        positions = {form(name): index for index, name in enumerate(names)}
+        found = [positions.get(form(text), -1) for text in texts.distinct]
+        if len(positions) == len(names) and -1 not in found:
+            return np.array(found, dtype=np.int64)[texts.codes]
+    return None
+
+
+def _from_numbers(
+    numbers: NDArray[np.float64],
+    texts: _Texts,
+    names: tuple[str, ...] | None,
+    count: int | None,
+    at: Callable[[int], tuple[str, str]],
+) -> tuple[NDArray[np.int64], tuple[str, ...] | None, int, list[str]]:
+    distinct = np.unique(numbers)
+    whole = numbers.astype(np.int64)
+    if count in (None, 2) and np.array_equal(distinct, [-1, 1]):
+        return (whole + 1) // 2, names, 2, ["Labels −1 and 1 were read as classes 0 and 1."]
+    if count is None:
+        if distinct[0] == 1 and np.array_equal(distinct, np.arange(1, len(distinct) + 1)):
+            count = max(2, len(distinct))
+            return whole - 1, None, count, [_shifted(count)]
+        if distinct[0] >= 0 and distinct[-1] + 1 <= 2 * max(len(distinct), 2):
+            return whole, None, max(2, int(distinct[-1]) + 1), []
+        found = tuple(f"{value:.15g}" for value in distinct)
+        note = f"The {len(found)} distinct labels were taken as the classes: {listed(found, 10)}."
+        return np.searchsorted(distinct, numbers).astype(np.int64), found, len(found), [note]
+    if distinct[0] >= 1 and distinct[-1] == count:
+        return whole - 1, names, count, [_shifted(count)]
+    bad = (numbers < 0) | (numbers >= count)
+    if names is not None:
+        known = set(names)
+        bad &= texts.where(lambda text: text not in known)
+    position = int(np.flatnonzero(bad)[0]) if bad.any() else 0
+    column, row = at(position)
+    indices = tuple(str(k) for k in range(count))
+    named = "" if names in (None, indices) else f", or one of {listed(names or (), 10)}"
+    raise InputError(
+        f"{column} must hold class indices 0 to {count - 1}{named}; got {numbers[position]:.15g} "
+        f"at {row} ({int(bad.sum()):,} such). Correct the labels, or give one probability column "
+        "for every class."
+    )
+
+
+def _shifted(count: int) -> str:
+    return f"Labels run from 1 to {count}: they were shifted to start at 0."
+
+
+def _from_texts(
+    texts: _Texts,
+    classes: Classes,
+    names: tuple[str, ...] | None,
+    count: int | None,
+    at: Callable[[int], tuple[str, str]],
+) -> tuple[NDArray[np.int64], tuple[str, ...] | None, int, list[str]]:
+    distinct = texts.distinct
+    if classes.positive is not None and len(distinct) <= 2:
+        chosen = [text for text in distinct if text.casefold() == classes.positive.casefold()]
+        others = [text for text in distinct if text not in chosen]
+        if chosen and len(others) == 1:
+            found = (others[0], chosen[0])
+            return _position(texts, found), found, 2, []
+    numbered = names is not None and all(name.isdecimal() for name in names)
+    if names is not None and not (classes.by_name and numbered):
+        known = set(names)
+        bad = texts.where(lambda text: text not in known)
+        position = int(np.flatnonzero(bad)[0])
+        column, row = at(position)
+        raise InputError(
+            f"{column} must hold one of the classes {listed(names, 10)}; got "
+            f"{short(repr(texts[position]))} at {row} ({int(bad.sum()):,} such). Correct the labels, or give "
+            "one probability column for every class."
+        )
+    if count is not None and len(distinct) != count:
+        raise InputError(
+            f"{at(0)[0]} holds {len(distinct)} distinct names ({listed(distinct, 10)}), but there "
+            f"are probabilities of {count} classes. Give class_names in the order of the "
+            "probabilities."
+        )
+    if len(distinct) < 2:
+        raise InputError(
+            f"{at(0)[0]} holds one class only ({distinct[0]!r}), and nothing names the others. "
+            "Give class_names."
+        )
+    note = (
+        f"Class names were put in alphabetical order: {listed(distinct, 10)}. "
+        "Give class_names if the probabilities have another order."
+    )
+    if count == 2:
+        note = (
+            f"'{distinct[1]}' was taken as class 1 and '{distinct[0]}' as class 0 (alphabetical). "
+            "Give class_names if it is the other way round."
+        )
+    return _position(texts, distinct), distinct, len(distinct), [note]
+
+
+def _position(texts: _Texts, names: tuple[str, ...]) -> NDArray[np.int64]:
+    found = _match(texts, names)
+    assert found is not None  # the names are the texts themselves
+    return found

@@ -1,0 +1,313 @@
+"""The doors: read with a report, load, load every run of a directory, inspect before reading."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lore_core.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.reading.assemble import assemble
+from lore_core.reading.columns import Columns
+from lore_core.reading.formats import RawFile, open_columns
+from lore_core.reading.guess import guess
+from lore_core.reading.mapping import ColumnMapping, as_mapping
+from lore_core.reading.overview import FileOverview, overview_of
+from lore_core.reading.pairs import half_of, runs_in, sources_of
+from lore_core.reading.parts import Part, group_frame, pictures, read_part
+from lore_core.reading.report import FileFacts, ReadingReport, report_on
+from lore_core.validation import InputError
+
+__all__ = ["Reading", "guess_mapping", "inspect", "load", "load_runs", "read"]
+
+_Given = ColumnMapping | Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What was read: the dataset, the report on it, and the mapping that was used.
+
+    For a pair of files the mapping is that of the first one.
+    """
+
+    dataset: Dataset
+    report: ReadingReport
+    mapping: ColumnMapping
+
+
+def load(source: Any, *, mapping: _Given = None, name: str | None = None) -> Dataset:
+    """Read predictions, labels and what else is known about each row.
+
+    Parameters
+    ----------
+    source : path, file-like, a sequence of these, or a directory
+        One file (``.npz .csv .tsv .txt .parquet .feather .arrow``), or two: ``*_cal`` and
+        ``*_test`` become the calibration and evaluation rows of one dataset. A further ``.npz``
+        that holds only images is attached to the file with as many rows. A directory may hold one
+        file or one pair.
+    mapping : ColumnMapping or dict, optional
+        Which column plays which role; what it leaves open is guessed by name.
+    name : str, optional
+        How pages and errors call the data; by default the file name.
+
+    Returns
+    -------
+    Dataset
+        With a split for two files or where a ``split`` column tells; else ``split`` is None.
+
+    Raises
+    ------
+    InputError
+        One sentence naming file, column, rule and first bad row.
+
+    See Also
+    --------
+    read : the same with a report in plain words.
+    load_runs : every pair of a directory.
+    """
+    return read(source, mapping=mapping, name=name).dataset
+
+
+def load_runs(directory: Any, *, mapping: _Given = None) -> list[Dataset]:
+    """Read every pair ``<run>_cal.*`` and ``<run>_test.*`` of a directory.
+
+    Parameters
+    ----------
+    directory : path
+        Other files in it are left alone. A run stored in several formats is read once:
+        ``.npz`` before ``.parquet``, ``.feather`` and ``.csv``.
+    mapping : ColumnMapping or dict, optional
+        Which column plays which role, in every file.
+
+    Returns
+    -------
+    list of Dataset
+        One a run, sorted by name, each with its split.
+
+    Raises
+    ------
+    InputError
+        If no pair is found, a half is missing, or a file cannot be read.
+    """
+    runs = runs_in(directory)
+    return [read(list(runs[run]), mapping=mapping, name=run).dataset for run in sorted(runs)]
+
+
+def inspect(source: Any, *, mapping: _Given = None) -> FileOverview:
+    """Look at a file before reading it: its columns in plain words and their guessed roles.
+
+    Of several files the first one that holds more than images is described. Nothing but a damaged
+    or unreadable file is an error here: open roles stay None in the mapping.
+    """
+    given = as_mapping(mapping)
+    opened = [open_columns(raw) for raw in sources_of(source)]
+    chosen = next((columns for columns in opened if not _only_images(columns)), opened[0])
+    return overview_of(chosen, given)
+
+
+def guess_mapping(source: Any, *, mapping: _Given = None) -> ColumnMapping:
+    """Return the guess which column plays which role; what ``mapping`` says is kept."""
+    given = as_mapping(mapping)
+    opened = [open_columns(raw) for raw in sources_of(source)]
+    chosen = next((columns for columns in opened if not _only_images(columns)), opened[0])
+    return guess(chosen, given)
+
+
+def read(sources: Any, *, mapping: _Given = None, name: str | None = None) -> Reading:
+    """Read as :func:`load` does, and report on it.
+
+    Parameters
+    ----------
+    sources, mapping, name
+        As in :func:`load`.
+
+    Returns
+    -------
+    Reading
+        ``dataset``, ``report`` and the ``mapping`` that was used.
+    """
+    raws = sources_of(sources)
+    try:
+        return _read(raws, as_mapping(mapping), name)
+    except MemoryError as error:
+        raise InputError(
+            f"'{raws[0].name}' does not fit into memory. Save fewer rows or features, or float32 "
+            "instead of float64."
+        ) from error
+
+
+def _read(raws: list[RawFile], given: ColumnMapping, name: str | None) -> Reading:
+    opened = [(raw, open_columns(raw)) for raw in raws]
+    image_files = [columns for _, columns in opened if _only_images(columns)]
+    files = [(raw, columns) for raw, columns in opened if columns not in image_files]
+    if not files:
+        raise InputError(
+            f"'{raws[0].name}' holds images but no predictions. Give the file with probabilities "
+            "and labels, too."
+        )
+    if len(files) > 2:
+        raise InputError(
+            f"{len(files)} files with predictions were given "
+            f"({', '.join(raw.name for raw, _ in files)}); one dataset takes one file, or two for "
+            "calibration and test. Read several runs with load_runs."
+        )
+    notes: list[str] = []
+    splits = _splits([raw for raw, _ in files], notes)
+    parts: list[Part] = []
+    for (_, columns), split in zip(files, splits, strict=True):
+        wanted = given if not parts else _like(given, parts[0].mapping, columns)
+        parts.append(_in_split(read_part(columns, guess(columns, wanted)), split))
+    mapping_used = parts[0].mapping
+    parts = _shared_groups(parts)
+    for columns in image_files:
+        parts = _attach(parts, columns, notes)
+    order = sorted(range(len(parts)), key=lambda index: splits[index] == EVALUATION)
+    parts = [parts[index] for index in order]
+    if name is None:
+        halves = [half_of(raw.name) for raw, _ in files]
+        shared = halves[0].run if len(files) == 2 and halves[0].run == halves[1].run else ""
+        name = shared or files[0][0].stem
+    made = assemble(parts, name=name)
+    facts = tuple(_facts(part) for part in parts)
+    facts += tuple(
+        FileFacts(columns.file, columns.format, _image_rows(columns), "images")
+        for columns in image_files
+    )
+    report = report_on(
+        made.dataset,
+        files=facts,
+        dropped=tuple(reason for part in parts for reason in part.dropped),
+        notes=(*notes, *made.notes),
+    )
+    return Reading(made.dataset, report, mapping_used)
+
+
+def _splits(raws: Sequence[RawFile], notes: list[str]) -> list[str | None]:
+    """Return which half each of two files is, by its name; alone a file is neither."""
+    if len(raws) == 1:
+        return [None]
+    one, two = (half_of(raw.name).split for raw in raws)
+    if one == two:
+        notes.append(
+            f"The file names do not tell which is which: '{raws[0].name}' was taken for "
+            f"calibration and '{raws[1].name}' for evaluation."
+        )
+        return [CALIBRATION, EVALUATION]
+    if one is None or two is None:
+        calibration_first = one == CALIBRATION or two == EVALUATION
+        splits = [CALIBRATION, EVALUATION] if calibration_first else [EVALUATION, CALIBRATION]
+        unnamed = raws[0 if one is None else 1].name
+        notes.append(f"'{unnamed}' was taken for {splits[0 if one is None else 1]}.")
+        return [*splits]
+    return [one, two]
+
+
+def _in_split(part: Part, split: str | None) -> Part:
+    """Return the part with the split of its file; a split column of its own comes first."""
+    if part.split is not None or split is None:
+        return part
+    return dataclasses.replace(part, split=np.full(len(part.rows), split, dtype="<U11"))
+
+
+def _like(given: ColumnMapping, first: ColumnMapping, columns: Columns) -> ColumnMapping:
+    """Let the second file follow the first one's guesses where it has the same columns."""
+    follow: dict[str, Any] = {}
+    for role in ("label", "prediction", "split", "row_id"):
+        name = getattr(first, role)
+        if getattr(given, role) is None and name and name in columns.shapes:
+            follow[role] = name
+    for role in ("probabilities", "features"):
+        names = getattr(first, role)
+        if getattr(given, role) is None and names and all(name in columns.shapes for name in names):
+            guessed = getattr(guess(columns, given), role) or ()
+            if set(guessed) == set(names):
+                follow[role] = names
+                if role == "probabilities" and given.probability_kind is None:
+                    follow["probability_kind"] = first.probability_kind
+    return dataclasses.replace(given, **follow)
+
+
+def _shared_groups(parts: list[Part]) -> list[Part]:
+    """Let a group of one file be a group of the other, where that has the column."""
+    if len(parts) == 1:
+        return parts
+    names = list(dict.fromkeys(str(name) for part in parts for name in part.groups))
+    shared = tuple(name for name in names if all(name in part.columns.shapes for part in parts))
+    changed = []
+    for part in parts:
+        mapping = dataclasses.replace(part.mapping, groups=shared)
+        if tuple(part.groups) == shared:
+            changed.append(part)
+        else:
+            frame = group_frame(part, shared)
+            changed.append(dataclasses.replace(part, mapping=mapping, groups=frame))
+    return changed
+
+
+def _only_images(columns: Columns) -> bool:
+    if columns.format != "NPZ":
+        return False
+    mapping = guess(columns, ColumnMapping())
+    return bool(mapping.images) and not mapping.probabilities
+
+
+def _image_rows(columns: Columns) -> int:
+    images = guess(columns, ColumnMapping()).images
+    return columns.shapes[images][0] if images else 0
+
+
+def _attach(parts: list[Part], columns: Columns, notes: list[str]) -> list[Part]:
+    """Give the images of an image file to the part with as many rows.
+
+    Raises
+    ------
+    InputError
+        If no file or several have as many rows, or labels stored beside the images differ.
+    """
+    mapping = guess(columns, ColumnMapping())
+    assert mapping.images is not None  # it is an image file
+    count = columns.shapes[mapping.images][0]
+    fitting = [part for part in parts if _file_rows(part) == count and part.images is None]
+    if len(fitting) > 1:
+        hint = half_of(columns.file, anywhere=True).split
+        fitting = [part for part in fitting if hint and part.split is not None
+                   and (part.split == hint).all()]  # fmt: skip
+    if len(fitting) != 1:
+        rows = ", ".join(f"'{part.columns.file}' {_file_rows(part):,}" for part in parts)
+        raise InputError(
+            f"'{columns.file}' holds {count:,} images, which must belong to exactly one file of as "
+            f"many rows; rows: {rows}. Name it after its file, or put the images into that file."
+        )
+    (part,) = fitting
+    label = mapping.label
+    assert part.mapping.label is not None  # read_part has checked it
+    # Labels stored beside the images prove the order, if both files write them alike.
+    if label and columns.kinds[label] == part.columns.kinds[part.mapping.label]:
+        beside = columns.series(label).iloc[part.rows].reset_index(drop=True)
+        differ = np.flatnonzero((beside.astype(str) != part.labels.astype(str)).to_numpy())
+        if len(differ):
+            row = int(differ[0])
+            raise InputError(
+                f"'{columns.file}' is not in the row order of '{part.columns.file}': its label at "
+                f"row {int(part.rows[row])} is {beside.iloc[row]!s}, not "
+                f"{part.labels.iloc[row]!s}. Save both in the same order."
+            )
+    images = pictures(columns, mapping.images)[part.rows]
+    notes.append(
+        f"The images of '{columns.file}' were attached to '{part.columns.file}', row by row."
+    )
+    return [dataclasses.replace(p, images=images) if p is part else p for p in parts]
+
+
+def _file_rows(part: Part) -> int:
+    assert part.mapping.label is not None  # read_part has checked it
+    return part.columns.shapes[part.mapping.label][0]
+
+
+def _facts(part: Part) -> FileFacts:
+    roles = set() if part.split is None else set(part.split)
+    role = f"{roles.pop()} rows" if len(roles) == 1 else ""
+    return FileFacts(part.columns.file, part.columns.format, _file_rows(part), role)

@@ -1,0 +1,177 @@
+"""Which column plays which role: the mapping a user can give, see and edit."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lore_core.reading.columns import Columns, listed
+from lore_core.validation import InputError
+
+__all__ = ["PROBABILITY_KINDS", "ColumnMapping", "as_mapping", "class_suffixes", "expand"]
+
+#: What the probability columns hold.
+PROBABILITY_KINDS = ("probabilities", "logits", "confidence", "positive")
+_SINGLE = ("label", "prediction", "split", "images", "row_id")
+_SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names")
+_PREFIX = re.compile(
+    r"(?:probabilities|probability|probas|proba|probs|prob|p|logits|logit|scores|score)[_\-. ]?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class ColumnMapping:
+    """Which column (of a table) or array (of an ``.npz``) plays which role.
+
+    ``None`` means *guess*; an empty string or an empty tuple means *none of them*. A name ending in
+    ``*`` stands for every column that starts so, in file order: ``features="f_*"``.
+
+    Parameters
+    ----------
+    label : str, optional
+        True classes, as indices or names.
+    probabilities : str or sequence of str, optional
+        One column a class, in class order; or one array (n, K); or the single column that
+        ``probability_kind`` tells.
+    probability_kind : {"probabilities", "logits", "confidence", "positive"}, optional
+        ``confidence`` is the probability of the predicted class and needs ``prediction``;
+        ``positive`` is P(y = 1) of a binary problem; a single ``logits`` column is its logit.
+    prediction : str, optional
+        Predicted classes.
+    features : str or sequence of str, optional
+        What "similar rows" means.
+    split : str, optional
+        Says which rows are for calibration and which for evaluation.
+    groups : str or sequence of str, optional
+        Columns that name a group of each row.
+    metadata : str or sequence of str, optional
+        Anything else worth reading beside a row; by default every column without a role.
+    images : str, optional
+        Array of uint8 thumbnails.
+    row_id : str, optional
+        The rows' own identifiers; kept as the first metadata column.
+    class_names : sequence of str, optional
+        The names themselves, in class order.
+    """
+
+    label: str | None = None
+    probabilities: tuple[str, ...] | None = None
+    probability_kind: str | None = None
+    prediction: str | None = None
+    features: tuple[str, ...] | None = None
+    split: str | None = None
+    groups: tuple[str, ...] | None = None
+    metadata: tuple[str, ...] | None = None
+    images: str | None = None
+    row_id: str | None = None
+    class_names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for role in _SEVERAL:
+            value = getattr(self, role)
+            if value is not None:
+                names = (value,) if isinstance(value, str) else tuple(str(item) for item in value)
+                object.__setattr__(self, role, tuple(name for name in names if name))
+        if self.probability_kind is not None and self.probability_kind not in PROBABILITY_KINDS:
+            raise InputError(
+                f"'probability_kind' must be one of {', '.join(PROBABILITY_KINDS)}; "
+                f"got {self.probability_kind!r}."
+            )
+
+    def columns(self) -> dict[str, tuple[str, ...]]:
+        """Return role to the columns named for it, empty roles left out."""
+        found: dict[str, tuple[str, ...]] = {}
+        for role in (*_SINGLE, *_SEVERAL):
+            value = getattr(self, role)
+            if value and role != "class_names":
+                found[role] = (value,) if isinstance(value, str) else value
+        return found
+
+
+def as_mapping(mapping: ColumnMapping | Mapping[str, Any] | None) -> ColumnMapping:
+    """Return a mapping from a mapping, from a dict of its fields, or from nothing."""
+    if mapping is None:
+        return ColumnMapping()
+    if isinstance(mapping, ColumnMapping):
+        return mapping
+    fields = [item.name for item in dataclasses.fields(ColumnMapping)]
+    for name in mapping:
+        if name not in fields:
+            raise InputError(
+                f"'mapping' has no role {name!r}.{_meant(name, fields)} Roles: {listed(fields)}."
+            )
+    return ColumnMapping(**mapping)
+
+
+def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
+    """Replace ``prefix*`` by the columns it stands for and check that every name exists.
+
+    Raises
+    ------
+    InputError
+        If a name is not a column of the file, or one column has two roles that exclude each other.
+    """
+    replaced: dict[str, Any] = {}
+    for role, names in mapping.columns().items():
+        found: list[str] = []
+        for name in names:
+            if name in columns.shapes:
+                found.append(name)
+                continue
+            starts = name[:-1] if name.endswith("*") else None
+            fitting = [column for column in columns.names if starts and column.startswith(starts)]
+            # The array that was taken apart into columns may be named as a whole, too.
+            fitting += [column for column, parent in columns.parents.items() if parent == name]
+            if not fitting:
+                raise InputError(
+                    f"'{columns.file}' has no {columns.unit} '{name}', which the mapping gives as "
+                    f"{role.replace('_', ' ')}.{_meant(name, columns.names)} "
+                    f"It has: {listed(columns.names)}."
+                )
+            found += fitting
+        if role in _SINGLE:
+            if len(found) > 1:
+                raise InputError(
+                    f"the mapping gives {listed(found, 6)} as {role.replace('_', ' ')} of "
+                    f"'{columns.file}', but only one {columns.unit} can be. Name one."
+                )
+            replaced[role] = found[0]
+        else:
+            replaced[role] = tuple(dict.fromkeys(found))
+    expanded = dataclasses.replace(mapping, **replaced)
+    seen: dict[str, str] = {}
+    for role, names in expanded.columns().items():
+        if role in ("groups", "metadata", "row_id"):
+            continue
+        for name in names:
+            if name in seen:
+                raise InputError(
+                    f"{columns.called(name)} is mapped to both {seen[name]} and {role}. "
+                    "Give it one role."
+                )
+            seen[name] = role
+    return expanded
+
+
+def class_suffixes(probabilities: Sequence[str]) -> tuple[str, ...]:
+    """Return the class names that probability columns carry: ``p_cat`` is ``cat``.
+
+    Columns that do not all start like probabilities name their classes themselves.
+    """
+    found = [_PREFIX.match(name) for name in probabilities]
+    suffixes = [
+        name[match.end() :] for name, match in zip(probabilities, found, strict=True) if match
+    ]
+    if len(suffixes) == len(probabilities) and all(suffixes) and len(set(suffixes)) == len(found):
+        return tuple(suffixes)
+    return tuple(probabilities)
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f" Did you mean '{close[0]}'?" if close else ""

@@ -1,0 +1,201 @@
+"""NumPy archives: every header is checked before a single array is read; nothing is unpickled."""
+
+from __future__ import annotations
+
+import math
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.reading.columns import Columns, Kind, kind_of_dtype, listed, short, vector_of
+from lore_core.reading.formats import RawFile
+from lore_core.validation import InputError
+
+__all__ = ["MAX_BYTES", "MAX_EXPANDED", "open_npz"]
+
+#: An archive that declares more than this is refused before anything is read (a zip bomb).
+MAX_BYTES = 8 * 2**30
+#: 2-D arrays of more columns than this do not become metadata columns.
+MAX_EXPANDED = 100
+
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+    SyntaxError,
+)
+# 2-D arrays whose columns are columns of the data, with what they are called without names.
+_EXPANDED = {"groups": "group", "inputs": "input"}
+
+
+def open_npz(raw: RawFile) -> Columns:
+    """Open an archive; arrays are read when asked for.
+
+    Raises
+    ------
+    InputError
+        If damaged, pickled, too large, empty, or its names do not fit its arrays.
+    """
+    headers = _headers(raw)
+    class_names = _class_names(raw, headers)
+    names = {name: header for name, header in headers.items() if name != "class_names"}
+    expanded: dict[str, tuple[str, int]] = {}
+    companions: set[str] = set()
+    for array, single in _EXPANDED.items():
+        if array not in headers or len(headers[array][0]) not in (1, 2):
+            continue
+        companion = f"{single}_names"
+        columns = _column_names(raw, headers, array, companion, single)
+        companions.add(companion)
+        if array == "inputs" and len(columns) > MAX_EXPANDED:
+            continue
+        for index, column in enumerate(columns):
+            taken = column in headers or column in expanded
+            expanded[f"{array}.{column}" if taken else column] = (array, index)
+
+    shapes: dict[str, tuple[int, ...]] = {}
+    kinds: dict[str, Kind] = {}
+    parents: dict[str, str] = {}
+    for name, (shape, dtype) in names.items():
+        children = [column for column, (array, _) in expanded.items() if array == name]
+        for column in children:
+            shapes[column], kinds[column] = shape[:1], kind_of_dtype(dtype)
+            parents[column] = name
+        if not children and name not in companions:
+            shapes[name], kinds[name] = shape, kind_of_dtype(dtype)
+
+    kept: dict[str, NDArray[Any]] = {}
+
+    def load(name: str) -> Any:
+        if name in expanded:
+            array, index = expanded[name]
+            if array not in kept:
+                kept[array] = _read(raw, array)
+            values = kept[array]
+            return vector_of(values if values.ndim == 1 else values[:, index])
+        values = _read(raw, name)
+        return vector_of(values) if values.ndim == 1 else values
+
+    return Columns(raw.name, "NPZ", shapes, kinds, load, parents, class_names)
+
+
+@contextmanager
+def _damage_told(raw: RawFile) -> Iterator[None]:
+    try:
+        yield
+    except InputError:
+        raise
+    except _DAMAGE as error:
+        raise InputError(
+            f"'{raw.name}' is damaged ({short(error) or type(error).__name__}): it may have been cut off "
+            "while being copied. Save it again with numpy.savez."
+        ) from error
+
+
+def _headers(raw: RawFile) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+    headers: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {}
+    total = 0
+    with _damage_told(raw), raw.open() as stream, zipfile.ZipFile(stream) as archive:
+        members = [item for item in archive.infolist() if item.filename.endswith(".npy")]
+        if not members:
+            raise InputError(
+                f"'{raw.name}' holds no arrays. Save it with numpy.savez(file, probs=…, labels=…)."
+            )
+        for item in members:
+            name = item.filename.removesuffix(".npy")
+            if name in headers:
+                raise InputError(f"'{raw.name}' holds the array '{name}' twice. Keep one.")
+            with archive.open(item) as member:
+                shape, dtype, start = _header(member)
+            if dtype.hasobject:
+                raise InputError(
+                    f"array '{name}' of '{raw.name}' is pickled (dtype object), which is never "
+                    "loaded because it can run code. Save it as numbers or as text: "
+                    "array.astype(str)."
+                )
+            size = math.prod(shape) * dtype.itemsize
+            total += size
+            if total > MAX_BYTES:
+                raise InputError(
+                    f"'{raw.name}' declares more than {MAX_BYTES / 2**30:.3g} GiB of arrays "
+                    f"('{name}' has shape {shape}), which is more than is read. Save fewer rows or "
+                    "features, or float32 instead of float64."
+                )
+            if any(length < 0 for length in shape) or start + size != item.file_size:
+                raise InputError(
+                    f"array '{name}' of '{raw.name}' is damaged: its header declares shape {shape} "
+                    "but its data has another size. Save it again with numpy.savez."
+                )
+            headers[name] = (shape, dtype)
+    return headers
+
+
+def _header(member: Any) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+    version = np.lib.format.read_magic(member)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(member)
+    elif version == (2, 0):
+        shape, _, dtype = np.lib.format.read_array_header_2_0(member)
+    else:
+        raise ValueError(f"array format version {version}")
+    return shape, dtype, member.tell()
+
+
+def _read(raw: RawFile, name: str) -> NDArray[Any]:
+    with (
+        _damage_told(raw),
+        raw.open() as stream,
+        zipfile.ZipFile(stream) as archive,
+        archive.open(f"{name}.npy") as member,
+    ):
+        return np.asarray(np.lib.format.read_array(member, allow_pickle=False))
+
+
+def _class_names(raw: RawFile, headers: dict[str, Any]) -> tuple[str, ...] | None:
+    if "class_names" not in headers:
+        return None
+    names = _read(raw, "class_names")
+    if names.ndim != 1:
+        raise InputError(
+            f"array 'class_names' of '{raw.name}' must be one-dimensional, one name a class; "
+            f"got shape {names.shape}."
+        )
+    texts = tuple(vector_of(names).astype(str))
+    if len(set(texts)) < len(texts):
+        twice = next(text for text in texts if texts.count(text) > 1)
+        raise InputError(
+            f"array 'class_names' of '{raw.name}' names two classes '{twice}'. Rename one."
+        )
+    return texts
+
+
+def _column_names(
+    raw: RawFile, headers: dict[str, Any], array: str, companion: str, single: str
+) -> list[str]:
+    shape = headers[array][0]
+    count = 1 if len(shape) == 1 else shape[1]
+    if companion not in headers:
+        return [single] if count == 1 else [f"{single}_{index}" for index in range(count)]
+    names = [str(name) for name in vector_of(np.atleast_1d(_read(raw, companion)).ravel())]
+    if len(names) != count:
+        raise InputError(
+            f"array '{companion}' of '{raw.name}' must name every column of '{array}'; got "
+            f"{len(names)} names ({listed(names, 6)}) for {count} columns."
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(
+            f"array '{companion}' of '{raw.name}' names two columns '{twice}'. Rename one."
+        )
+    return names

@@ -1,0 +1,154 @@
+"""Which files belong together: calibration and test halves of one run, and images beside them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lore_core.dataset import CALIBRATION, EVALUATION
+from lore_core.reading.formats import READABLE, RawFile, raw_file
+from lore_core.validation import InputError
+
+__all__ = ["Half", "half_of", "in_directory", "runs_in", "sources_of"]
+
+_CALIBRATION = "calibration|calib|cal|validation|valid|val|dev"
+_EVALUATION = "evaluation|eval|test|holdout"
+_TOKEN = re.compile(
+    rf"(?:^|(?<=[_\-. ]))(?:(?P<cal>{_CALIBRATION})|(?P<test>{_EVALUATION}))(?=$|[_\-. ])",
+    re.IGNORECASE,
+)
+#: Where a run is stored in several formats, the first of these is read.
+_PREFERRED = (".npz", ".parquet", ".pq", ".feather", ".arrow", ".csv", ".tsv")
+
+
+@dataclass(frozen=True)
+class Half:
+    """What a file name says: the run it belongs to and, perhaps, which half it is."""
+
+    run: str
+    split: str | None
+
+
+def half_of(name: str, *, anywhere: bool = False) -> Half:
+    """Read ``digits_cal`` as the calibration half of ``digits``; the last such word counts.
+
+    Words: cal, calib, calibration, val, valid, validation, dev; test, eval, evaluation, holdout;
+    at the end or at the beginning of the name, or ``anywhere`` in it.
+    """
+    stem = Path(name).stem
+    fits = [
+        match
+        for match in _TOKEN.finditer(stem)
+        if anywhere or match.end() == len(stem) or match.start() == 0
+    ]
+    if not fits:
+        return Half(stem, None)
+    last = fits[-1]
+    run = (stem[: last.start()] + stem[last.end() :]).strip("_-. ")
+    return Half(run, CALIBRATION if last["cal"] else EVALUATION)
+
+
+def sources_of(source: Any) -> list[RawFile]:
+    """Return the files behind a path, an upload, a sequence of these, or a directory.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to read, or a directory holds several runs.
+    """
+    if isinstance(source, (list, tuple)):
+        if not source:
+            raise InputError("there is no file to read: the list of sources is empty.")
+        return [raw_file(item) for item in source]
+    if isinstance(source, (str, os.PathLike)) and Path(source).expanduser().is_dir():
+        return in_directory(Path(source).expanduser())
+    return [raw_file(source)]
+
+
+def in_directory(directory: Path) -> list[RawFile]:
+    """Return the files of a directory that holds one pair or one file (and images, perhaps)."""
+    files = _readable(directory)
+    if not files:
+        raise InputError(
+            f"'{directory}' holds no readable file. These can be read: {', '.join(READABLE)}."
+        )
+    if len(files) == 1:
+        return [raw_file(files[0])]
+    pairs, rest = _paired(files)
+    if len(pairs) == 1 and not any(half_of(path.name).split for path in rest) and len(rest) <= 1:
+        return [raw_file(path) for path in (*next(iter(pairs.values())), *rest)]
+    raise InputError(
+        f"'{directory}' holds {len(files)} files, which are more than one pair. Name the files to "
+        "read, or read every run with load_runs."
+    )
+
+
+def runs_in(directory: Any) -> dict[str, tuple[RawFile, RawFile]]:
+    """Return run name to its calibration and test file, for every pair of a directory.
+
+    Raises
+    ------
+    InputError
+        If there is no pair, or a file lacks its other half.
+    """
+    path = Path(directory).expanduser()
+    if not path.is_dir():
+        raise InputError(f"'{path}' is not a directory. Use load for a file.")
+    pairs, rest = _paired(_readable(path))
+    if not pairs:
+        raise InputError(f"'{path}' holds no pair of files such as run1_cal.npz and run1_test.npz.")
+    names = {run for run, _ in pairs}
+    for file in rest:
+        half = half_of(file.name)
+        if half.split is not None and half.run not in names:
+            other = "test" if half.split == CALIBRATION else "calibration"
+            raise InputError(
+                f"'{file.name}' has no {other} file beside it in '{path}'. Add it, or remove this "
+                "file."
+            )
+    chosen: dict[str, tuple[Path, Path]] = {}
+    ordered = sorted(pairs.items(), key=lambda item: (item[0][0], _PREFERRED.index(item[0][1])))
+    for (run, _), pair in ordered:
+        chosen.setdefault(run or path.name, pair)
+    return {run: (raw_file(one), raw_file(two)) for run, (one, two) in chosen.items()}
+
+
+def _readable(directory: Path) -> list[Path]:
+    # Text files beside data are notes; hidden files are nobody's data.
+    return sorted(
+        path
+        for path in directory.iterdir()
+        if path.is_file()
+        and path.suffix.lower() in READABLE
+        and path.suffix.lower() != ".txt"
+        and not path.name.startswith(".")
+    )
+
+
+def _paired(
+    files: Sequence[Path],
+) -> tuple[dict[tuple[str, str], tuple[Path, Path]], list[Path]]:
+    """Return (run, suffix) to pair, and the files that are in no pair."""
+    halves: dict[tuple[str, str], dict[str, list[Path]]] = {}
+    for path in files:
+        half = half_of(path.name)
+        if half.split is not None:
+            key = (half.run, path.suffix.lower())
+            halves.setdefault(key, {}).setdefault(half.split, []).append(path)
+    pairs: dict[tuple[str, str], tuple[Path, Path]] = {}
+    for key, found in halves.items():
+        one, two = found.get(CALIBRATION, []), found.get(EVALUATION, [])
+        if len(one) > 1 or len(two) > 1:
+            twice = one if len(one) > 1 else two
+            raise InputError(
+                f"'{twice[0].name}' and '{twice[1].name}' are both the same half of one run. "
+                "Name the files to read."
+            )
+        if one and two:
+            pairs[key] = (one[0], two[0])
+    used = {path for pair in pairs.values() for path in pair}
+    return pairs, [path for path in files if path not in used]

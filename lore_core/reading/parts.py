@@ -1,0 +1,362 @@
+"""One file and its mapping become a part: its rows checked, its labels not yet numbered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.dataset import CALIBRATION, EVALUATION
+from lore_core.reading.columns import Columns, counted, listed
+from lore_core.reading.guess import SPLIT_WORDS
+from lore_core.reading.mapping import ColumnMapping, class_suffixes
+from lore_core.reading.matrices import check_cells, matrix_of
+from lore_core.validation import RANGE_TOLERANCE, SUM_TOLERANCE, InputError
+
+__all__ = ["MISSING_GROUP", "Part", "group_frame", "pictures", "read_part"]
+
+#: Name of the group of rows that name none.
+MISSING_GROUP = "(missing)"
+#: Sums of probabilities further from 1 than this are worth a note.
+_ROUNDING = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The kept rows of one file.
+
+    ``rows`` are their 0-based positions in the file. ``probabilities`` are vectors (n, K), or the
+    confidences (n,) where only these are known.
+    """
+
+    columns: Columns
+    mapping: ColumnMapping
+    rows: NDArray[np.int64]
+    labels: pd.Series[Any]
+    predictions: pd.Series[Any] | None
+    probabilities: NDArray[np.float64]
+    features: NDArray[Any] | None
+    split: NDArray[np.str_] | None
+    groups: pd.DataFrame
+    metadata: pd.DataFrame
+    images: NDArray[np.uint8] | None
+    class_names: tuple[str, ...] | None
+    names_from_columns: bool
+    dropped: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def n_classes(self) -> int | None:
+        """K, or None where only confidences are known."""
+        return None if self.probabilities.ndim == 1 else int(self.probabilities.shape[1])
+
+    def at(self, role: str, position: int) -> tuple[str, str]:
+        """Return the words for the column of a role and for one of the kept rows."""
+        name = getattr(self.mapping, role)
+        return self.columns.called(name), self.columns.where(int(self.rows[position]))
+
+
+def read_part(columns: Columns, mapping: ColumnMapping) -> Part:
+    """Read and check what the mapping names.
+
+    Raises
+    ------
+    InputError
+        If a required role is open, or its values break a rule of the data contract.
+    """
+    _check_roles(columns, mapping)
+    assert mapping.label is not None  # checked above
+    n = _check_lengths(columns, mapping)
+    labels = columns.series(mapping.label)
+    missing = labels.isna().to_numpy() | (labels == "").to_numpy()
+    split, training = _split(columns, mapping)
+    keep = ~missing & ~training
+    dropped = []
+    if missing.any():
+        row = columns.where(int(np.flatnonzero(missing)[0]))
+        dropped.append(
+            f"{counted(int(missing.sum()), 'row')} of '{columns.file}' without a label "
+            f"(first: {row})"
+        )
+    if training.any():
+        dropped.append(
+            f"{counted(int((training & ~missing).sum()), 'training row')} of '{columns.file}'"
+        )
+    if not keep.any():
+        why = listed(dropped) if dropped else "it is empty"
+        raise InputError(f"'{columns.file}' has no row left to read: {why}. Check label and split.")
+    rows = np.flatnonzero(keep)
+    taken: slice | NDArray[np.int64] = slice(None) if keep.all() else rows
+
+    notes = list(columns.notes)
+    probabilities = _probabilities(columns, mapping, rows, taken, notes)
+    predictions = None
+    if mapping.prediction:
+        predictions = columns.series(mapping.prediction).iloc[taken].reset_index(drop=True)
+        bad = predictions.isna().to_numpy()
+        if bad.any():
+            row = columns.where(int(rows[np.flatnonzero(bad)[0]]))
+            raise InputError(
+                f"{columns.called(mapping.prediction)} must name a class in every row; it is "
+                f"missing at {row} ({counted(int(bad.sum()), 'such row')}). Drop or fill these."
+            )
+    given = mapping.class_names or columns.class_names
+    from_columns = not given and len(mapping.probabilities or ()) > 1
+    images = None
+    if mapping.images:
+        images = pictures(columns, mapping.images)[taken]
+    notes += _ignored(columns, mapping, n)
+    return Part(
+        columns,
+        mapping,
+        rows,
+        labels.iloc[taken].reset_index(drop=True),
+        predictions,
+        probabilities,
+        _features(columns, mapping, rows, taken),
+        None if split is None else split[taken],
+        _frame(columns, mapping.groups or (), taken, groups=True),
+        _frame(columns, _metadata_names(mapping), taken),
+        images,
+        class_suffixes(mapping.probabilities or ()) if from_columns else (given or None),
+        from_columns,
+        tuple(dropped),
+        tuple(notes),
+    )
+
+
+def pictures(columns: Columns, name: str) -> NDArray[np.uint8]:
+    """Return thumbnails as uint8 of shape (n, h, w) or (n, h, w, 3)."""
+    array = columns.load(name)
+    if isinstance(array, pd.Series) or array.ndim not in (3, 4):
+        raise InputError(
+            f"{columns.called(name)} must hold images of shape (n, h, w) or (n, h, w, 3); "
+            f"got {columns.shapes[name]}."
+        )
+    if array.dtype != np.uint8:
+        raise InputError(
+            f"{columns.called(name)} must hold images as uint8 in 0 to 255; got {array.dtype}. "
+            "Save (255 * images).astype('uint8') for values in [0, 1]."
+        )
+    if array.ndim == 4 and array.shape[3] == 1:
+        array = array[..., 0]
+    if array.ndim == 4 and array.shape[3] != 3:
+        raise InputError(
+            f"{columns.called(name)} must hold grey or RGB images, (n, h, w) or (n, h, w, 3); "
+            f"got {array.shape}."
+        )
+    return np.asarray(array)
+
+
+def _check_roles(columns: Columns, mapping: ColumnMapping) -> None:
+    has = f"It has: {listed(columns.names)}."
+    if not mapping.label:
+        raise InputError(
+            f"'{columns.file}' has no {columns.unit} of true classes: none is called label, y, "
+            f"y_true or target. {has} Rename one, or map it as label."
+        )
+    if not mapping.probabilities:
+        raise InputError(
+            f"'{columns.file}' has no probabilities: neither p_<class> nor probs, logits, or "
+            f"confidence with prediction. {has} Rename them, or map them as probabilities."
+        )
+    if mapping.probability_kind == "confidence" and not mapping.prediction:
+        raise InputError(
+            f"'{columns.file}' has confidences ('{mapping.probabilities[0]}') but no predicted "
+            f"classes, which confidences need. {has} Add or map a prediction {columns.unit}."
+        )
+    if mapping.probability_kind in ("confidence", "positive") and len(mapping.probabilities) > 1:
+        raise InputError(
+            f"a {mapping.probability_kind} is one {columns.unit}; the mapping gives "
+            f"{len(mapping.probabilities)} for '{columns.file}'. Name one."
+        )
+
+
+def _check_lengths(columns: Columns, mapping: ColumnMapping) -> int:
+    assert mapping.label is not None
+    shape = columns.shapes[mapping.label]
+    n = shape[0] if shape else 0
+    if not shape or (len(shape) > 1 and shape != (n, 1)):
+        raise InputError(
+            f"{columns.called(mapping.label)} must hold one class a row; got shape {shape}. "
+            "Take the argmax of one-hot labels."
+        )
+    if n == 0:
+        raise InputError(f"'{columns.file}' has no rows: {columns.called(mapping.label)} is empty.")
+    for role, names in mapping.columns().items():
+        for name in names:
+            other = columns.shapes[name]
+            if role != "metadata" and (not other or other[0] != n):
+                got = f"{other[0]:,} and {n:,}" if other else f"a single value and {n:,} rows"
+                raise InputError(
+                    f"{columns.called(name)} must have as many rows as '{mapping.label}'; "
+                    f"got {got}. Save both from the same rows."
+                )
+    return n
+
+
+def _split(
+    columns: Columns, mapping: ColumnMapping
+) -> tuple[NDArray[np.str_] | None, NDArray[np.bool_]]:
+    """Return the split of every row (``""`` for training rows) and which are training rows."""
+    assert mapping.label is not None
+    n = columns.shapes[mapping.label][0]
+    if not mapping.split:
+        return None, np.zeros(n, dtype=bool)
+    codes, values = pd.factorize(columns.series(mapping.split).astype(object))
+    words = [SPLIT_WORDS.get(str(value).strip().lower(), "") for value in values]
+    known = np.array([*words, ""])  # the last one is for missing values, code −1
+    bad = known[codes] == ""
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        got = "nothing" if codes[row] < 0 else repr(values[codes[row]])
+        raise InputError(
+            f"{columns.called(mapping.split)} must hold calibration or evaluation (or cal, val, "
+            f"dev, test, train); got {got} at {columns.where(row)} "
+            f"({counted(int(bad.sum()), 'such row')}). Correct it, or map no split."
+        )
+    split = known[codes].astype("<U11")
+    assert set(words) <= {CALIBRATION, EVALUATION, "train"}
+    return split, np.asarray(split == "train")
+
+
+def _probabilities(
+    columns: Columns,
+    mapping: ColumnMapping,
+    rows: NDArray[np.int64],
+    taken: Any,
+    notes: list[str],
+) -> NDArray[np.float64]:
+    names, kind = mapping.probabilities or (), mapping.probability_kind
+    matrix = matrix_of(columns, names, taken, dtype=np.float64)
+    place = (columns, names, rows)
+    check_cells(
+        ~np.isfinite(matrix), matrix, "be finite", "Drop or fill these rows.", *place
+    )  # fmt: skip
+    called = columns.called(names[0])
+    if kind == "logits":
+        return _softmax(matrix, columns, notes)
+    percent = " Divide percentages by 100." if 1 < matrix.max() <= 100 and matrix.min() >= 0 else ""
+    outside = (matrix < -RANGE_TOLERANCE) | (matrix > 1 + RANGE_TOLERANCE)
+    fix = f"If these are scores, map them as logits.{percent}"
+    check_cells(outside, matrix, "lie in [0, 1]", fix, *place)
+    matrix = np.clip(matrix, 0.0, 1.0)
+    if kind == "confidence":
+        return np.asarray(matrix[:, 0])
+    if kind == "positive":
+        if matrix.shape[1] > 1:
+            raise InputError(
+                f"{called} must be a single column for P(y = 1); got {matrix.shape[1]} columns. "
+                "Map them as probabilities."
+            )
+        return np.column_stack([1.0 - matrix[:, 0], matrix[:, 0]])
+    if matrix.shape[1] == 1:
+        raise InputError(
+            f"{called} must hold at least two classes; got one column. Map it as positive if it "
+            "is P(y = 1), or as confidence with a prediction."
+        )
+    total = matrix.sum(axis=1)
+    away = np.abs(total - 1.0)
+    bad = away > SUM_TOLERANCE
+    if bad.any():
+        position = int(np.flatnonzero(bad)[0])
+        what = f"each row of {called}" if len(names) == 1 else (
+            f"the columns {listed(names, 6)} of '{columns.file}'"
+        )  # fmt: skip
+        raise InputError(
+            f"{what} must sum to 1; {columns.where(int(rows[position]))} sums to "
+            f"{total[position]:.6g} ({counted(int(bad.sum()), 'such row')}). Give one probability "
+            "for every class, or map scores as logits."
+        )
+    if away.max() > _ROUNDING:
+        notes.append(
+            f"{counted(int((away > _ROUNDING).sum()), 'row')} of '{columns.file}' did not sum to 1 "
+            f"exactly (furthest: {total[away.argmax()]:.5g}) and were rescaled."
+        )
+    return np.asarray(matrix / total[:, None])
+
+
+def _softmax(
+    logits: NDArray[np.float64], columns: Columns, notes: list[str]
+) -> NDArray[np.float64]:
+    if logits.shape[1] == 1:
+        notes.append(f"The logits of '{columns.file}' became P(y = 1) by the logistic function.")
+        logits = np.column_stack([np.zeros(len(logits)), logits[:, 0]])
+    else:
+        notes.append(f"The logits of '{columns.file}' became probabilities by softmax.")
+    with np.errstate(over="ignore"):
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def _features(
+    columns: Columns, mapping: ColumnMapping, rows: NDArray[np.int64], taken: Any
+) -> NDArray[Any] | None:
+    names = mapping.features or ()
+    if not names or not sum(int(np.prod(columns.shapes[name][1:])) for name in names):
+        return None
+    matrix = matrix_of(columns, names, taken)
+    # A sum is finite only if all parts are (or they overflow, which the second look sorts out).
+    with np.errstate(all="ignore"):
+        finite = bool(np.isfinite(matrix.sum(dtype=np.float64)))
+    if not finite:
+        check_cells(
+            ~np.isfinite(matrix),
+            matrix,
+            "be finite",
+            "Drop or fill these rows, or leave the column out of the features.",
+            columns,
+            names,
+            rows,
+        )
+    return matrix
+
+
+def group_frame(part: Part, names: Sequence[str]) -> pd.DataFrame:
+    """Return columns of the part's file as group names of its kept rows."""
+    return _frame(part.columns, names, part.rows, groups=True)
+
+
+def _metadata_names(mapping: ColumnMapping) -> tuple[str, ...]:
+    first = (mapping.row_id,) if mapping.row_id else ()
+    return tuple(dict.fromkeys((*first, *(mapping.metadata or ()))))
+
+
+def _frame(
+    columns: Columns, names: Sequence[str], taken: Any, *, groups: bool = False
+) -> pd.DataFrame:
+    found: dict[str, pd.Series[Any]] = {}
+    for name in names:
+        values = columns.series(name).iloc[taken].reset_index(drop=True)
+        if groups:
+            values = values.astype(object).where(values.notna(), MISSING_GROUP)
+            values = values.map(str).infer_objects()
+        found[name] = values
+    return pd.DataFrame(found)
+
+
+def _ignored(columns: Columns, mapping: ColumnMapping, n: int) -> list[str]:
+    """Say which arrays nobody uses, and why."""
+    used = {name for names in mapping.columns().values() for name in names}
+    notes = []
+    for name in columns.names:
+        if name in used or columns.parents.get(name) in used:
+            continue
+        shape = columns.shapes[name]
+        if name in ("logits", "logit") or name.lower().startswith(("logit_", "logits_")):
+            if mapping.probability_kind != "logits":
+                notes.append("The logits were not used: probabilities are there.")
+            continue
+        readable = columns.kinds[name] != "other"
+        if columns.parents.get(name) or (readable and shape == (n,)):
+            continue  # left out by the mapping
+        if shape[:1] != (n,):
+            why = "it has another number of rows"
+        else:
+            why = f"it has shape {shape}" if readable else "it holds no plain values"
+        notes.append(f"'{name}' of '{columns.file}' is not used: {why}.")
+    return notes

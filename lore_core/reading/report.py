@@ -1,0 +1,217 @@
+"""What was read, in plain words: the facts and the sentences that tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from lore_core.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.reading.columns import counted, listed
+
+__all__ = ["SMALL_GROUP", "FileFacts", "ReadingReport", "report_on"]
+
+#: Groups of fewer rows than this are warned of.
+SMALL_GROUP = 30
+#: Accuracy within this of the majority share says that the classifier learnt little.
+_MAJORITY_MARGIN = 0.01
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """One file: its name, its format, the rows it held and what its rows are for."""
+
+    name: str
+    format: str
+    rows: int
+    role: str
+
+
+@dataclass(frozen=True)
+class ReadingReport:
+    """Plain facts about what was read.
+
+    Attributes
+    ----------
+    files : tuple of FileFacts
+        The files read, with their rows before any were dropped.
+    rows : int
+        Rows of the dataset.
+    split_rows : mapping of str to int
+        Rows per split; ``{"all": n}`` without one.
+    class_counts : mapping of str to int
+        Class name to rows with that label, in class order.
+    accuracy : mapping of str to float
+        Accuracy per split; ``{"all": a}`` without one.
+    n_features : int
+        Feature columns; 0 where there are none.
+    groups : mapping of str to mapping of str to int
+        Group column to the rows of each group, among the evaluation rows.
+    metadata : tuple of str
+        Metadata columns.
+    images : str or None
+        Size and number of the images.
+    dropped : tuple of str
+        Which rows were dropped and why.
+    notes : tuple of str
+        What was done to the data on the way.
+    warnings : tuple of str
+        What to be careful about.
+    """
+
+    files: tuple[FileFacts, ...]
+    rows: int
+    split_rows: Mapping[str, int]
+    class_counts: Mapping[str, int]
+    accuracy: Mapping[str, float]
+    n_features: int
+    groups: Mapping[str, Mapping[str, int]]
+    metadata: tuple[str, ...]
+    images: str | None
+    dropped: tuple[str, ...]
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The report as plain sentences: facts first, then what was done, then warnings."""
+        return [*self.facts, *self.notes, *self.warnings]
+
+    @property
+    def facts(self) -> list[str]:
+        """The plain facts alone, without notes and warnings."""
+        told = [
+            f"Read {counted(file.rows, 'row')} from '{file.name}' ({file.format})"
+            + (f" as {file.role}." if file.role else ".")
+            for file in self.files
+        ]
+        told += [f"Dropped {reason}." for reason in self.dropped]
+        if "all" in self.split_rows:
+            told.append(
+                f"{counted(self.rows, 'row')} without a split: choose which share fits the "
+                "recalibrators."
+            )
+        else:
+            parts = " and ".join(f"{rows:,} {name}" for name, rows in self.split_rows.items())
+            told.append(f"{counted(self.rows, 'row')}: {parts}.")
+        classes = [f"{name} ({count:,})" for name, count in self.class_counts.items()]
+        told.append(f"{len(classes)} classes: {listed(classes, 12)}.")
+        accuracy = [
+            f"{100 * value:.1f} %" + ("" if name == "all" else f" on {name} rows")
+            for name, value in self.accuracy.items()
+        ]
+        told.append(f"Accuracy {', '.join(accuracy)}.")
+        if self.n_features:
+            told.append(f"{counted(self.n_features, 'feature column')}.")
+        else:
+            told.append(
+                "No feature columns: everything global works; add features to see where the "
+                "confidence is wrong."
+            )
+        if self.groups:
+            columns = [f"{name} ({len(values)})" for name, values in self.groups.items()]
+            told.append(f"Groups: {listed(columns, 12)}.")
+        if self.metadata:
+            told.append(f"Metadata: {listed(self.metadata, 12)}.")
+        if self.images:
+            told.append(f"Images: {self.images}.")
+        return told
+
+
+def report_on(
+    dataset: Dataset,
+    *,
+    files: tuple[FileFacts, ...],
+    dropped: tuple[str, ...],
+    notes: tuple[str, ...],
+    warnings: tuple[str, ...] = (),
+) -> ReadingReport:
+    """Return the report on a dataset that was just read."""
+    assert dataset.class_names is not None  # set by Dataset
+    parts = {
+        name: mask
+        for name in (CALIBRATION, EVALUATION)
+        if dataset.split is not None and (mask := dataset.in_split(name)).any()
+    } or {"all": np.ones(len(dataset), dtype=bool)}
+    shown = parts.get(EVALUATION, next(iter(parts.values())))
+    counts = np.bincount(dataset.labels, minlength=dataset.n_classes)
+    groups: dict[str, dict[str, int]] = {}
+    if dataset.groups is not None:
+        for name in dataset.groups.columns:
+            sizes = dataset.groups.loc[shown, name].value_counts(sort=False)
+            groups[str(name)] = {str(key): int(sizes[key]) for key in sorted(sizes.index)}
+    outcome = dataset.outcome
+    return ReadingReport(
+        files=files,
+        rows=len(dataset),
+        split_rows={name: int(mask.sum()) for name, mask in parts.items()},
+        class_counts=dict(zip(dataset.class_names, map(int, counts), strict=True)),
+        accuracy={name: float(outcome[mask].mean()) for name, mask in parts.items()},
+        n_features=0 if dataset.features is None else int(dataset.features.shape[1]),
+        groups=groups,
+        metadata=() if dataset.metadata is None else tuple(map(str, dataset.metadata.columns)),
+        images=_images(dataset),
+        dropped=dropped,
+        notes=notes,
+        warnings=(*warnings, *_warnings(dataset, shown, groups)),
+    )
+
+
+def _images(dataset: Dataset) -> str | None:
+    if dataset.images is None:
+        return None
+    _, height, width, *colours = dataset.images.shape
+    kind = "colour" if colours else "grey"
+    size = f"{height} × {width} pixels, {kind}"
+    if dataset.has_image is None:
+        return f"{size}, one a row"
+    return f"{size}, for {int(dataset.has_image.sum()):,} of {len(dataset):,} rows"
+
+
+def _warnings(
+    dataset: Dataset, shown: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    groups: Mapping[str, Mapping[str, int]],
+) -> list[str]:  # fmt: skip
+    assert dataset.class_names is not None
+    assert dataset.predictions is not None  # set by Dataset
+    names = dataset.class_names
+    labels, predictions = dataset.labels[shown], dataset.predictions[shown]
+    which = "evaluation rows" if dataset.split is not None else "rows"
+    told = []
+    counts = np.bincount(labels, minlength=dataset.n_classes)
+    absent = [name for name, count in zip(names, counts, strict=True) if count == 0]
+    if (counts > 0).sum() == 1:
+        told.append(
+            f"All labels of the {which} are '{names[int(counts.argmax())]}': calibration can only "
+            "be judged on that class."
+        )
+    elif absent:
+        told.append(f"No {which[:-1]} is labelled {listed(map(repr, absent), 8)}.")
+    accuracy, majority = float((labels == predictions).mean()), counts.max() / len(labels)
+    if (counts > 0).sum() > 1 and accuracy <= majority + _MAJORITY_MARGIN:
+        relation = "equals" if abs(accuracy - majority) <= _MAJORITY_MARGIN else "is below"
+        told.append(
+            f"Accuracy {100 * accuracy:.1f} % {relation} the majority class: always answering "
+            f"'{names[int(counts.argmax())]}' would be right in {100 * majority:.1f} %."
+        )
+    never = np.setdiff1d(np.arange(dataset.n_classes), predictions)
+    if len(never):
+        told.append(f"Never predicted: {listed([repr(names[k]) for k in never], 8)}.")
+    for column, sizes in groups.items():
+        small = [f"{name} ({n})" for name, n in sizes.items() if n < SMALL_GROUP]
+        if small:
+            told.append(
+                f"Small groups of {column} (fewer than {SMALL_GROUP} {which}): {listed(small, 8)}. "
+                "Their numbers are mostly noise."
+            )
+    if dataset.split is not None:
+        for split, need in ((CALIBRATION, "to fit recalibrators on"), (EVALUATION, "to show")):
+            if not dataset.in_split(split).any():
+                told.append(f"There are no {split} rows {need}.")
+    if not dataset.complete:
+        told.append(
+            "Only the predicted class's confidence is known; the rest of each probability vector "
+            "was spread evenly, so NLL and Brier score are not the classifier's."
+        )
+    return told

@@ -1,0 +1,183 @@
+"""CSV and its relatives: delimiter, byte-order mark, decimal comma and encoding are found out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+import pandas as pd
+
+from lore_core.reading.columns import Columns, kind_of_dtype, listed, short
+from lore_core.reading.formats import RawFile
+from lore_core.validation import InputError
+
+__all__ = ["open_text"]
+
+_DELIMITERS = (",", ";", "\t", "|")
+_SAMPLE_BYTES = 2**20
+_SAMPLE_LINES = 50
+_COMMA_NUMBER = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
+_POINT_NUMBER = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
+#: Cells read as missing. "None" is not among them: it is a fine class name.
+_MISSING = ["", "NaN", "nan", "NA", "N/A", "#N/A", "null", "NULL", "<NA>"]
+
+
+def open_text(raw: RawFile) -> Columns:
+    """Open a delimited text file whose first line names the columns.
+
+    Raises
+    ------
+    InputError
+        If it is not text, has no header or no rows, or its lines do not fit the header.
+    """
+    with raw.open() as stream:
+        head = stream.read(_SAMPLE_BYTES)
+    encoding = _encoding(head)
+    if b"\0" in head and not encoding.startswith("utf-16"):
+        raise InputError(f"'{raw.name}' is not text: it holds zero bytes. Save it as CSV again.")
+    sample = head.decode(encoding, "replace")
+    delimiter, rows = _sniff(sample, whole=len(head) < _SAMPLE_BYTES)
+    if not rows:
+        raise InputError(f"'{raw.name}' holds nothing but blank lines. Save it again.")
+    names = _header(raw, rows)
+    decimal = _decimal(rows[1:], delimiter)
+    notes: tuple[str, ...] = ()
+    try:
+        frame = _parse(raw, names, delimiter, decimal, encoding)
+    except UnicodeDecodeError:
+        if encoding.startswith("utf-16"):
+            raise InputError(
+                f"'{raw.name}' is damaged: it begins as UTF-16 text but does not go on so. Save it "
+                "as UTF-8."
+            ) from None
+        encoding = "cp1252"
+        frame = _parse(raw, names, delimiter, decimal, encoding)
+        notes = (f"'{raw.name}' is not UTF-8: read as Windows-1252 text.",)
+    if decimal == ",":
+        notes += (f"'{raw.name}' writes decimals with a comma: read so.",)
+    if frame.empty:
+        raise InputError(f"'{raw.name}' has column names but no rows. Save it again with data.")
+    return Columns(
+        raw.name,
+        "CSV",
+        shapes={name: (len(frame),) for name in names},
+        kinds={name: kind_of_dtype(frame[name].dtype) for name in names},
+        loader=lambda name: frame[name],
+        notes=notes,
+        line=lambda row: _line(raw, row, delimiter, encoding),
+    )
+
+
+def _encoding(head: bytes) -> str:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    return "utf-8-sig"
+
+
+def _sniff(sample: str, *, whole: bool) -> tuple[str, list[list[str]]]:
+    """Return the delimiter under which header and rows agree best, and the first rows."""
+    lines = sample.splitlines(keepends=True)
+    if not whole and len(lines) > 1:
+        lines = lines[:-1]
+    best: tuple[float, int] = (-1.0, 0)
+    chosen, found = ",", [row for row in csv.reader(lines[:_SAMPLE_LINES]) if row]
+    for delimiter in _DELIMITERS:
+        try:
+            reader = csv.reader(
+                lines[:_SAMPLE_LINES], delimiter=delimiter, skipinitialspace=delimiter != "\t"
+            )
+            rows = [row for row in reader if row]
+        except csv.Error:
+            continue
+        if not rows or len(rows[0]) < 2:
+            continue
+        agree = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
+        if (agree, len(rows[0])) > best:
+            best, chosen, found = (agree, len(rows[0])), delimiter, rows
+    return chosen, found
+
+
+def _header(raw: RawFile, rows: list[list[str]]) -> list[str]:
+    names = [name.strip() or f"Unnamed: {i}" for i, name in enumerate(rows[0])]
+    if all(_is_number(name) for name in names):
+        raise InputError(
+            f"'{raw.name}' has no column names: its first line holds numbers only. Add a first "
+            "line such as label,p_0,p_1."
+        )
+    twice = sorted({name for name in names if names.count(name) > 1}, key=names.index)
+    if twice:
+        raise InputError(
+            f"'{raw.name}' has two columns named {listed(map(repr, twice), 5)}. Rename one."
+        )
+    if len(rows) > 1 and len(rows[1]) > len(names):
+        raise InputError(
+            f"'{raw.name}' has {len(rows[1])} values in its first data row but {len(names)} column "
+            "names. Name every column."
+        )
+    return names
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _decimal(rows: list[list[str]], delimiter: str) -> str:
+    if delimiter == ",":
+        return "."
+    cells = [cell.strip() for row in rows for cell in row]
+    comma = any(_COMMA_NUMBER.fullmatch(cell) for cell in cells)
+    point = any(_POINT_NUMBER.fullmatch(cell) for cell in cells)
+    return "," if comma and not point else "."
+
+
+def _parse(
+    raw: RawFile, names: list[str], delimiter: str, decimal: str, encoding: str
+) -> pd.DataFrame:
+    try:
+        with raw.open() as stream:
+            return pd.read_csv(
+                stream,
+                sep=delimiter,
+                decimal=decimal,
+                header=0,
+                names=names,
+                encoding=encoding,
+                encoding_errors="replace" if encoding == "cp1252" else "strict",
+                skipinitialspace=delimiter != "\t",
+                keep_default_na=False,
+                na_values=_MISSING,
+                low_memory=False,
+            )
+    except UnicodeDecodeError:
+        raise
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
+        found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
+        if found:
+            told = (
+                f"line {found[2]} of '{raw.name}' has {found[3]} values but the header names "
+                f"{found[1]} columns. Quote cells that contain '{delimiter}'."
+            )
+        else:
+            told = f"'{raw.name}' cannot be read as a table ({short(error).rstrip('.')})."
+        raise InputError(told) from error
+
+
+def _line(raw: RawFile, row: int, delimiter: str, encoding: str) -> int:
+    """Return the 1-based line a data row starts on; blank lines and quoted breaks count."""
+    with raw.open() as stream, io.TextIOWrapper(stream, encoding, "replace", newline="") as text:
+        reader = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter != "\t")
+        record, start = -2, 1  # the header is record −1
+        try:
+            for cells in reader:
+                record += bool(cells)
+                if record == row:
+                    return start
+                start = int(reader.line_num) + 1
+        except csv.Error:
+            pass
+    return row + 2
