@@ -1,0 +1,132 @@
+"""Rows whose true calibration error is known at every point, in any number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.validation import InputError, check_integer
+
+__all__ = ["REGIONS", "Synthetic", "synthetic"]
+
+#: The three blobs, from left to right.
+REGIONS = ("overconfident", "calibrated", "underconfident")
+
+_SHARES = np.array([0.10, 0.55, 0.35])
+_CENTRES = np.array([-4.0, 0.0, 4.0])
+_LOWEST_CONFIDENCE = 0.5
+_HIGHEST_CONFIDENCE = 0.9
+#: The underconfident blob must not need an accuracy above 1.
+_LARGEST_GAP = (1.0 - _HIGHEST_CONFIDENCE) * _SHARES[2] / _SHARES[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Synthetic:
+    """Data and the truth about them.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Binary predictions with features; metadata and group ``region``.
+    true_gap : ndarray of shape (n,)
+        Confidence minus true accuracy of each row, c − q; positive is overconfident. Read-only.
+    """
+
+    dataset: Dataset
+    true_gap: NDArray[np.float64]
+
+
+def synthetic(
+    n: int = 10_000,
+    *,
+    n_features: int = 2,
+    overconfidence: float = 0.35,
+    calibrated: bool = False,
+    random_state: int = 0,
+) -> Synthetic:
+    """Draw rows from three Gaussian blobs with a planted, locally opposite calibration error.
+
+    Parameters
+    ----------
+    n : int
+        Rows, at least 2; half are calibration and half evaluation rows.
+    n_features : int
+        At least 2; all beyond the second are noise of standard deviation 1.
+    overconfidence : float
+        Gap at the heart of the overconfident blob, in [0, 0.35].
+    calibrated : bool
+        True plants no error: the gap is 0 everywhere.
+    random_state : int
+        Seed.
+
+    Returns
+    -------
+    Synthetic
+
+    Raises
+    ------
+    InputError
+        If an argument is out of its range.
+
+    Notes
+    -----
+    Blob k holds a share π = (0.10, 0.55, 0.35) of the rows, with x₁ ~ N((−4, 0, 4), 1) and
+    x₂ ~ N(0, 1). The confidence depends on x₂ alone and is uniform,
+    c = 0.5 + 0.4 (2Φ(|x₂|) − 1) ∈ [0.5, 0.9]; class 1 is predicted where x₂ > 0. With r_k(x) the
+    probability that x came from blob k and g = ``overconfidence``,
+
+        c − q = g r_over(x) − g (0.10 / 0.35) r_under(x),    outcome ~ Bernoulli(q).
+
+    Since E[r_k | x₂] = π_k, the gap averages to 0 at every confidence: each confidence bin, and so
+    the ECE, looks calibrated however large g is.
+    """
+    n = check_integer(n, "n", minimum=2)
+    n_features = check_integer(n_features, "n_features", minimum=2)
+    random_state = check_integer(random_state, "random_state", minimum=0, maximum=2**32 - 1)
+    if not 0 <= overconfidence <= _LARGEST_GAP + 1e-9:
+        raise InputError(
+            f"'overconfidence' must lie in [0, {_LARGEST_GAP:.2f}]; got {overconfidence!r}."
+        )
+    from scipy.special import ndtr
+
+    rng = np.random.default_rng(random_state)
+    blob = rng.choice(len(_SHARES), n, p=_SHARES)
+    features = rng.normal(size=(n, n_features))
+    features[:, 0] += _CENTRES[blob]
+
+    height = 2.0 * ndtr(np.abs(features[:, 1])) - 1.0
+    confidence = _LOWEST_CONFIDENCE + (_HIGHEST_CONFIDENCE - _LOWEST_CONFIDENCE) * height
+    gap = np.zeros(n)
+    if not calibrated:
+        origin = _responsibilities(features[:, 0])
+        gap = overconfidence * (origin[:, 0] - _SHARES[0] / _SHARES[2] * origin[:, 2])
+    outcome = rng.random(n) < confidence - gap
+
+    predicted = (features[:, 1] > 0).astype(np.int64)
+    labels = np.where(outcome, predicted, 1 - predicted)
+    split = np.full(n, EVALUATION, dtype="<U11")
+    split[rng.permutation(n)[: n // 2]] = CALIBRATION
+    region = pd.DataFrame({"region": pd.Categorical.from_codes(blob, categories=list(REGIONS))})
+    dataset = Dataset(
+        probabilities=np.where(predicted == 1, confidence, 1.0 - confidence),
+        labels=labels,
+        features=features,
+        groups=region,
+        metadata=region.assign(true_gap=gap),
+        split=split,
+        class_names=("negative", "positive"),
+        predictions=predicted,
+        name="synthetic, calibrated" if calibrated else "synthetic, planted error",
+    )
+    gap.flags.writeable = False
+    return Synthetic(dataset, gap)
+
+
+def _responsibilities(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probability that each row came from each blob, shape (n, 3)."""
+    weights = _SHARES * np.exp(-0.5 * (x[:, None] - _CENTRES) ** 2)
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -1,0 +1,10 @@
+"""Feature maps φ2: from a classifier's features to the coordinates on which rows are neighbours."""
+
+from __future__ import annotations
+
+from lore_core.embedding.embed import METHODS, embed
+from lore_core.embedding.estimate import estimate_seconds
+from lore_core.embedding.result import Embedding
+from lore_core.embedding.scaling import SCALES
+
+__all__ = ["METHODS", "SCALES", "Embedding", "embed", "estimate_seconds"]

@@ -1,0 +1,175 @@
+"""The front door: features in, an :class:`Embedding` out."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lore_core.embedding import tsne, umap_map
+from lore_core.embedding.linear import IdentityMap, LinearMap, fit_pca
+from lore_core.embedding.options import check_options
+from lore_core.embedding.result import METHOD_NAMES, Embedding, Map
+from lore_core.embedding.scaling import Scale, check_scale, scale_factors
+from lore_core.progress import Progress
+from lore_core.validation import InputError, as_coordinates, check_integer
+
+__all__ = ["METHODS", "embed"]
+
+Method = Literal["pca", "tsne", "umap", "identity"]
+METHODS: tuple[Method, ...] = get_args(Method)
+
+_DEFAULT_SCALE: dict[str, Scale] = {
+    "pca": "isotropic",
+    "identity": "isotropic",
+    "tsne": "unit",
+    "umap": "unit",
+}
+#: t-SNE and UMAP need neighbours to speak of.
+_MIN_ROWS = 10
+#: Above this, t-SNE and UMAP are fitted on a random part of the rows.
+MAX_FIT_ROWS = 20_000
+
+
+def embed(
+    features: ArrayLike,
+    method: str = "pca",
+    n_components: int = 2,
+    scale: str | None = None,
+    random_state: int = 0,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Embedding:
+    """Map features to the few coordinates on which local calibration is measured.
+
+    Parameters
+    ----------
+    features : array-like of shape (n, p)
+        One row a prediction: a hidden layer, or the input table.
+    method : "pca", "tsne", "umap" or "identity"
+        ``"identity"`` keeps the features as they are.
+    n_components : int
+        Dimensions of the map: 1 to min(n, p) for PCA, 2 or 3 for t-SNE and UMAP, ignored by
+        ``"identity"``.
+    scale : "unit", "isotropic" or "none", optional
+        ``"unit"`` (default of t-SNE and UMAP) divides each dimension by its standard deviation,
+        ``"isotropic"`` (default of PCA and identity) all of them by the RMS of their standard
+        deviations. A dimension that does not vary is left as it is.
+    random_state : int
+        Seed. The same seed gives the same map on the same machine.
+    progress : callable, optional
+        Called with the fraction done and a short message; stops the work by raising
+        :class:`lore_core.progress.Cancelled`.
+    **options
+        t-SNE: ``perplexity`` (30), ``n_iter`` (500), ``exaggeration`` (1).
+        UMAP: ``n_neighbors`` (15), ``min_dist`` (0.1), ``n_epochs``.
+        Both: ``max_fit_rows`` (20,000): above it the map is fitted on a random part of that many
+        rows and the others are placed on it, each by its neighbours; ``None`` fits on all rows.
+
+    Returns
+    -------
+    Embedding
+
+    Raises
+    ------
+    InputError
+        If features are not finite numbers, or an argument is outside what the method allows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> embedding = embed(np.array([[0.0, 0.0], [0.0, 2.0], [4.0, 0.0], [4.0, 2.0]]))
+    >>> embedding.label
+    'PCA 2-D, isotropic scale'
+    """
+    if features is None:
+        raise InputError("'features' must be given: these data have none, so there is no map.")
+    table = as_coordinates(features, "features")
+    n, p = table.shape
+    if method not in METHODS:
+        raise InputError(f"'method' must be 'pca', 'tsne', 'umap' or 'identity'; got {method!r}.")
+    chosen_scale = check_scale(scale, _DEFAULT_SCALE[method])
+    random_state = check_integer(random_state, "random_state", minimum=0, maximum=2**32 - 1)
+    if method in ("tsne", "umap"):
+        made, coordinates, fitted = _fit_neighbour_map(
+            table, method, n_components, random_state, progress, options
+        )
+    else:
+        check_options(method, options, ())
+        if method == "pca":
+            _report(progress, 0.0, "finding the principal components")
+            n_components = check_integer(n_components, "n_components")
+            made = fit_pca(table, n_components, random_state=random_state)
+        else:
+            made = IdentityMap()
+        coordinates, fitted = made.place(table), n
+    factors = scale_factors(coordinates, chosen_scale)
+    _report(progress, 1.0, "done")
+    return Embedding(
+        coordinates=coordinates / factors,
+        method=method,
+        n_components=coordinates.shape[1],
+        scale=chosen_scale,
+        scale_factors=factors,
+        random_state=random_state,
+        fitted_rows=fitted,
+        total_rows=n,
+        n_features=p,
+        _map=made,
+    )
+
+
+def _report(progress: Progress | None, fraction: float, message: str) -> None:
+    if progress is not None:
+        progress(fraction, message)
+
+
+def _part(progress: Progress | None, start: float, stop: float) -> Progress | None:
+    """Return a progress callable whose 0 to 1 is ``start`` to ``stop`` of the whole."""
+    if progress is None:
+        return None
+    return lambda fraction, message: progress(start + (stop - start) * fraction, message)
+
+
+def _fit_neighbour_map(
+    table: NDArray[np.float64],
+    method: str,
+    n_components: int,
+    random_state: int,
+    progress: Progress | None,
+    options: dict[str, Any],
+) -> tuple[Map, NDArray[np.float64], int]:
+    """Fit t-SNE or UMAP; return the map, all rows on it, and how many rows it was fitted on."""
+    name = METHOD_NAMES[method]
+    known = tsne.OPTIONS if method == "tsne" else umap_map.OPTIONS
+    check_options(method, options, (*known, "max_fit_rows"))
+    if n_components not in (2, 3):
+        raise InputError(f"'n_components' of {name} must be 2 or 3; got {n_components!r}.")
+    n = len(table)
+    if n < _MIN_ROWS:
+        raise InputError(f"'features' must have at least {_MIN_ROWS} rows for {name}; got {n}.")
+    limit = options.pop("max_fit_rows", MAX_FIT_ROWS)
+    limit = n if limit is None else check_integer(limit, "max_fit_rows", minimum=_MIN_ROWS)
+    if (table == table[0]).all():
+        # No row has a nearer neighbour than another: there is nothing to arrange.
+        flat = LinearMap(table[0].copy(), np.zeros((n_components, table.shape[1])))
+        return flat, np.zeros((n, n_components)), n
+    fit_on = slice(None)
+    if n > limit:
+        fit_on = np.zeros(n, dtype=bool)
+        fit_on[np.random.default_rng(random_state).choice(n, limit, replace=False)] = True
+    share = 1.0 if n <= limit else 0.6
+    fit = tsne.fit_tsne if method == "tsne" else umap_map.fit_umap
+    made = fit(
+        table[fit_on],
+        n_components,
+        random_state=random_state,
+        progress=_part(progress, 0.0, share),
+        **options,
+    )
+    coordinates = np.empty((n, n_components))
+    coordinates[fit_on] = made.fitted
+    if n > limit:
+        coordinates[~fit_on] = made.place(table[~fit_on], _part(progress, share, 1.0))
+    return made, coordinates, min(n, limit)

@@ -1,0 +1,92 @@
+"""Maps that are a matrix: the features themselves, and their principal components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.validation import InputError
+
+__all__ = ["IdentityMap", "LinearMap", "fit_pca"]
+
+
+@dataclass(frozen=True, eq=False)
+class IdentityMap:
+    """The features as they are."""
+
+    notes: ClassVar[tuple[str, ...]] = ()
+
+    def place(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a copy of the features, shape (m, p)."""
+        return features.copy()
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMap:
+    """Subtract the mean, then project: (x − mean) Vᵀ.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (p,)
+        Column means of the fitted rows.
+    components : ndarray of shape (d, p)
+        Orthonormal directions.
+    notes : tuple of str
+        What a reader should know about the map.
+    """
+
+    mean: NDArray[np.float64]
+    components: NDArray[np.float64]
+    notes: tuple[str, ...] = ()
+
+    def place(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the projected features, shape (m, d)."""
+        return np.asarray((features - self.mean) @ self.components.T)
+
+
+def fit_pca(
+    features: NDArray[np.float64], n_components: int, *, random_state: int = 0
+) -> LinearMap:
+    """Fit principal components.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, p)
+        Rows to fit on; not standardised.
+    n_components : int
+        In [1, min(n, p)].
+    random_state : int
+        Seed of the randomised solver, used where n and p are both above 500.
+
+    Returns
+    -------
+    LinearMap
+        Each direction's largest entry in absolute value is positive.
+
+    Raises
+    ------
+    InputError
+        If ``n_components`` is above min(n, p).
+    """
+    n, p = features.shape
+    if n_components > min(n, p):
+        raise InputError(
+            f"'n_components' of PCA must be a whole number in [1, {min(n, p)}], the smaller of "
+            f"{n:,} rows and {p:,} features; got {n_components}."
+        )
+    from sklearn.decomposition import PCA
+
+    pca = PCA(n_components, random_state=random_state)
+    # Features that do not vary at all explain 0/0 of their variance; the map is still zeros.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pca.fit(features)
+    total = features.var(axis=0).sum()
+    kept = pca.explained_variance_.sum() * (n - 1) / n / total if n > 1 and total > 0 else 1.0
+    return LinearMap(
+        np.asarray(pca.mean_, dtype=np.float64),
+        np.asarray(pca.components_, dtype=np.float64),
+        (f"{100 * min(kept, 1.0):.0f} % of the variance",),
+    )

@@ -1,0 +1,134 @@
+"""What :func:`lore_core.embedding.embed` returns: coordinates, and the map that made them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lore_core.validation import InputError, as_coordinates
+
+__all__ = ["METHOD_NAMES", "Embedding", "Map"]
+
+#: How people write the methods.
+METHOD_NAMES: dict[str, str] = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP", "identity": "features"}
+_SCALE_WORDS = {"unit": "unit scale", "isotropic": "isotropic scale", "none": "unscaled"}
+
+
+class Map(Protocol):
+    """A fitted map from features to unscaled coordinates."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know about the map."""
+        ...
+
+    def place(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return unscaled coordinates, shape (m, d)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """Coordinates z = φ2(φ1(x)) on which "similar rows" are close, and the map that made them.
+
+    Parameters
+    ----------
+    coordinates : ndarray of shape (n, d)
+        Scaled coordinates; read-only.
+    method : "pca", "tsne", "umap" or "identity"
+    n_components : int
+        d.
+    scale : "unit", "isotropic" or "none"
+    scale_factors : ndarray of shape (d,)
+        What each dimension was divided by.
+    random_state : int
+        Seed of the map.
+    fitted_rows : int
+        Rows the map was fitted on.
+    total_rows : int
+        Rows the map was made for. Where more than ``fitted_rows``, the others were placed on the
+        fitted map.
+    n_features : int
+        p, what :meth:`transform` expects.
+    """
+
+    coordinates: NDArray[np.float64]
+    method: str
+    n_components: int
+    scale: str
+    scale_factors: NDArray[np.float64]
+    random_state: int
+    fitted_rows: int
+    total_rows: int
+    n_features: int
+    _map: Map = field(repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("coordinates", "scale_factors"):
+            array = np.asarray(getattr(self, name), dtype=np.float64).view()
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    def __repr__(self) -> str:
+        return f"Embedding({self.label!r}, rows={len(self):,})"
+
+    @property
+    def label(self) -> str:
+        """Short name, "t-SNE 2-D, unit scale"."""
+        return f"{METHOD_NAMES[self.method]} {self.n_components}-D, {_SCALE_WORDS[self.scale]}"
+
+    @property
+    def description(self) -> str:
+        """What was done, in one sentence without a full stop."""
+        parts = [f"{self.label}, of {self.n_features:,} features", *self._map.notes]
+        if self.fitted_rows < self.total_rows:
+            parts.append(
+                f"fitted on {self.fitted_rows:,} of {self.total_rows:,} rows, "
+                "the rest placed by transform"
+            )
+        return "; ".join(parts)
+
+    @cached_property
+    def digest(self) -> str:
+        """Sha256 of the coordinates: two embeddings share it only if they hold the same points."""
+        state = hashlib.sha256(str(self.coordinates.shape).encode())
+        state.update(np.ascontiguousarray(self.coordinates).view(np.uint8).data)
+        return state.hexdigest()
+
+    def transform(self, new_features: ArrayLike) -> NDArray[np.float64]:
+        """Place new rows on this map, in this scale.
+
+        Parameters
+        ----------
+        new_features : array-like of shape (m, p)
+            The same features, in the same order.
+
+        Returns
+        -------
+        ndarray of shape (m, d)
+
+        Raises
+        ------
+        InputError
+            If the number of features differs or a value is not finite.
+        """
+        features = as_coordinates(new_features, "new_features")
+        if features.shape[1] != self.n_features:
+            raise InputError(
+                f"'new_features' must have the {self.n_features:,} features the map was fitted "
+                f"on; got {features.shape[1]:,}."
+            )
+        return self._map.place(features) / self.scale_factors
+
+    def rows(self, selection: NDArray[Any] | slice) -> Embedding:
+        """Return the chosen rows (mask, indices or slice); scale and map stay what they were."""
+        return dataclasses.replace(self, coordinates=self.coordinates[selection])

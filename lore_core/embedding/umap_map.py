@@ -1,0 +1,194 @@
+"""UMAP by umap-learn: progress, cancel, and a place on the map for new rows.
+
+umap-learn is imported on first use; it takes seconds.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.progress import Progress
+from lore_core.validation import InputError, check_integer
+
+__all__ = ["OPTIONS", "UMAPMap", "fit_umap"]
+
+#: Options of the method and their defaults.
+OPTIONS: dict[str, Any] = {"n_neighbors": 15, "min_dist": 0.1, "n_epochs": None}
+
+# UMAP's compiled loops run numba's own threads. Two Python threads in them at once abort the whole
+# process where numba has only its "workqueue" layer, so one thread enters at a time.
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class UMAPMap:
+    """A fitted UMAP map.
+
+    Parameters
+    ----------
+    model : umap.UMAP
+        The fitted estimator.
+    notes : tuple of str
+        What a reader should know about the map.
+    """
+
+    model: Any
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fitted(self) -> NDArray[np.float64]:
+        """Unscaled coordinates of the fitted rows, shape (n, d)."""
+        return np.array(self.model.embedding_, dtype=np.float64)
+
+    def place(
+        self, features: NDArray[np.float64], progress: Progress | None = None
+    ) -> NDArray[np.float64]:
+        """Place rows on the fitted map.
+
+        Parameters
+        ----------
+        features : ndarray of shape (m, p)
+            New rows.
+        progress : callable, optional
+            Called with the fraction of the work done; may raise ``Cancelled``.
+
+        Returns
+        -------
+        ndarray of shape (m, d)
+        """
+        if len(features) == 0:
+            return np.empty((0, self.model.n_components))
+        with _exclusive(self.model, progress, "placing the remaining rows: epoch"):
+            return np.array(self.model.transform(_as_float32(features)), dtype=np.float64)
+
+
+def fit_umap(
+    features: NDArray[np.float64],
+    n_components: int,
+    *,
+    random_state: int = 0,
+    progress: Progress | None = None,
+    n_neighbors: int = OPTIONS["n_neighbors"],
+    min_dist: float = OPTIONS["min_dist"],
+    n_epochs: int | None = OPTIONS["n_epochs"],
+) -> UMAPMap:
+    """Fit a UMAP map.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, p)
+        Rows to fit on.
+    n_components : int
+        2 or 3.
+    random_state : int
+        Seed; the same seed gives the same map on the same machine.
+    progress : callable, optional
+        Called once neighbours are found and then every few epochs; may raise ``Cancelled``.
+    n_neighbors : int
+        Size of a row's neighbourhood; lowered to n − 1 where there are few rows.
+    min_dist : float
+        How close rows may come on the map, in [0, 1].
+    n_epochs : int, optional
+        By default umap-learn's choice: 500 up to 10,000 rows, 200 above.
+
+    Returns
+    -------
+    UMAPMap
+
+    References
+    ----------
+    McInnes, Healy, Melville, "UMAP: Uniform Manifold Approximation and Projection for Dimension
+    Reduction", arXiv 1802.03426, 2018.
+    """
+    n = len(features)
+    n_neighbors = min(check_integer(n_neighbors, "n_neighbors", minimum=2), n - 1)
+    if not 0 <= min_dist <= 1:
+        raise InputError(f"'min_dist' must lie in [0, 1]; got {min_dist!r}.")
+    if n_epochs is not None:
+        n_epochs = check_integer(n_epochs, "n_epochs")
+    if progress is not None:
+        progress(0.0, f"finding the neighbours of {n:,} rows")
+    with warnings.catch_warnings():
+        # Raised on import where TensorFlow, which only parametric UMAP needs, is not installed.
+        warnings.filterwarnings("ignore", "Tensorflow not installed", ImportWarning)
+        import umap
+
+    model = umap.UMAP(
+        n_components=n_components,
+        n_neighbors=n_neighbors,
+        min_dist=min_dist,
+        n_epochs=n_epochs,
+        random_state=random_state,
+        transform_seed=random_state,
+        n_jobs=1,
+    )
+    with _exclusive(model, progress, "epoch"):
+        model.fit(_as_float32(features))
+    return UMAPMap(model, (f"{n_neighbors} neighbours",))
+
+
+def _as_float32(features: NDArray[np.float64]) -> NDArray[np.float32]:
+    return np.ascontiguousarray(features, dtype=np.float32)
+
+
+@contextmanager
+def _exclusive(model: Any, progress: Progress | None, what: str) -> Iterator[None]:
+    """Let one thread into UMAP, with its epochs reported and its known warnings silenced."""
+    with _lock, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*overridden to 1 by setting random_state", UserWarning)
+        warnings.filterwarnings("ignore", "Spectral initialisation failed", UserWarning)
+        warnings.filterwarnings("ignore", "Graph is not fully connected", UserWarning)
+        model.tqdm_kwds = _bar_settings(progress, what)
+        try:
+            yield
+        finally:
+            model.tqdm_kwds = {"disable": True}
+
+
+def _bar_settings(progress: Progress | None, what: str) -> dict[str, Any]:
+    """Return settings that send umap-learn's progress bar to ``progress``.
+
+    The bar is the only thing umap-learn calls between epochs. In a notebook it is a widget that
+    writes to no file, so there the epochs are not reported.
+    """
+    from tqdm.auto import tqdm
+
+    in_notebook = any(base.__module__ == "tqdm.notebook" for base in tqdm.__mro__)
+    if progress is None or in_notebook:
+        return {"disable": True}
+    # miniters=1 keeps tqdm's monitor thread from writing: progress is called, and may raise, in
+    # the thread that computes.
+    return {
+        "disable": False,
+        "file": _BarReader(progress, what),
+        "bar_format": "{n_fmt}/{total_fmt}",
+        "mininterval": 0.1,
+        "miniters": 1,
+    }
+
+
+class _BarReader:
+    """A file that reads "12/200" from a progress bar and reports it."""
+
+    def __init__(self, progress: Progress, what: str) -> None:
+        self._progress = progress
+        self._what = what
+
+    def write(self, text: str) -> int:
+        found = re.search(r"(\d+)/(\d+)", text)
+        if found:
+            done, total = int(found[1]), int(found[2])
+            self._progress(0.3 + 0.7 * done / max(total, 1), f"{self._what} {done} of {total}")
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is held back."""
