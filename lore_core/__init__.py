@@ -1,1 +1,133 @@
-"""LoRe Lens: see and fix the local miscalibration of classifiers."""
+"""LoRe Lens: see and fix the local miscalibration of classifiers.
+
+The reference implementation of Luo, Bhatnagar, Bai, Zhao, Wang, Xiong, Savarese, Ermon, Schmerling,
+Pavone, "Local Calibration: Metrics and Recalibration", UAI 2022.
+
+>>> import lore_core as lore
+>>> data = lore.load("predictions_cal.npz", "predictions_test.npz")   # doctest: +SKIP
+"""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from lore_core import demo, reading
+from lore_core.bandwidth import (
+    BandwidthCurve,
+    BandwidthSuggestion,
+    bandwidth_curve,
+    default_gammas,
+    suggest_bandwidth,
+)
+from lore_core.binning import ConfidenceBins, confidence_bins
+from lore_core.bootstrap import BootstrapDraws, affordable_draws, bootstrap_draws
+from lore_core.comparison import Comparison, compare
+from lore_core.dataset import Dataset, Target
+from lore_core.embedding import Embedding, embed
+from lore_core.estimator import from_estimator
+from lore_core.field import Field, error_field, smoothed_field
+from lore_core.launch import Dashboard, launch
+from lore_core.local_error import (
+    LocalErrors,
+    average_local_calibration_error,
+    local_calibration_error,
+    local_errors,
+    maximum_local_calibration_error,
+)
+from lore_core.metrics import (
+    ReliabilityTable,
+    brier_score,
+    expected_calibration_error,
+    groupwise_calibration_error,
+    groupwise_maximum_calibration_error,
+    maximum_calibration_error,
+    negative_log_likelihood,
+    reliability_table,
+    wilson_interval,
+)
+from lore_core.reading import load, load_runs
+from lore_core.recalibration import (
+    HistogramBinning,
+    LoRe,
+    NoRecalibration,
+    Recalibrator,
+    TemperatureScaling,
+)
+from lore_core.rows import drawn_rows, row_table, worst_rows
+from lore_core.selection import Region, RegionReport, region_report
+from lore_core.summary import (
+    Summary,
+    Verdict,
+    describe_rows,
+    local_bin_table,
+    summarize,
+    verdict,
+)
+from lore_core.validation import InputError
+from lore_core.writing import save_npz
+
+try:
+    __version__ = version("lore-lens")
+except PackageNotFoundError:  # a checkout that was never installed
+    __version__ = "0+unknown"
+
+__all__ = [
+    "BandwidthCurve",
+    "BandwidthSuggestion",
+    "BootstrapDraws",
+    "Comparison",
+    "ConfidenceBins",
+    "Dashboard",
+    "Dataset",
+    "Embedding",
+    "Field",
+    "HistogramBinning",
+    "InputError",
+    "LoRe",
+    "LocalErrors",
+    "NoRecalibration",
+    "Recalibrator",
+    "Region",
+    "RegionReport",
+    "ReliabilityTable",
+    "Summary",
+    "Target",
+    "TemperatureScaling",
+    "Verdict",
+    "__version__",
+    "affordable_draws",
+    "average_local_calibration_error",
+    "bandwidth_curve",
+    "bootstrap_draws",
+    "brier_score",
+    "compare",
+    "confidence_bins",
+    "default_gammas",
+    "demo",
+    "describe_rows",
+    "drawn_rows",
+    "embed",
+    "error_field",
+    "expected_calibration_error",
+    "from_estimator",
+    "groupwise_calibration_error",
+    "groupwise_maximum_calibration_error",
+    "launch",
+    "load",
+    "load_runs",
+    "local_bin_table",
+    "local_calibration_error",
+    "local_errors",
+    "maximum_calibration_error",
+    "maximum_local_calibration_error",
+    "negative_log_likelihood",
+    "reading",
+    "region_report",
+    "reliability_table",
+    "row_table",
+    "save_npz",
+    "smoothed_field",
+    "suggest_bandwidth",
+    "summarize",
+    "verdict",
+    "wilson_interval",
+    "worst_rows",
+]

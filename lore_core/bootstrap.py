@@ -1,0 +1,196 @@
+"""Bootstrap intervals of every metric, with the same resampled rows for every method compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from lore_core.binning import Binning, confidence_bins
+from lore_core.kernel_sums import laplacian_sums
+from lore_core.progress import Progress
+from lore_core.validation import (
+    as_confidence,
+    as_coordinates,
+    as_outcome,
+    check_integer,
+    check_lengths,
+    check_positive,
+)
+
+__all__ = ["BootstrapDraws", "affordable_draws", "bootstrap_draws"]
+
+#: Draws whose weights are summed in one pass: more costs memory, fewer costs time.
+_CHUNK = 16
+#: Pairwise work (rows² × dimensions × draws) that still feels interactive, in multiply-adds.
+_BLOCKED_BUDGET = 2e10
+#: The same for the exact sweeps (rows × log₂ rows^(d−1) × draws).
+_SWEEP_BUDGET = 1.2e9
+
+
+@dataclass(frozen=True)
+class BootstrapDraws:
+    """Metrics on resampled rows.
+
+    Attributes
+    ----------
+    values : DataFrame of shape (n_draws, n_metrics)
+        One row a resample. Draws made with the same seed on the same rows are paired.
+    """
+
+    values: pd.DataFrame
+
+    def interval(self, level: float = 0.95) -> pd.DataFrame:
+        """Percentile interval of each metric: columns ``low`` and ``high``."""
+        tail = (1 - level) / 2
+        return pd.DataFrame(
+            {"low": self.values.quantile(tail), "high": self.values.quantile(1 - tail)}
+        )
+
+    def difference(self, other: BootstrapDraws, level: float = 0.95) -> pd.DataFrame:
+        """Interval of this minus ``other``, draw by draw: columns ``low`` and ``high``."""
+        return BootstrapDraws(self.values - other.values).interval(level)
+
+
+def affordable_draws(n_rows: int, n_dimensions: int | None, *, wanted: int = 200) -> int:
+    """Return how many draws of the local metrics fit an interactive wait (a few seconds).
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows resampled.
+    n_dimensions : int or None
+        Embedding dimensions; None where only global metrics are wanted.
+    wanted : int
+        Upper limit.
+
+    Returns
+    -------
+    int
+        0 where fewer than 20 would fit: such an interval would say nothing.
+    """
+    if n_dimensions is None:
+        return wanted
+    if n_dimensions <= 3:
+        per_draw = n_rows * np.log2(n_rows + 2) ** (n_dimensions - 1) * 4
+        fits = int(_SWEEP_BUDGET / per_draw)
+    else:
+        fits = int(_BLOCKED_BUDGET / (float(n_rows) ** 2 * (2 + n_dimensions / _CHUNK)))
+    return 0 if fits < 20 else min(wanted, fits)
+
+
+def bootstrap_draws(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    embedding: Any = None,
+    *,
+    losses: pd.DataFrame | None = None,
+    gamma: float = 0.2,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    n_draws: int = 200,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> BootstrapDraws:
+    """Recompute the metrics on resampled rows.
+
+    Parameters
+    ----------
+    confidence, outcome : array-like of shape (n,)
+        Confidences in [0, 1] and outcomes 0 or 1.
+    embedding : Embedding or array-like of shape (n, d), optional
+        Adds ``MLCE`` and ``ALCE``.
+    losses : DataFrame of shape (n, q), optional
+        Further per-row losses whose means are wanted (NLL, Brier).
+    gamma, n_bins, binning
+        See :func:`~lore_core.local_error.local_errors`. Bins are those of the original rows.
+    n_draws : int
+        Resamples of n rows with replacement.
+    random_state : int
+        Seed. The same seed and n give the same rows, so that methods can be compared in pairs.
+    progress : callable, optional
+        Called with the share done.
+
+    Returns
+    -------
+    BootstrapDraws
+        Columns ``accuracy, mean_confidence, ECE, MCE``, the losses, and ``MLCE, ALCE``.
+
+    Notes
+    -----
+    A resample is a vector of counts, so the local sums of many draws are weight columns of one
+    pass. Rows drawn twice weigh twice, which makes small neighbourhoods noisier than they were:
+    resampled ECE, MLCE and ALCE lean upwards, and so do their intervals.
+    """
+    c, a = as_confidence(confidence), as_outcome(outcome)
+    n = check_lengths(outcome=a, confidence=c, losses=losses)
+    n_draws = check_integer(n_draws, "n_draws")
+    z = None if embedding is None else as_coordinates(embedding)
+    index = confidence_bins(c, n_bins, binning).assign(c)
+    bandwidth = 1.0 if z is None else check_positive(gamma, "gamma") * z.shape[1]
+    member = sparse.csr_array((np.ones(n), (index, np.arange(n))))
+    rng = np.random.default_rng(random_state)
+    parts = []
+    for start in range(0, n_draws, _CHUNK):
+        size = min(_CHUNK, n_draws - start)
+        weights = np.empty((n, size))
+        for draw in range(size):
+            weights[:, draw] = np.bincount(rng.integers(0, n, n), minlength=n)
+        part = _global_draws(c, a, weights, member)
+        if losses is not None:
+            part |= {
+                str(name): losses[name].to_numpy(np.float64) @ weights / n for name in losses
+            }
+        if z is not None:
+            part |= _local_draws(c - a, z, index, weights, bandwidth)
+        parts.append(pd.DataFrame(part))
+        if progress is not None:
+            progress((start + size) / n_draws, f"bootstrap draw {start + size} of {n_draws}")
+    return BootstrapDraws(pd.concat(parts, ignore_index=True))
+
+
+def _global_draws(
+    c: NDArray[np.float64],
+    a: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    member: sparse.csr_array,
+) -> dict[str, NDArray[np.float64]]:
+    n = len(c)
+    count = member @ weights
+    gap = np.abs(member @ (weights * (c - a)[:, None]))
+    return {
+        "accuracy": a @ weights / n,
+        "mean_confidence": c @ weights / n,
+        "ECE": gap.sum(axis=0) / n,
+        "MCE": (gap / np.maximum(count, 1)).max(axis=0),
+    }
+
+
+def _local_draws(
+    gap: NDArray[np.float64],
+    z: NDArray[np.float64],
+    index: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    bandwidth: float,
+) -> dict[str, NDArray[np.float64]]:
+    size = weights.shape[1]
+    sums = laplacian_sums(
+        z,
+        None,
+        np.concatenate([weights * gap[:, None], weights], axis=1),
+        bandwidth=bandwidth,
+        target_groups=index,
+        source_groups=index,
+    )
+    drawn = weights > 0
+    # A drawn row weighs at least 1 in its own mean, so no denominator is small.
+    error = np.abs(sums[:, :size]) / np.where(drawn, sums[:, size:], 1.0)
+    error = np.where(drawn, error, 0.0)
+    return {
+        "MLCE": error.max(axis=0),
+        "ALCE": (error * weights).sum(axis=0) / weights.sum(axis=0),
+    }

@@ -1,0 +1,211 @@
+"""The landscape: the signed error as a raster over a 2-D map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import ndimage
+
+from lore_core.kernel_sums import laplacian_means
+from lore_core.validation import (
+    InputError,
+    as_confidence,
+    as_coordinates,
+    as_outcome,
+    check_integer,
+    check_lengths,
+    check_positive,
+)
+
+__all__ = ["Field", "error_field", "smoothed_field"]
+
+#: Nodes farther than this share of the map's width from any row stay empty, whatever γ is:
+#: a colour there would be extrapolation.
+REACH = 0.05
+#: Width of the picture-level average of :func:`smoothed_field`, as a share of the map's width.
+SMOOTHING = 0.012
+
+
+@dataclass(frozen=True)
+class Field:
+    """A raster over the map; nodes that nothing supports hold NaN.
+
+    Attributes
+    ----------
+    x, y : ndarray of shape (r,)
+        Node coordinates on the map.
+    signed : ndarray of shape (r, r)
+        Signed local error at (y, x); positive = overconfident.
+    effective_size : ndarray of shape (r, r)
+        n_eff behind each node.
+    masked_share : float
+        Share of the nodes near rows that are hidden because n_eff is too small.
+    exact : bool
+        True: the SLCE itself, evaluated at each node. False: the rows' values averaged nearby.
+    """
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    signed: NDArray[np.float64]
+    effective_size: NDArray[np.float64]
+    masked_share: float
+    exact: bool
+
+
+@dataclass(frozen=True)
+class _Grid:
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    near: NDArray[np.bool_]
+    extent: float
+
+    @property
+    def nodes(self) -> NDArray[np.float64]:
+        """Coordinates of the nodes near a row, shape (m, 2)."""
+        row, column = np.nonzero(self.near)
+        return np.column_stack([self.x[column], self.y[row]])
+
+
+def _grid(
+    z: NDArray[np.float64], rows: NDArray[np.bool_], resolution: int, reach: float
+) -> _Grid:
+    """Lay a raster over the whole map and find its nodes near the chosen rows."""
+    if z.shape[1] != 2:
+        raise InputError(f"a map must have 2 dimensions; got {z.shape[1]}.")
+    low, high = z.min(axis=0), z.max(axis=0)
+    extent = float((high - low).max()) or 1.0
+    pad = REACH * extent
+    x = np.linspace(low[0] - pad, high[0] + pad, resolution)
+    y = np.linspace(low[1] - pad, high[1] + pad, resolution)
+    column = np.clip(np.rint((z[rows, 0] - x[0]) / (x[1] - x[0])), 0, resolution - 1).astype(int)
+    row = np.clip(np.rint((z[rows, 1] - y[0]) / (y[1] - y[0])), 0, resolution - 1).astype(int)
+    empty = np.ones((resolution, resolution), dtype=bool)
+    empty[row, column] = False
+    # Distance on the map to the nearest row; the axes may have unlike steps.
+    distance = ndimage.distance_transform_edt(empty, sampling=(y[1] - y[0], x[1] - x[0]))
+    step = max(x[1] - x[0], y[1] - y[0])
+    near = distance <= max(min(reach, REACH * extent), 1.5 * step)
+    return _Grid(x, y, near, extent)
+
+
+def _field(
+    grid: _Grid,
+    signed: NDArray[np.float64],
+    effective_size: NDArray[np.float64],
+    min_effective_size: float,
+    exact: bool,
+) -> Field:
+    shape = grid.near.shape
+    shown = (effective_size >= min_effective_size) & np.isfinite(signed)
+    raster = np.full(shape, np.nan)
+    raster[grid.near] = np.where(shown, signed, np.nan)
+    support = np.full(shape, np.nan)
+    support[grid.near] = effective_size
+    masked = float(1.0 - shown.mean()) if shown.size else 0.0
+    return Field(grid.x, grid.y, raster, support, masked, exact)
+
+
+def error_field(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    coordinates: Any,
+    *,
+    gamma: float = 0.2,
+    rows: NDArray[np.bool_] | None = None,
+    resolution: int = 200,
+    min_effective_size: float = 10.0,
+) -> Field:
+    """Exact signed local error at every node of a raster over the map.
+
+    Parameters
+    ----------
+    confidence, outcome : array-like of shape (n,)
+        Confidences in [0, 1] and outcomes 0 or 1.
+    coordinates : Embedding or array-like of shape (n, 2)
+        The map, which is also the kernel's feature space.
+    gamma : float
+        Bandwidth γ > 0.
+    rows : ndarray of shape (n,), optional
+        Mask of the rows of one confidence bin; by default all rows count.
+    resolution : int
+        Nodes along each side.
+    min_effective_size : float
+        Nodes with a smaller n_eff are hidden.
+
+    Returns
+    -------
+    Field
+        With ``exact=True``.
+
+    Notes
+    -----
+    A node is a target without weight: S_γ(z) = Σ_j (c_j − a_j) k(z, z_j) / Σ_j k(z, z_j).
+    """
+    c, a = as_confidence(confidence), as_outcome(outcome)
+    z = as_coordinates(coordinates, "coordinates")
+    check_lengths(outcome=a, confidence=c, coordinates=z)
+    chosen = np.ones(len(c), dtype=bool) if rows is None else rows
+    bandwidth = 2 * check_positive(gamma, "gamma")
+    grid = _grid(z, chosen, check_integer(resolution, "resolution", minimum=2), bandwidth)
+    means = laplacian_means(
+        grid.nodes, z[chosen], (c - a)[chosen][:, None], bandwidth=bandwidth
+    )
+    return _field(grid, means.mean[:, 0], means.effective_size, min_effective_size, True)
+
+
+def smoothed_field(
+    values: ArrayLike,
+    effective_size: ArrayLike,
+    coordinates: Any,
+    *,
+    rows: NDArray[np.bool_] | None = None,
+    resolution: int = 200,
+    min_effective_size: float = 10.0,
+) -> Field:
+    """Average the rows' own signed errors over a map they were not computed on.
+
+    For kernels on other features than the map, for all bins at once, and after recalibration: the
+    rows keep their values, and each node shows the mean of the rows within about 1 % of the map's
+    width.
+
+    Parameters
+    ----------
+    values, effective_size : array-like of shape (n,)
+        Signed local error and n_eff of each row (:class:`~lore_core.local_error.LocalErrors`).
+    coordinates : Embedding or array-like of shape (n, 2)
+        The map.
+    rows, resolution, min_effective_size
+        See :func:`error_field`; rows with a smaller n_eff are left out of the average.
+
+    Returns
+    -------
+    Field
+        With ``exact=False``.
+    """
+    v, n_eff = np.asarray(values, np.float64), np.asarray(effective_size, np.float64)
+    z = as_coordinates(coordinates, "coordinates")
+    check_lengths(values=v, effective_size=n_eff, coordinates=z)
+    chosen = np.ones(len(v), dtype=bool) if rows is None else rows
+    good = chosen & np.isfinite(v) & (n_eff >= min_effective_size)
+    extent = float(np.ptp(z, axis=0).max()) or 1.0
+    resolution = check_integer(resolution, "resolution", minimum=2)
+    grid = _grid(z, chosen, resolution, 2 * SMOOTHING * extent)
+    nothing = np.full(len(grid.nodes), np.nan)
+    if not good.any():
+        return _field(grid, nothing, np.zeros(len(grid.nodes)), min_effective_size, False)
+    means = laplacian_means(
+        grid.nodes,
+        z[good],
+        np.column_stack([v[good], n_eff[good]]),
+        bandwidth=SMOOTHING * extent,
+    )
+    field = _field(grid, means.mean[:, 0], means.mean[:, 1], min_effective_size, False)
+    # Nodes whose only nearby rows were left out would borrow a value from afar: hide them too.
+    near_good = _grid(z, good, resolution, 2 * SMOOTHING * extent).near
+    hidden = grid.near & ~near_good
+    signed = np.where(hidden, np.nan, field.signed)
+    masked = float(np.isnan(signed[grid.near]).mean())
+    return Field(field.x, field.y, signed, field.effective_size, masked, False)

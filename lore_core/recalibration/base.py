@@ -1,0 +1,60 @@
+"""What every recalibrator can do: fit on calibration rows, then change confidences elsewhere."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+from lore_core.dataset import Dataset
+from lore_core.validation import InputError
+
+__all__ = ["Recalibrator"]
+
+
+class Recalibrator(ABC):
+    """Learns on calibration rows how to correct confidences, and corrects those of other rows.
+
+    The predicted class of a row never changes; only its confidence does.
+    """
+
+    #: What tables and legends call the method.
+    label: str = ""
+    #: Whether ``fit`` and ``recalibrate`` need an embedding.
+    needs_embedding: ClassVar[bool] = False
+
+    #: Rows the method was fitted on; 0 before ``fit``.
+    n_rows_: int = 0
+
+    def fit(self, calibration: Dataset, embedding: Any = None) -> Self:
+        """Learn from calibration rows.
+
+        Parameters
+        ----------
+        calibration : Dataset
+            Rows the method may look at, outcomes included.
+        embedding : Embedding or array-like of shape (n, d), optional
+            Their coordinates, for methods that are local.
+        """
+        self._fit(calibration, embedding)
+        self.n_rows_ = len(calibration)
+        return self
+
+    def recalibrate(self, evaluation: Dataset, embedding: Any = None) -> Dataset:
+        """Return ``evaluation`` with corrected probabilities; its labels are not looked at.
+
+        Parameters
+        ----------
+        evaluation : Dataset
+            Rows to correct.
+        embedding : Embedding or array-like of shape (n, d), optional
+            Their coordinates in the embedding the method was fitted on.
+        """
+        if self.n_rows_ == 0:
+            raise InputError(f"{type(self).__name__} must be fitted before it can recalibrate.")
+        return self._recalibrate(evaluation, embedding)
+
+    @abstractmethod
+    def _fit(self, calibration: Dataset, embedding: Any) -> None: ...
+
+    @abstractmethod
+    def _recalibrate(self, evaluation: Dataset, embedding: Any) -> Dataset: ...

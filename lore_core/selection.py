@@ -1,0 +1,136 @@
+"""A region drawn on the map: which rows lie in it, and what is true of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lore_core.metrics import wilson_interval
+from lore_core.validation import (
+    InputError,
+    as_confidence,
+    as_coordinates,
+    as_outcome,
+    check_lengths,
+)
+
+__all__ = ["Region", "RegionReport", "region_report"]
+
+
+@dataclass(frozen=True)
+class Region:
+    """A polygon on a 2-D map.
+
+    Attributes
+    ----------
+    x, y : tuple of float
+        Corners, in order; the last joins the first.
+    """
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.x) != len(self.y) or len(self.x) < 3:
+            raise InputError(
+                f"a region must have at least 3 corners; got {len(self.x)} x and {len(self.y)} y."
+            )
+
+    @classmethod
+    def box(cls, x: ArrayLike, y: ArrayLike) -> Region:
+        """Return the rectangle between two x and two y values."""
+        (x0, x1), (y0, y1) = np.sort(np.asarray(x, float)), np.sort(np.asarray(y, float))
+        return cls((x0, x1, x1, x0), (y0, y0, y1, y1))
+
+    def contains(self, coordinates: Any) -> NDArray[np.bool_]:
+        """Return which points lie inside, by the even–odd rule.
+
+        Parameters
+        ----------
+        coordinates : Embedding or array-like of shape (n, 2)
+            Points of the map.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        z = as_coordinates(coordinates, "coordinates")
+        if z.shape[1] != 2:
+            raise InputError(f"a region lies on a 2-D map; got {z.shape[1]} dimensions.")
+        px, py = z[:, 0], z[:, 1]
+        inside = np.zeros(len(z), dtype=bool)
+        x, y = np.asarray(self.x), np.asarray(self.y)
+        for x0, y0, x1, y1 in zip(x, y, np.roll(x, -1), np.roll(y, -1), strict=True):
+            if y0 == y1:
+                continue
+            # A ray to the right of the point crosses this edge.
+            crosses = (y0 > py) != (y1 > py)
+            inside ^= crosses & (px < x0 + (py - y0) * ((x1 - x0) / (y1 - y0)))
+        return inside
+
+
+@dataclass(frozen=True)
+class RegionReport:
+    """What a set of rows promised and got.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows in the set.
+    confidence, accuracy : float
+        Their means; NaN for an empty set.
+    accuracy_low, accuracy_high : float
+        95 % Wilson interval of the accuracy.
+    """
+
+    n_rows: int
+    confidence: float
+    accuracy: float
+    accuracy_low: float
+    accuracy_high: float
+
+    @property
+    def gap(self) -> float:
+        """Mean confidence − accuracy: positive where overconfident."""
+        return self.confidence - self.accuracy
+
+    @property
+    def sentence(self) -> str:
+        """The report in plain words."""
+        if self.n_rows == 0:
+            return "No rows lie in this region."
+        low, high = self.confidence - self.accuracy_high, self.confidence - self.accuracy_low
+        if low > 0:
+            lean = "overconfident"
+        elif high < 0:
+            lean = "underconfident"
+        else:
+            lean = "not distinguishable from calibrated"
+        return (
+            f"{self.n_rows:,} rows: promised {self.confidence:.1%}, got {self.accuracy:.1%}; gap "
+            f"{self.gap * 100:+.1f} points (95 % {low * 100:+.1f} to {high * 100:+.1f}): {lean}."
+        )
+
+
+def region_report(
+    confidence: ArrayLike, outcome: ArrayLike, inside: NDArray[np.bool_]
+) -> RegionReport:
+    """Sum up the rows of a region.
+
+    Parameters
+    ----------
+    confidence, outcome : array-like of shape (n,)
+        All rows.
+    inside : ndarray of shape (n,)
+        Mask of the region's rows.
+    """
+    c, a = as_confidence(confidence), as_outcome(outcome)
+    check_lengths(outcome=a, confidence=c, inside=inside)
+    n = int(inside.sum())
+    if n == 0:
+        return RegionReport(0, np.nan, np.nan, np.nan, np.nan)
+    low, high = wilson_interval(a[inside].sum(), n)
+    return RegionReport(n, float(c[inside].mean()), float(a[inside].mean()), float(low), float(high))

@@ -1,0 +1,29 @@
+"""What all tests share: where real inputs may lie, and small random data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    if not REAL_DATA.is_dir():
+        pytest.skip("no real inputs beside the checkout (../shared/data)")
+    return REAL_DATA
+
+
+@pytest.fixture
+def sample():
+    """Confidences, outcomes and 2-D coordinates of 400 rows, some of them duplicates."""
+    rng = np.random.default_rng(7)
+    n = 400
+    confidence = rng.uniform(0.3, 1.0, n)
+    outcome = (rng.uniform(size=n) < confidence**1.5).astype(float)
+    z = rng.normal(size=(n, 2))
+    z[50:60] = z[40:50]
+    return confidence, outcome, z

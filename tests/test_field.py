@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+
+from lore_core import InputError, error_field, smoothed_field
+
+
+def test_nodes_are_the_definition(sample):
+    c, a, z = sample
+    field = error_field(c, a, z, gamma=0.3, resolution=21, min_effective_size=0)
+    rows, columns = np.nonzero(np.isfinite(field.signed))
+    assert len(rows) > 20
+    for row, column in list(zip(rows, columns, strict=True))[::17]:
+        node = np.array([field.x[column], field.y[row]])
+        k = np.exp(-np.abs(z - node).sum(axis=1) / 0.6)
+        assert field.signed[row, column] == pytest.approx((k * (c - a)).sum() / k.sum())
+        assert field.effective_size[row, column] == pytest.approx(k.sum() ** 2 / (k**2).sum())
+
+
+def test_only_the_chosen_rows_count(sample):
+    c, a, z = sample
+    rows = c > 0.7
+    some = error_field(c, a, z, rows=rows, resolution=15, min_effective_size=0)
+    alone = error_field(c[rows], a[rows], z[rows], resolution=15, min_effective_size=0)
+    # The raster spans all rows, so only its extent differs.
+    assert some.x[0] <= alone.x[0]
+    assert np.isfinite(some.signed).any()
+
+
+def test_places_without_support_are_empty(sample):
+    c, a, z = sample
+    field = error_field(c, a, z, gamma=0.02, min_effective_size=10)
+    assert np.isnan(field.signed).any()
+    assert 0 < field.masked_share <= 1
+    corner = field.signed[0, 0]
+    assert np.isnan(corner)  # far from every row
+
+
+def test_smoothing_constant_values_changes_nothing(sample):
+    _, _, z = sample
+    field = smoothed_field(np.full(len(z), 0.25), np.full(len(z), 50.0), z, resolution=40)
+    assert np.nanmin(field.signed) == pytest.approx(0.25)
+    assert np.nanmax(field.signed) == pytest.approx(0.25)
+    assert not field.exact
+
+
+def test_rows_without_support_do_not_colour_the_map(sample):
+    _, _, z = sample
+    values, support = np.full(len(z), 0.25), np.full(len(z), 50.0)
+    support[z[:, 0] < 0] = 1.0
+    field = smoothed_field(values, support, z, resolution=60)
+    left = field.x < -0.5
+    assert np.isnan(field.signed[:, left]).all()
+    assert np.isfinite(field.signed).any()
+
+
+def test_nothing_supported_is_an_empty_picture(sample):
+    _, _, z = sample
+    field = smoothed_field(np.zeros(len(z)), np.zeros(len(z)), z, resolution=30)
+    assert np.isnan(field.signed).all()
+    assert field.masked_share == 1.0
+
+
+def test_a_map_has_two_dimensions(sample):
+    c, a, z = sample
+    with pytest.raises(InputError, match="a map must have 2 dimensions; got 3"):
+        error_field(c, a, np.column_stack([z, z[:, 0]]))

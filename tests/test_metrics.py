@@ -1,0 +1,114 @@
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import brier_score_loss, log_loss
+
+from lore_core import (
+    InputError,
+    brier_score,
+    expected_calibration_error,
+    groupwise_calibration_error,
+    groupwise_maximum_calibration_error,
+    maximum_calibration_error,
+    negative_log_likelihood,
+    reliability_table,
+    wilson_interval,
+)
+
+
+def test_ece_and_mce_by_hand():
+    # Two bins of 2: [0.1, 0.3] → conf .2, acc .5, gap −.3; [0.7, 0.9] → conf .8, acc .5, gap +.3.
+    # One more row 0.8 that is wrong: conf .8, acc 1/3, gap .4667 on 3 rows.
+    c, a = [0.1, 0.3, 0.7, 0.9, 0.8], [0, 1, 1, 0, 0]
+    high = 0.8 - 1 / 3
+    assert expected_calibration_error(c, a, n_bins=2) == pytest.approx(2 / 5 * 0.3 + 3 / 5 * high)
+    assert maximum_calibration_error(c, a, n_bins=2) == pytest.approx(high)
+
+
+def test_perfectly_calibrated_bins_have_no_error():
+    assert expected_calibration_error([0.5, 0.5], [0, 1]) == 0
+    assert maximum_calibration_error([0.5, 0.5], [0, 1]) == 0
+
+
+def test_reliability_matches_sklearn(sample):
+    c, a, _ = sample
+    table = reliability_table(c, a, n_bins=10)
+    accuracy, confidence = calibration_curve(a, c, n_bins=10)
+    full = table.count > 0
+    np.testing.assert_allclose(table.accuracy[full], accuracy)
+    np.testing.assert_allclose(table.confidence[full], confidence)
+    assert np.isnan(table.accuracy[~full]).all()
+
+
+def test_best_and_worst_bin_respect_the_minimum_count():
+    # Bin 9 has one row with a gap of .95; bin 5 has 40 rows with a gap of .05.
+    c = np.array([0.95] + [0.55] * 40)
+    a = np.array([0] + [1] * 20 + [0] * 20)
+    table = reliability_table(c, a, n_bins=10)
+    assert table.worst_bin() == 9
+    assert table.worst_bin(min_count=30) == 5
+    assert table.best_bin(min_count=1000) == 5  # none has 1000: the fullest
+
+
+def test_wilson_matches_scipy():
+    low, high = wilson_interval(7, 20)
+    expected = binomtest(7, 20).proportion_ci(method="wilson")
+    assert (float(low), float(high)) == pytest.approx((expected.low, expected.high))
+
+
+def test_nll_and_brier_match_sklearn():
+    rng = np.random.default_rng(0)
+    for k in (2, 4):
+        p, y = rng.dirichlet(np.ones(k), 50), rng.integers(0, k, 50)
+        assert negative_log_likelihood(p, y) == pytest.approx(log_loss(y, p, labels=range(k)))
+        expected = brier_score_loss(y, p[:, 1]) if k == 2 else ((p - np.eye(k)[y]) ** 2).sum(1).mean()
+        assert brier_score(p, y) == pytest.approx(expected)
+
+
+def test_nll_clips_at_one_in_a_million():
+    assert negative_log_likelihood([[1.0, 0.0]], [1]) == pytest.approx(-np.log(1e-6))
+
+
+def test_groupwise_by_hand():
+    # Group x: gap +.4 in one bin. Group y: two bins, gaps −.2 and +.9.
+    c = [0.9, 0.9, 0.8, 0.1, 0.9]
+    a = [1, 0, 1, 1, 0]
+    g = ["x", "x", "y", "y", "y"]
+    frame = groupwise_calibration_error(c, a, g, n_bins=2).set_index("group")
+    assert frame.loc["x", "mce"] == pytest.approx(0.4)
+    # y, upper bin: mean confidence .85, accuracy .5; lower bin: .1 against 1.
+    assert frame.loc["y", "mce"] == pytest.approx(0.9)
+    assert frame.loc["y", "rows"] == 3
+    assert groupwise_maximum_calibration_error(c, a, g, n_bins=2) == pytest.approx(0.9)
+
+
+def test_groupwise_max_is_never_below_the_metric_of_one_group(sample):
+    c, a, _ = sample
+    one = ["all"] * len(c)
+    assert groupwise_maximum_calibration_error(c, a, one) == pytest.approx(
+        maximum_calibration_error(c, a)
+    )
+
+
+def test_small_groups_can_be_left_out():
+    c, a, g = [0.9] * 5 + [0.9], [1] * 5 + [0], ["big"] * 5 + ["tiny"]
+    assert groupwise_maximum_calibration_error(c, a, g, min_group_size=2) == pytest.approx(0.1)
+    with pytest.raises(InputError, match="the largest has 5 rows, got 9"):
+        groupwise_maximum_calibration_error(c, a, g, min_group_size=9)
+
+
+@pytest.mark.parametrize(
+    ("c", "a", "message"),
+    [
+        ([0.5, np.nan], [0, 1], "'confidence' must be finite; got nan at row 1"),
+        ([0.5, 2], [0, 1], r"must lie in \[0, 1\]; got 2 at row 1"),
+        ([0.5], [0, 1], "'confidence' must have as many rows as 'outcome'; got 1 and 2"),
+        ([0.5], [0.5], "'outcome' must hold only 0 and 1; got 0.5 at row 0"),
+        ([], [], "must have at least one row"),
+        (["high"], [1], "'confidence' must hold numbers only; got 'high' at row 0"),
+    ],
+)
+def test_bad_input_is_told_in_one_sentence(c, a, message):
+    with pytest.raises(InputError, match=message):
+        expected_calibration_error(c, a)

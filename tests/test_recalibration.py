@@ -1,0 +1,150 @@
+import numpy as np
+import pytest
+from brute import lore as brute_lore
+from scipy.optimize import minimize_scalar
+
+from lore_core import (
+    Dataset,
+    HistogramBinning,
+    InputError,
+    LoRe,
+    NoRecalibration,
+    TemperatureScaling,
+    compare,
+    negative_log_likelihood,
+)
+
+
+def make(n=300, k=3, seed=0, sharpness=2.5):
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(n, 2))
+    logits = rng.normal(size=(n, k)) + z[:, :1] * np.linspace(-1, 1, k)
+    p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    y = np.array([rng.choice(k, p=row) for row in p])
+    sharp = p**sharpness / (p**sharpness).sum(1, keepdims=True)
+    return Dataset(sharp, y, features=z), z
+
+
+def test_no_recalibration_changes_nothing():
+    data, _ = make()
+    assert NoRecalibration().fit(data).recalibrate(data) is data
+
+
+def test_temperature_undoes_the_sharpening_and_minimises_nll():
+    data, _ = make(4000)
+    method = TemperatureScaling().fit(data)
+    assert method.temperature_ == pytest.approx(2.5, rel=0.1)
+
+    def nll(t):
+        p = data.probabilities ** (1 / t)
+        return negative_log_likelihood(p / p.sum(1, keepdims=True), data.labels)
+
+    grid = minimize_scalar(nll, bounds=(0.5, 5), method="bounded", options={"xatol": 1e-8})
+    assert method.temperature_ == pytest.approx(grid.x, rel=1e-4)
+    after = method.recalibrate(data)
+    np.testing.assert_allclose(after.probabilities.sum(1), 1)
+    assert np.array_equal(after.predictions, data.predictions)
+
+
+def test_histogram_binning_is_the_calibration_accuracy_of_the_bin():
+    calibration = Dataset([[0.9, 0.1]] * 4 + [[0.6, 0.4]], [0, 0, 0, 1, 1])
+    evaluation = Dataset([[0.88, 0.12], [0.61, 0.39], [0.25, 0.75]], [0, 0, 0])
+    after = HistogramBinning(n_bins=10).fit(calibration).recalibrate(evaluation)
+    # Bin .8–.9 has no calibration row (0.9 lies in the next): confidence kept. .6–.7: accuracy 0.
+    assert after.confidence.tolist() == pytest.approx([0.88, 0.0, 0.75])
+
+
+@pytest.mark.parametrize("gamma", [1e-7, 0.2, 3.0, 1e7])
+def test_lore_matches_brute_force(gamma):
+    calibration, cal_z = make(250, seed=1)
+    evaluation, z = make(150, seed=2)
+    method = LoRe(gamma=gamma, n_bins=8).fit(calibration, cal_z)
+    after = method.recalibrate(evaluation, z)
+    expected = brute_lore(
+        evaluation.confidence, z, calibration.confidence, calibration.outcome, cal_z, gamma, 8
+    )
+    np.testing.assert_allclose(after.confidence, expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(after.probabilities.sum(1), 1)
+    assert np.array_equal(after.predictions, evaluation.predictions)
+
+
+def test_lore_at_large_bandwidth_is_histogram_binning():
+    calibration, cal_z = make(250, seed=1)
+    evaluation, z = make(150, seed=2)
+    far = LoRe(gamma=1e10).fit(calibration, cal_z).recalibrate(evaluation, z)
+    bins = HistogramBinning().fit(calibration).recalibrate(evaluation)
+    np.testing.assert_allclose(far.confidence, bins.confidence, atol=1e-8)
+
+
+def test_lore_at_small_bandwidth_is_the_nearest_calibration_row():
+    calibration = Dataset([[0.9, 0.1]] * 3, [0, 1, 0])
+    evaluation = Dataset([[0.9, 0.1]], [0])
+    method = LoRe(gamma=1e-6).fit(calibration, [[0.0], [10.0], [30.0]])
+    assert method.recalibrate(evaluation, [[12.0]]).confidence[0] == 0.0
+    assert method.recalibrate(evaluation, [[21.0]]).confidence[0] == 1.0
+
+
+def test_lore_keeps_the_confidence_where_the_bin_is_empty():
+    calibration = Dataset([[0.95, 0.05]] * 2, [0, 1])
+    evaluation = Dataset([[0.6, 0.4], [0.95, 0.05]], [0, 0])
+    method = LoRe(n_bins=10).fit(calibration, [[0.0], [1.0]])
+    found = method.local_accuracy(evaluation, [[0.0], [0.0]])
+    assert found.empty.tolist() == [True, False]
+    assert method.recalibrate(evaluation, [[0.0], [0.0]]).confidence[0] == 0.6
+
+
+def test_lore_with_the_group_kernel_is_groupwise_histogram_binning():
+    calibration, _ = make(300, seed=3)
+    g = np.array(["a", "b"])[np.arange(300) % 2]
+    after = LoRe(n_bins=4, kernel="group").fit(calibration, g).recalibrate(calibration, g)
+    for name in ("a", "b"):
+        rows = g == name
+        alone = HistogramBinning(4).fit(calibration.rows(rows)).recalibrate(calibration.rows(rows))
+        np.testing.assert_allclose(after.confidence[rows], alone.confidence)
+
+
+def test_the_vector_keeps_its_class_and_its_proportions():
+    data = Dataset([[0.6, 0.3, 0.1], [1.0, 0.0, 0.0]], [0, 1])
+    after = data.with_confidence([0.2, 0.4])
+    np.testing.assert_allclose(after.probabilities, [[0.2, 0.6, 0.2], [0.4, 0.3, 0.3]])
+    assert after.predictions.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda d, z: LoRe().recalibrate(d, z), "LoRe must be fitted before"),
+        (lambda d, z: LoRe().fit(d), "LoRe must be given an embedding"),
+        (lambda d, z: LoRe().fit(d, z).recalibrate(d, z[:, :1]), "dimensions LoRe was fitted on"),
+        (lambda d, z: LoRe(gamma=-1).fit(d, z), "'gamma' must be a finite number above 0"),
+        (lambda d, z: compare(d, d, [LoRe(), LoRe()]), "methods with unlike labels"),
+    ],
+)
+def test_misuse(act, message):
+    data, z = make(50)
+    with pytest.raises(InputError, match=message):
+        act(data, z)
+
+
+def test_compare_puts_methods_side_by_side():
+    calibration, cal_z = make(300, seed=1)
+    evaluation, z = make(200, seed=2)
+    result = compare(
+        calibration,
+        evaluation,
+        [NoRecalibration(), TemperatureScaling(), HistogramBinning(5), LoRe(0.4, 5)],
+        calibration_embedding=cal_z,
+        evaluation_embedding=z,
+        n_bins=5,
+        n_draws=30,
+    )
+    assert list(result.table.index) == ["None", "Temperature scaling", "Histogram binning", "LoRe"]
+    assert result.table.loc["None", "NLL"] == pytest.approx(
+        negative_log_likelihood(evaluation.probabilities, evaluation.labels)
+    )
+    assert result.table["accuracy"].nunique() == 1
+    assert (result.low <= result.high).all().all()
+    # The paired difference of the first method to itself is exactly nothing.
+    assert (result.difference_low.loc["None"] == 0).all()
+    # Softening an overconfident model lowers its NLL beyond chance.
+    assert result.difference_high.loc["Temperature scaling", "NLL"] < 0

@@ -1,0 +1,112 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from lore_core import (
+    Dataset,
+    affordable_draws,
+    bootstrap_draws,
+    describe_rows,
+    local_bin_table,
+    local_errors,
+    reliability_table,
+    summarize,
+    verdict,
+)
+
+
+def test_unit_weights_reproduce_the_metrics(sample, monkeypatch):
+    """A resample that draws every row once must give the plain metrics."""
+    c, a, z = sample
+
+    class EveryRowOnce:
+        def integers(self, low, high, size):
+            return np.arange(size)
+
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: EveryRowOnce())
+    losses = pd.DataFrame({"NLL": np.linspace(0, 1, len(c))})
+    draw = bootstrap_draws(c, a, z, losses=losses, gamma=0.3, n_draws=1).values.iloc[0]
+    errors = local_errors(c, a, z, gamma=0.3)
+    table = reliability_table(c, a)
+    assert draw["MLCE"] == pytest.approx(errors.maximum)
+    assert draw["ALCE"] == pytest.approx(errors.average)
+    assert draw["ECE"] == pytest.approx(table.expected_calibration_error)
+    assert draw["MCE"] == pytest.approx(table.maximum_calibration_error)
+    assert draw["NLL"] == pytest.approx(0.5)
+
+
+def test_a_resample_weighs_rows_like_repeating_them(sample):
+    c, a, z = sample
+    draw = bootstrap_draws(c, a, z, n_draws=1, random_state=5).values.iloc[0]
+    rows = np.random.default_rng(5).integers(0, len(c), len(c))
+    errors = local_errors(c[rows], a[rows], z[rows])
+    assert draw["MLCE"] == pytest.approx(errors.maximum)
+    assert draw["ALCE"] == pytest.approx(errors.average)
+    assert draw["accuracy"] == pytest.approx(a[rows].mean())
+
+
+def test_draws_with_one_seed_are_paired(sample):
+    c, a, _ = sample
+    draws = bootstrap_draws(c, a, n_draws=20)
+    again = bootstrap_draws(c, a, n_draws=20)
+    assert (draws.difference(again) == 0).all().all()
+
+
+def test_interval_of_the_accuracy_is_the_binomial_one():
+    rng = np.random.default_rng(0)
+    a = (rng.uniform(size=2000) < 0.8).astype(float)
+    low, high = bootstrap_draws(np.full(2000, 0.8), a, n_draws=400).interval().loc["accuracy"]
+    half = 1.96 * np.sqrt(0.8 * 0.2 / 2000)
+    assert (high - low) / 2 == pytest.approx(half, rel=0.2)
+
+
+def test_draws_shrink_with_the_work():
+    assert affordable_draws(1000, 2) == 200
+    assert 20 <= affordable_draws(200_000, 2) < 200 or affordable_draws(200_000, 2) == 0
+    assert affordable_draws(1_000_000, 50) == 0
+    assert affordable_draws(10**9, None) == 200
+
+
+def test_a_row_of_confidences_only_has_no_vector_metrics():
+    data = Dataset([[0.8, 0.1, 0.1]] * 4, [0, 0, 1, 0], complete=False)
+    assert "NLL" not in summarize(data).values
+    assert "NLL" in summarize(Dataset([[0.8, 0.1, 0.1]] * 4, [0, 0, 1, 0])).values
+
+
+def planted(n=4000):
+    """Fine on average: +0.15 on the right cancels −0.15 on the left."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(n, 2))
+    c = np.full(n, 0.7)
+    a = (rng.uniform(size=n) < np.where(z[:, 0] > 0, 0.5, 0.9)).astype(float)
+    return Dataset(np.column_stack([c, 1 - c]), 1 - a.astype(int), features=z), z
+
+
+def test_verdicts():
+    data, z = planted()
+    found = summarize(data, z)
+    assert verdict(found.reliability, found.local).level == "local"
+    assert "looks right" in verdict(found.reliability, found.local).sentence
+    wrong = summarize(Dataset([[0.95, 0.05]] * 100, [0, 1] * 50), np.zeros((100, 1)))
+    said = verdict(wrong.reliability, wrong.local)
+    assert said.level == "global"
+    assert "mostly overconfident" in said.sentence
+    alone = verdict(found.reliability, None)
+    assert "Without features" in alone.sentence
+
+
+def test_rows_described():
+    data, z = planted()
+    local = local_errors(data.confidence, data.outcome, z)
+    everything = np.ones(len(data), dtype=bool)
+    text = describe_rows("All", data, local, everything)
+    assert "4,000 rows, promised 70.0%" in text
+    assert "locally the gap runs from −" in text.replace("-", "−")
+    assert describe_rows("None", data, local, ~everything) == "None: no rows."
+
+
+def test_bin_table_holds_only_bins_with_rows(sample):
+    c, a, z = sample
+    table = local_bin_table(reliability_table(c, a), local_errors(c, a, z))
+    assert (table["rows"] > 0).all()
+    assert (table["max_lce"] >= table["mean_lce"]).all()
