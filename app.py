@@ -1,0 +1,40 @@
+"""LoRe Lens: the dashboard. Run it with ``make app`` or ``lore app``."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from lore_core import InputError
+from pages.shared import session
+from pages.shared.jobs import job_panel
+
+st.set_page_config(page_title="LoRe Lens", page_icon=":material/blur_on:", layout="wide")
+
+PAGES = {
+    "data": ("Data", ":material/database:", "What did I load? Files, demo, checks, maps."),
+    "overview": ("Overview", ":material/speed:", "Is there a problem? All metrics and a verdict."),
+    "landscape": ("Landscape", ":material/map:", "Where is the confidence wrong? The error map."),
+    "bandwidth": ("Bandwidth", ":material/show_chart:", "Which γ? MLCE and ALCE over bandwidths."),
+    "recalibrate": ("Recalibrate", ":material/tune:", "Does recalibration help? Before and after."),
+}
+
+page = st.navigation(
+    [
+        st.Page(
+            f"pages/{name}/page.py",
+            title=title,
+            icon=icon,
+            url_path=name,
+            help=help_text,
+            default=name == "data",
+        )
+        for name, (title, icon, help_text) in PAGES.items()
+    ],
+    position="top",
+)
+try:
+    session.ensure_loaded()
+    job_panel()
+    page.run()
+except InputError as error:
+    st.error(str(error), icon=":material/error:")

@@ -1,0 +1,25 @@
+"""Figures: a result object goes in, a Plotly figure comes out; nothing is computed here."""
+
+from lore_core.figures.curves import bandwidth_figure, suggestion_figure
+from lore_core.figures.distribution import cdf_figure
+from lore_core.figures.landscape import (
+    landscape_3d_figure,
+    landscape_figure,
+    shared_limit,
+    surface_figure,
+)
+from lore_core.figures.reliability import reliability_figure
+from lore_core.figures.style import Chart, Mode
+
+__all__ = [
+    "Chart",
+    "Mode",
+    "bandwidth_figure",
+    "cdf_figure",
+    "landscape_3d_figure",
+    "landscape_figure",
+    "reliability_figure",
+    "shared_limit",
+    "suggestion_figure",
+    "surface_figure",
+]

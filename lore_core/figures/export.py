@@ -1,0 +1,134 @@
+"""Take a chart away: interactive HTML, its numbers as CSV, and static images where Chrome exists."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooLate
+from importlib.util import find_spec
+from typing import Literal
+
+import plotly.graph_objects as go
+
+from lore_core.figures.style import Chart
+from lore_core.validation import InputError
+
+__all__ = [
+    "STATIC_FORMATS",
+    "chart_csv",
+    "chart_html",
+    "chart_image",
+    "plot_config",
+    "why_no_static_images",
+]
+
+ImageFormat = Literal["png", "svg", "pdf"]
+STATIC_FORMATS: tuple[ImageFormat, ...] = ("png", "svg", "pdf")
+_BROWSERS = (
+    "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
+    "microsoft-edge",
+)  # fmt: skip
+_TIMEOUT_SECONDS = 60.0
+_worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="static-image")
+_start = threading.Lock()
+_started = False
+
+
+def plot_config(chart: Chart) -> dict[str, object]:
+    """Modebar settings of a chart: no upload to a cloud, and the browser's own SVG as download."""
+    return {
+        "displaylogo": False,
+        "showSendToCloud": False,
+        "toImageButtonOptions": {"format": "svg", "filename": chart.name},
+        "modeBarButtonsToRemove": ["autoScale2d", "zoomIn2d", "zoomOut2d"],
+        **chart.config,
+    }
+
+
+def chart_html(chart: Chart) -> bytes:
+    """One self-contained HTML file: interactive, opens without a network."""
+    figure = go.Figure(chart.figure)
+    figure.update_layout(margin_b=70)
+    figure.add_annotation(
+        text=chart.how_to_read, showarrow=False, xref="paper", yref="paper", x=0, y=0,
+        yshift=-56, xanchor="left", yanchor="bottom", font={"size": 11},
+    )  # fmt: skip
+    page = figure.to_html(full_html=True, include_plotlyjs=True, config=plot_config(chart))
+    return str(page).encode()
+
+
+def chart_csv(chart: Chart) -> bytes:
+    """Write the numbers the chart shows, as UTF-8 CSV."""
+    return chart.table.to_csv(index=False).encode()
+
+
+def why_no_static_images() -> str | None:
+    """Return None where PNG, SVG and PDF can be made here, else what is missing, in words."""
+    if find_spec("kaleido") is None:
+        return "PNG, SVG and PDF need the optional package kaleido: pip install kaleido."
+    browser = os.environ.get("BROWSER_PATH")
+    if browser is None and not any(shutil.which(name) for name in _BROWSERS):
+        return "PNG, SVG and PDF need Chrome or Chromium on this machine; none was found."
+    return None
+
+
+def chart_image(
+    chart: Chart,
+    image_format: ImageFormat,
+    *,
+    width: int = 1000,
+    height: int | None = None,
+    scale: float = 2.0,
+) -> bytes:
+    """Render a chart as a static image by Kaleido.
+
+    Parameters
+    ----------
+    chart : Chart
+        What to draw.
+    image_format : {"png", "svg", "pdf"}
+        File format.
+    width, height : int
+        Pixels at scale 1; the height is the chart's own by default.
+    scale : float
+        Pixel density of a PNG.
+
+    Raises
+    ------
+    InputError
+        If the format is unknown, Chrome or Kaleido is missing, or rendering takes over a minute.
+    """
+    if image_format not in STATIC_FORMATS:
+        raise InputError(f"'image_format' must be one of {STATIC_FORMATS}; got {image_format!r}.")
+    missing = why_no_static_images()
+    if missing is not None:
+        raise InputError(missing)
+
+    def render() -> bytes:
+        _keep_browser_warm()
+        image: bytes = chart.figure.to_image(
+            format=image_format, width=width, height=height or chart.figure.layout.height,
+            scale=scale,
+        )  # fmt: skip
+        return image
+
+    try:
+        return _worker.submit(render).result(timeout=_TIMEOUT_SECONDS)
+    except TooLate as error:
+        raise InputError(
+            f"rendering '{chart.name}' took over {_TIMEOUT_SECONDS:.0f} s and was given up; use "
+            "the HTML export or the camera button of the chart."
+        ) from error
+
+
+def _keep_browser_warm() -> None:
+    """Start one browser for all images: 3 s for the first, 0.2 s for each after it."""
+    global _started  # noqa: PLW0603 -- one browser a process
+    with _start:
+        if not _started:
+            import kaleido
+
+            kaleido.start_sync_server(silence_warnings=True)
+            _started = True

@@ -1,0 +1,379 @@
+"""The landscape: where the confidence is wrong, on a map of the features."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from lore_core.field import Field
+from lore_core.figures.style import (
+    INK,
+    NEUTRAL,
+    PAPER,
+    Chart,
+    Mode,
+    apply_frame,
+    diverging,
+    escape,
+    rgba,
+    sequential,
+)
+from lore_core.selection import Region
+
+__all__ = ["landscape_3d_figure", "landscape_figure", "shared_limit", "surface_figure"]
+
+Value = Literal["signed", "absolute"]
+
+_TITLES = {"signed": "Signed local error", "absolute": "Local calibration error (LCE)"}
+#: Camera presets: the camera is reset whenever the figure changes.
+CAMERAS = {
+    "corner": {"x": 1.25, "y": 1.25, "z": 0.9},
+    "top": {"x": 0.0, "y": -0.01, "z": 2.1},
+    "front": {"x": 0.0, "y": -2.0, "z": 0.5},
+    "side": {"x": 2.0, "y": 0.0, "z": 0.5},
+}
+
+
+def shared_limit(*signed: NDArray[np.float64]) -> float:
+    """One colour range for pictures that are compared: ± the 99th percentile, in steps of 5 %.
+
+    Parameters
+    ----------
+    *signed : ndarray
+        Signed errors of all pictures; NaN is passed over.
+    """
+    every = np.abs(np.concatenate([values.ravel() for values in signed]))
+    every = every[np.isfinite(every)]
+    if every.size == 0:
+        return 0.1
+    return float(np.clip(np.ceil(np.quantile(every, 0.99) * 20) / 20, 0.1, 1.0))
+
+
+def _color(value: Value, limit: float, mode: Mode) -> dict[str, Any]:
+    """Colour axis of one landscape, with its bar."""
+    signed = value == "signed"
+    bar: dict[str, Any] = {
+        "thickness": 12, "len": 0.72, "y": 0.5, "x": 1.0, "xpad": 8, "outlinewidth": 0,
+        "tickformat": "+.0%" if signed else ".0%",
+        "title": {
+            "text": "confidence − accuracy" if signed else "LCE",
+            "font": {"size": 11}, "side": "right",
+        },
+    }  # fmt: skip
+    if signed:
+        ticks = np.linspace(-limit, limit, 5)
+        bar["tickvals"] = ticks
+        words = {0: "<br>under-<br>confident", 4: "<br>over-<br>confident"}
+        bar["ticktext"] = [f"{tick:+.0%}{words.get(i, '')}" for i, tick in enumerate(ticks)]
+        bar["ticktext"][2] = "0"
+    return {
+        "colorscale": diverging(mode) if signed else sequential(mode),
+        "cmin": -limit if signed else 0.0,
+        "cmax": limit,
+        "colorbar": bar,
+    }
+
+
+def _shown(signed: NDArray[np.float64], value: Value) -> NDArray[np.float64]:
+    return signed if value == "signed" else np.abs(signed)
+
+
+def _hover(table: pd.DataFrame) -> list[str]:
+    """One hover text a row: promised, came, local error, then what else is known."""
+    fixed = {"row", "predicted", "true", "confidence", "right", "signed_error", "lce", "n_eff"}
+    others = [column for column in table.columns if column not in fixed]
+    lines = []
+    for record in table.to_dict("records"):
+        verdict = "right" if record["right"] else f"wrong, true {escape(record['true'])}"
+        text = [
+            f"<b>row {record['row']}</b>: {escape(record['predicted'])} ({verdict})",
+            f"confidence {record['confidence']:.1%}",
+            f"local error {record['signed_error'] * 100:+.1f} points, n_eff {record['n_eff']:.0f}",
+            *(f"{escape(name)}: {escape(_short(record[name]))}" for name in others[:5]),
+        ]
+        lines.append("<br>".join(text))
+    return lines
+
+
+def _short(value: object) -> str:
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.4g}"
+    text = str(value)
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def landscape_figure(
+    field: Field | None,
+    coordinates: NDArray[np.float64],
+    *,
+    points: pd.DataFrame | None = None,
+    worst: pd.DataFrame | None = None,
+    n_total: int,
+    value: Value = "signed",
+    limit: float,
+    rows: str,
+    axes: str = "map",
+    region: Region | None = None,
+    mode: Mode = "light",
+    height: int = 620,
+    title: str | None = None,
+) -> Chart:
+    """Raster of the signed local error on the 2-D map, with rows over it.
+
+    Parameters
+    ----------
+    field : Field or None
+        Raster; None draws only points.
+    coordinates : ndarray of shape (n, 2)
+        The map, all rows.
+    points : DataFrame, optional
+        Rows to draw (:func:`~lore_core.rows.row_table` with errors).
+    worst : DataFrame, optional
+        Rows to ring; ``customdata`` is the row number, for clicks.
+    n_total : int
+        Rows that could have been drawn; the drawn share is said in the subtitle.
+    value : {"signed", "absolute"}
+        SLCE on a diverging scale or LCE on a sequential one.
+    limit : float
+        End of the colour scale.
+    rows : str
+        Which rows these are, in words.
+    axes : str
+        Name of the map.
+    region : Region, optional
+        A region to outline.
+    mode, height, title
+        Look.
+    """
+    figure = go.Figure()
+    color = _color(value, limit, mode)
+    if field is not None:
+        shown = _shown(field.signed, value)
+        support = np.round(field.effective_size).astype(np.float32)
+        figure.add_trace(
+            go.Heatmap(
+                x=field.x.astype(np.float32), y=field.y.astype(np.float32),
+                z=shown.astype(np.float32), customdata=support,
+                zmin=color["cmin"], zmax=color["cmax"], colorscale=color["colorscale"],
+                colorbar=color["colorbar"], hoverongaps=False, zsmooth=False, name="field",
+                hovertemplate=(
+                    "local error %{z:+.1%}<br>n_eff %{customdata:.0f}<extra></extra>"
+                    if value == "signed"
+                    else "LCE %{z:.1%}<br>n_eff %{customdata:.0f}<extra></extra>"
+                ),
+            )
+        )  # fmt: skip
+    drawn = 0
+    for table, ring in ((points, False), (worst, True)):
+        if table is None or table.empty:
+            continue
+        z = coordinates[table["row"].to_numpy()].astype(np.float32)
+        marker: dict[str, Any]
+        if ring:
+            marker = {
+                "size": 9, "color": "rgba(0,0,0,0)", "line": {"width": 1.4, "color": INK[mode]},
+            }  # fmt: skip
+        else:
+            drawn = len(table)
+            marker = {
+                "size": 5,
+                "color": _shown(table["signed_error"].to_numpy(), value).astype(np.float32),
+                "colorscale": color["colorscale"], "cmin": color["cmin"], "cmax": color["cmax"],
+                "showscale": field is None, "colorbar": color["colorbar"],
+                "line": {"width": 0.6, "color": rgba(INK[mode], 0.55)},
+            }  # fmt: skip
+        figure.add_trace(
+            go.Scattergl(
+                x=z[:, 0], y=z[:, 1], mode="markers", marker=marker,
+                name="worst rows" if ring else "rows",
+                customdata=table["row"].to_numpy(np.int32), hovertext=_hover(table),
+                hoverinfo="text",
+                selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 0.85}},
+            )
+        )  # fmt: skip
+    said = f"{drawn:,} of {n_total:,} rows drawn" if drawn else f"{n_total:,} rows"
+    apply_frame(
+        figure, mode, title=title or _TITLES[value], subtitle=f"{rows}; {said}", height=height
+    )
+    low, high = coordinates.min(axis=0), coordinates.max(axis=0)
+    pad = 0.06 * float((high - low).max() or 1.0)
+    for update, axis, number in ((figure.update_xaxes, 0, 1), (figure.update_yaxes, 1, 2)):
+        update(
+            title={"text": f"{axes} {number}", "font": {"size": 11, "color": NEUTRAL[mode]}},
+            showgrid=False, showticklabels=False, ticks="",
+            range=[float(low[axis] - pad), float(high[axis] + pad)],
+        )  # fmt: skip
+    figure.update_yaxes(scaleanchor="x", scaleratio=1)
+    figure.update_layout(uirevision=axes, dragmode="lasso", clickmode="event+select")
+    if region is not None:
+        corners = " L ".join(f"{x:.6g},{y:.6g}" for x, y in zip(region.x, region.y, strict=True))
+        figure.add_shape(
+            type="path", path=f"M {corners} Z", line={"color": INK[mode], "dash": "dash", "width": 2}
+        )
+    return Chart(
+        figure=figure,
+        table=_field_table(field) if field is not None else _points_table(points, coordinates),
+        how_to_read=_reading(value, field),
+        alt=f"{_TITLES[value]} on the {axes} map; {rows}",
+        name="landscape",
+        config={"scrollZoom": True},
+    )
+
+
+def _reading(value: Value, field: Field | None) -> str:
+    text = (
+        "Red: the model promises more than it delivers here; blue: less."
+        if value == "signed"
+        else "The darker or brighter against the background, the larger the local error."
+    )
+    if field is None:
+        return text + " Each point is a row."
+    what = (
+        " Each pixel is the exact signed error there, from all rows of the bin."
+        if field.exact
+        else " Each pixel averages the local errors of the rows on it."
+    )
+    hidden = f" {field.masked_share:.0%} of the area near rows is left empty: too few effective "
+    return text + what + (hidden + "neighbours." if field.masked_share > 0.005 else "")
+
+
+def _field_table(field: Field) -> pd.DataFrame:
+    row, column = np.nonzero(np.isfinite(field.signed))
+    return pd.DataFrame(
+        {
+            "map_1": field.x[column],
+            "map_2": field.y[row],
+            "signed_error": field.signed[row, column],
+            "n_eff": field.effective_size[row, column],
+        }
+    )
+
+
+def _points_table(
+    points: pd.DataFrame | None, coordinates: NDArray[np.float64]
+) -> pd.DataFrame:
+    if points is None:
+        return pd.DataFrame()
+    z = coordinates[points["row"].to_numpy()]
+    return points.assign(**{f"map_{k + 1}": z[:, k] for k in range(z.shape[1])})
+
+
+def _scene(axes: list[str], camera: str, mode: Mode) -> dict[str, Any]:
+    plain = {
+        "showbackground": False, "gridcolor": rgba(NEUTRAL[mode], 0.3), "zeroline": False,
+        "showticklabels": False, "color": NEUTRAL[mode],
+    }  # fmt: skip
+    return {
+        f"{letter}axis": {**plain, "title": {"text": name}}
+        for letter, name in zip("xyz", axes, strict=True)
+    } | {"camera": {"eye": CAMERAS[camera]}, "bgcolor": PAPER[mode]}
+
+
+def landscape_3d_figure(
+    points: pd.DataFrame,
+    coordinates: NDArray[np.float64],
+    *,
+    n_total: int,
+    value: Value = "signed",
+    limit: float,
+    rows: str,
+    axes: str = "map",
+    camera: str = "corner",
+    mode: Mode = "light",
+    height: int = 620,
+) -> Chart:
+    """Rows in a 3-D embedding, coloured by their local error.
+
+    Parameters
+    ----------
+    points : DataFrame
+        Rows to draw (:func:`~lore_core.rows.row_table` with errors).
+    coordinates : ndarray of shape (n, 3)
+        The embedding, all rows.
+    camera : str
+        One of :data:`CAMERAS`.
+    n_total, value, limit, rows, axes, mode, height
+        See :func:`landscape_figure`.
+    """
+    z = coordinates[points["row"].to_numpy()].astype(np.float32)
+    color = _color(value, limit, mode)
+    figure = go.Figure(
+        go.Scatter3d(
+            x=z[:, 0], y=z[:, 1], z=z[:, 2], mode="markers", hovertext=_hover(points),
+            hoverinfo="text", customdata=points["row"].to_numpy(np.int32),
+            marker={
+                "size": 3, "opacity": 0.85,
+                "color": _shown(points["signed_error"].to_numpy(), value).astype(np.float32),
+                "showscale": True, **color,
+            },
+        )
+    )  # fmt: skip
+    apply_frame(
+        figure, mode, title=_TITLES[value], height=height,
+        subtitle=f"{rows}; {len(points):,} of {n_total:,} rows drawn",
+    )  # fmt: skip
+    figure.update_layout(scene=_scene([f"{axes} {k}" for k in (1, 2, 3)], camera, mode))
+    figure.update_layout(scene_aspectmode="data", uirevision=f"{axes} {camera}")
+    return Chart(
+        figure=figure,
+        table=_points_table(points, coordinates),
+        how_to_read=(
+            "Each point is a row in the 3-D embedding; its colour is the local error there. Drag "
+            "to turn; the camera buttons bring a known view back."
+        ),
+        alt=f"{_TITLES[value]} in the 3-D {axes} embedding; {rows}",
+        name="landscape-3d",
+    )
+
+
+def surface_figure(
+    field: Field,
+    *,
+    value: Value = "signed",
+    limit: float,
+    rows: str,
+    axes: str = "map",
+    camera: str = "corner",
+    mode: Mode = "light",
+    height: int = 620,
+) -> Chart:
+    """The LCE as height over the 2-D map, coloured like the landscape (Luo et al. 2022, fig. 2).
+
+    Parameters
+    ----------
+    field : Field
+        Raster.
+    value, limit, rows, axes, camera, mode, height
+        See :func:`landscape_3d_figure`.
+    """
+    color = _color(value, limit, mode)
+    figure = go.Figure(
+        go.Surface(
+            x=field.x.astype(np.float32), y=field.y.astype(np.float32),
+            z=np.abs(field.signed).astype(np.float32),
+            surfacecolor=_shown(field.signed, value).astype(np.float32),
+            hovertemplate="LCE %{z:.1%}<extra></extra>", connectgaps=False,
+            lighting={"ambient": 0.75, "diffuse": 0.5, "specular": 0.05}, **color,
+        )
+    )  # fmt: skip
+    apply_frame(figure, mode, title=f"{_TITLES[value]} as height", subtitle=rows, height=height)
+    scene = _scene([f"{axes} 1", f"{axes} 2", "LCE"], camera, mode)
+    scene["zaxis"] |= {"showticklabels": True, "tickformat": ".0%", "range": [0, limit]}
+    figure.update_layout(
+        scene=scene | {"aspectratio": {"x": 1.3, "y": 1.3, "z": 0.6}},
+        uirevision=f"{axes} {camera}",
+    )
+    return Chart(
+        figure=figure,
+        table=_field_table(field),
+        how_to_read=(
+            "Height is the size of the local error, colour its sign. A flat, low sheet is a locally "
+            "calibrated model; heights above the scale's end are cut."
+        ),
+        alt=f"Local calibration error as height over the {axes} map; {rows}",
+        name="landscape-surface",
+    )

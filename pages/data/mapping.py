@@ -1,0 +1,97 @@
+"""Which column plays which role: shown, and editable before the data are read again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from lore_core import InputError
+from lore_core.reading import PROBABILITY_KINDS, ColumnMapping, FileOverview, inspect
+from pages.data.sources import read_and_adopt
+
+__all__ = ["panel"]
+
+#: Role in the table → field of the mapping.
+_ROLES = {
+    "label": "label",
+    "probabilities": "probabilities",
+    "prediction": "prediction",
+    "feature": "features",
+    "split": "split",
+    "group": "groups",
+    "metadata": "metadata",
+    "images": "images",
+    "row id": "row_id",
+}
+_UNUSED = "not used"
+_FIELDS = {field: role for role, field in _ROLES.items()}
+_SEVERAL = ("probabilities", "features", "groups", "metadata")
+
+
+def panel(files: list[Any], source: str) -> None:
+    """Show the columns of the first file with their roles, and read again with edited ones."""
+    for item in files:
+        if hasattr(item, "seek"):
+            item.seek(0)
+    try:
+        overview = inspect(files[0] if len(files) == 1 else files)
+    except InputError:
+        return  # said above, when reading it
+    failed = "_read_error" in st.session_state
+    with st.expander("Columns and their roles", icon=":material/view_column:", expanded=failed):
+        st.caption(
+            f"{overview.file} ({overview.format}), {overview.n_rows:,} rows. The roles are guesses "
+            "by name; change what is wrong and read again."
+        )
+        edited = st.data_editor(
+            _table(overview),
+            hide_index=True,
+            key="roles",
+            height=min(360, 38 + 35 * max(len(overview.columns), 1)),
+            disabled=["column", "kind", "examples"],
+            column_config={
+                "role": st.column_config.SelectboxColumn(
+                    "role", options=[*_ROLES, _UNUSED], required=True
+                )
+            },
+        )
+        kind = st.selectbox(
+            "The probability columns hold",
+            PROBABILITY_KINDS,
+            index=PROBABILITY_KINDS.index(overview.mapping.probability_kind or "probabilities"),
+            help="probabilities: one column a class. logits: scores before the softmax. "
+            "confidence: of the predicted class only. positive: P(y = 1) of two classes.",
+        )
+        if st.button("Read with these roles", type="primary"):
+            read_and_adopt(files, source, _mapping(edited, kind, overview))
+
+
+def _table(overview: FileOverview) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {
+                "column": item.name,
+                "role": _FIELDS.get(item.role, _UNUSED),
+                "kind": item.kind,
+                "examples": ", ".join(item.examples),
+            }
+            for item in overview.columns
+        ],
+        columns=["column", "role", "kind", "examples"],
+    )
+
+
+def _mapping(edited: pd.DataFrame, kind: str, overview: FileOverview) -> ColumnMapping:
+    chosen = {
+        field: tuple(edited.loc[edited["role"] == role, "column"]) for role, field in _ROLES.items()
+    }
+    single = {field: (names[0] if names else "") for field, names in chosen.items()
+              if field not in _SEVERAL}  # fmt: skip
+    several = {field: chosen[field] for field in _SEVERAL}
+    # A group column is metadata as well.
+    several["metadata"] = tuple(dict.fromkeys((*several["groups"], *several["metadata"])))
+    return ColumnMapping(
+        **single, **several, probability_kind=kind, class_names=overview.mapping.class_names
+    )

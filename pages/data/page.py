@@ -1,0 +1,35 @@
+"""Data: what did I load?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.data import maps, mapping, sources
+from pages.shared.charts import next_step
+from pages.shared.header import question
+from pages.shared.session import current
+
+question(
+    "What did I load?",
+    "Drop in a classifier's predictions, labels and features; everything else follows from them.",
+)
+left, right = st.columns([1.1, 1], gap="large")
+with left:
+    st.subheader("Load", anchor=False)
+    given = sources.choose()
+    if given is not None:
+        mapping.panel(*given)
+with right:
+    loaded = current()
+    st.subheader("What was read", anchor=False)
+    for fact in loaded.facts:
+        st.text(f"• {fact}")
+    if loaded.notes:
+        st.info("\n\n".join(map(sources.plain, loaded.notes)), icon=":material/info:")
+    if loaded.warnings:
+        st.warning("\n\n".join(map(sources.plain, loaded.warnings)), icon=":material/warning:")
+    if loaded.split_by_app:
+        sources.resplit(loaded)
+st.subheader("Feature maps", anchor=False)
+maps.panel(current().dataset)
+next_step("pages/overview/page.py", "is there a problem? Overview")

@@ -1,0 +1,147 @@
+"""Where data come from: files dropped in, a path, or a demo."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from lore_core import InputError, reading
+from pages.shared.header import plain
+from pages.shared.session import adopt, adopt_reading, load_demo
+from pages.shared.store import Loaded
+
+__all__ = ["choose", "plain", "read_and_adopt", "resplit"]
+
+_SUFFIXES = ["npz", "csv", "tsv", "txt", "parquet", "feather", "arrow"]
+_UPLOAD, _PATH, _DEMO = "Upload", "Path", "Demo"
+
+
+def choose() -> tuple[list[Any], str] | None:
+    """Draw the sources; return what was given as files, and a name for it."""
+    kinds = [_UPLOAD, _PATH, _DEMO] if _is_local() else [_UPLOAD, _DEMO]
+    kind = st.segmented_control(
+        "From", kinds, default=_UPLOAD, required=True, key="source", label_visibility="collapsed",
+        persist_state="session",
+    )  # fmt: skip
+    if kind == _UPLOAD:
+        return _upload()
+    if kind == _PATH:
+        return _path()
+    _demos()
+    return None
+
+
+def _is_local() -> bool:
+    """Paths are the server's: only offer them where the reader sits at it."""
+    return st.get_option("server.address") in ("127.0.0.1", "localhost", "::1")
+
+
+def _upload() -> tuple[list[Any], str] | None:
+    files = st.file_uploader(
+        "Predictions (.npz, .csv, .parquet, .feather)",
+        type=_SUFFIXES,
+        accept_multiple_files=True,
+        key="upload",
+        help="One file, or two: names ending in _cal and _test become calibration and evaluation "
+        "rows. An .npz of images alone is attached to the file with as many rows.",
+    )
+    _contract()
+    if not files:
+        return None
+    key = tuple(item.file_id for item in files)
+    if st.session_state.get("_uploaded") != key:
+        st.session_state["_uploaded"] = key
+        read_and_adopt(files, "upload")
+    _show_error()
+    return files, "upload"
+
+
+def _path() -> tuple[list[Any], str] | None:
+    text = st.text_input(
+        "Path on this machine",
+        key="path",
+        persist_state="session",
+        placeholder="runs/model_cal.npz; runs/model_test.npz",
+        help="One file, two separated by “;”, or a directory that holds one file or one pair.",
+    )
+    paths = [Path(part.strip()).expanduser() for part in text.split(";") if part.strip()]
+    if st.button("Read", type="primary", disabled=not paths):
+        read_and_adopt(paths, text)
+    _show_error()
+    return (paths, text) if paths and all(path.exists() for path in paths) else None
+
+
+def _demos() -> None:
+    st.session_state.pop("_read_error", None)
+    with st.container(horizontal=True):
+        if st.button("Digits, some scanned sideways", icon=":material/draw:"):
+            load_demo("digits")
+            st.rerun()
+        if st.button("Synthetic, error known", icon=":material/scatter_plot:"):
+            load_demo("synthetic")
+            st.rerun()
+
+
+def read_and_adopt(
+    files: list[Any], source: str, mapping: reading.ColumnMapping | None = None
+) -> None:
+    """Read files and make them current; on a bad file keep what was loaded before."""
+    for item in files:
+        if hasattr(item, "seek"):
+            item.seek(0)
+    try:
+        with st.spinner("Reading and checking …"):
+            result = reading.read(files[0] if len(files) == 1 else files, mapping=mapping)
+            adopt_reading(result, source)
+    except InputError as error:
+        st.session_state["_read_error"] = str(error)
+    else:
+        st.session_state.pop("_read_error", None)
+        st.rerun()
+
+
+def _show_error() -> None:
+    text = st.session_state.get("_read_error")
+    if text:
+        st.error(plain(text), icon=":material/error:")
+        st.caption("Nothing was lost: the data loaded before are still shown.")
+
+
+def _contract() -> None:
+    with st.expander("What a file should hold", icon=":material/help:"):
+        st.markdown(
+            "| what | in a table (.csv, .parquet, .feather) | in an .npz |\n"
+            "|---|---|---|\n"
+            "| true class | `label` | `labels` |\n"
+            "| probabilities | `p_<class>`, one column a class; or one `p` = P(y = 1) | `probs` "
+            "(n, K), or `logits` |\n"
+            "| or only | `confidence` and `prediction` | `confidence` and `predictions` |\n"
+            "| features (for *where*) | `f_0`, `f_1`, … | `features` (n, p) |\n"
+            "| split (optional) | `split`: calibration / evaluation | `split` |\n"
+            "| groups (optional) | any column of few values | `groups` (n, g) + `group_names` |\n"
+            "| images (optional) | – | `images` (n, h, w) uint8 |\n\n"
+            "Any other column is kept as metadata and shown beside its row."
+        )
+
+
+def resplit(loaded: Loaded) -> None:
+    """Let the reader choose how rows without a split are divided."""
+    with st.container(border=True):
+        st.caption(
+            "The file names no split, so its rows were divided at random: calibration rows fit "
+            "recalibrators, evaluation rows are shown."
+        )
+        share, seed = st.columns(2, vertical_alignment="bottom")
+        fraction = share.slider(
+            "Share for calibration, %", 10, 90, 50, 5, key="split_share", persist_state="session"
+        )
+        state = seed.number_input(
+            "Seed", 0, 10_000, 0, key="split_seed", persist_state="session"
+        )
+        if st.button("Divide again"):
+            divided = loaded.dataset.with_split(fraction / 100, random_state=int(state))
+            adopt(dataclasses.replace(loaded, dataset=divided))
+            st.rerun()

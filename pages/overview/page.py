@@ -1,0 +1,128 @@
+"""Overview: is there a problem?"""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from lore_core import Summary, local_bin_table, verdict
+from lore_core.figures import reliability_figure
+from pages.shared import compute
+from pages.shared.charts import next_step, show_chart
+from pages.shared.controls import MIN_EFFECTIVE_SIZE, theme_mode, view_controls
+from pages.shared.header import question
+
+_WHAT = {
+    "accuracy": ("Accuracy", "Share of evaluation rows predicted right."),
+    "mean_confidence": ("Mean confidence", "What the model promised on average."),
+    "ECE": ("ECE", "Mean |confidence − accuracy| over confidence bins, weighted by rows."),
+    "MCE": ("MCE", "The same in the worst bin. Small bins make it large by chance."),
+    "ALCE": ("ALCE", "Mean local calibration error: each row against its neighbours."),
+    "MLCE": (
+        "MLCE",
+        "The largest local calibration error. A maximum over noisy values: even a perfectly "
+        "calibrated model shows a large one at small γ.",
+    ),
+    "NLL": ("NLL", "Mean −log p of the true class, in nats; probabilities clipped at 1e-6."),
+    "Brier": ("Brier", "Mean squared distance of the probabilities to the truth."),
+}
+_POINTS = ("ECE", "MCE", "ALCE", "MLCE")
+
+
+def _metric(found: Summary, name: str) -> None:
+    label, explained = _WHAT[name]
+    if name not in found.values:
+        st.metric(label, "—", border=True, help=f"{explained} Not known for these data.")
+        return
+    value = float(found.values[name])
+    percent = name in ("accuracy", "mean_confidence")
+
+    def text(number: float) -> str:
+        if percent:
+            return f"{number:.1%}"
+        return f"{number * 100:.1f} pts" if name in _POINTS else f"{number:.3f}"
+
+    interval = None
+    if found.draws is not None and name in found.draws.values:
+        low, high = found.draws.interval().loc[name]
+        interval = f"95 %: {text(low).removesuffix(' pts')} to {text(high).removesuffix(' pts')}"
+    st.metric(
+        label,
+        text(value),
+        delta=interval,
+        delta_color="off",
+        delta_arrow="off",
+        border=True,
+        help=explained,
+    )
+
+
+question(
+    "Is there a problem?",
+    "The usual global metrics beside the local ones, all on the evaluation rows.",
+)
+view = view_controls()
+found = compute.summary(view.dataset, view.embedding, *view.settings)
+said = verdict(found.reliability, found.local, min_effective_size=MIN_EFFECTIVE_SIZE)
+show = {"good": st.success, "local": st.warning, "global": st.error}[said.level]
+icons = {"good": "check_circle", "local": "location_searching", "global": "error"}
+show(said.sentence, icon=f":material/{icons[said.level]}:")
+
+with st.grid(4, min_column_width=150, gap="small"):
+    for name in _WHAT:
+        _metric(found, name)
+n_draws = 0 if found.draws is None else len(found.draws.values)
+if n_draws:
+    st.caption(
+        f"n = {found.n_rows:,} evaluation rows. Intervals: {n_draws} bootstrap resamples of these "
+        "rows. Resampling makes neighbourhoods noisier, so the intervals of ECE, MCE, ALCE and "
+        "MLCE lean upwards and may lie above the value itself."
+    )
+else:
+    st.caption(
+        f"n = {found.n_rows:,} evaluation rows. No intervals: resampling {found.n_rows:,} rows in "
+        f"{view.features or 'this map'} would take too long to wait for."
+    )
+
+left, right = st.columns([1.25, 1])
+with left:
+    show_chart(
+        reliability_figure(
+            found.reliability,
+            rows=f"{view.rows}, {found.reliability.bins.n_bins} {view.binning} bins",
+            mode=theme_mode(),
+        ),
+        "reliability",
+    )
+with right:
+    st.subheader("What the bins hide", anchor=False)
+    if found.local is None:
+        st.caption("Needs features: without them no row has neighbours.")
+    else:
+        table = local_bin_table(found.reliability, found.local)
+        table["bin"] = [found.reliability.bins.name(b) for b in table["bin"]]
+        points = st.column_config.NumberColumn
+        st.dataframe(
+            table[["bin", "rows", "gap", "mean_lce", "max_lce"]].assign(
+                **{c: table[c] * 100 for c in ("gap", "mean_lce", "max_lce")}
+            ),
+            hide_index=True,
+            height=min(420, 38 + 35 * len(table)),
+            column_config={
+                "bin": "confidence",
+                "rows": points("rows", format="localized"),
+                "gap": points("gap, points", format="%+.1f", help="Mean confidence − accuracy."),
+                "mean_lce": points("mean LCE", format="%.1f"),
+                "max_lce": points("max LCE", format="%.1f"),
+            },
+        )
+        st.caption(
+            "Points of confidence. Where the mean LCE is far above the gap, over- and "
+            "underconfident places cancel inside the bin."
+        )
+        median = float(np.median(found.local.effective_size))
+        st.caption(
+            f"At γ = {view.gamma:g} on {view.features} half of the rows rest on {median:,.0f} "
+            "effective neighbours or more."
+        )
+next_step("pages/landscape/page.py", "where is it wrong? The landscape")

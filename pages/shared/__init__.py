@@ -1,0 +1,1 @@
+"""What the pages share: state, controls, charts, long jobs."""

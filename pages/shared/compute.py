@@ -1,0 +1,233 @@
+"""The library's functions behind this server's cache: one line each, keyed by digests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from lore_core import (
+    BandwidthCurve,
+    BandwidthSuggestion,
+    Comparison,
+    Dataset,
+    Embedding,
+    Field,
+    HistogramBinning,
+    LocalErrors,
+    LoRe,
+    NoRecalibration,
+    ReliabilityTable,
+    Summary,
+    TemperatureScaling,
+    affordable_draws,
+    bandwidth_curve,
+    compare,
+    error_field,
+    local_errors,
+    reliability_table,
+    smoothed_field,
+    suggest_bandwidth,
+    summarize,
+)
+from lore_core.dataset import CALIBRATION, EVALUATION
+
+__all__ = [
+    "METHODS",
+    "comparison",
+    "curve",
+    "errors",
+    "exact_field",
+    "method_curve",
+    "reliability",
+    "row_field",
+    "suggestion",
+    "summary",
+]
+
+_HASH: dict[str | type, Any] = {
+    Dataset: lambda item: item.digest,
+    Embedding: lambda item: item.digest,
+}
+Target = str | int
+
+#: Recalibrators by name; each is made with the settings on screen.
+METHODS = {
+    "None": lambda **_: NoRecalibration(),
+    "Temperature scaling": lambda **_: TemperatureScaling(),
+    "Histogram binning": lambda n_bins, binning, **_: HistogramBinning(n_bins, binning),
+    "LoRe": lambda gamma, n_bins, binning: LoRe(gamma, n_bins, binning),
+}
+
+
+def _points(dataset: Dataset, embedding: Embedding | None, split: str) -> Any:
+    return None if embedding is None else embedding.coordinates[dataset.in_split(split)]
+
+
+@st.cache_resource(max_entries=64, hash_funcs=_HASH, show_spinner=False)
+def reliability(dataset: Dataset, target: Target, n_bins: int, binning: Any) -> ReliabilityTable:
+    """Bins of the evaluation rows."""
+    aimed = dataset.evaluation.target(target)
+    return reliability_table(aimed.confidence, aimed.outcome, n_bins=n_bins, binning=binning)
+
+
+@st.cache_resource(max_entries=64, hash_funcs=_HASH, show_spinner="Computing local errors …")
+def errors(
+    dataset: Dataset, embedding: Embedding, target: Target, gamma: float, n_bins: int, binning: Any
+) -> LocalErrors:
+    """Local errors of the evaluation rows."""
+    aimed = dataset.evaluation.target(target)
+    return local_errors(
+        aimed.confidence,
+        aimed.outcome,
+        _points(dataset, embedding, EVALUATION),
+        gamma=gamma,
+        n_bins=n_bins,
+        binning=binning,
+    )
+
+
+@st.cache_resource(max_entries=64, hash_funcs=_HASH, show_spinner="Drawing the landscape …")
+def exact_field(
+    dataset: Dataset,
+    embedding: Embedding,
+    target: Target,
+    gamma: float,
+    n_bins: int,
+    binning: Any,
+    bin_index: int,
+    min_effective_size: float,
+) -> Field:
+    """Exact field of one bin of the evaluation rows."""
+    aimed = dataset.evaluation.target(target)
+    table = reliability(dataset, target, n_bins, binning)
+    return error_field(
+        aimed.confidence,
+        aimed.outcome,
+        _points(dataset, embedding, EVALUATION),
+        gamma=gamma,
+        rows=table.bins.assign(aimed.confidence) == bin_index,
+        min_effective_size=min_effective_size,
+    )
+
+
+@st.cache_resource(max_entries=64, hash_funcs=_HASH, show_spinner="Drawing the landscape …")
+def row_field(
+    dataset: Dataset,
+    on_map: Embedding,
+    key: tuple[Any, ...],
+    _found: LocalErrors,
+    _rows: np.ndarray,
+    min_effective_size: float,
+) -> Field:
+    """Rows' own errors averaged on a map; ``key`` names the errors and the rows for the cache."""
+    return smoothed_field(
+        _found.signed,
+        _found.effective_size,
+        _points(dataset, on_map, EVALUATION),
+        rows=_rows,
+        min_effective_size=min_effective_size,
+    )
+
+
+@st.cache_resource(max_entries=32, hash_funcs=_HASH, show_spinner="Bootstrapping intervals …")
+def summary(
+    dataset: Dataset,
+    embedding: Embedding | None,
+    target: Target,
+    gamma: float,
+    n_bins: int,
+    binning: Any,
+) -> Summary:
+    """Every metric of the evaluation rows, with as many bootstrap draws as can be afforded."""
+    points = _points(dataset, embedding, EVALUATION)
+    d = None if points is None else points.shape[1]
+    return summarize(
+        dataset.evaluation,
+        points,
+        target=target,
+        gamma=gamma,
+        n_bins=n_bins,
+        binning=binning,
+        n_draws=affordable_draws(len(dataset.evaluation), d),
+    )
+
+
+@st.cache_resource(max_entries=32, hash_funcs=_HASH, show_spinner="Computing the curve …")
+def curve(
+    dataset: Dataset, embedding: Embedding, target: Target, n_bins: int, binning: Any
+) -> BandwidthCurve:
+    """MLCE and ALCE of the evaluation rows over γ."""
+    aimed = dataset.evaluation.target(target)
+    return bandwidth_curve(
+        aimed.confidence,
+        aimed.outcome,
+        _points(dataset, embedding, EVALUATION),
+        n_bins=n_bins,
+        binning=binning,
+    )
+
+
+@st.cache_resource(max_entries=32, hash_funcs=_HASH, show_spinner="Looking for the best γ …")
+def suggestion(
+    dataset: Dataset, embedding: Embedding, target: Target, n_bins: int, binning: Any
+) -> BandwidthSuggestion | None:
+    """Return the γ that predicts best on the calibration rows; None where there are none."""
+    if dataset.calibration is None:
+        return None
+    aimed = dataset.calibration.target(target)
+    return suggest_bandwidth(
+        aimed.confidence,
+        aimed.outcome,
+        _points(dataset, embedding, CALIBRATION),
+        n_bins=n_bins,
+        binning=binning,
+    )
+
+
+@st.cache_resource(max_entries=16, hash_funcs=_HASH, show_spinner="Fitting the recalibrators …")
+def comparison(
+    dataset: Dataset,
+    embedding: Embedding | None,
+    methods: tuple[str, ...],
+    gamma: float,
+    n_bins: int,
+    binning: Any,
+) -> Comparison:
+    """Every method fitted on the calibration rows and measured on the evaluation rows."""
+    assert dataset.calibration is not None
+    points = _points(dataset, embedding, EVALUATION)
+    d = None if points is None else points.shape[1]
+    draws = affordable_draws(len(dataset.evaluation) * len(methods), d, wanted=100)
+    return compare(
+        dataset.calibration,
+        dataset.evaluation,
+        [METHODS[name](gamma=gamma, n_bins=n_bins, binning=binning) for name in methods],
+        calibration_embedding=_points(dataset, embedding, CALIBRATION),
+        evaluation_embedding=points,
+        gamma=gamma,
+        n_bins=n_bins,
+        binning=binning,
+        n_draws=draws,
+    )
+
+
+@st.cache_resource(max_entries=64, hash_funcs=_HASH, show_spinner="Computing the curves …")
+def method_curve(
+    dataset: Dataset,
+    embedding: Embedding,
+    method: str,
+    gamma: float,
+    n_bins: int,
+    binning: Any,
+    _recalibrated: Dataset,
+) -> BandwidthCurve:
+    """MLCE and ALCE over γ of the evaluation rows after one method."""
+    return bandwidth_curve(
+        _recalibrated.confidence,
+        _recalibrated.outcome,
+        _points(dataset, embedding, EVALUATION),
+        n_bins=n_bins,
+        binning=binning,
+    )

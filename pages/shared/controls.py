@@ -1,0 +1,220 @@
+"""The settings all pages share, in the link and kept across pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from lore_core import Dataset, Embedding
+from lore_core.dataset import TOP_LABEL
+from pages.shared.maps import (
+    available_maps,
+    compute_map,
+    duration,
+    find_map,
+    planar_maps,
+    seconds,
+)
+from pages.shared.session import current
+
+__all__ = ["GAMMAS", "View", "theme_mode", "view_controls"]
+
+#: Bandwidths the slider offers: ten steps a decade.
+GAMMAS = [
+    round(step * 10.0**decade, 6)
+    for decade in (-2, -1, 0)
+    for step in (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+] + [10.0, 20.0, 50.0, 100.0]
+#: Nodes and rows with fewer effective neighbours are not read.
+MIN_EFFECTIVE_SIZE = 10.0
+_FALLBACKS = ("PCA 2-D", "All features")
+
+
+@dataclass(frozen=True)
+class View:
+    """What is looked at, and how.
+
+    Attributes
+    ----------
+    dataset : Dataset
+        All rows.
+    target : "top-label" or int
+        What is being calibrated.
+    gamma, n_bins, binning
+        Settings of the local error.
+    features : str
+        Name of the feature map the kernel works on; "" without features.
+    embedding : Embedding or None
+        That map, all rows.
+    """
+
+    dataset: Dataset
+    target: str | int
+    gamma: float
+    n_bins: int
+    binning: str
+    features: str
+    embedding: Embedding | None
+
+    @property
+    def settings(self) -> tuple[str | int, float, int, str]:
+        """Target, γ, bins and binning, in the order the computing functions take them."""
+        return self.target, self.gamma, self.n_bins, self.binning
+
+    @property
+    def rows(self) -> str:
+        """Which rows the pictures show, in words."""
+        n = len(self.dataset.evaluation)
+        text = f"{n:,} evaluation rows"
+        return text if self.target == TOP_LABEL else f"{text}, target {self.target_name}"
+
+    @property
+    def target_name(self) -> str:
+        """The target in words."""
+        if self.target == TOP_LABEL:
+            return TOP_LABEL
+        return f"class {self.dataset.class_name(int(self.target))}"
+
+
+def theme_mode() -> str:
+    """``"dark"`` or ``"light"``, as the reader's browser shows it."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def _usable(dataset: Dataset, wanted: str) -> tuple[str, Embedding | None]:
+    """Return the wanted map, or until it is ready the first that can be made on the spot."""
+    embedding = find_map(dataset, wanted)
+    if embedding is not None:
+        return wanted, embedding
+    names = available_maps(dataset)
+    instead = next(name for name in _FALLBACKS if name in names)
+    return instead, find_map(dataset, instead)
+
+
+def missing_map(dataset: Dataset, wanted: str, shown: str) -> None:
+    """Say that a map is not ready and offer to make it."""
+    text, button = st.columns([5, 1.4], vertical_alignment="center")
+    text.info(
+        f"{wanted} has not been made for these data yet; **{shown} is shown instead**. "
+        f"Making it takes about {duration(seconds(dataset, wanted))} and can be cancelled.",
+        icon=":material/map:",
+    )
+    button.button(
+        f"Make {wanted}",
+        type="primary",
+        width="stretch",
+        key=f"make_{wanted}",
+        on_click=compute_map,
+        args=(dataset, wanted),
+    )
+
+
+def view_controls(*, gamma: bool = True, extra: bool = True) -> View:
+    """Draw the shared settings in one row and return what they say.
+
+    Parameters
+    ----------
+    gamma : bool
+        Draw the γ slider; pages that show all γ leave it out.
+    extra : bool
+        Draw the popover with target, binning and feature map.
+    """
+    loaded = current()
+    dataset = loaded.dataset
+    has_features = dataset.features is not None
+    names = available_maps(dataset)
+    columns = st.columns([2.4, 1.6, 1.5, 1.1], vertical_alignment="bottom")
+    value = 0.2
+    if gamma and has_features:
+        value = columns[0].select_slider(
+            "Bandwidth γ",
+            GAMMAS,
+            value=0.2,
+            key="gamma",
+            bind="query-params",
+            help="How near another row must be to count: small γ looks at single rows, large γ at "
+            "the whole confidence bin. In units of the map's scale.",
+        )
+    n_bins = columns[1].slider(
+        "Confidence bins",
+        1,
+        50,
+        15,
+        key="bins",
+        bind="query-params",
+        help="Only rows in the same confidence bin are compared.",
+    )
+    wanted = ""
+    if has_features:
+        wanted = columns[2].selectbox(
+            "Similar by",
+            names,
+            key="features",
+            bind="query-params",
+            help="The features in which rows count as near: the kernel works on this map.",
+        )
+    target: str | int = TOP_LABEL
+    binning = "equal-width"
+    if extra:
+        with columns[3].popover("More", icon=":material/tune:", width="stretch"):
+            choices = [TOP_LABEL, *map(str, dataset.class_names or ())]
+            chosen = st.selectbox(
+                "Target",
+                choices,
+                key="target",
+                bind="query-params",
+                help="top-label: is the prediction right as often as its confidence says? A class: "
+                "does it occur as often as its probability says?",
+            )
+            target = TOP_LABEL if chosen == TOP_LABEL else choices.index(chosen) - 1
+            binning = st.segmented_control(
+                "Bins of",
+                ["equal-width", "equal-mass"],
+                default="equal-width",
+                required=True,
+                key="binning",
+                bind="query-params",
+                help="Equal steps of confidence, or about as many rows in each.",
+            )
+    shown, embedding = _usable(dataset, wanted) if wanted else ("", None)
+    if wanted and shown != wanted:
+        missing_map(dataset, wanted, shown)
+    if not has_features:
+        st.info(
+            "These data hold no features, so only global calibration can be shown. Add a "
+            "`features` array (npz) or `f_*` columns (CSV, Parquet) to see **where** the "
+            "confidence is wrong.",
+            icon=":material/info:",
+        )
+    return View(dataset, target, float(value), int(n_bins), str(binning), shown, embedding)
+
+
+def map_control(view: View, container: st.delta_generator.DeltaGenerator) -> tuple[str, Embedding]:
+    """Choose the map the picture is drawn on, apart from the features the kernel works on."""
+    names = planar_maps(view.dataset)
+    same = "same as features"
+    options = [same, *names] if view.features in names else names
+    wanted = container.selectbox(
+        "Draw on",
+        options,
+        key="map",
+        bind="query-params",
+        help="The map of the picture. If it is not the map the kernel works on, the rows' errors "
+        "are averaged on it.",
+    )
+    name = view.features if wanted == same else wanted
+    assert view.embedding is not None
+    if name == view.features:
+        return name, view.embedding
+    shown, embedding = _usable(view.dataset, name)
+    if shown != name:
+        missing_map(view.dataset, name, shown)
+    assert embedding is not None
+    return shown, embedding
+
+
+def evaluation_points(view: View, embedding: Embedding) -> np.ndarray:
+    """Coordinates of the evaluation rows."""
+    return embedding.coordinates[view.dataset.in_split("evaluation")]

@@ -1,0 +1,33 @@
+"""The line above every page: the question it answers and the data it answers it for."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared.session import current, problem
+
+__all__ = ["plain", "question"]
+
+
+def question(title: str, text: str) -> None:
+    """Head a page with the question it answers, and name the data every page shows."""
+    dataset = current().dataset
+    calibration = 0 if dataset.calibration is None else len(dataset.calibration)
+    features = 0 if dataset.features is None else dataset.features.shape[1]
+    left, right = st.columns([1.1, 1], vertical_alignment="center")
+    left.subheader(title, anchor=False, help=text)
+    with right.container(horizontal=True, horizontal_alignment="right", gap="small"):
+        st.badge(plain(dataset.name), icon=":material/dataset:", color="green")
+        st.caption(
+            f"{len(dataset.evaluation):,} evaluation + {calibration:,} calibration rows · "
+            f"{dataset.n_classes} classes · {features or 'no'} features",
+            width="content",
+        )
+    trouble = problem()
+    if trouble:
+        st.warning(plain(trouble), icon=":material/warning:")
+
+
+def plain(text: str) -> str:
+    """Keep Markdown in the user's own text, a file name or a column, from being rendered."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+!|~$:" else c for c in text)

@@ -1,0 +1,134 @@
+"""Long work in the background: one at a time, with progress, and stoppable."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from lore_core import InputError
+from lore_core.progress import Cancelled, Progress
+
+__all__ = ["Job", "cancel_job", "current_job", "job_panel", "start_job"]
+
+#: t-SNE and UMAP take every core and UMAP's kernels must not be entered twice: one at a time.
+_TURN = threading.Lock()
+_KEY = "_job"
+
+
+class Job:
+    """One function running in a thread of its own.
+
+    Parameters
+    ----------
+    name : str
+        What is being made, for the reader.
+    work : callable
+        Takes a progress callable, returns the result.
+    done : callable
+        Takes the result; called in the thread.
+    seconds : float
+        Rough estimate of the duration.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        work: Callable[[Progress], Any],
+        done: Callable[[Any], None],
+        seconds: float,
+    ) -> None:
+        self.name = name
+        self.seconds = seconds
+        self.fraction = 0.0
+        self.message = "waiting for another map to finish"
+        self.error: str | None = None
+        self.cancelled = False
+        self.started = time.monotonic()
+        self._work = work
+        self._done = done
+        self._thread = threading.Thread(target=self._run, name=f"job-{name}", daemon=True)
+        self._thread.start()
+
+    @property
+    def running(self) -> bool:
+        """True until the work is done, failed or stopped."""
+        return self._thread.is_alive()
+
+    def _progress(self, fraction: float, message: str) -> None:
+        if self.cancelled:
+            raise Cancelled
+        self.fraction, self.message = fraction, message
+
+    def _run(self) -> None:
+        try:
+            while not _TURN.acquire(timeout=0.2):
+                self._progress(0.0, self.message)
+            try:
+                self._progress(0.0, "starting")
+                self._done(self._work(self._progress))
+            finally:
+                _TURN.release()
+        except Cancelled:
+            pass
+        except InputError as error:
+            self.error = str(error)
+        except MemoryError:
+            self.error = f"{self.name} needs more memory than this machine has; use fewer rows."
+
+
+def current_job() -> Job | None:
+    """Return this session's job, finished or not."""
+    return st.session_state.get(_KEY)
+
+
+def start_job(
+    name: str, work: Callable[[Progress], Any], done: Callable[[Any], None], seconds: float
+) -> None:
+    """Start a job; one already running in this session is stopped first."""
+    cancel_job()
+    st.session_state[_KEY] = Job(name, work, done, seconds)
+
+
+def cancel_job() -> None:
+    """Stop this session's job at its next step."""
+    job = current_job()
+    if job is not None and job.running:
+        job.cancelled = True
+
+
+@st.fragment(run_every=0.5)
+def _watch() -> None:
+    job = current_job()
+    if job is None:
+        return
+    if not job.running:
+        st.rerun()
+    elapsed = time.monotonic() - job.started
+    bar, button = st.columns([5, 1], vertical_alignment="center")
+    waiting = " · stopping" if job.cancelled else ""
+    bar.progress(
+        min(job.fraction, 1.0),
+        text=f"**{job.name}** · {job.message}{waiting} · {elapsed:.0f} s of about {job.seconds:.0f} s",
+    )
+    button.button("Cancel", on_click=cancel_job, key="cancel_job", width="stretch")
+
+
+def job_panel() -> None:
+    """Show this session's job while it runs, and once how it ended."""
+    job = current_job()
+    if job is None:
+        return
+    if job.running:
+        _watch()
+        return
+    del st.session_state[_KEY]
+    if job.error:
+        st.error(job.error, icon=":material/error:")
+    elif job.cancelled:
+        st.info(f"{job.name} was cancelled; nothing else changed.", icon=":material/cancel:")
+    else:
+        st.toast(f"{job.name} is ready.", icon=":material/check:")

@@ -1,0 +1,65 @@
+"""Rows in a table with thumbnails, and one row in full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from lore_core import Dataset, LocalErrors, row_table
+from pages.shared.thumbnails import has_image, picture, thumbnail_urls
+
+__all__ = ["show_row", "show_rows"]
+
+_COLUMNS: dict[str, Any] = {
+    "image": st.column_config.ImageColumn("image", width="small"),
+    "row": st.column_config.NumberColumn("row", help="Row number among the evaluation rows."),
+    "confidence": st.column_config.NumberColumn("confidence", format="percent"),
+    "right": st.column_config.CheckboxColumn("right"),
+    "signed_error": st.column_config.NumberColumn(
+        "local error, points", format="%+.1f", help="Confidence − accuracy around this row."
+    ),
+    "n_eff": st.column_config.NumberColumn(
+        "n_eff", format="%.0f", help="Effective number of neighbours behind the local error."
+    ),
+}
+
+
+def show_rows(dataset: Dataset, rows: np.ndarray, errors: LocalErrors, key: str) -> int | None:
+    """List rows; return the row number of the one picked, if any."""
+    table = row_table(dataset, rows, errors).drop(columns="lce")
+    table["signed_error"] *= 100
+    if has_image(dataset):
+        table.insert(0, "image", thumbnail_urls(dataset, rows))
+    event = st.dataframe(
+        table,
+        hide_index=True,
+        height=min(390, 38 + 35 * max(len(table), 1)),
+        column_config=_COLUMNS,
+        on_select="rerun",
+        selection_mode="single-row",
+        key=key,
+    )
+    picked = event.selection.rows
+    return int(rows[picked[0]]) if picked and picked[0] < len(rows) else None
+
+
+def show_row(dataset: Dataset, row: int, errors: LocalErrors) -> None:
+    """Show one row: its picture, what was promised, what came, what is known besides."""
+    record = row_table(dataset, np.array([row]), errors).iloc[0]
+    with st.container(border=True):
+        st.markdown(f"**Row {row}**")
+        if has_image(dataset):
+            st.image(picture(dataset, row), width=150, caption=f"row {row}")
+        lines = [
+            f"predicted {record['predicted']}, true {record['true']}",
+            f"confidence {record['confidence']:.1%}, {'right' if record['right'] else 'wrong'}",
+            f"local error {record['signed_error'] * 100:+.1f} points "
+            f"on {record['n_eff']:.0f} effective neighbours",
+        ]
+        known = record.drop(
+            ["row", "predicted", "true", "confidence", "right", "signed_error", "lce", "n_eff"]
+        )
+        lines += [f"{name}: {value}" for name, value in known.items()]
+        st.text("\n".join(lines))

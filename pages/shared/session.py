@@ -1,0 +1,128 @@
+"""This session's data: from the link, the command line or the demo, until something is loaded."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import streamlit as st
+
+from lore_core import InputError, demo, reading
+from pages.shared.store import Loaded, store
+
+__all__ = ["adopt", "adopt_reading", "current", "ensure_loaded", "load_demo", "problem"]
+
+_KEY = "_loaded"
+_PARAMETER = "data"
+
+
+#: What the demos are, for the Data page.
+_STORIES = {
+    "digits": (
+        "Handwritten digits from scikit-learn, read by a small neural network trained a moment ago "
+        "on other images.",
+        "About one image in twelve was scanned sideways. The network does not know: on average its "
+        "confidence looks right, but not for those images.",
+        "Find them: Overview says how good the average looks, Landscape shows where it is wrong.",
+    ),
+    "synthetic": (
+        "20,000 made-up rows of two features whose true error is known everywhere: one place is "
+        "overconfident, one underconfident, and on average they cancel.",
+        "The landscape should find both, and nothing else.",
+    ),
+}
+
+
+def current() -> Loaded:
+    """Return the data every page shows."""
+    loaded: Loaded = st.session_state[_KEY]
+    return loaded
+
+
+def adopt(loaded: Loaded) -> None:
+    """Make these the data every page shows, and name them in the link."""
+    store().put_loaded(loaded)
+    st.session_state[_KEY] = loaded
+    st.query_params[_PARAMETER] = loaded.key
+
+
+def adopt_reading(result: reading.Reading, source: str) -> Loaded:
+    """Make what was read the current data; rows without a split are split at random."""
+    dataset, whole = result.dataset, result.dataset.split is None
+    loaded = Loaded(
+        dataset=dataset.with_split(0.5, random_state=0) if whole else dataset,
+        source=source,
+        facts=tuple(result.report.facts),
+        notes=result.report.notes,
+        warnings=result.report.warnings,
+        split_by_app=whole,
+    )
+    adopt(loaded)
+    return loaded
+
+
+@st.cache_resource(max_entries=4, show_spinner="Training the demo classifier on digits …")
+def _demo(name: str) -> Loaded:
+    if name == "digits":
+        dataset = demo.digits()
+    else:
+        dataset = demo.synthetic(20_000).dataset
+    return Loaded(dataset=dataset, source="demo", facts=_STORIES[name])
+
+
+def load_demo(name: str = "digits") -> Loaded:
+    """Make one of the built-in demos the current data."""
+    loaded = _demo(name)
+    adopt(loaded)
+    return loaded
+
+
+def _command_line() -> list[str]:
+    parser = argparse.ArgumentParser(prog="app.py")
+    parser.add_argument("--data", action="append", default=[])
+    return list(parser.parse_known_args(sys.argv[1:])[0].data)
+
+
+@st.cache_resource(max_entries=2, show_spinner="Reading the data …")
+def _read(paths: tuple[str, ...]) -> reading.Reading:
+    return reading.read(list(paths))
+
+
+def ensure_loaded() -> None:
+    """Load what the link names, else what the command line names, else the demo.
+
+    What went wrong is kept for :func:`problem`, and the demo is shown instead.
+    """
+    if _KEY in st.session_state:
+        st.query_params[_PARAMETER] = current().key
+        return
+    wanted = st.query_params.get(_PARAMETER)
+    if wanted is not None:
+        found = store().loaded(wanted)
+        if found is not None:
+            adopt(found)
+            return
+    paths = tuple(_command_line())
+    if paths:
+        try:
+            loaded = adopt_reading(_read(paths), " + ".join(paths))
+        except InputError as error:
+            st.session_state["_problem"] = str(error)
+        else:
+            _explain_lost_link(wanted, loaded)
+            return
+    _explain_lost_link(wanted, load_demo())
+
+
+def _explain_lost_link(wanted: str | None, loaded: Loaded) -> None:
+    if wanted is not None and wanted != loaded.key:
+        st.session_state["_problem"] = (
+            "The data this link was made for are no longer loaded here; showing "
+            f"{loaded.dataset.name} instead. Load the file again on the Data page."
+        )
+
+
+def problem() -> str | None:
+    """Return what went wrong at start, once."""
+    text: str | None = st.session_state.pop("_problem", None)
+    return text

@@ -1,0 +1,94 @@
+"""Loaded data and finished maps, kept by digest so that a reload or a second tab finds them."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from lore_core import Dataset, Embedding
+
+__all__ = ["Loaded", "Store", "store"]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A dataset with a split, and how it came to be.
+
+    Attributes
+    ----------
+    dataset : Dataset
+        Every row; always with a split.
+    source : str
+        ``"demo"``, ``"upload"`` or a path.
+    facts, notes, warnings : tuple of str
+        What was read, what was done on the way, and what to be careful about.
+    split_by_app : bool
+        True where the file named no split and rows were split at random.
+    """
+
+    dataset: Dataset
+    source: str
+    facts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    split_by_app: bool = False
+
+    @property
+    def key(self) -> str:
+        """What links name these data by."""
+        return self.dataset.digest[:20]
+
+
+class Store:
+    """Bounded, least recently used first out, safe to use from several sessions."""
+
+    def __init__(self, max_datasets: int = 6, max_embeddings: int = 24) -> None:
+        self._lock = threading.Lock()
+        self._limits = {"loaded": max_datasets, "embedding": max_embeddings}
+        self._items: dict[str, OrderedDict[Any, Any]] = {
+            "loaded": OrderedDict(),
+            "embedding": OrderedDict(),
+        }
+
+    def _put(self, kind: str, key: Any, value: Any) -> None:
+        with self._lock:
+            items = self._items[kind]
+            items[key] = value
+            items.move_to_end(key)
+            while len(items) > self._limits[kind]:
+                items.popitem(last=False)
+
+    def _get(self, kind: str, key: Any) -> Any:
+        with self._lock:
+            items = self._items[kind]
+            if key in items:
+                items.move_to_end(key)
+            return items.get(key)
+
+    def put_loaded(self, loaded: Loaded) -> None:
+        """Keep a dataset."""
+        self._put("loaded", loaded.key, loaded)
+
+    def loaded(self, key: str) -> Loaded | None:
+        """Return the dataset of a link, or None where it is gone."""
+        found: Loaded | None = self._get("loaded", key)
+        return found
+
+    def put_embedding(self, dataset: Dataset, name: str, embedding: Embedding) -> None:
+        """Keep a finished map."""
+        self._put("embedding", (dataset.digest, name), embedding)
+
+    def embedding(self, dataset: Dataset, name: str) -> Embedding | None:
+        """Return a finished map, or None where it has not been computed."""
+        found: Embedding | None = self._get("embedding", (dataset.digest, name))
+        return found
+
+
+@st.cache_resource
+def store() -> Store:
+    """Return the one store of this server."""
+    return Store()
