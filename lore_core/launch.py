@@ -1,0 +1,152 @@
+"""Open the dashboard from a notebook or a script."""
+
+from __future__ import annotations
+
+import atexit
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from lore_core.dataset import Dataset
+from lore_core.kernel_cache import compile_kernels
+from lore_core.server import (
+    choose_port,
+    find_app,
+    local_url,
+    open_in_browser,
+    streamlit_arguments,
+    wait_until_served,
+)
+from lore_core.writing import save_npz
+
+__all__ = ["Dashboard", "launch"]
+
+
+def launch(dataset: Dataset, *, port: int | None = None, open_browser: bool = True) -> Dashboard:
+    """Open the dashboard on a dataset.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What to show. It is handed over through a temporary ``.npz`` file, removed on ``stop``.
+    port : int, optional
+        Port on this machine; by default 8501 or the next free one.
+    open_browser : bool
+        Whether to open a browser tab, where there is a screen.
+
+    Returns
+    -------
+    Dashboard
+        Runs until ``stop()``, the end of its ``with`` block or of this Python.
+
+    Raises
+    ------
+    InputError
+        If the port is taken or out of range.
+    RuntimeError
+        If the server does not start; the message holds what it said.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="lore-lens-"))
+    try:
+        chosen = choose_port(port)
+        path = folder / f"{_file_stem(dataset.name)}.npz"
+        save_npz(dataset, path)
+        compile_kernels(_say)
+        dashboard = Dashboard([path], chosen, folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if open_browser:
+        open_in_browser(dashboard.url)
+    return dashboard
+
+
+class Dashboard:
+    """A dashboard server of its own process on this machine.
+
+    Attributes
+    ----------
+    url : str
+        Where to find it.
+    """
+
+    def __init__(self, data: Sequence[Path], port: int, folder: Path) -> None:
+        self.url = local_url(port)
+        self._folder = folder
+        self._log = folder / "server.log"
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "streamlit",
+                    *streamlit_arguments(find_app(), data, port),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                # A Ctrl-C that interrupts a notebook cell must not take the dashboard with it.
+                start_new_session=True,
+            )
+        atexit.register(self.stop)
+        try:
+            self._wait()
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def running(self) -> bool:
+        """Whether the server still runs."""
+        return self._process.poll() is None
+
+    def stop(self) -> None:
+        """End the server and remove its temporary files. Harmless when already stopped."""
+        if self.running:
+            self._process.terminate()
+            try:
+                self._process.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        atexit.unregister(self.stop)
+
+    def _wait(self) -> None:
+        if not wait_until_served(self.url, lambda: self.running):
+            said = self._log.read_text(encoding="utf-8", errors="replace").strip()
+            raise RuntimeError(f"the dashboard did not start at {self.url}. It said: {said}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"Dashboard({self.url!r}, {'running' if self.running else 'stopped'})"
+
+    def _repr_html_(self) -> str:
+        if not self.running:
+            return "LoRe Lens has stopped."
+        return f'LoRe Lens: <a href="{self.url}" target="_blank" rel="noopener">{self.url}</a>'
+
+
+def _file_stem(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", name).strip("._")[:80] or "data"
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")

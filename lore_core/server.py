@@ -1,0 +1,175 @@
+"""Serve the dashboard on this machine: which script, which port, which settings."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import threading
+import time
+import urllib.request
+import webbrowser
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from lore_core.validation import InputError, check_integer
+
+__all__ = [
+    "DEFAULT_PORT",
+    "choose_port",
+    "find_app",
+    "local_url",
+    "open_in_browser",
+    "serve",
+    "streamlit_arguments",
+    "wait_until_served",
+]
+
+_ADDRESS = "127.0.0.1"
+DEFAULT_PORT = 8501
+#: Seconds a server may take to answer before it counts as failed; a cold disk can take ten.
+_START_TIMEOUT = 60.0
+
+
+def serve(
+    data: Sequence[Path],
+    port: int,
+    *,
+    open_browser: bool,
+    notify: Callable[[str], None],
+) -> None:
+    """Serve the dashboard in this process until it is interrupted.
+
+    Parameters
+    ----------
+    data : sequence of Path
+        Files to open; none means the demo.
+    port : int
+        A free port.
+    open_browser : bool
+        Whether to open a browser tab, where there is a screen.
+    notify : callable
+        Gets one sentence with the address once the server answers.
+    """
+
+    def announce() -> None:
+        if wait_until_served(local_url(port), lambda: True):
+            notify(f"LoRe Lens is open at {local_url(port)} (Ctrl-C closes it).")
+            if open_browser:
+                open_in_browser(local_url(port))
+
+    arguments = streamlit_arguments(find_app(), data, port)
+    from streamlit.web.cli import main  # 0.5 s: only when there is something to serve
+
+    _leave_pages_to_the_script()
+    threading.Thread(target=announce, daemon=True).start()
+    main(arguments, prog_name="streamlit")
+
+
+def _leave_pages_to_the_script() -> None:
+    """Keep Streamlit from looking for pages by itself on the first visit.
+
+    A folder called ``pages`` beside the script makes a fresh server run its older page discovery
+    once; a deep link as the very first visit then shows "Page not found" over the right page.
+    """
+    from streamlit.runtime.pages_manager import PagesManager
+
+    PagesManager.uses_pages_directory = False
+
+
+def streamlit_arguments(app: Path, data: Sequence[Path], port: int) -> list[str]:
+    """Arguments of ``streamlit`` that serve ``app``, with its own arguments after the ``--``."""
+    arguments = [
+        "run",
+        str(app),
+        # Repeated from .streamlit/config.toml, because these must also win over the user's own
+        # configuration and environment.
+        f"--server.address={_ADDRESS}",
+        f"--server.port={port}",
+        "--browser.gatherUsageStats=false",
+        # The address is announced, and the browser opened, once and by us.
+        "--server.headless=true",
+        "--logger.hideWelcomeMessage=true",
+        "--logger.level=warning",
+        # Those who edit the sources use `streamlit run app.py`.
+        "--server.fileWatcherType=none",
+    ]
+    if data:
+        arguments.append("--")
+    for path in data:
+        arguments += ["--data", str(path.resolve())]
+    return arguments
+
+
+def find_app() -> Path:
+    """Return the dashboard's script: inside an installed package, else beside it in a checkout."""
+    package = Path(__file__).resolve().parent
+    candidates = [package / "dashboard" / "app.py", package.parent / "app.py"]
+    for app in candidates:
+        if app.is_file() and (app.parent / "pages").is_dir():
+            return app
+    raise InputError(
+        f"the dashboard is missing from this installation: there is no {candidates[0]}. "
+        "Install LoRe Lens again."
+    )
+
+
+def choose_port(port: int | None = None) -> int:
+    """Return a free port on this machine: the one asked for, or the first from 8501 on.
+
+    Raises
+    ------
+    InputError
+        If the port asked for is out of range or taken.
+    """
+    if port is not None:
+        check_integer(port, "port", maximum=65535)
+        if not _is_free(port):
+            raise InputError(
+                f"port {port} is taken or not allowed. Choose another, or leave it out: "
+                "then a free one is found."
+            )
+        return port
+    for candidate in range(DEFAULT_PORT, DEFAULT_PORT + 200):
+        if _is_free(candidate):
+            return candidate
+    raise InputError(f"no port from {DEFAULT_PORT} to {DEFAULT_PORT + 199} is free; name one.")
+
+
+def wait_until_served(url: str, alive: Callable[[], bool]) -> bool:
+    """Wait for the server's health page; False if it died or took longer than a minute."""
+    # A proxy for the world outside has no business with this machine's own server.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    deadline = time.monotonic() + _START_TIMEOUT
+    while time.monotonic() < deadline and alive():
+        with contextlib.suppress(OSError), opener.open(f"{url}/_stcore/health", timeout=2):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # As the server does it: a port in its last minute after a close counts as free.
+        if os.name == "posix":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_ADDRESS, port))
+        except (OSError, OverflowError):
+            return False
+    return True
+
+
+def open_in_browser(url: str) -> None:
+    """Open a browser tab, where there is a screen."""
+    # Without a screen the standard library would start a text browser in the terminal.
+    screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+    if screen or sys.platform in ("darwin", "win32"):
+        with contextlib.suppress(webbrowser.Error):
+            webbrowser.open(url)
+
+
+def local_url(port: int) -> str:
+    """Address of a server on this machine."""
+    return f"http://{_ADDRESS}:{port}"

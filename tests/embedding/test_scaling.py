@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lore_core.embedding.scaling import check_scale, scale_factors
+from lore_core.validation import InputError
+
+# Population standard deviations by hand: (0, 0, 4, 4) has 2, (0, 2, 0, 2) has 1.
+POINTS = np.array([[0.0, 0.0], [0.0, 2.0], [4.0, 0.0], [4.0, 2.0]])
+
+
+def test_unit_divides_each_dimension_by_its_standard_deviation():
+    np.testing.assert_allclose(scale_factors(POINTS, "unit"), [2.0, 1.0])
+
+
+def test_isotropic_divides_all_dimensions_by_the_rms_of_the_deviations():
+    np.testing.assert_allclose(scale_factors(POINTS, "isotropic"), [np.sqrt(2.5)] * 2)
+
+
+def test_none_divides_by_one():
+    np.testing.assert_array_equal(scale_factors(POINTS, "none"), [1.0, 1.0])
+
+
+def test_a_constant_dimension_is_left_as_it_is():
+    points = np.column_stack([POINTS[:, 0], np.full(4, 0.1)])
+    np.testing.assert_allclose(scale_factors(points, "unit"), [2.0, 1.0])
+    # sqrt((2² + 0²) / 2)
+    np.testing.assert_allclose(scale_factors(points, "isotropic"), [np.sqrt(2.0)] * 2)
+
+
+@pytest.mark.parametrize("scale", ["unit", "isotropic", "none"])
+def test_constant_points_have_factor_one(scale):
+    np.testing.assert_array_equal(scale_factors(np.full((5, 2), 0.3), scale), [1.0, 1.0])
+
+
+def test_scale_names():
+    assert check_scale(None, "unit") == "unit"
+    assert check_scale("none", "unit") == "none"
+    with pytest.raises(InputError, match=r"'scale' must be 'unit', 'isotropic' or 'none'; got 3"):
+        check_scale(3, "unit")  # type: ignore[arg-type]

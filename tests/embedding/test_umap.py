@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from lore_core.embedding import embed
+from lore_core.progress import Cancelled
+
+SHORT = {"n_epochs": 60, "n_neighbors": 10}
+
+pytestmark = pytest.mark.slow  # the first map of a process compiles for seconds
+
+
+@pytest.fixture(scope="module")
+def embedding(clusters):
+    return embed(clusters, "umap", **SHORT)
+
+
+def test_unit_scale(embedding):
+    assert embedding.label == "UMAP 2-D, unit scale"
+    assert "10 neighbours" in embedding.description
+    np.testing.assert_allclose(embedding.coordinates.std(axis=0), 1.0)
+
+
+def test_same_seed_same_map(clusters, embedding):
+    assert embed(clusters, "umap", **SHORT).digest == embedding.digest
+
+
+def test_new_rows_land_near_their_own_kind(clusters, embedding):
+    placed = embedding.transform(clusters)
+    assert np.median(np.linalg.norm(placed - embedding.coordinates, axis=1)) < 0.2
+    nearest = np.linalg.norm(placed[:, None] - embedding.coordinates[None], axis=2).argmin(axis=1)
+    np.testing.assert_array_equal(nearest // 40, np.arange(120) // 40)
+
+
+def test_three_dimensions(clusters):
+    embedding = embed(clusters, "umap", 3, **SHORT)
+    assert embedding.transform(clusters[:2]).shape == (2, 3)
+
+
+def test_progress_counts_epochs(clusters):
+    seen: list[tuple[float, str]] = []
+    embed(clusters, "umap", progress=lambda f, message: seen.append((f, message)), **SHORT)
+    fractions = [fraction for fraction, _ in seen]
+    assert fractions == sorted(fractions)
+    assert seen[-1] == (1.0, "done")
+    assert any(message.startswith("epoch ") and message.endswith(" of 60") for _, message in seen)
+
+
+@pytest.mark.parametrize("stop_at", [0.0, 0.3, 0.31])
+def test_cancel_leaves_the_next_map_untouched(clusters, embedding, stop_at):
+    def progress(fraction, message):
+        if fraction >= stop_at:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        embed(clusters, "umap", progress=progress, **SHORT)
+    assert embed(clusters, "umap", **SHORT).digest == embedding.digest
+
+
+def test_transform_does_not_report_to_the_progress_of_the_fit(clusters):
+    done = []
+
+    def progress(fraction, message):
+        if done:
+            raise AssertionError("called after the map was finished")
+
+    embedding = embed(clusters, "umap", progress=progress, **SHORT)
+    done.append(True)
+    embedding.transform(clusters[:20])
+
+
+def test_few_rows(clusters):
+    embedding = embed(clusters[:10], "umap", n_epochs=20)
+    assert np.isfinite(embedding.coordinates).all()
+    assert "9 neighbours" in embedding.description
+
+
+def test_threads_take_turns(clusters, embedding):
+    digests = []
+    threads = [
+        threading.Thread(target=lambda: digests.append(embed(clusters, "umap", **SHORT).digest))
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert digests == [embedding.digest] * 3

@@ -1,0 +1,172 @@
+"""laplacian_means: ratios, effective sizes, both limits, and no silent zero."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lore_core.kernel_sums import laplacian_means, laplacian_sums
+
+DIMENSIONS = [1, 2, 3, 4, 10]
+BANDWIDTHS = np.logspace(-6, 6, 13)
+
+
+def test_hand_derived():
+    # From 0: weights 1 and e^-1 for the values 0 and 1.
+    e = np.exp(-1.0)
+    got = laplacian_means([0.0], [0.0, 1.0], [0.0, 1.0], bandwidth=1.0)
+    np.testing.assert_allclose(got.mean, [e / (1 + e)])
+    np.testing.assert_allclose(got.mass, [1 + e])
+    np.testing.assert_allclose(got.effective_size, [(1 + e) ** 2 / (1 + e**2)])
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("exclude_self", [False, True])
+def test_self_means_at_any_bandwidth(d, exclude_self, rng, brute_means, brute_sums):
+    points = rng.normal(size=(220, d))
+    values = rng.normal(size=(220, 2)) + 3.0
+    g = rng.integers(-1, 4, size=220)
+    options = {"groups": (g, None), "exclude_self": exclude_self}
+    got = laplacian_means(
+        points, None, values, bandwidth=BANDWIDTHS, target_groups=g, exclude_self=exclude_self
+    )
+    for b, h in enumerate(BANDWIDTHS):
+        mean, size = brute_means(points, None, values, h, **options)
+        np.testing.assert_allclose(got.mean[b], mean, rtol=1e-12)
+        np.testing.assert_allclose(got.effective_size[b], size, rtol=1e-12)
+        mass = brute_sums(points, None, np.ones(220), h, **options)
+        np.testing.assert_allclose(got.mass[b], mass, rtol=1e-12, atol=1e-290)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_separate_sources_at_any_bandwidth(d, rng, brute_means):
+    targets = rng.normal(size=(150, d)) * 2
+    sources = rng.normal(size=(180, d))
+    values = rng.random(180)
+    got = laplacian_means(targets, sources, values, bandwidth=BANDWIDTHS)
+    assert got.mean.shape == got.mass.shape == got.effective_size.shape == (13, 150)
+    for b, h in enumerate(BANDWIDTHS):
+        mean, size = brute_means(targets, sources, values, h)
+        np.testing.assert_allclose(got.mean[b], mean, rtol=1e-12)
+        np.testing.assert_allclose(got.effective_size[b], size, rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_effective_size_where_only_the_square_underflows(d, rng, brute_means):
+    sources = rng.normal(size=(100, d))
+    targets = sources[:20].copy()
+    targets[:, 0] += 500.0
+    got = laplacian_means(targets, sources, np.arange(100.0), bandwidth=1.0)
+    assert (got.mass > 1e-230).all()
+    mean, size = brute_means(targets, sources, np.arange(100.0), 1.0)
+    np.testing.assert_allclose(got.mean, mean, rtol=1e-12)
+    np.testing.assert_allclose(got.effective_size, size, rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("far", [690.0, 705.0, 720.0, 744.0, 1e4, 1e12])
+def test_underflow_is_not_zero(d, far, brute_means):
+    # Distances and their differences are exact here, whatever the order of addition.
+    steps = np.arange(100)
+    sources = np.zeros((100, d))
+    sources[:, 0] = steps / 16
+    sources[:, -1] += steps % 8 / 4
+    targets = sources[::10] + np.eye(d)[0] * far
+    values = np.cos(steps)
+    got = laplacian_means(targets, sources, values, bandwidth=1.0)
+    mean, size = brute_means(targets, sources, values, 1.0)
+    np.testing.assert_allclose(got.mean, mean, rtol=1e-11)
+    np.testing.assert_allclose(got.effective_size, size, rtol=1e-11)
+    if far >= 1e4:
+        assert (got.mass == 0).all()
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_small_bandwidth_gives_the_nearest_row_and_averages_ties(d):
+    sources = np.zeros((4, d))
+    sources[:, 0] = [-1.0, 1.0, 1.0, 3.0]
+    targets = np.zeros((3, d))
+    targets[:, 0] = [0.0, 0.5, 2.75]
+    got = laplacian_means(targets, sources, [1.0, 2.0, 6.0, 9.0], bandwidth=1e-9)
+    np.testing.assert_allclose(got.mean, [3.0, 4.0, 9.0], rtol=1e-15)
+    np.testing.assert_allclose(got.effective_size, [3.0, 2.0, 1.0], rtol=1e-15)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("copies", [40, 700])
+def test_more_ties_than_the_search_asks_for(d, copies, rng):
+    sources = np.repeat(rng.integers(0, 2, size=(3, d)) * 1.0, copies, axis=0)
+    sources[copies:] += 10.0
+    values = rng.random(3 * copies)
+    target = sources[:1] + 0.5
+    got = laplacian_means(target, sources, values, bandwidth=1e-6)
+    np.testing.assert_allclose(got.mean, [values[:copies].mean()], rtol=1e-12)
+    np.testing.assert_allclose(got.effective_size, [copies], rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_excluded_self_with_duplicates(d, rng):
+    points = np.repeat(rng.normal(size=(20, d)), 2, axis=0)
+    values = rng.random(40)
+    got = laplacian_means(points, None, values, bandwidth=1e-9, exclude_self=True)
+    np.testing.assert_allclose(got.mean, values.reshape(20, 2)[:, ::-1].ravel(), rtol=1e-15)
+    np.testing.assert_allclose(got.mass, 1.0)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_limits(d, rng):
+    points = rng.normal(size=(90, d))
+    values = rng.random(90)
+    wide = laplacian_means(points, None, values, bandwidth=1e300)
+    np.testing.assert_allclose(wide.mean, values.mean(), rtol=1e-14)
+    np.testing.assert_allclose(wide.effective_size, 90, rtol=1e-14)
+    narrow = laplacian_means(points, None, values, bandwidth=1e-300)
+    np.testing.assert_array_equal(narrow.mean, values)
+    np.testing.assert_array_equal(narrow.effective_size, 1.0)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_targets_without_a_source(d, rng):
+    points = rng.normal(size=(6, d))
+    g = np.array([0, 0, 1, -1, 2, 2])
+    got = laplacian_means(
+        points, None, np.ones(6), bandwidth=1.0, target_groups=g, exclude_self=True
+    )
+    alone = [2, 3]
+    assert np.isnan(got.mean[alone]).all()
+    assert (got.mass[alone] == 0).all()
+    assert (got.effective_size[alone] == 0).all()
+    np.testing.assert_allclose(got.mean[[0, 1, 4, 5]], 1.0)
+    empty = laplacian_means(points, np.empty((0, d)), np.empty((0, 3)), bandwidth=1.0)
+    assert np.isnan(empty.mean).all()
+    assert empty.mean.shape == (6, 3)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_further_away_than_floats_reach(d):
+    sources = np.full((2, d), -1.5e308)
+    sources[1] /= 2
+    got = laplacian_means(np.full((1, d), 1.5e308), sources, [1.0, 2.0], bandwidth=1.0)
+    np.testing.assert_array_equal(got.mean, [2.0])
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+@pytest.mark.parametrize("scale", [1e-300, 1e-40, 1e307])
+def test_extreme_values(d, scale, rng, brute_means):
+    sources = rng.normal(size=(100, d))
+    values = rng.random(100)
+    targets = np.concatenate([sources[:5], sources[:5]])
+    targets[5:, 0] += 630.0  # masses near 1e-273
+    got = laplacian_means(targets, sources, values * scale, bandwidth=1.0)
+    mean, _ = brute_means(targets, sources, values, 1.0)
+    np.testing.assert_allclose(got.mean / scale, mean, rtol=1e-12)
+
+
+def test_mean_is_the_ratio_of_sums(rng):
+    points = rng.normal(size=(300, 2))
+    values = rng.random((300, 3))
+    means = laplacian_means(points, None, values, bandwidth=[0.2, 0.5])
+    sums = laplacian_sums(points, None, values, bandwidth=[0.2, 0.5])
+    mass = laplacian_sums(points, None, np.ones(300), bandwidth=[0.2, 0.5])
+    np.testing.assert_allclose(means.mass, mass, rtol=1e-13)
+    np.testing.assert_allclose(means.mean, sums / mass[:, :, None], rtol=1e-13)

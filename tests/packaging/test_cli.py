@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from lore_core import cli, kernel_cache, server
+from lore_core.reading import load
+from lore_core.validation import InputError
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """What `lore app` would serve, instead of serving it."""
+    calls = []
+    monkeypatch.setattr(
+        server, "serve", lambda data, port, **rest: calls.append((data, port, rest))
+    )
+    monkeypatch.setattr(kernel_cache, "compile_kernels", lambda *args, **kwargs: False)
+    return calls
+
+
+@pytest.fixture
+def taken_port():
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        yield holder.getsockname()[1]
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"lore-lens {importlib.metadata.version('lore-lens')}\n"
+
+
+def test_help_names_every_command(capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(["--help"])
+    assert end.value.code == 0
+    text = capsys.readouterr().out
+    assert all(command in text for command in ("app", "demo", "warmup"))
+
+
+def test_the_installed_command_is_this_one():
+    (entry,) = importlib.metadata.entry_points(group="console_scripts", name="lore")
+    assert entry.load() is cli.main
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data", "missing.npz"], "must name a file or directory that exists; got 'missing.npz'"),
+        (["--data", "notes.docx"], r"of a readable kind \(.npz, .csv,.*\); got 'notes.docx'"),
+        (["--port", "0"], r"'port' must be a whole number in \[1, 65535\]; got 0"),
+        (["--port", "70000"], r"'port' must be a whole number in \[1, 65535\]; got 70000"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    arguments, message, served, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.docx").write_text("no data")
+    assert cli.main(["app", *arguments]) == 2
+    out, error = capsys.readouterr()
+    assert not out
+    assert error.startswith("lore: ")
+    assert error.count("\n") == 1
+    assert re.search(message, error)
+    assert not served
+
+
+@pytest.mark.parametrize("name", ["demo.csv", "no/such/folder/demo.npz"])
+def test_demo_needs_a_place_to_write_to(name, tmp_path, capsys):
+    assert cli.main(["demo", "--out", str(tmp_path / name)]) == 2
+    assert "'--out' must be a .npz file in a directory that exists" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_demo_writes_what_app_opens(tmp_path, capsys):
+    path = tmp_path / "demo.npz"
+    assert cli.main(["demo", "--out", str(path)]) == 0
+    dataset = load(path)
+    assert f"Wrote {len(dataset):,} rows to {path}." in capsys.readouterr().out
+    assert dataset.n_classes == 10
+    assert dataset.images is not None
+
+
+def test_no_traceback_in_a_terminal():
+    result = subprocess.run(
+        [sys.executable, "-m", "lore_core.cli", "app", "--data", "missing.npz"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
+
+
+def test_app_opens_the_demo_by_default(served):
+    assert cli.main(["app"]) == 0
+    ((data, port, rest),) = served
+    assert data == []
+    assert port >= server.DEFAULT_PORT
+    assert rest["open_browser"] is True
+
+
+def test_app_takes_several_files_and_no_browser(served, tmp_path):
+    files = [tmp_path / "a_cal.npz", tmp_path / "a test.npz", tmp_path / "c.csv"]
+    for file in files:
+        file.touch()
+    paths = [str(file) for file in files]
+    cli.main(["app", "--data", *paths[:2], "--data", paths[2], "--no-browser"])
+    ((data, _, rest),) = served
+    assert data == files
+    assert rest["open_browser"] is False
+
+
+def test_a_taken_default_port_is_replaced_and_said(served, taken_port, monkeypatch, capsys):
+    monkeypatch.setattr(server, "DEFAULT_PORT", taken_port)
+    assert cli.main(["app"]) == 0
+    ((_, port, _),) = served
+    assert port > taken_port
+    assert capsys.readouterr().out == f"Port {taken_port} is taken; using {port}.\n"
+
+
+def test_a_taken_port_that_was_asked_for_is_refused(taken_port):
+    with pytest.raises(InputError, match=f"port {taken_port} is taken"):
+        server.choose_port(taken_port)
+
+
+def test_streamlit_gets_files_after_the_dashes_and_serves_this_machine_only(tmp_path):
+    data = [tmp_path / "a b.npz", tmp_path / "c.npz"]
+    arguments = server.streamlit_arguments(tmp_path / "app.py", data, 8600)
+    ours, theirs = arguments[: arguments.index("--")], arguments[arguments.index("--") + 1 :]
+    assert theirs == ["--data", str(data[0]), "--data", str(data[1])]
+    assert ours[:2] == ["run", str(tmp_path / "app.py")]
+    assert {"--server.address=127.0.0.1", "--server.port=8600"} <= set(ours)
+    assert "--browser.gatherUsageStats=false" in ours
+    assert "--" not in server.streamlit_arguments(tmp_path / "app.py", [], 8600)
+
+
+def test_the_dashboard_is_found():
+    app = server.find_app()
+    assert app.name == "app.py"
+    assert (app.parent / ".streamlit" / "config.toml").is_file()
+
+
+def test_kernels_are_compiled_once(monkeypatch, tmp_path):
+    from lore_core import kernel_sums
+
+    compiled, said = [], []
+    monkeypatch.setattr(kernel_sums, "warmup", lambda: compiled.append(True))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    assert kernel_cache.compile_kernels(said.append) is True
+    assert said[0] == "Compiling the kernels once (about 30 s) …"
+    assert kernel_cache.compile_kernels(said.append) is False
+    assert len(compiled) == 1
+    assert kernel_cache.compile_kernels(said.append, force=True) is True
+    assert len(compiled) == 2

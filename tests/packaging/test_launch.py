@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lore_core.dataset import Dataset
+from lore_core.launch import launch
+from lore_core.server import choose_port, local_url, wait_until_served
+
+# Not `lore_core.launch`: that name is the function.
+launch_module = sys.modules["lore_core.launch"]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def dataset():
+    rng = np.random.default_rng(0)
+    return Dataset(rng.random(50), rng.integers(0, 2, 50), rng.normal(size=(50, 3)), name="a/b c")
+
+
+@pytest.fixture
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def answer(url):
+    with urllib.request.urlopen(url, timeout=5) as response:
+        return response.status
+
+
+def test_serves_until_stopped(dataset, free_port, monkeypatch, tmp_path):
+    monkeypatch.setattr(launch_module.tempfile, "mkdtemp", lambda prefix: str(tmp_path / "own"))
+    (tmp_path / "own").mkdir()
+    with launch(dataset, port=free_port, open_browser=False) as dashboard:
+        assert dashboard.url == f"http://127.0.0.1:{free_port}"
+        assert dashboard.running
+        assert answer(f"{dashboard.url}/_stcore/health") == 200
+        assert answer(dashboard.url) == 200
+        assert [path.name for path in (tmp_path / "own").glob("*.npz")] == ["a_b_c.npz"]
+        assert f'href="{dashboard.url}"' in dashboard._repr_html_()
+    assert not dashboard.running
+    assert not (tmp_path / "own").exists()
+    with pytest.raises(urllib.error.URLError):
+        answer(dashboard.url)
+    assert "stopped" in repr(dashboard)
+    dashboard.stop()
+
+
+def test_a_server_that_fails_says_why(dataset, free_port, monkeypatch, tmp_path):
+    monkeypatch.setattr(launch_module, "find_app", lambda: Path(tmp_path / "missing.py"))
+    with pytest.raises(RuntimeError, match=r"(?s)did not start at .*does not exist: .*missing\.py"):
+        launch(dataset, port=free_port, open_browser=False)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of a POSIX terminal")
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_serves_and_ends_cleanly(end, tmp_path):
+    port = choose_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lore_core.cli", "app", "--headless", "--port", str(port)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        assert wait_until_served(local_url(port), lambda: process.poll() is None)
+        time.sleep(0.5)
+    finally:
+        process.send_signal(end)
+        said, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert f"LoRe Lens is open at {local_url(port)} (Ctrl-C closes it)." in said
+    assert "Traceback" not in said

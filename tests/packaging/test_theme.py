@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from lore_core.figures import style
+from lore_core.server import find_app
+
+CONFIG = find_app().parent / ".streamlit" / "config.toml"
+
+
+@pytest.fixture(scope="module")
+def config():
+    return tomllib.loads(CONFIG.read_text(encoding="utf-8"))
+
+
+def luminance(color):
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_text_meets_wcag_aa(config, mode):
+    theme = config["theme"][mode]
+    surfaces = [theme["backgroundColor"], theme["secondaryBackgroundColor"]]
+    surfaces += list(theme["sidebar"].values())
+    for surface in surfaces:
+        assert contrast(theme["textColor"], surface) >= 7
+        assert contrast(theme["linkColor"], surface) >= 4.5
+    assert contrast("#ffffff", theme["primaryColor"]) >= 4.5  # labels of primary buttons
+    assert contrast(theme["primaryColor"], theme["backgroundColor"]) >= 3
+    header = theme["dataframeHeaderTextColor"], theme["dataframeHeaderBackgroundColor"]
+    assert contrast(*header) >= 4.5
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_figures_have_the_page_s_own_colours(config, mode):
+    theme = config["theme"][mode]
+    assert theme["backgroundColor"] == style.PAPER[mode]
+    assert theme["textColor"] == style.INK[mode]
+    assert theme["chartCategoricalColors"] == style.METHOD_COLORS[mode]
+    assert len(theme["chartSequentialColors"]) == len(theme["chartDivergingColors"]) == 10
+
+
+def test_streamlit_knows_every_option():
+    shown = subprocess.run(
+        [sys.executable, "-m", "streamlit", "config", "show"],
+        cwd=CONFIG.parent.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "not a valid config option" not in shown.stdout + shown.stderr
+
+
+def test_only_this_machine_is_served_and_nothing_is_sent_out(config):
+    assert config["server"]["address"] == "127.0.0.1"
+    assert config["browser"]["gatherUsageStats"] is False
+    assert config["server"]["enableCORS"]
+    assert config["server"]["enableXsrfProtection"]
+    assert "http" not in CONFIG.read_text(encoding="utf-8")

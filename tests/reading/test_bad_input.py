@@ -1,0 +1,392 @@
+"""Bad input gets one sentence: file, column, rule, first bad row, how to fix it."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lore_core.reading import inspect, load, read
+from lore_core.reading import npz as npz_module
+from lore_core.validation import InputError
+
+
+def refused(source, message, **options):
+    with pytest.raises(InputError, match=message) as caught:
+        load(source, **options)
+    told = str(caught.value)
+    assert "\n" not in told
+    assert len(told) < 600
+    return told
+
+
+@pytest.mark.parametrize(
+    ("column", "row", "value", "message"),
+    [
+        (
+            "p_1",
+            2,
+            np.nan,
+            r"column 'p_1' of 'runs.csv' must be finite; got a missing.*row 2 \(line 4\)",
+        ),
+        (
+            "p_1",
+            2,
+            np.inf,
+            r"column 'p_1' of 'runs.csv' must be finite; got inf at row 2 \(line 4\)",
+        ),
+        (
+            "p_2",
+            5,
+            1.5,
+            r"column 'p_2' of 'runs.csv' must lie in \[0, 1\]; got 1.5 at row 5 \(line 7\)",
+        ),
+        ("p_2", 0, -0.1, r"column 'p_2'.*in \[0, 1\]; got -0.1 at row 0 \(line 2\) \(1 such row\)"),
+        (
+            "p_0",
+            1,
+            0.5,
+            r"columns p_0, p_1, p_2 of 'runs.csv' must sum to 1; row 1 \(line 3\) sums to 1.25",
+        ),
+        (
+            "f_1",
+            3,
+            np.nan,
+            r"column 'f_1' of 'runs.csv' must be finite; got a missing.*row 3 \(line 5\)",
+        ),
+        (
+            "f_0",
+            4,
+            -np.inf,
+            r"column 'f_0' of 'runs.csv' must be finite; got -inf at row 4 \(line 6\)",
+        ),
+    ],
+)
+def test_bad_cells_of_a_csv(csv, table, column, row, value, message):
+    values = table[column].copy()
+    values[row] = value
+    refused(csv(**{column: values}), message)
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "value", "message"),
+    [
+        ("probs", (4, 2), np.nan, r"array 'probs' of 'runs.npz' must be finite.*row 4, column 2"),
+        ("probs", (4, 2), 2.0, r"array 'probs' of 'runs.npz' must lie in \[0, 1\]; got 2 at row 4"),
+        (
+            "probs",
+            (4, 2),
+            0.5,
+            r"each row of array 'probs' of 'runs.npz' must sum to 1; row 4 sums",
+        ),
+        (
+            "features",
+            (1, 0),
+            np.nan,
+            r"array 'features' of 'runs.npz' must be finite.*row 1, column 0",
+        ),
+    ],
+)
+def test_bad_cells_of_an_npz(npz, arrays, name, cell, value, message):
+    values = arrays[name].copy()
+    values[cell] = value
+    refused(npz(**{name: values}), message)
+
+
+def test_text_in_a_number_column(csv, table):
+    for column in ("p_1", "f_0"):
+        values = table[column].astype(object)
+        values[3] = "n/a?"
+        refused(
+            csv(**{column: values}),
+            rf"column '{column}' of 'runs.csv' must hold numbers only; got 'n/a\?' at row 3 "
+            r"\(line 5\) \(1 such row\)",
+        )
+
+
+def test_decimal_comma_in_a_comma_file(text):
+    path = text('label,p_0,p_1\n0,"0,5","0,5"\n1,.5,.5\n1,.5,.5\n1,.5,.5\n')
+    refused(path, r"'p_0'.*numbers only; got '0,5' at row 0.*Write decimals with a point")
+
+
+def test_text_arrays_where_numbers_belong(npz):
+    refused(npz(features=np.full((6, 2), "x")), r"'features' of 'runs.npz' must hold numbers only")
+    refused(npz(probs=np.full((6, 3), "x")), r"'probs' of 'runs.npz' must hold numbers only")
+
+
+def test_percentages_and_scores(csv, table):
+    percent = {name: 100 * table[name] for name in ("p_0", "p_1", "p_2")}
+    refused(csv(**percent), "got 50 at row 0.*Divide percentages by 100")
+    refused(csv(p_0=table["p_0"] - 3), "If these are scores, map them as logits")
+
+
+def test_line_numbers_count_blank_lines_and_quoted_breaks(text):
+    path = text('label,p_0,p_1,note\n\n0,.5,.5,"two\nlines"\n1,.5,.9,x\n')
+    refused(path, r"row 1 \(line 5\) sums to 1.4")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"labels": np.zeros(5, int)},
+            r"'probs' of 'runs.npz' must have as many rows as 'labels'; got 6 and 5",
+        ),
+        ({"features": np.zeros((7, 2))}, r"'features'.*as many rows as 'labels'; got 7 and 6"),
+        ({"images": np.zeros((5, 2, 2), np.uint8)}, r"'images'.*as many rows as 'labels'; got 5"),
+        ({"split": np.full(3, "cal")}, r"'split'.*as many rows as 'labels'; got 3"),
+        ({"row_id": np.arange(3)}, r"'row_id'.*as many rows as 'labels'; got 3"),
+        ({"groups": np.full((5, 1), "a")}, r"'groups'.*as many rows as 'labels'; got 5"),
+        (
+            {"groups": np.full((6, 2), "a"), "group_names": np.array(["one"])},
+            r"'group_names' of 'runs.npz' must name every column of 'groups'; got 1 names.*for 2",
+        ),
+        (
+            {"groups": np.full((6, 2), "a"), "group_names": np.array(["one", "one"])},
+            "two columns 'one'",
+        ),
+        ({"class_names": np.array(["a", "b"])}, r"one class name a class; got 2 names"),
+        ({"class_names": np.array(["a", "b", "a"])}, "two classes 'a'"),
+        ({"labels": np.eye(3)[[0, 1, 2, 0, 1, 2]]}, r"one class a row; got shape \(6, 3\).*argmax"),
+        ({"probs": np.zeros((0, 3)), "labels": np.zeros(0, int)}, "'runs.npz' has no rows"),
+        (
+            {"labels": None},
+            r"'runs.npz' has no array of true classes.*It has: probs, features, region",
+        ),
+        ({"probs": None}, r"'runs.npz' has no probabilities.*It has: labels, features, region"),
+        (
+            {"probs": None, "confidence": np.ones(6)},
+            r"confidences \('confidence'\) but no predicted|no probabilities",
+        ),
+        (
+            {"images": np.zeros((6, 2, 2))},
+            r"'images' of 'runs.npz' must hold images as uint8.*float64",
+        ),
+        ({"images": np.zeros((6, 2, 2, 4), np.uint8)}, r"grey or RGB"),
+        (
+            {"split": np.array(["cal", "test", "oops"] * 2)},
+            r"'split' of 'runs.npz'.*got 'oops' at row 2",
+        ),
+        ({"split": np.full(6, "train")}, r"no row left to read: 6 training rows"),
+        (
+            {"labels": np.full(6, np.nan)},
+            r"no row left to read: 6 rows of 'runs.npz' without a label",
+        ),
+    ],
+)
+def test_parts_that_do_not_fit(npz, changes, message):
+    refused(npz(**changes), message)
+
+
+def test_one_probability_column_of_one_class(npz):
+    path = npz(probs=np.ones((6, 1)), labels=np.zeros(6, int))
+    assert load(path).n_classes == 2  # a single column is P(y = 1)
+    refused(path, "at least two classes", mapping={"probability_kind": "probabilities"})
+
+
+def test_one_class_without_probabilities(text):
+    path = text("label,confidence,prediction\ncat,.5,cat\ncat,.5,cat\n")
+    refused(path, r"one class only \('cat'\).*class_names")
+
+
+def test_missing_prediction_and_split(csv):
+    refused(
+        csv(prediction=[0, 1, None, 0, 1, 2]), r"'prediction'.*every row; it is missing at row 2"
+    )
+    refused(csv(split=["cal", None, "test"] * 2), r"'split'.*got nothing at row 1 \(line 3\)")
+
+
+@pytest.mark.parametrize("name", ["probs", "labels", "note"])
+def test_pickled_arrays_are_never_loaded(npz, name):
+    path = npz(**{name: np.array([{"a": 1}] * 6, dtype=object)})
+    refused(path, rf"array '{name}' of 'runs.npz' is pickled.*astype\(str\)")
+
+
+def test_truncated_and_corrupt_archives(npz, tmp_path):
+    content = npz().read_bytes()
+    path = tmp_path / "cut.npz"
+    path.write_bytes(content[: len(content) // 2])
+    refused(path, r"'cut.npz' is damaged.*Save it again")
+    flipped = bytearray(content)
+    position = content.index(b"\x93NUMPY") + 140
+    flipped[position : position + 8] = b"\xff" * 8
+    path.write_bytes(bytes(flipped))
+    refused(path, r"'cut.npz' is damaged")
+    with np.load(npz()) as archive:
+        np.savez_compressed(tmp_path / "small.npz", **archive)
+    squeezed = bytearray((tmp_path / "small.npz").read_bytes())
+    squeezed[60:90] = b"\xff" * 30
+    path.write_bytes(bytes(squeezed))
+    refused(path, r"'cut.npz' is damaged")
+
+
+def test_not_a_zip_an_empty_zip_and_a_lone_array(tmp_path):
+    path = tmp_path / "runs.npz"
+    path.write_text("label,p_0\n")
+    refused(path, r"'runs.npz' is not a zip archive")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("readme.txt", "hello")
+    refused(path, r"'runs.npz' holds no arrays")
+    with path.open("wb") as stream:
+        np.save(stream, np.zeros(3))
+    refused(path, r"single array.*numpy.savez")
+
+
+def forged(path, shape, data=b""):
+    """Write an archive whose one header declares what its data does not hold."""
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    content = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("probs.npy", content)
+    return path
+
+
+def test_zip_bombs_are_refused_by_their_headers(tmp_path, npz, monkeypatch):
+    huge = forged(tmp_path / "huge.npz", (10**12, 10**6))
+    refused(huge, r"'huge.npz' declares more than 8 GiB")
+    refused(forged(tmp_path / "lie.npz", (1000, 3)), r"'probs' of 'lie.npz' is damaged")
+    refused(forged(tmp_path / "minus.npz", (-4, 3)), r"'probs' of 'minus.npz' is damaged")
+    monkeypatch.setattr(npz_module, "MAX_BYTES", 100)
+    refused(npz(), r"declares more than.*Save fewer rows")
+
+
+def test_an_array_twice(tmp_path, npz):
+    path = npz()
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read("probs.npy")
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("probs.npy", content)
+    refused(path, r"'runs.npz' holds the array 'probs' twice")
+
+
+def test_duplicate_columns(text, tmp_path):
+    refused(text("label,p_0,p_1,p_1\n0,.5,.5,.5\n"), r"'runs.csv' has two columns named 'p_1'")
+    table = pa.table(
+        [pa.array([0, 1]), pa.array([0.5, 0.5]), pa.array([0.5, 0.5])],
+        names=["label", "p_1", "p_1"],
+    )
+    pq.write_table(table, tmp_path / "runs.parquet")
+    refused(tmp_path / "runs.parquet", r"'runs.parquet' has two columns named 'p_1'")
+
+
+@pytest.mark.parametrize("suffix", ["npz", "csv", "parquet", "feather"])
+def test_empty_file(tmp_path, suffix):
+    path = tmp_path / f"runs.{suffix}"
+    path.write_bytes(b"")
+    refused(path, rf"'runs.{suffix}' is empty \(0 bytes\)")
+
+
+def test_header_without_rows(text, tmp_path, table):
+    refused(text("label,p_0,p_1\n"), "'runs.csv' has column names but no rows")
+    refused(text("\n\n"), "nothing but blank lines")
+    table.iloc[:0].to_parquet(tmp_path / "runs.parquet")
+    refused(tmp_path / "runs.parquet", "'runs.parquet' has column names but no rows")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("0,0.5,0.5\n1,0.5,0.5\n", "no column names: its first line holds numbers only"),
+        ("label,p_0,p_1\n0,.5,.5,9\n1,.5,.5\n", "4 values in its first data row but 3 column"),
+        ("label,p_0,p_1\n0,.5,.5\n1,.5,.5,9\n", r"line 3 of 'runs.csv' has 4 values.*names 3"),
+        ('label,p_0,p_1\n0,.5,.5\n1,.5,"\n', r"'runs.csv' cannot be read as a table"),
+        ("label,p_0,p_1\n0,.5\n1,.5,.5\n", r"'p_1'.*a missing value \(NaN\) at row 0 \(line 2\)"),
+        ("a,b\n1,2\n", r"no column of true classes.*It has: a, b"),
+        ("label,b\n1,2\n", r"no probabilities: neither p_<class>.*It has: label, b"),
+    ],
+)
+def test_broken_text(text, content, message):
+    refused(text(content), message)
+
+
+def test_binary_in_a_csv(tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_bytes(b"label,p\0_0\n0,1\n")
+    refused(path, "is not text: it holds zero bytes")
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "feather"])
+def test_damaged_tables(tmp_path, table, suffix):
+    path = tmp_path / f"runs.{suffix}"
+    getattr(table, f"to_{suffix}")(path)
+    path.write_bytes(path.read_bytes()[:-40])
+    refused(path, rf"'runs.{suffix}' is damaged or no {suffix.title()} file")
+    path.write_bytes(b"hello, this is text")
+    refused(path, rf"'runs.{suffix}' is not a {suffix.title()} file")
+
+
+def test_damaged_values_inside_a_sound_file(tmp_path, table):
+    path = tmp_path / "runs.feather"
+    table.to_feather(path, compression="uncompressed")
+    content = path.read_bytes()
+    assert b"northsouth" in content
+    path.write_bytes(content.replace(b"northsouth", b"\xff" * 10))
+    refused(path, "'runs.feather' is damaged")
+
+
+def test_broken_utf16(tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_bytes("label,p_0,p_1\n0,.5,.5\n".encode("utf-16")[:-1])
+    refused(path, "'runs.csv' is damaged: it begins as UTF-16")
+
+
+def test_endless_names_are_cut_short(text):
+    refused(text(f"{'x' * 5000},b\n1,2\n"), "It has: x+…, b")
+
+
+def test_a_huge_table_is_refused_by_its_schema(tmp_path, table, monkeypatch):
+    table.to_parquet(tmp_path / "runs.parquet")
+    monkeypatch.setattr(npz_module, "MAX_BYTES", 100)
+    refused(tmp_path / "runs.parquet", "'runs.parquet' declares more than")
+
+
+def test_files_that_are_not_there(tmp_path):
+    refused(tmp_path / "no.csv", "no.csv' does not exist")
+    (tmp_path / "folder").mkdir()
+    refused([tmp_path / "folder"], "is a directory where a file is expected")
+
+
+def test_inspect_refuses_only_what_cannot_be_opened(tmp_path):
+    upload = io.BytesIO(b"\0\0\0")
+    upload.name = "runs.csv"
+    with pytest.raises(InputError, match="is not text"):
+        inspect(upload)
+
+
+def test_object_columns_that_hold_numbers_are_fine(tmp_path):
+    frame = pd.DataFrame({"label": ["0", "1"], "p_0": ["0.25", ".5"], "p_1": [".75", "5e-1"]})
+    frame.to_parquet(tmp_path / "runs.parquet")
+    assert load(tmp_path / "runs.parquet").probabilities.tolist() == [[0.25, 0.75], [0.5, 0.5]]
+
+
+def test_infinities_that_cancel(npz):
+    features = np.zeros((6, 2))
+    features[2], features[4] = np.inf, -np.inf
+    refused(npz(features=features), r"'features'.*got inf at row 2, column 0 \(2 such rows\)")
+
+
+def test_two_classes_of_one_name(npz):
+    refused(npz(), "two classes are named 'a'", mapping={"class_names": ["a", "b", "a"]})
+
+
+def test_arrays_that_are_no_plain_values_are_left_out_and_said(npz):
+    waves = np.zeros(6, dtype=[("a", "f8"), ("b", "i8")])
+    reading = read(npz(waves=waves, spectrum=np.zeros(6, dtype=complex)))
+    assert list(reading.dataset.metadata.columns) == ["region", "age"]
+    assert any("'waves' of 'runs.npz' is not used" in note for note in reading.report.notes)
+    assert any("'spectrum' of 'runs.npz' is not used" in note for note in reading.report.notes)
+
+
+def test_what_does_not_fit_into_memory(npz, monkeypatch):
+    def full(*arguments, **options):
+        raise MemoryError
+
+    monkeypatch.setattr(np.lib.format, "read_array", full)
+    refused(npz(), "'runs.npz' does not fit into memory")

@@ -1,0 +1,189 @@
+"""Every format, found by suffix and by content, and read to the same dataset."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pandas.testing import assert_frame_equal
+
+from lore_core.reading import load, read
+from lore_core.validation import InputError
+
+
+def assert_same(one, two):
+    np.testing.assert_array_equal(one.probabilities, two.probabilities)
+    np.testing.assert_array_equal(one.labels, two.labels)
+    np.testing.assert_array_equal(one.predictions, two.predictions)
+    np.testing.assert_array_equal(one.features, two.features)
+    assert_frame_equal(one.groups, two.groups)
+    assert_frame_equal(one.metadata, two.metadata)
+    assert one.class_names == two.class_names
+
+
+def test_npz_by_hand(npz):
+    data = load(npz())
+    assert data.probabilities[2].tolist() == [0.125, 0.125, 0.75]
+    assert data.labels.tolist() == [0, 1, 2, 0, 1, 2]
+    assert data.features.tolist()[1] == [1.0, -1.5]
+    assert data.accuracy == 5 / 6
+    assert list(data.metadata.columns) == ["region", "age"]
+    assert data.groups["region"].tolist() == ["north", "south"] * 3
+    assert data.class_names == ("0", "1", "2")
+    assert data.name == "runs"
+    assert data.split is None
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "txt", "parquet", "pq", "feather", "arrow"])
+def test_every_format_gives_the_same_dataset(tmp_path, npz, table, suffix):
+    path = tmp_path / f"runs.{suffix}"
+    if suffix in ("csv", "txt"):
+        table.to_csv(path, index=False)
+    elif suffix == "tsv":
+        table.to_csv(path, index=False, sep="\t")
+    elif suffix in ("parquet", "pq"):
+        table.to_parquet(path)
+    else:
+        table.to_feather(path)
+    data = load(path)
+    assert_same(data, load(npz()))
+    assert data.digest == load(npz()).digest
+
+
+def test_arrow_stream(tmp_path, npz, table):
+    path = tmp_path / "runs.arrow"
+    content = pa.Table.from_pandas(table, preserve_index=False)
+    with pa.ipc.new_stream(path, content.schema) as stream:
+        stream.write_table(content)
+    assert_same(load(path), load(npz()))
+
+
+@pytest.mark.parametrize("sep", [",", ";", "\t", "|"])
+def test_delimiter_is_found(csv, npz, sep):
+    assert_same(load(csv(sep=sep)), load(npz()))
+
+
+def test_decimal_comma_is_understood_and_said(csv, npz):
+    reading = read(csv(sep=";", decimal=","))
+    assert_same(reading.dataset, load(npz()))
+    assert any("decimals with a comma" in note for note in reading.report.notes)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_byte_order_mark(text, csv, npz, encoding):
+    content = csv("plain.csv").read_text()
+    assert_same(load(text(content, encoding=encoding)), load(npz()))
+
+
+def test_windows_text_is_read_and_said(text):
+    path = text("label,p_0,p_1,place\n0,.5,.5,Zürich\n1,.2,.8,Köln\n", encoding="cp1252")
+    reading = read(path)
+    assert reading.dataset.metadata["place"].tolist() == ["Zürich", "Köln"]
+    assert any("Windows-1252" in note for note in reading.report.notes)
+
+
+def test_bytes_of_no_alphabet_are_replaced(tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_bytes(b"label,p_0,p_1,note\n0,.5,.5,a\x81\n1,.2,.8,b\n")
+    assert load(path).metadata["note"].tolist() == ["a\ufffd", "b"]
+
+
+def test_spaces_after_delimiters_and_blank_lines(text):
+    data = load(text("label, p_0, p_1\n\n0, .75, .25\n1, .5, .5\n\n"))
+    assert data.probabilities.tolist() == [[0.75, 0.25], [0.5, 0.5]]
+
+
+def test_quoted_cells_with_delimiters_and_breaks(text):
+    data = load(text('label,p_0,p_1,note\n0,.75,.25,"a, b"\n1,.5,.5,"two\nlines"\n'))
+    assert data.metadata["note"].tolist() == ["a, b", "two\nlines"]
+
+
+class Upload(io.BytesIO):
+    """What Streamlit hands over: bytes with a name."""
+
+    def __init__(self, content, name):
+        super().__init__(content)
+        self.name = name
+
+
+@pytest.mark.parametrize("name", ["runs.npz", "runs", "C:/fake/runs.npz"])
+def test_upload(npz, name):
+    upload = Upload(npz().read_bytes(), name)
+    upload.read()  # somebody looked at it before
+    assert_same(load(upload), load(npz()))
+    assert load(upload).name == "runs"
+
+
+def test_upload_without_a_name_is_sniffed(npz, csv, tmp_path, table):
+    table.to_parquet(tmp_path / "runs.parquet")
+    table.to_feather(tmp_path / "runs.feather")
+    for path in (npz(), csv(), tmp_path / "runs.parquet", tmp_path / "runs.feather"):
+        assert_same(load(io.BytesIO(path.read_bytes())), load(npz()))
+
+
+def test_text_stream(csv, npz):
+    with csv().open() as stream:
+        assert_same(load(stream), load(npz()))
+
+
+def test_content_beats_a_wrong_suffix(tmp_path, npz, table):
+    table.to_parquet(tmp_path / "runs.csv")
+    assert_same(load(tmp_path / "runs.csv"), load(npz()))
+
+
+def test_float32_features_stay_float32(npz, arrays, tmp_path, table):
+    assert load(npz(features=arrays["features"].astype(np.float32))).features.dtype == np.float32
+    assert load(npz(features=arrays["features"].astype(np.float16))).features.dtype == np.float32
+    small = table.astype({"f_0": "float32", "f_1": "float32"})
+    small.to_parquet(tmp_path / "small.parquet")
+    assert load(tmp_path / "small.parquet").features.dtype == np.float32
+
+
+def test_image_shaped_features_are_flattened(npz):
+    assert load(npz(features=np.zeros((6, 2, 3, 4)))).features.shape == (6, 24)
+
+
+def test_list_columns_of_parquet_are_arrays(tmp_path, npz, table):
+    frame = pd.DataFrame({"label": table["label"]})
+    frame["probs"] = table[["p_0", "p_1", "p_2"]].to_numpy().tolist()
+    frame["features"] = table[["f_0", "f_1"]].to_numpy().tolist()
+    frame[["region", "age"]] = table[["region", "age"]]
+    frame.to_parquet(tmp_path / "lists.parquet")
+    assert_same(load(tmp_path / "lists.parquet"), load(npz()))
+
+
+def test_categories_nullable_numbers_and_dates_of_parquet(tmp_path, table):
+    table["region"] = table["region"].astype("category")
+    table["visits"] = pd.array([1, 2, None, 4, 5, 6], dtype="Int64")
+    table["when"] = pd.date_range("2024-01-01", periods=6)
+    table.to_parquet(tmp_path / "types.parquet")
+    data = load(tmp_path / "types.parquet")
+    assert data.groups["region"].tolist() == ["north", "south"] * 3
+    assert data.metadata["visits"].isna().tolist() == [False, False, True, False, False, False]
+    assert data.metadata["when"].iloc[0] == pd.Timestamp("2024-01-01")
+    assert len(data.digest) == 64
+
+
+def test_columns_of_unequal_lists_are_left_out_and_said(tmp_path, table):
+    table["tags"] = [["a"], [], ["b", "c"], ["a"], [], []]
+    table.to_parquet(tmp_path / "lists.parquet")
+    reading = read(tmp_path / "lists.parquet")
+    assert "tags" not in reading.dataset.metadata
+    assert any("'tags'" in note for note in reading.report.notes)
+
+
+@pytest.mark.parametrize("name", ["runs.xlsx", "runs.json", "runs.pkl"])
+def test_unknown_suffix_lists_what_can_be_read(tmp_path, name):
+    (tmp_path / name).write_bytes(b"PK\x03\x04")
+    with pytest.raises(InputError, match=rf"'{name}' is of no readable kind.*\.npz, \.csv"):
+        load(tmp_path / name)
+
+
+def test_neither_path_nor_file():
+    with pytest.raises(InputError, match="must be a path or an open file; got int"):
+        load(3)
+    with pytest.raises(InputError, match="list of sources is empty"):
+        load([])

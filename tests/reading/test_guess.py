@@ -1,0 +1,325 @@
+"""Which column is taken for what, what the user can say, and what the mapping panel shows."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from lore_core.reading import ColumnMapping, guess_mapping, inspect, load, read
+from lore_core.validation import InputError
+
+
+@pytest.mark.parametrize("name", ["label", "Labels", "y", "y_true", "target", "True Label"])
+def test_label_names(text, name):
+    assert guess_mapping(text(f"{name},p_0,p_1\n0,.5,.5\n1,.5,.5\n")).label == name
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        "p_0,p_1",
+        "prob_0,prob_1",
+        "proba_0,proba_1",
+        "p0,p1",
+        "P_0,P_1",
+        "probability_0,probability_1",
+    ],
+)
+def test_probability_families(text, columns):
+    mapping = guess_mapping(text(f"label,{columns}\n0,.75,.25\n1,.5,.5\n"))
+    assert mapping.probabilities == tuple(columns.split(","))
+    assert mapping.probability_kind == "probabilities"
+
+
+def test_numbered_classes_are_put_in_order_and_other_suffixes_left_out(text):
+    path = text("label,p_10,p_2,p_value\n2,.25,.75,9\n10,.5,.5,9\n")
+    assert guess_mapping(path).probabilities == ("p_2", "p_10")
+    data = load(path)
+    assert data.class_names == ("2", "10")
+    assert data.labels.tolist() == [0, 1]
+
+
+def test_named_classes_keep_the_file_order_and_match_text_labels(text):
+    data = load(text("label,p_dog,p_cat\ncat,.25,.75\ndog,.5,.5\n"))
+    assert data.class_names == ("dog", "cat")
+    assert data.labels.tolist() == [1, 0]
+
+
+def test_logit_columns_become_probabilities(text):
+    reading = read(text("label,logit_0,logit_1\n0,1000,1000\n1,0,1.0986122886681098\n"))
+    np.testing.assert_allclose(reading.dataset.probabilities, [[0.5, 0.5], [0.25, 0.75]])
+    assert any("softmax" in note for note in reading.report.notes)
+
+
+def test_probabilities_come_before_logits(npz, arrays):
+    reading = read(npz(logits=np.zeros((6, 3))))
+    np.testing.assert_array_equal(reading.dataset.probabilities, arrays["probs"])
+    assert any("logits were not used" in note for note in reading.report.notes)
+    assert "logits" not in (reading.mapping.metadata or ())
+
+
+@pytest.mark.parametrize("shape", [(6, 1), (6,)])
+def test_one_logit_is_that_of_class_1(npz, shape):
+    logits = np.full(shape, np.log(3.0))
+    data = load(npz(probs=None, logits=logits, labels=np.array([0, 1] * 3)))
+    np.testing.assert_allclose(data.probabilities, [[0.25, 0.75]] * 6)
+
+
+@pytest.mark.parametrize("name", ["p", "prob", "p_1", "score", "y_score", "probability", "y_proba"])
+def test_single_positive_column(text, name):
+    data = load(text(f"label,{name}\n0,.25\n1,.75\n"))
+    assert data.probabilities.tolist() == [[0.75, 0.25], [0.25, 0.75]]
+
+
+@pytest.mark.parametrize("key", ["probs", "p", "probabilities"])
+@pytest.mark.parametrize("shape", [(6, 1), (6,)])
+def test_positive_array(npz, key, shape):
+    labels = np.array([0, 1] * 3)
+    data = load(npz(**{"probs": None, key: np.full(shape, 0.25), "labels": labels}))
+    assert data.probabilities.tolist() == [[0.75, 0.25]] * 6
+
+
+def test_a_lone_p_0_is_not_the_positive_class(text):
+    assert guess_mapping(text("label,p_0\n0,.25\n1,.75\n")).probabilities is None
+
+
+def test_positive_column_names_its_class(text):
+    data = load(text("label,p_sick\nwell,.25\nsick,.75\n"))
+    assert data.class_names == ("well", "sick")
+    assert data.labels.tolist() == [0, 1]
+
+
+def test_confidence_and_prediction(text):
+    reading = read(text("label,confidence,prediction\na,.75,a\nb,.5,c\nc,1,c\n"))
+    data = reading.dataset
+    assert data.probabilities.tolist() == [[0.75, 0.125, 0.125], [0.25, 0.25, 0.5], [0, 0, 1]]
+    assert data.predictions.tolist() == [0, 2, 2]
+    assert data.class_names == ("a", "b", "c")
+    assert not data.complete
+    assert any("spread evenly" in warning for warning in reading.report.warnings)
+
+
+def test_confidence_of_two_classes_is_the_whole_vector(text):
+    data = load(text("label,conf,pred\n0,.75,0\n1,.25,1\n"))
+    assert data.complete
+    assert data.probabilities.tolist() == [[0.75, 0.25], [0.75, 0.25]]
+    assert data.predictions.tolist() == [0, 1]  # as given, though 0.75 is more
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"),
+    [
+        ("0,0,.75\n1,1,.75\n", "confidence"),  # never below one half: of the prediction
+        ("0,0,.25\n1,1,.75\n", "positive"),
+        ("0,0,.4\n1,1,.75\n2,2,.9\n", "confidence"),  # three classes have no P(y = 1)
+    ],
+)
+def test_prob_beside_a_prediction_is_told_by_its_values(text, rows, kind):
+    assert guess_mapping(text(f"label,prediction,prob\n{rows}")).probability_kind == kind
+
+
+def test_score_beside_a_prediction_is_its_confidence(text):
+    mapping = guess_mapping(text("label,prediction,score\n0,0,.25\n1,1,.75\n"))
+    assert mapping.probability_kind == "confidence"
+
+
+@pytest.mark.parametrize(
+    "columns", ["f_0,f_1", "feature_0,feature_1", "emb_0,emb_1", "x0,x1", "x_0,x_1", "f_age,f_pay"]
+)
+def test_feature_names(text, columns):
+    mapping = guess_mapping(text(f"label,p_0,p_1,{columns}\n0,.5,.5,1,2\n1,.5,.5,3,4\n"))
+    assert mapping.features == tuple(columns.split(","))
+
+
+@pytest.mark.parametrize(
+    "word", ["cal", "calib", "Calibration", "val", "valid", "validation", "dev"]
+)
+@pytest.mark.parametrize("column", ["split", "subset", "fold"])
+def test_split_words(text, word, column):
+    path = text(f"label,p_0,p_1,{column}\n0,.5,.5,{word}\n1,.5,.5,test\n1,.5,.5,eval\n")
+    assert load(path).split.tolist() == ["calibration", "evaluation", "evaluation"]
+
+
+def test_numbered_folds_are_metadata(text):
+    data = load(text("label,p_0,p_1,fold\n0,.5,.5,1\n1,.5,.5,2\n"))
+    assert data.split is None
+    assert data.metadata["fold"].tolist() == [1, 2]
+
+
+def test_training_rows_are_dropped_and_said(csv):
+    reading = read(csv(split=["train", "cal", "test", "training", "test", "test"]))
+    assert reading.dataset.labels.tolist() == [1, 2, 1, 2]
+    assert reading.dataset.split.tolist() == ["calibration"] + ["evaluation"] * 3
+    assert reading.report.dropped == ("2 training rows of 'runs.csv'",)
+    assert "Dropped 2 training rows of 'runs.csv'." in reading.report.sentences
+
+
+def test_groups_are_text_columns_whose_few_values_repeat(tmp_path, table):
+    table = table.loc[np.repeat(np.arange(6), 5)].reset_index(drop=True)
+    table["person"] = [f"person {i}" for i in range(30)]
+    table["constant"] = "same"
+    table["visits"] = np.arange(30) % 3
+    table["member"] = np.arange(30) % 2 == 0
+    table.to_parquet(tmp_path / "runs.parquet")
+    mapping = guess_mapping(tmp_path / "runs.parquet")
+    assert mapping.groups == ("region",)
+    assert mapping.metadata == ("region", "age", "person", "constant", "visits", "member")
+    shown = {column.name: column for column in inspect(tmp_path / "runs.parquet").columns}
+    can = {name for name, column in shown.items() if column.can_be_group}
+    assert can == {"label", "region", "constant", "visits", "member"}
+
+
+def test_missing_group_has_a_name_and_stays_missing_in_metadata(csv):
+    data = load(csv(region=["north", None, "north", "south", None, "south"]))
+    assert data.groups["region"].tolist()[1] == "(missing)"
+    assert data.metadata["region"].isna().sum() == 2
+
+
+def test_row_id_comes_first_in_metadata(npz):
+    data = load(npz(row_id=np.arange(6)))
+    assert list(data.metadata.columns) == ["row_id", "region", "age"]
+
+
+def test_saved_pandas_index_is_the_row_id(tmp_path, table):
+    table.index = [f"r{i}" for i in range(6)]
+    table.to_csv(tmp_path / "runs.csv")
+    assert guess_mapping(tmp_path / "runs.csv").row_id == "Unnamed: 0"
+    table.to_parquet(tmp_path / "runs.parquet")
+    assert guess_mapping(tmp_path / "runs.parquet").row_id == "__index_level_0__"
+
+
+def test_npz_groups_inputs_and_names(npz):
+    groups = np.array([["a", "x"], ["b", "x"]] * 3)
+    reading = read(
+        npz(
+            region=None,
+            groups=groups,
+            group_names=np.array(["letter", "age"]),
+            inputs=np.arange(12.0).reshape(6, 2),
+            input_names=np.array(["height", "weight"]),
+            class_names=np.array(["red", "green", "blue"]),
+            note=np.array("free text"),
+        )
+    )
+    data = reading.dataset
+    assert data.class_names == ("red", "green", "blue")
+    # 'age' is the name of an array already
+    assert list(data.groups.columns) == ["letter", "groups.age"]
+    assert data.groups["letter"].tolist() == ["a", "b"] * 3
+    assert data.metadata["weight"].tolist() == [1.0, 3.0, 5.0, 7.0, 9.0, 11.0]
+    assert any("'note'" in note for note in reading.report.notes)
+
+
+def test_npz_groups_without_names(npz):
+    assert list(load(npz(groups=np.array(["a", "b"] * 3))).groups.columns) == ["region", "group"]
+    two = np.array([["a", "x"]] * 6)
+    assert list(load(npz(region=None, groups=two)).groups.columns) == ["group_0", "group_1"]
+
+
+def test_wide_inputs_and_other_arrays_are_left_out_and_said(npz):
+    reading = read(npz(inputs=np.zeros((6, 101)), gradients=np.zeros((6, 4)), loss=np.zeros(5)))
+    told = " ".join(reading.report.notes)
+    assert "'inputs' of 'runs.npz' is not used: it has shape (6, 101)" in told
+    assert "'gradients' of 'runs.npz' is not used: it has shape (6, 4)" in told
+    assert "'loss' of 'runs.npz' is not used: it has another number of rows" in told
+
+
+def test_mapping_overrules_the_guess(csv, table):
+    path = csv(truth=[2, 2, 2, 2, 2, 2])
+    mapping = ColumnMapping(label="truth", features="age", groups=(), metadata=("region",))
+    reading = read(path, mapping=mapping)
+    data = reading.dataset
+    assert data.labels.tolist() == [2] * 6
+    assert data.features.ravel().tolist() == table["age"].tolist()
+    assert data.groups is None
+    assert list(data.metadata.columns) == ["region"]
+    assert reading.mapping.probabilities == ("p_0", "p_1", "p_2")
+    assert read(path, mapping={"label": "truth"}).dataset.labels.tolist() == [2] * 6
+
+
+def test_prefix_stands_for_columns(text):
+    path = text("label,m_a,m_b,g1,g2\n0,.75,.25,1,2\n1,.5,.5,3,4\n")
+    data = load(path, mapping={"probabilities": "m_*", "features": ["g*"]})
+    assert data.class_names == ("m_a", "m_b")
+    assert data.features.tolist() == [[1, 2], [3, 4]]
+
+
+def test_own_column_names_are_class_names(text):
+    path = text("label,cat,dog\ncat,.75,.25\ndog,.5,.5\n")
+    data = load(path, mapping={"probabilities": ["cat", "dog"]})
+    assert data.class_names == ("cat", "dog")
+
+
+def test_a_used_mapping_can_be_given_back(csv):
+    path = csv(split=["cal"] * 3 + ["test"] * 3)
+    first = read(path)
+    again = read(path, mapping=first.mapping)
+    assert again.mapping == first.mapping
+    assert again.dataset.digest == first.dataset.digest
+
+
+def test_class_names_of_the_mapping(npz):
+    data = load(npz(), mapping={"class_names": ["x", "y", "z"]})
+    assert data.class_names == ("x", "y", "z")
+
+
+def test_none_of_them_is_an_empty_role(csv):
+    path = csv(split=["cal"] * 3 + ["test"] * 3)
+    data = load(path, mapping=ColumnMapping(split="", features=()))
+    assert data.split is None
+    assert data.features is None
+    assert "split" in data.metadata
+
+
+def test_inspect_shows_columns_before_anything_is_accepted(csv):
+    overview = inspect(csv(label=None, p_0=None, p_1=None, p_2=None))
+    assert overview.mapping.label is None
+    assert overview.mapping.probabilities is None
+    assert overview.n_rows == 6
+    region = next(column for column in overview.columns if column.name == "region")
+    assert (region.kind, region.n_distinct, region.role) == ("text", 2, "groups")
+    assert region.examples == ("north", "south")
+    assert overview.table["role"].tolist() == ["features", "features", "groups", "metadata"]
+
+
+def test_inspect_says_what_arrays_hold(npz):
+    images = np.zeros((6, 4, 5), np.uint8)
+    shown = {column.name: column for column in inspect(npz(images=images)).columns}
+    assert shown["probs"].kind == "3 columns of numbers"
+    assert shown["images"].kind == "images of 4 × 5"
+    assert shown["images"].role == "images"
+    assert shown["labels"].kind == "whole number"
+
+
+def test_inspect_class_names(csv, npz):
+    assert inspect(csv()).class_names == ("0", "1", "2")
+    assert inspect(npz(class_names=np.array(["x", "y", "z"]))).class_names == ("x", "y", "z")
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ({"label": "lable"}, "'runs.csv' has no column 'lable'.*label.*Did you mean 'label'.*p_0"),
+        ({"features": "g_*"}, r"has no column 'g_\*'.*features"),
+        ({"label": "p_0", "probabilities": ["p_0", "p_1"]}, "mapped to both"),
+        ({"label": "p_*"}, "only one column can be"),
+        ({"labels": "label"}, "no role 'labels'. Did you mean 'label'"),
+        ({"probability_kind": "odds"}, "must be one of probabilities, logits"),
+        ({"probabilities": ["p_0"], "probability_kind": "confidence"}, "no predicted"),
+        ({"probability_kind": "positive"}, "a positive is one column"),
+        ({"class_names": ["x", "y"]}, "one class name a class; got 2 names"),
+        ({"label": "age"}, r"'age'.*class indices or class names; got 30.5 at row 0 \(line 2\)"),
+    ],
+)
+def test_wrong_mapping(csv, mapping, message):
+    with pytest.raises(InputError, match=message):
+        load(csv(), mapping=mapping)
+
+
+def test_mapping_is_frozen():
+    mapping = ColumnMapping(features=["a", "b"])
+    assert mapping.features == ("a", "b")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        mapping.label = "y"

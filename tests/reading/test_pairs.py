@@ -1,0 +1,245 @@
+"""Two files as one dataset, images beside them, directories and many runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lore_core.reading import load, load_runs, read
+from lore_core.reading.pairs import half_of
+from lore_core.validation import InputError
+
+
+@pytest.mark.parametrize(
+    ("name", "run", "split"),
+    [
+        ("digits_cal.npz", "digits", "calibration"),
+        ("digits_calibration.csv", "digits", "calibration"),
+        ("digits-val.csv", "digits", "calibration"),
+        ("digits.valid.csv", "digits", "calibration"),
+        ("digits_dev.csv", "digits", "calibration"),
+        ("digits_test.npz", "digits", "evaluation"),
+        ("Digits_EVAL.csv", "Digits", "evaluation"),
+        ("digits_evaluation.csv", "digits", "evaluation"),
+        ("test_digits.csv", "digits", "evaluation"),
+        ("cal.npz", "", "calibration"),
+        ("medical.npz", "medical", None),
+        ("contest.npz", "contest", None),
+        ("fashion_test_images.npz", "fashion_test_images", None),
+    ],
+)
+def test_what_names_tell(name, run, split):
+    half = half_of(name)
+    assert (half.run, half.split) == (run, split)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_pair_is_one_dataset(npz, swap):
+    files = [npz("digits_cal.npz"), npz("digits_test.npz", labels=np.zeros(6, int))]
+    reading = read(files[::-1] if swap else files)
+    data = reading.dataset
+    assert data.name == "digits"
+    assert len(data) == 12
+    assert data.calibration.labels.tolist() == [0, 1, 2, 0, 1, 2]
+    assert data.evaluation.labels.tolist() == [0] * 6
+    assert data.split.tolist() == ["calibration"] * 6 + ["evaluation"] * 6
+    assert reading.report.split_rows == {"calibration": 6, "evaluation": 6}
+    assert not reading.report.notes
+
+
+def test_names_that_do_not_tell(npz):
+    reading = read((npz("a.npz"), npz("b.npz")))
+    assert reading.dataset.split.tolist() == ["calibration"] * 6 + ["evaluation"] * 6
+    assert any("'a.npz' was taken for calibration" in note for note in reading.report.notes)
+
+
+def test_one_name_tells_for_both(npz):
+    reading = read([npz("a_test.npz"), npz("b.npz")])
+    assert reading.dataset.split[0] == "calibration"
+    assert "'b.npz' was taken for calibration." in reading.report.notes
+
+
+def test_only_what_is_given_is_read(npz):
+    npz("digits_test.npz")
+    assert load(npz("digits_cal.npz")).split is None
+
+
+def test_a_split_column_comes_before_the_file_names(csv):
+    files = [csv("a_cal.csv", split=["train", "cal"] * 3), csv("a_test.csv", split=["test"] * 6)]
+    assert load(files).split.tolist() == ["calibration"] * 3 + ["evaluation"] * 6
+
+
+def test_formats_may_differ(npz, csv):
+    data = load([csv("a_cal.csv"), npz("a_test.npz")])
+    np.testing.assert_array_equal(data.calibration.features, data.evaluation.features)
+
+
+def test_label_shift_looks_at_both_files(npz):
+    labels = np.array([1, 2, 1, 2, 1, 2])
+    data = load([npz("a_cal.npz"), npz("a_test.npz", labels=labels)])
+    assert data.evaluation.labels.tolist() == labels.tolist()
+
+
+def test_column_order_may_differ(csv, table, tmp_path):
+    table[table.columns[::-1]].to_csv(tmp_path / "a_test.csv", index=False)
+    data = load([csv("a_cal.csv"), tmp_path / "a_test.csv"])
+    np.testing.assert_array_equal(data.calibration.features, data.evaluation.features)
+    np.testing.assert_array_equal(data.calibration.probabilities, data.evaluation.probabilities)
+
+
+def test_named_classes_may_be_in_another_order(text):
+    one = text("label,p_a,p_b\na,.75,.25\nb,.5,.5\n", "r_cal.csv")
+    two = text("label,p_b,p_a\na,.25,.75\nb,.5,.5\n", "r_test.csv")
+    data = load([one, two])
+    np.testing.assert_array_equal(data.calibration.probabilities, data.evaluation.probabilities)
+    np.testing.assert_array_equal(data.calibration.labels, data.evaluation.labels)
+
+
+def test_columns_of_one_file_only_are_missing_in_the_other(csv):
+    reading = read([csv("a_cal.csv"), csv("a_test.csv", shift=["early", "late"] * 3)])
+    assert reading.dataset.metadata["shift"].isna().sum() == 6
+    assert list(reading.dataset.groups.columns) == ["region"]
+    assert any("missing elsewhere: shift" in note for note in reading.report.notes)
+
+
+def test_a_group_may_be_constant_in_one_file(csv):
+    data = load([csv("a_cal.csv", region=["north"] * 6), csv("a_test.csv")])
+    assert data.groups["region"].tolist() == ["north"] * 6 + ["north", "south"] * 3
+
+
+def test_pair_must_agree(npz, csv):
+    two = npz("a_test.npz", probs=np.full((6, 2), 0.5), labels=np.zeros(6, int))
+    with pytest.raises(InputError, match=r"'a_cal.npz' and 'a_test.npz'.*3 classes and 2 classes"):
+        load([npz("a_cal.npz"), two])
+    two = npz("a_test.npz", features=np.zeros((6, 5)))
+    with pytest.raises(InputError, match=r"'a_cal.npz' and 'a_test.npz'.*got 2 and 5 feature"):
+        load([npz("a_cal.npz"), two])
+    one = npz("a_cal.npz", class_names=np.array(["x", "y", "z"]))
+    two = npz("a_test.npz", class_names=np.array(["x", "z", "y"]))
+    with pytest.raises(InputError, match=r"'a_cal.npz' and 'a_test.npz'.*same order"):
+        load([one, two])
+
+
+def test_three_files_of_predictions(npz):
+    with pytest.raises(InputError, match=r"3 files with predictions.*a.npz, b.npz, c.npz"):
+        load([npz("a.npz"), npz("b.npz"), npz("c.npz")])
+
+
+def test_errors_name_the_file_and_its_own_row(npz, arrays):
+    probs = arrays["probs"].copy()
+    probs[4, 1] = np.nan
+    with pytest.raises(InputError, match=r"'probs' of 'a_test.npz'.*NaN.* at row 4, column 1"):
+        load([npz("a_cal.npz"), npz("a_test.npz", probs=probs)])
+    labels = np.array([0, 1, 2, 0, 9, 2])
+    with pytest.raises(InputError, match=r"'labels' of 'a_test.npz'.*got 9 at row 4"):
+        load([npz("a_cal.npz"), npz("a_test.npz", labels=labels)])
+
+
+IMAGES = np.arange(6 * 2 * 2, dtype=np.uint8).reshape(6, 2, 2)
+
+
+def test_images_in_the_file(npz):
+    data = load(npz(images=IMAGES))
+    np.testing.assert_array_equal(data.images, IMAGES)
+    assert data.has_image is None
+    assert load(npz(images=IMAGES[..., None])).images.shape == (6, 2, 2)
+    assert load(npz(pictures=np.zeros((6, 2, 2, 3), np.uint8))).images.shape == (6, 2, 2, 3)
+
+
+def images_only(npz, name="images.npz", images=IMAGES, **others):
+    gone = dict.fromkeys(("probs", "labels", "features", "region", "age"))
+    return npz(name, **{**gone, "images": images, **others})
+
+
+def test_image_file_is_attached_by_its_rows(npz, arrays):
+    short = {name: values[:5] for name, values in arrays.items()}
+    reading = read([npz("a_cal.npz", **short), npz("a_test.npz"), images_only(npz)])
+    data = reading.dataset
+    assert data.images.shape == (11, 2, 2)
+    assert data.has_image.tolist() == [False] * 5 + [True] * 6
+    np.testing.assert_array_equal(data.evaluation.images, IMAGES)
+    assert data.evaluation.has_image is None
+    assert data.calibration.images is None
+    assert "for 6 of 11 rows" in reading.report.images
+    assert any("attached to 'a_test.npz'" in note for note in reading.report.notes)
+
+
+def test_image_file_beside_one_file(npz):
+    np.testing.assert_array_equal(load([images_only(npz), npz()]).images, IMAGES)
+
+
+def test_image_file_is_told_apart_by_its_name(npz):
+    pair = [npz("a_cal.npz"), npz("a_test.npz")]
+    data = load([*pair, images_only(npz, "a_test_images.npz")])
+    assert data.has_image.tolist() == [False] * 6 + [True] * 6
+    with pytest.raises(InputError, match=r"'images.npz' holds 6 images.*exactly one file"):
+        load([*pair, images_only(npz)])
+
+
+def test_images_follow_dropped_rows(npz):
+    split = np.array(["train", "cal", "test"] * 2)
+    data = load([npz(split=split), images_only(npz)])
+    np.testing.assert_array_equal(data.images, IMAGES[[1, 2, 4, 5]])
+
+
+def test_image_file_in_another_order(npz, arrays):
+    wrong = images_only(npz, labels=arrays["labels"][::-1])
+    with pytest.raises(InputError, match=r"not in the row order of 'runs.npz'.*row 0 is 2, not 0"):
+        load([npz(), wrong])
+    right = images_only(npz, labels=arrays["labels"])
+    np.testing.assert_array_equal(load([npz(), right]).images, IMAGES)
+
+
+def test_image_file_alone_or_of_no_file(npz):
+    with pytest.raises(InputError, match="holds images but no predictions"):
+        load(images_only(npz))
+    with pytest.raises(InputError, match=r"holds 5 images.*'runs.npz' 6"):
+        load([npz(), images_only(npz, images=IMAGES[:5])])
+
+
+def test_directory_with_one_pair_or_one_file(npz, tmp_path):
+    npz("a_cal.npz")
+    assert load(tmp_path).name == "a_cal"
+    npz("a_test.npz")
+    (tmp_path / "notes.txt").write_text("not data")
+    (tmp_path / ".hidden.csv").write_text("not data")
+    assert len(load(tmp_path)) == 12
+    images_only(npz, "a_test_images.npz")
+    assert load(str(tmp_path)).has_image.sum() == 6
+
+
+def test_directory_of_runs(npz, tmp_path):
+    for run in ("b", "a", "c"):
+        npz(f"{run}_cal.npz")
+        npz(f"{run}_test.npz")
+    with pytest.raises(InputError, match=r"holds 6 files.*load_runs"):
+        load(tmp_path)
+    runs = load_runs(tmp_path)
+    assert [data.name for data in runs] == ["a", "b", "c"]
+    assert all(data.calibration is not None and len(data) == 12 for data in runs)
+
+
+def test_runs_in_several_formats_are_read_once(npz, csv, tmp_path):
+    for write, suffix in ((npz, "npz"), (csv, "csv")):
+        write(f"a_cal.{suffix}")
+        write(f"a_test.{suffix}")
+    csv("other.csv")
+    (data,) = load_runs(tmp_path)
+    assert data.name == "a"
+
+
+def test_no_runs(npz, tmp_path):
+    with pytest.raises(InputError, match="holds no pair"):
+        load_runs(tmp_path)
+    with pytest.raises(InputError, match="holds no readable file"):
+        load(tmp_path)
+    with pytest.raises(InputError, match="is not a directory"):
+        load_runs(npz("a_cal.npz"))
+    npz("a_test.npz")
+    npz("b_cal.npz")
+    with pytest.raises(InputError, match=r"'b_cal.npz' has no test file"):
+        load_runs(tmp_path)
+
+
+def test_name_can_be_given(npz):
+    assert load(npz(), name="my model").name == "my model"

@@ -1,0 +1,105 @@
+"""The report says in plain words what was read and what to be careful about."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from lore_core.dataset import Dataset
+from lore_core.reading import read
+
+
+def test_facts_by_hand(npz):
+    report = read(npz()).report
+    assert report.rows == 6
+    assert report.split_rows == {"all": 6}
+    assert report.class_counts == {"0": 2, "1": 2, "2": 2}
+    assert report.accuracy == {"all": 5 / 6}
+    assert report.n_features == 2
+    assert report.groups == {"region": {"north": 3, "south": 3}}
+    assert report.metadata == ("region", "age")
+    assert report.images is None
+    assert (report.files[0].name, report.files[0].format, report.files[0].rows) == (
+        "runs.npz",
+        "NPZ",
+        6,
+    )
+    assert report.sentences[:4] == [
+        "Read 6 rows from 'runs.npz' (NPZ).",
+        "6 rows without a split: choose which share fits the recalibrators.",
+        "3 classes: 0 (2), 1 (2), 2 (2).",
+        "Accuracy 83.3 %.",
+    ]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        report.rows = 7
+
+
+def test_every_sentence_is_one(npz):
+    for sentence in read([npz("a_cal.npz"), npz("a_test.npz")]).report.sentences:
+        assert sentence.endswith(".")
+        assert "\n" not in sentence
+
+
+def test_numbers_are_those_of_each_split(csv):
+    report = read(csv(split=["cal"] * 3 + ["test"] * 3)).report
+    assert report.accuracy == {"calibration": 1.0, "evaluation": 2 / 3}
+    assert report.groups == {"region": {"north": 1, "south": 2}}
+    assert "6 rows: 3 calibration and 3 evaluation." in report.sentences
+
+
+def test_small_groups(npz):
+    (warning,) = [w for w in read(npz()).report.warnings if "Small groups" in w]
+    assert "Small groups of region (fewer than 30 rows): north (3), south (3)" in warning
+
+
+def test_majority_class_and_never_predicted(npz):
+    probs = np.tile([0.9, 0.1], (6, 1))
+    warnings = read(npz(probs=probs, labels=np.array([0, 0, 0, 0, 1, 1]))).report.warnings
+    assert any(
+        "Accuracy 66.7 % equals the majority class: always answering '0'" in w for w in warnings
+    )
+    assert "Never predicted: '1'." in warnings
+    warnings = read(npz(probs=probs, labels=np.array([1, 1, 1, 1, 0, 0]))).report.warnings
+    assert any("Accuracy 33.3 % is below the majority class" in w for w in warnings)
+
+
+def test_one_class_in_the_labels_is_allowed_and_said(npz):
+    warnings = read(npz(labels=np.zeros(6, int))).report.warnings
+    assert any("All labels of the rows are '0'" in w for w in warnings)
+
+
+def test_unlabelled_class(npz):
+    warnings = read(npz(labels=np.array([0, 1] * 3))).report.warnings
+    assert "No row is labelled '2'." in warnings
+
+
+def test_rescaled_sums(csv, table):
+    reading = read(csv(p_0=table["p_0"] + 5e-4))
+    assert any("6 rows of 'runs.csv' did not sum to 1 exactly" in n for n in reading.report.notes)
+    np.testing.assert_allclose(reading.dataset.probabilities.sum(axis=1), 1, atol=1e-15)
+
+
+def test_no_features(npz):
+    assert any("No feature columns" in s for s in read(npz(features=None)).report.sentences)
+
+
+def test_a_split_without_one_half(csv):
+    warnings = read(csv(split=["test"] * 6)).report.warnings
+    assert "There are no calibration rows to fit recalibrators on." in warnings
+
+
+def dataset(**changes):
+    images = np.zeros((3, 2, 2), np.uint8)
+    return Dataset(np.full((3, 2), 0.5), [0, 1, 1], images=images, **changes)
+
+
+def test_has_image_follows_the_rows():
+    data = dataset(has_image=[True, False, True])
+    assert data.rows(slice(0, 2)).has_image.tolist() == [True, False]
+    assert data.rows([0, 2]).has_image is None
+    assert data.rows([0, 2]).images is not None
+    assert data.rows([1]).images is None
+    assert data.digest != dataset().digest
+    assert dataset(has_image=[True] * 3).has_image is None
