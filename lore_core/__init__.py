@@ -4,7 +4,7 @@ The reference implementation of Luo, Bhatnagar, Bai, Zhao, Wang, Xiong, Savarese
 Pavone, "Local Calibration: Metrics and Recalibration", UAI 2022.
 
 >>> import lore_core as lore
->>> data = lore.load("predictions_cal.npz", "predictions_test.npz")   # doctest: +SKIP
+>>> data = lore.load(["model_cal.npz", "model_test.npz"])   # doctest: +SKIP
 """
 
 from importlib.metadata import PackageNotFoundError, version
@@ -51,8 +51,8 @@ from lore_core.recalibration import (
     Recalibrator,
     TemperatureScaling,
 )
-from lore_core.rows import drawn_rows, row_table, worst_rows
-from lore_core.selection import Region, RegionReport, region_report
+from lore_core.rows import class_places, drawn_rows, row_table, worst_rows
+from lore_core.selection import Region, RegionReport, region_report, report_by
 from lore_core.summary import (
     Summary,
     Verdict,
@@ -98,6 +98,7 @@ __all__ = [
     "bandwidth_curve",
     "bootstrap_draws",
     "brier_score",
+    "class_places",
     "compare",
     "confidence_bins",
     "default_gammas",
@@ -122,6 +123,7 @@ __all__ = [
     "reading",
     "region_report",
     "reliability_table",
+    "report_by",
     "row_table",
     "save_npz",
     "smoothed_field",

@@ -24,7 +24,7 @@ __all__ = ["Field", "error_field", "smoothed_field"]
 
 #: Nodes farther than this share of the map's width from any row stay empty, whatever γ is:
 #: a colour there would be extrapolation.
-REACH = 0.05
+REACH = 0.035
 #: Width of the picture-level average of :func:`smoothed_field`, as a share of the map's width.
 SMOOTHING = 0.012
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from lore_core.dataset import Dataset
 from lore_core.local_error import LocalErrors
 
-__all__ = ["drawn_rows", "row_table", "worst_rows"]
+__all__ = ["class_places", "drawn_rows", "row_table", "worst_rows"]
 
 
 def worst_rows(
@@ -115,3 +115,45 @@ def row_table(
     )
     known = known.loc[:, ~known.columns.duplicated() & ~known.columns.isin(table.columns)]
     return pd.concat([table, known.iloc[:, :extra]], axis=1)
+
+
+def class_places(
+    dataset: Dataset,
+    coordinates: NDArray[np.float64],
+    within: NDArray[np.bool_],
+    *,
+    min_rows: int = 10,
+    max_places: int = 12,
+) -> pd.DataFrame:
+    """Find where to write each predicted class's name on a map: amid its rows.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Rows.
+    coordinates : ndarray of shape (n, 2)
+        Their places on the map.
+    within : ndarray of shape (n,)
+        Mask of the rows shown.
+    min_rows : int
+        Classes predicted on fewer of them get no name.
+    max_places : int
+        The most frequent classes are named, at most so many.
+
+    Returns
+    -------
+    DataFrame
+        ``name, x, y``: the row nearest to the median of the class's rows, so that a name never
+        lies where no row of it does.
+    """
+    assert dataset.predictions is not None  # set by Dataset
+    predicted = dataset.predictions[within]
+    points = coordinates[within]
+    count = np.bincount(predicted, minlength=dataset.n_classes)
+    named = [k for k in np.argsort(-count, kind="stable")[:max_places] if count[k] >= min_rows]
+    places = []
+    for k in named:
+        own = points[predicted == k]
+        nearest = own[np.argmin(np.abs(own - np.median(own, axis=0)).sum(axis=1))]
+        places.append((dataset.class_name(int(k)), nearest[0], nearest[1]))
+    return pd.DataFrame(places, columns=["name", "x", "y"])

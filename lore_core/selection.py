@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.metrics import wilson_interval
@@ -13,11 +14,12 @@ from lore_core.validation import (
     InputError,
     as_confidence,
     as_coordinates,
+    as_group_labels,
     as_outcome,
     check_lengths,
 )
 
-__all__ = ["Region", "RegionReport", "region_report"]
+__all__ = ["Region", "RegionReport", "region_report", "report_by"]
 
 
 @dataclass(frozen=True)
@@ -134,3 +136,50 @@ def region_report(
         return RegionReport(0, np.nan, np.nan, np.nan, np.nan)
     low, high = wilson_interval(a[inside].sum(), n)
     return RegionReport(n, float(c[inside].mean()), float(a[inside].mean()), float(low), float(high))
+
+
+def report_by(
+    names: ArrayLike,
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    inside: NDArray[np.bool_] | None = None,
+) -> pd.DataFrame:
+    """Sum up the rows of a region name by name: by predicted class, by group.
+
+    Parameters
+    ----------
+    names : array-like of shape (n,)
+        What to divide all rows by.
+    confidence, outcome : array-like of shape (n,)
+        All rows.
+    inside : ndarray of shape (n,), optional
+        Mask of the rows to sum up; by default all.
+
+    Returns
+    -------
+    DataFrame
+        One row a name, largest excess first: ``name, rows, confidence, accuracy, gap, gap_low,
+        gap_high, excess``. The interval is 95 % (Wilson); the excess is rows × gap, how many more
+        mistakes there were than promised.
+    """
+    c, a, by = as_confidence(confidence), as_outcome(outcome), as_group_labels(names, "names")
+    check_lengths(outcome=a, confidence=c, names=by)
+    rows = np.ones(len(c), dtype=bool) if inside is None else inside
+    unique, member = np.unique(by[rows].astype(str), return_inverse=True)
+    count = np.bincount(member, minlength=len(unique))
+    right = np.bincount(member, weights=a[rows], minlength=len(unique))
+    promised = np.bincount(member, weights=c[rows], minlength=len(unique))
+    low, high = wilson_interval(right, count)
+    frame = pd.DataFrame(
+        {
+            "name": unique,
+            "rows": count,
+            "confidence": promised / count,
+            "accuracy": right / count,
+            "gap": (promised - right) / count,
+            "gap_low": promised / count - high,
+            "gap_high": promised / count - low,
+            "excess": promised - right,
+        }
+    )
+    return frame.sort_values("excess", ascending=False, ignore_index=True)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lore_core import InputError, Region, region_report
+from lore_core import InputError, Region, region_report, report_by
 
 
 def test_box():
@@ -36,3 +36,14 @@ def test_empty_region():
 def test_too_few_corners():
     with pytest.raises(InputError, match="at least 3 corners"):
         Region((0, 1), (0, 1))
+
+
+def test_report_by_name_by_hand():
+    by = ["a", "a", "b", "b"]
+    frame = report_by(by, [0.9, 0.7, 0.6, 0.2], [0, 1, 1, 0], np.array([True, True, True, False]))
+    assert frame["name"].tolist() == ["a", "b"]
+    # a: promised 1.6 of 2, got 1; b: promised .6 of 1, got 1.
+    assert frame["excess"].tolist() == pytest.approx([0.6, -0.4])
+    assert frame["gap"].tolist() == pytest.approx([0.3, -0.4])
+    assert (frame["gap_low"] <= frame["gap"]).all()
+    assert (frame["gap"] <= frame["gap_high"]).all()

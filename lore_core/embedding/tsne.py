@@ -190,7 +190,8 @@ def fit_tsne(
     model = openTSNE.TSNE(
         n_components=n_components,
         perplexity=perplexity,
-        initialization="pca",
+        # Fewer features than dimensions have too few principal components to start from.
+        initialization="pca" if features.shape[1] >= n_components else "random",
         negative_gradient_method=_gradient_method(n, n_components),
         n_jobs=_THREADS,
         random_state=random_state,

@@ -118,6 +118,7 @@ def landscape_figure(
     rows: str,
     axes: str = "map",
     region: Region | None = None,
+    places: pd.DataFrame | None = None,
     mode: Mode = "light",
     height: int = 620,
     title: str | None = None,
@@ -146,6 +147,8 @@ def landscape_figure(
         Name of the map.
     region : Region, optional
         A region to outline.
+    places : DataFrame, optional
+        Names to write on the map: columns ``name, x, y`` (:func:`~lore_core.rows.class_places`).
     mode, height, title
         Look.
     """
@@ -209,6 +212,13 @@ def landscape_figure(
         )  # fmt: skip
     figure.update_yaxes(scaleanchor="x", scaleratio=1)
     figure.update_layout(uirevision=axes, dragmode="lasso", clickmode="event+select")
+    if places is not None:
+        for place in places.itertuples():
+            figure.add_annotation(
+                x=place.x, y=place.y, text=escape(_short(place.name)), showarrow=False,
+                font={"size": 12, "color": INK[mode]}, bgcolor=rgba(PAPER[mode], 0.7),
+                borderpad=2,
+            )  # fmt: skip
     if region is not None:
         corners = " L ".join(f"{x:.6g},{y:.6g}" for x, y in zip(region.x, region.y, strict=True))
         figure.add_shape(

@@ -20,35 +20,48 @@ __all__ = ["insertion_order", "merge_order", "reorder", "send", "tree_levels"]
 
 
 @compiled
-def kernel_values(distance, n, b, grid, k):
-    """Write exp(−distance/h) of bandwidth ``b`` into ``k``, from the previous one if it can."""
-    bandwidth, squared, _, _ = grid
-    if squared[b]:
+def kernel_values(distance, n, h, squared, k):
+    """Write exp(−distance/h) into ``k``, which holds the previous bandwidth's if ``squared``."""
+    if squared:
         for i in range(n):
             k[i] = square(k[i])
     else:
-        h = bandwidth[b]
         for i in range(n):
             k[i] = decay(distance[i] / h)
 
 
 @compiled
-def send(source, lo, n, distance, weights, sums, grid, k):
-    """Add the source's terms to targets lo … lo + n − 1; distance inf leaves a pair out."""
-    idle = True
-    for c in range(len(weights)):
-        if weights[c, source] != 0.0:
-            idle = False
-    if idle:
-        return
-    bandwidth, _, start, column = grid
+def send(first, n_sources, lo, n, distance, weights, sums, grid, k):
+    """Add the terms of a few sources to targets lo … lo + n − 1.
+
+    Parameters
+    ----------
+    first, n_sources : int
+        The sources are rows first … first + n_sources − 1.
+    lo, n : int
+    distance : ndarray of at least n_sources · n
+        Distance of source s to target i at s · n + i; inf leaves the pair out.
+    weights, sums, grid
+        As above.
+    k : ndarray as large as ``distance``
+        Scratch.
+
+    Notes
+    -----
+    Several sources at once, because a call that passes arrays counts references: for one source
+    that would cost more than its arithmetic.
+    """
+    bandwidth, squared, start, column = grid
     for b in range(len(bandwidth)):
-        kernel_values(distance, n, b, grid, k)
+        kernel_values(distance, n_sources * n, bandwidth[b], squared[b], k)
         for q in range(start[b], start[b + 1]):
-            w = weights[column[q], source]
+            weight = weights[column[q], first : first + n_sources]
             row = sums[q, lo : lo + n]
-            for i in range(n):
-                row[i] += w * k[i]
+            for s in range(n_sources):
+                w = weight[s]
+                if w != 0.0:
+                    for i in range(n):
+                        row[i] += w * k[s * n + i]
 
 
 @compiled

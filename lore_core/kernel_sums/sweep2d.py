@@ -88,7 +88,9 @@ def _scratch(n):
     order = np.empty(n, np.int64)
     moved = np.empty(n, np.int64)
     code = np.empty(n, np.uint8)
-    return order, moved, code, np.empty(n), np.empty(n), np.empty(n + 1)
+    # Leaves keep the matrices of their pairs in the last two.
+    size = max(n + 1, LEAF * LEAF)
+    return order, moved, code, np.empty(n), np.empty(size), np.empty(size)
 
 
 @compiled
@@ -112,22 +114,20 @@ def _reorder_rows(lo, hi, rows, scratch, crossing):
 def _leaf(lo, hi, rows, grid, scratch, crossing, exclude_self):
     """Sum the pairs of a few rows directly, then sort them by v."""
     u, v, side, _, weights, sums = rows
-    order, _, _, buffer, k, _ = scratch
+    order, _, _, buffer, distance, k = scratch
     n = hi - lo
     un = u[lo:hi]
     vn = v[lo:hi]
     for s in range(n):
-        us = un[s]
-        vs = vn[s]
         for i in range(n):
-            buffer[i] = abs(un[i] - us) + abs(vn[i] - vs)
+            distance[s * n + i] = abs(un[i] - un[s]) + abs(vn[i] - vn[s])
         if crossing:
             for i in range(n):
                 if side[lo + i] == side[lo + s]:
-                    buffer[i] = np.inf
+                    distance[s * n + i] = np.inf
         elif exclude_self:
-            buffer[s] = np.inf
-        send(lo + s, lo, n, buffer, weights, sums, grid, k)
+            distance[s * n + s] = np.inf
+    send(lo, n, lo, n, distance, weights, sums, grid, k)
     insertion_order(lo, hi, v, order)
     _reorder_rows(lo, hi, rows, scratch, crossing)
     for q in range(len(sums)):

@@ -41,22 +41,19 @@ def _leaf(lo, hi, rows, grid, exclude_self):
     n = hi - lo
     order = np.empty(n, np.int64)
     moved = np.empty(n, np.int64)
-    buffer = np.empty(n)
-    k = np.empty(n)
+    distance = np.empty(n * n)
+    k = np.empty(n * n)
     xn = x[lo:hi]
     yn = y[lo:hi]
     zn = z[lo:hi]
     for s in range(n):
-        xs = xn[s]
-        ys = yn[s]
-        zs = zn[s]
         for i in range(n):
-            buffer[i] = abs(xn[i] - xs) + abs(yn[i] - ys) + abs(zn[i] - zs)
+            distance[s * n + i] = abs(xn[i] - xn[s]) + abs(yn[i] - yn[s]) + abs(zn[i] - zn[s])
         if exclude_self:
-            buffer[s] = np.inf
-        send(lo + s, lo, n, buffer, weights, sums, grid, k)
+            distance[s * n + s] = np.inf
+    send(lo, n, lo, n, distance, weights, sums, grid, k)
     insertion_order(lo, hi, y, order)
-    _reorder_rows(lo, hi, rows, order, moved, buffer)
+    _reorder_rows(lo, hi, rows, order, moved, distance)
 
 
 @compiled

@@ -50,7 +50,7 @@ def direct_means(points, own, columns, values, bandwidth, means, effective):
     small_columns = np.empty((0, 0))
     for t in range(len(points)):
         scale = 1.0
-        distances(0, n, columns, points[t], distance)
+        distances(points, t, 1, columns, 0, n, distance)
         if own[t] >= 0:
             distance[own[t]] = np.inf
         nearest = np.inf
@@ -61,7 +61,7 @@ def direct_means(points, own, columns, values, bandwidth, means, effective):
             if len(small_columns) == 0:
                 small_columns = columns * _OVERFLOW_SCALE
             scale = _OVERFLOW_SCALE
-            distances(0, n, small_columns, points[t] * scale, distance)
+            distances(points * scale, t, 1, small_columns, 0, n, distance)
             if own[t] >= 0:
                 distance[own[t]] = np.inf
             for j in range(n):

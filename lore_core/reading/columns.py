@@ -124,7 +124,8 @@ class Columns:
                 else "Correct the value, or give the column another role."
             )
             raise InputError(
-                f"{self.called(name)} must hold numbers only; got {short(repr(value))} at {self.where(row)} "
+                f"{self.called(name)} must hold numbers only; got {short(repr(value))} at "
+                f"{self.where(row)} "
                 f"({counted(int(bad.sum()), 'such row')}). {fix}"
             )
         return numbers.to_numpy(dtype=np.float64)

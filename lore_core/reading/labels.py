@@ -257,8 +257,8 @@ def _from_texts(
         column, row = at(position)
         raise InputError(
             f"{column} must hold one of the classes {listed(names, 10)}; got "
-            f"{short(repr(texts[position]))} at {row} ({int(bad.sum()):,} such). Correct the labels, or give "
-            "one probability column for every class."
+            f"{short(repr(texts[position]))} at {row} ({int(bad.sum()):,} such). Correct the "
+            "labels, or give one probability column for every class."
         )
     if count is not None and len(distinct) != count:
         raise InputError(

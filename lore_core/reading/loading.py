@@ -158,7 +158,10 @@ def _read(raws: list[RawFile], given: ColumnMapping, name: str | None) -> Readin
     splits = _splits([raw for raw, _ in files], notes)
     parts: list[Part] = []
     for (_, columns), split in zip(files, splits, strict=True):
-        wanted = given if not parts else _like(given, parts[0].mapping, columns)
+        others = [other for _, other in files if other is not columns]
+        wanted = _held(given, columns, others)
+        if parts:
+            wanted = _like(wanted, parts[0].mapping, columns)
         parts.append(_in_split(read_part(columns, guess(columns, wanted)), split))
     mapping_used = parts[0].mapping
     parts = _shared_groups(parts)
@@ -210,6 +213,20 @@ def _in_split(part: Part, split: str | None) -> Part:
     if part.split is not None or split is None:
         return part
     return dataclasses.replace(part, split=np.full(len(part.rows), split, dtype="<U11"))
+
+
+def _held(given: ColumnMapping, columns: Columns, others: Sequence[Columns]) -> ColumnMapping:
+    """Leave out optional columns that only the other file holds: images of one half, say."""
+    held = {*columns.shapes, *columns.parents.values()}
+    elsewhere = {name for other in others for name in (*other.shapes, *other.parents.values())}
+    absent = elsewhere - held
+    changes: dict[str, Any] = {}
+    for role, names in given.columns().items():
+        if role in ("groups", "metadata") and absent & set(names):
+            changes[role] = tuple(name for name in names if name not in absent)
+        elif role in ("images", "row_id") and absent & set(names):
+            changes[role] = ""
+    return dataclasses.replace(given, **changes)
 
 
 def _like(given: ColumnMapping, first: ColumnMapping, columns: Columns) -> ColumnMapping:

@@ -98,8 +98,8 @@ def _damage_told(raw: RawFile) -> Iterator[None]:
         raise
     except _DAMAGE as error:
         raise InputError(
-            f"'{raw.name}' is damaged ({short(error) or type(error).__name__}): it may have been cut off "
-            "while being copied. Save it again with numpy.savez."
+            f"'{raw.name}' is damaged ({short(error) or type(error).__name__}): it may have been "
+            "cut off while being copied. Save it again with numpy.savez."
         ) from error
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.data import maps, mapping, sources
 from pages.shared.charts import next_step
-from pages.shared.header import question
+from pages.shared.header import plain, question
 from pages.shared.session import current
 
 question(
@@ -22,12 +22,11 @@ with left:
 with right:
     loaded = current()
     st.subheader("What was read", anchor=False)
-    for fact in loaded.facts:
-        st.text(f"• {fact}")
+    st.markdown("\n".join(f"- {plain(fact)}" for fact in loaded.facts))
     if loaded.notes:
-        st.info("\n\n".join(map(sources.plain, loaded.notes)), icon=":material/info:")
+        st.info("\n\n".join(map(plain, loaded.notes)), icon=":material/info:")
     if loaded.warnings:
-        st.warning("\n\n".join(map(sources.plain, loaded.warnings)), icon=":material/warning:")
+        st.warning("\n\n".join(map(plain, loaded.warnings)), icon=":material/warning:")
     if loaded.split_by_app:
         sources.resplit(loaded)
 st.subheader("Feature maps", anchor=False)

@@ -13,7 +13,7 @@ from pages.shared.header import plain
 from pages.shared.session import adopt, adopt_reading, load_demo
 from pages.shared.store import Loaded
 
-__all__ = ["choose", "plain", "read_and_adopt", "resplit"]
+__all__ = ["choose", "read_and_adopt", "resplit"]
 
 _SUFFIXES = ["npz", "csv", "tsv", "txt", "parquet", "feather", "arrow"]
 _UPLOAD, _PATH, _DEMO = "Upload", "Path", "Demo"

@@ -9,6 +9,7 @@ import streamlit as st
 
 from lore_core import Dataset, Embedding
 from lore_core.dataset import TOP_LABEL
+from pages.shared.jobs import current_job
 from pages.shared.maps import (
     available_maps,
     compute_map,
@@ -95,6 +96,15 @@ def _usable(dataset: Dataset, wanted: str) -> tuple[str, Embedding | None]:
 
 def missing_map(dataset: Dataset, wanted: str, shown: str) -> None:
     """Say that a map is not ready and offer to make it."""
+    job = current_job()
+    if job is not None and job.running:
+        st.info(
+            f"**{shown} is shown** until {wanted} is ready."
+            if job.name == wanted
+            else f"**{shown} is shown instead of {wanted}**: {job.name} is being made first.",
+            icon=":material/map:",
+        )
+        return
     text, button = st.columns([5, 1.4], vertical_alignment="center")
     text.info(
         f"{wanted} has not been made for these data yet; **{shown} is shown instead**. "

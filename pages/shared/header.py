@@ -13,14 +13,12 @@ def question(title: str, text: str) -> None:
     """Head a page with the question it answers, and name the data every page shows."""
     dataset = current().dataset
     calibration = 0 if dataset.calibration is None else len(dataset.calibration)
-    features = 0 if dataset.features is None else dataset.features.shape[1]
     left, right = st.columns([1.1, 1], vertical_alignment="center")
     left.subheader(title, anchor=False, help=text)
     with right.container(horizontal=True, horizontal_alignment="right", gap="small"):
         st.badge(plain(dataset.name), icon=":material/dataset:", color="green")
         st.caption(
-            f"{len(dataset.evaluation):,} evaluation + {calibration:,} calibration rows · "
-            f"{dataset.n_classes} classes · {features or 'no'} features",
+            f"{len(dataset.evaluation):,} evaluation + {calibration:,} calibration rows",
             width="content",
         )
     trouble = problem()

@@ -136,4 +136,5 @@ def find_map(dataset: Dataset, name: str) -> Embedding | None:
         if seconds(dataset, name) <= AUTOMATIC_SECONDS:
             declined.add(tried)
             compute_map(dataset, name)
+            st.rerun()  # so that its progress is on screen from the start
     return None

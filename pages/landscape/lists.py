@@ -1,0 +1,79 @@
+"""Below the map: the worst rows one by one, and the rows divided by class or group."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from lore_core import Dataset, LocalErrors, Target, report_by
+from pages.landscape.region import picked_row
+from pages.shared.controls import MIN_EFFECTIVE_SIZE
+from pages.shared.rows import show_row, show_rows
+
+__all__ = ["list_by", "list_worst"]
+
+_PREDICTED, _TRUE = "predicted class", "true class"
+
+
+def list_worst(dataset: Dataset, errors: LocalErrors, worst: np.ndarray, gamma: float) -> None:
+    """List the worst rows, and show the picked one beside them."""
+    if len(worst) == 0:
+        st.caption(
+            f"No row here has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = {gamma:g}: raise γ."
+        )
+        return
+    listing, detail = st.columns([3, 1], gap="medium")
+    with listing:
+        picked = show_rows(dataset, worst, errors, "worst_rows")
+        st.caption(
+            f"The {len(worst)} rows with the largest local error among those with "
+            f"{MIN_EFFECTIVE_SIZE:g} effective neighbours or more; ringed on the map."
+        )
+    with detail:
+        shown = picked_row(int(worst[0])) if picked is None else picked
+        if shown < len(dataset):
+            show_row(dataset, shown, errors)
+
+
+def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -> None:
+    """Divide the rows of the chosen bin by class or group: who was promised too much."""
+    groups = dataset.groups
+    own = [] if groups is None else [str(name) for name in groups.columns]
+    by = st.selectbox(
+        "Divide by", [_PREDICTED, _TRUE, *own], key="by", persist_state="session", width=260
+    )
+    names = np.array(dataset.class_names)
+    assert dataset.predictions is not None  # set by Dataset
+    if by == _PREDICTED:
+        values = names[dataset.predictions]
+    elif by == _TRUE:
+        values = names[dataset.labels]
+    else:
+        assert groups is not None
+        values = groups[by].astype(str).to_numpy()
+    table = report_by(values, target.confidence, target.outcome, rows)
+    points = ["gap", "gap_low", "gap_high"]
+    st.dataframe(
+        table.assign(**{column: table[column] * 100 for column in points}),
+        hide_index=True,
+        height=min(420, 38 + 35 * len(table)),
+        column_config={
+            "name": by,
+            "rows": st.column_config.NumberColumn("rows", format="localized"),
+            "confidence": st.column_config.NumberColumn("promised", format="percent"),
+            "accuracy": st.column_config.NumberColumn("got", format="percent"),
+            "gap": st.column_config.NumberColumn("gap, points", format="%+.1f"),
+            "gap_low": st.column_config.NumberColumn("95 % from", format="%+.1f"),
+            "gap_high": st.column_config.NumberColumn("to", format="%+.1f"),
+            "excess": st.column_config.NumberColumn(
+                "excess mistakes", format="%+.1f", help="Rows × gap: more mistakes than promised."
+            ),
+        },
+    )
+    note = f"{sentence} Largest number of excess mistakes first; intervals are Wilson's."
+    if by == _TRUE:
+        note += (
+            " The true class is part of the answer: divided by it, even a calibrated model looks "
+            "wrong. Use the predicted class to judge."
+        )
+    st.caption(note)

@@ -1,0 +1,141 @@
+"""The big picture of the page: field, rows or height on the chosen map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from lore_core import Embedding, LocalErrors, class_places, drawn_rows, row_table
+from lore_core.figures import (
+    landscape_3d_figure,
+    landscape_figure,
+    shared_limit,
+    surface_figure,
+)
+from lore_core.figures.landscape import CAMERAS
+from pages.landscape.region import drawn_region, region_panel, take_selection
+from pages.shared import compute
+from pages.shared.charts import show_chart
+from pages.shared.controls import MIN_EFFECTIVE_SIZE, View, evaluation_points, theme_mode
+
+__all__ = ["Scene", "show_picture"]
+
+#: Rows drawn over the raster, and without it: more slow the browser down.
+_DRAWN = 1500
+_DRAWN_ALONE = 4000
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is drawn, and on what.
+
+    Attributes
+    ----------
+    errors : LocalErrors
+        Of all evaluation rows.
+    rows : ndarray of shape (n,)
+        Mask of the rows in the chosen bin.
+    bin_index : int or None
+        The chosen bin; None for all.
+    bin_name : str
+        In words.
+    worst : ndarray
+        Rows to ring.
+    value : {"signed", "absolute"}
+        What the colour means.
+    layer : {"field", "rows", "both", "3-D"}
+        What is drawn.
+    map_name : str
+        The map.
+    on_map : Embedding
+        Its coordinates, all rows.
+    """
+
+    errors: LocalErrors
+    rows: np.ndarray
+    bin_index: int | None
+    bin_name: str
+    worst: np.ndarray
+    value: str
+    layer: str
+    map_name: str
+    on_map: Embedding
+
+
+def _camera() -> str:
+    return st.segmented_control(
+        "Camera", list(CAMERAS), default="corner", required=True, key="camera",
+        label_visibility="collapsed",
+    )  # fmt: skip
+
+
+def show_picture(view: View, scene: Scene) -> None:
+    """Draw the landscape, and below it what was selected on it."""
+    assert view.embedding is not None
+    dataset = view.dataset.evaluation
+    points = evaluation_points(view, scene.on_map)
+    errors, rows = scene.errors, scene.rows
+    known = rows & (errors.effective_size >= MIN_EFFECTIVE_SIZE)
+    common = {
+        "value": scene.value,
+        "limit": shared_limit(errors.signed[known]),
+        "rows": f"{scene.bin_name.lower()}, γ = {view.gamma:g} on {view.features}, {view.rows}",
+        "axes": scene.map_name,
+        "mode": theme_mode(),
+    }
+    n_total = int(rows.sum())
+    if points.shape[1] == 3:
+        drawn = drawn_rows(rows, scene.worst, _DRAWN_ALONE)
+        chart = landscape_3d_figure(
+            row_table(dataset, drawn, errors, extra=5),
+            points,
+            n_total=n_total,
+            camera=_camera(),
+            **common,
+        )
+        show_chart(chart, "landscape_3d")
+        return
+    if scene.bin_index is not None and scene.map_name == view.features:
+        field = compute.exact_field(
+            view.dataset, scene.on_map, *view.settings, scene.bin_index, MIN_EFFECTIVE_SIZE
+        )
+    else:
+        key = (view.embedding.digest, *view.settings, scene.bin_name)
+        field = compute.row_field(
+            view.dataset, scene.on_map, key, errors, rows, MIN_EFFECTIVE_SIZE
+        )
+    if scene.layer == "3-D":
+        show_chart(surface_figure(field, camera=_camera(), **common), "landscape_height")
+        return
+    region = drawn_region(scene.map_name)
+    drawn_table = None
+    if scene.layer != "field":
+        wanted = _DRAWN if scene.layer == "both" else _DRAWN_ALONE
+        drawn_table = row_table(dataset, drawn_rows(rows, scene.worst, wanted), errors, extra=5)
+    chart = landscape_figure(
+        None if scene.layer == "rows" else field,
+        points,
+        points=drawn_table,
+        worst=row_table(dataset, scene.worst, errors, extra=5),
+        n_total=n_total,
+        region=region,
+        places=class_places(dataset, points, rows),
+        **common,
+    )
+    show_chart(
+        chart,
+        "landscape",
+        on_select=lambda: take_selection("landscape", scene.map_name),
+        selection_mode=("points", "box", "lasso"),
+    )
+    if region is None:
+        st.caption(
+            "Draw a lasso or a box on the map to report on the rows inside it; click a ring to "
+            "see its row below."
+        )
+    else:
+        region_panel(
+            dataset, dataset.target(view.target), errors, region.contains(points) & rows
+        )
