@@ -64,7 +64,7 @@ def compute_sums(
     share : float
         What share of all work this is.
     part_rows : dict, optional
-        ``PART_ROWS``, for tests.
+        Instead of ``PART_ROWS``: small parts make a small problem use every kernel.
 
     Returns
     -------

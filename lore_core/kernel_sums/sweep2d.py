@@ -58,6 +58,46 @@ def _walk(factor, step, code, weight, out):
 
 
 @compiled
+def _walk_two(factor, step, code, weight_a, weight_b, out_a, out_b):
+    """Like :func:`_walk` for two columns, in two thirds of the time of two walks."""
+    n = len(out_a)
+    up_left_a = up_right_a = up_left_b = up_right_b = 0.0
+    down_left_a = down_right_a = down_left_b = down_right_b = 0.0
+    for i in range(n):
+        j = n - 1 - i
+        d = step[i]
+        f = factor[i]
+        a = f * weight_a[i]
+        b = f * weight_b[i]
+        right = code[i] != 0
+        up_left_a *= d
+        up_right_a *= d
+        up_left_b *= d
+        up_right_b *= d
+        out_a[i] += f * (up_left_a if right else up_right_a)
+        out_b[i] += f * (up_left_b if right else up_right_b)
+        up_left_a += 0.0 if right else a
+        up_right_a += a if right else 0.0
+        up_left_b += 0.0 if right else b
+        up_right_b += b if right else 0.0
+        d = step[j + 1]
+        f = factor[j]
+        a = f * weight_a[j]
+        b = f * weight_b[j]
+        right = code[j] != 0
+        down_left_a *= d
+        down_right_a *= d
+        down_left_b *= d
+        down_right_b *= d
+        out_a[j] += f * (down_left_a if right else down_right_a)
+        out_b[j] += f * (down_left_b if right else down_right_b)
+        down_left_a += 0.0 if right else a
+        down_right_a += a if right else 0.0
+        down_left_b += 0.0 if right else b
+        down_right_b += b if right else 0.0
+
+
+@compiled
 def _walk_crossing(factor, step, code, weight, out):
     """Like :func:`_walk` for pairs that differ in the half (bit 0) and in the side (bit 1)."""
     n = len(out)
@@ -90,14 +130,14 @@ def _scratch(n):
     code = np.empty(n, np.uint8)
     # Leaves keep the matrices of their pairs in the last two.
     size = max(n + 1, LEAF * LEAF)
-    return order, moved, code, np.empty(n), np.empty(size), np.empty(size)
+    return order, moved, code, np.empty(n), np.empty(n), np.empty(size), np.empty(size)
 
 
 @compiled
 def _reorder_rows(lo, hi, rows, scratch, crossing):
     """Bring everything but the sums into the scratch's order."""
     u, v, side, index, weights, _ = rows
-    order, moved, _, buffer, _, _ = scratch
+    order, moved, _, buffer, _, _, _ = scratch
     reorder(lo, hi, u, order, buffer)
     reorder(lo, hi, v, order, buffer)
     reorder(lo, hi, index, order, moved)
@@ -114,7 +154,7 @@ def _reorder_rows(lo, hi, rows, scratch, crossing):
 def _leaf(lo, hi, rows, grid, scratch, crossing, exclude_self):
     """Sum the pairs of a few rows directly, then sort them by v."""
     u, v, side, _, weights, sums = rows
-    order, _, _, buffer, distance, k = scratch
+    order, _, _, buffer, _, distance, k = scratch
     n = hi - lo
     un = u[lo:hi]
     vn = v[lo:hi]
@@ -138,7 +178,7 @@ def _leaf(lo, hi, rows, grid, scratch, crossing, exclude_self):
 def _merge(lo, mid, hi, split, rows, grid, scratch, crossing):
     """Add the sums across u = split between two finished, v-ordered halves; join their order."""
     u, v, side, _, weights, sums = rows
-    order, _, code, buffer, factor, step = scratch
+    order, _, code, buffer, second, factor, step = scratch
     bandwidth, squared, start, column = grid
     n = hi - lo
     merge_order(lo, mid, hi, v, order, code)
@@ -162,16 +202,28 @@ def _merge(lo, mid, hi, split, rows, grid, scratch, crossing):
                 factor[i] = decay(abs(un[i] - split) / h)
             for i in range(1, n):
                 step[i] = decay((vn[i] - vn[i - 1]) / h)
-        for q in range(start[b], start[b + 1]):
-            out = buffer[:n]
+        q = start[b]
+        last = start[b + 1]
+        while q < last:
             row = sums[q]
+            weight = weights[column[q], lo:hi]
+            out = buffer[:n]
             for i in range(n):
                 out[i] = row[order[i]]
             if crossing:
-                _walk_crossing(factor, step, code, weights[column[q], lo:hi], out)
+                _walk_crossing(factor, step, code, weight, out)
+            elif q + 1 == last:
+                _walk(factor, step, code, weight, out)
             else:
-                _walk(factor, step, code, weights[column[q], lo:hi], out)
+                q += 1
+                row_b = sums[q]
+                out_b = second[:n]
+                for i in range(n):
+                    out_b[i] = row_b[order[i]]
+                _walk_two(factor, step, code, weight, weights[column[q], lo:hi], out, out_b)
+                row_b[lo:hi] = out_b
             row[lo:hi] = out
+            q += 1
 
 
 @compiled

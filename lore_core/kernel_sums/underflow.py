@@ -48,6 +48,7 @@ def direct_means(points, own, columns, values, bandwidth, means, effective):
     distance = np.empty(n)
     k = np.empty(n)
     small_columns = np.empty((0, 0))
+    small_points = points
     for t in range(len(points)):
         scale = 1.0
         distances(points, t, 1, columns, 0, n, distance)
@@ -60,8 +61,9 @@ def direct_means(points, own, columns, values, bandwidth, means, effective):
             # Even the nearest source is further away than float64 can say.
             if len(small_columns) == 0:
                 small_columns = columns * _OVERFLOW_SCALE
+                small_points = points * _OVERFLOW_SCALE
             scale = _OVERFLOW_SCALE
-            distances(points * scale, t, 1, small_columns, 0, n, distance)
+            distances(small_points, t, 1, small_columns, 0, n, distance)
             if own[t] >= 0:
                 distance[own[t]] = np.inf
             for j in range(n):

@@ -16,7 +16,7 @@ from lore_core.recalibration.base import Recalibrator
 __all__ = ["TemperatureScaling"]
 
 #: Probabilities below this are lifted before their logarithm is taken.
-_SMALLEST = 1e-15
+_SMALLEST = 1e-12
 
 
 def _log_probabilities(dataset: Dataset) -> NDArray[np.float64]:
