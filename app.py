@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from lore_core import InputError
 from pages.shared import session
 from pages.shared.jobs import job_panel
 
-st.set_page_config(page_title="LoRe Lens", page_icon=":material/blur_on:", layout="wide")
+st.set_page_config(
+    page_title="LoRe Lens",
+    page_icon=str(Path(__file__).parent / "pages" / "shared" / "icon.png"),
+    layout="wide",
+)
 
 PAGES = {
     "data": ("Data", ":material/database:", "What did I load? Files, demo, checks, maps."),

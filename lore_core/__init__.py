@@ -50,6 +50,7 @@ from lore_core.recalibration import (
     NoRecalibration,
     Recalibrator,
     TemperatureScaling,
+    standard_recalibrators,
 )
 from lore_core.rows import class_places, drawn_rows, row_table, worst_rows
 from lore_core.selection import Region, RegionReport, region_report, report_by
@@ -127,6 +128,7 @@ __all__ = [
     "row_table",
     "save_npz",
     "smoothed_field",
+    "standard_recalibrators",
     "suggest_bandwidth",
     "summarize",
     "verdict",

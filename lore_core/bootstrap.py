@@ -142,9 +142,7 @@ def bootstrap_draws(
             weights[:, draw] = np.bincount(rng.integers(0, n, n), minlength=n)
         part = _global_draws(c, a, weights, member)
         if losses is not None:
-            part |= {
-                str(name): losses[name].to_numpy(np.float64) @ weights / n for name in losses
-            }
+            part |= {str(name): losses[name].to_numpy(np.float64) @ weights / n for name in losses}
         if z is not None:
             part |= _local_draws(c - a, z, index, weights, bandwidth)
         parts.append(pd.DataFrame(part))

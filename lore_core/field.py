@@ -69,9 +69,7 @@ class _Grid:
         return np.column_stack([self.x[column], self.y[row]])
 
 
-def _grid(
-    z: NDArray[np.float64], rows: NDArray[np.bool_], resolution: int, reach: float
-) -> _Grid:
+def _grid(z: NDArray[np.float64], rows: NDArray[np.bool_], resolution: int, reach: float) -> _Grid:
     """Lay a raster over the whole map and find its nodes near the chosen rows."""
     if z.shape[1] != 2:
         raise InputError(f"a map must have 2 dimensions; got {z.shape[1]}.")
@@ -150,9 +148,7 @@ def error_field(
     chosen = np.ones(len(c), dtype=bool) if rows is None else rows
     bandwidth = 2 * check_positive(gamma, "gamma")
     grid = _grid(z, chosen, check_integer(resolution, "resolution", minimum=2), bandwidth)
-    means = laplacian_means(
-        grid.nodes, z[chosen], (c - a)[chosen][:, None], bandwidth=bandwidth
-    )
+    means = laplacian_means(grid.nodes, z[chosen], (c - a)[chosen][:, None], bandwidth=bandwidth)
     return _field(grid, means.mean[:, 0], means.effective_size, min_effective_size, True)
 
 

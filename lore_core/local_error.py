@@ -315,4 +315,3 @@ def average_local_calibration_error(
     return float(
         np.nanmean(np.abs(local_calibration_error(confidence, outcome, embedding, **options)))
     )
-

@@ -111,9 +111,10 @@ class RegionReport:
             lean = "underconfident"
         else:
             lean = "not distinguishable from calibrated"
+        gap = f"{self.gap * 100:+.1f} points (95 % {low * 100:+.1f} to {high * 100:+.1f})"
         return (
             f"{self.n_rows:,} rows: promised {self.confidence:.1%}, got {self.accuracy:.1%}; gap "
-            f"{self.gap * 100:+.1f} points (95 % {low * 100:+.1f} to {high * 100:+.1f}): {lean}."
+            f"{gap.replace('-', '−')}: {lean}."
         )
 
 
@@ -135,7 +136,9 @@ def region_report(
     if n == 0:
         return RegionReport(0, np.nan, np.nan, np.nan, np.nan)
     low, high = wilson_interval(a[inside].sum(), n)
-    return RegionReport(n, float(c[inside].mean()), float(a[inside].mean()), float(low), float(high))
+    return RegionReport(
+        n, float(c[inside].mean()), float(a[inside].mean()), float(low), float(high)
+    )
 
 
 def report_by(

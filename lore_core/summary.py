@@ -282,5 +282,8 @@ def describe_rows(
         )
     low, high = local.signed[usable].min() * 100, local.signed[usable].max() * 100
     left_out = 1 - usable.sum() / n
-    note = f"; {left_out:.0%} of the rows have too few neighbours to say" if left_out > 0.005 else ""
-    return f"{start}; locally the gap runs from {low:+.0f} to {high:+.0f} points{note}."
+    note = (
+        f"; {left_out:.0%} of the rows have too few neighbours to say" if left_out > 0.005 else ""
+    )
+    gap = f"from {low:+.0f} to {high:+.0f} points".replace("-", "−")
+    return f"{start}; locally the gap runs {gap}{note}."

@@ -57,9 +57,8 @@ def _first(mask: NDArray[np.bool_]) -> int:
 
 
 def _check_finite(array: NDArray[np.float64], name: str) -> None:
-    bad = ~np.isfinite(array)
-    if bad.ndim > 1:
-        bad = bad.any(axis=tuple(range(1, bad.ndim)))
+    finite = np.isfinite(array)
+    bad = np.asarray(~finite if finite.ndim == 1 else ~finite.all(axis=tuple(range(1, array.ndim))))
     if bad.any():
         row = _first(bad)
         raise InputError(
@@ -159,7 +158,8 @@ def as_probabilities(values: ArrayLike, name: str = "probabilities") -> NDArray[
     if array.shape[1] == 1:
         return as_probabilities(array[:, 0], name)
     _check_finite(array, name)
-    bad = ((array < -RANGE_TOLERANCE) | (array > 1 + RANGE_TOLERANCE)).any(axis=1)
+    outside = (array < -RANGE_TOLERANCE) | (array > 1 + RANGE_TOLERANCE)
+    bad = np.asarray(outside.any(axis=1))
     if bad.any():
         row = _first(bad)
         worst = array[row][np.argmax(np.abs(array[row] - 0.5))]

@@ -57,10 +57,7 @@ def test_large_bandwidth_is_the_gap_of_the_bin(sample):
 def test_lemma_1_mlce_becomes_mce(sample):
     c, a, z = sample
     distance = [
-        abs(
-            maximum_local_calibration_error(c, a, z, gamma=gamma)
-            - maximum_calibration_error(c, a)
-        )
+        abs(maximum_local_calibration_error(c, a, z, gamma=gamma) - maximum_calibration_error(c, a))
         for gamma in (1e2, 1e4, 1e6)
     ]
     assert distance[0] > distance[1] > distance[2]

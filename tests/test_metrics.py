@@ -62,7 +62,9 @@ def test_nll_and_brier_match_sklearn():
     for k in (2, 4):
         p, y = rng.dirichlet(np.ones(k), 50), rng.integers(0, k, 50)
         assert negative_log_likelihood(p, y) == pytest.approx(log_loss(y, p, labels=range(k)))
-        expected = brier_score_loss(y, p[:, 1]) if k == 2 else ((p - np.eye(k)[y]) ** 2).sum(1).mean()
+        expected = (
+            brier_score_loss(y, p[:, 1]) if k == 2 else ((p - np.eye(k)[y]) ** 2).sum(1).mean()
+        )
         assert brier_score(p, y) == pytest.approx(expected)
 
 

@@ -110,7 +110,7 @@ def synthetic(
     labels = np.where(outcome, predicted, 1 - predicted)
     split = np.full(n, EVALUATION, dtype="<U11")
     split[rng.permutation(n)[: n // 2]] = CALIBRATION
-    region = pd.DataFrame({"region": pd.Categorical.from_codes(blob, categories=list(REGIONS))})
+    region = pd.DataFrame({"region": pd.Categorical.from_codes(blob, categories=pd.Index(REGIONS))})
     dataset = Dataset(
         probabilities=np.where(predicted == 1, confidence, 1.0 - confidence),
         labels=labels,

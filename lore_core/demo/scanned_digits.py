@@ -51,10 +51,10 @@ def digits(random_state: int = 0) -> Dataset:
     -------
     Dataset
         4,879 rows, half calibration and half evaluation; no image has copies in both, nor in what
-        the network was trained on. Features: the 64 activations of the hidden layer. Images: 32 × 32.
-        Groups and metadata: ``corruption`` (``"none"`` or ``"rotated 90°"``) and ``digit``, the true
-        class; metadata also ``ink`` (mean darkness, 0 to 1), ``source_image`` (row in scikit-learn's
-        digits) and ``copy``.
+        the network was trained or tuned on. Features: the 64 activations of the hidden layer.
+        Images: 32 × 32. Groups and metadata: ``corruption`` (``"none"`` or ``"rotated 90°"``) and
+        ``digit``, the true class. Metadata also: ``ink`` (mean brightness, 0 to 1),
+        ``source_image`` (row in scikit-learn's digits) and ``copy``.
 
     Raises
     ------
@@ -124,9 +124,7 @@ def _shift(images: Array, pixels: Array, axis: int) -> Array:
     border[axis] = (1, 1)
     padded = np.pad(images, border)
     size = images.shape[axis]
-    before, after = (
-        np.take(padded, np.arange(start, start + size), axis=axis) for start in (0, 2)
-    )
+    before, after = (np.take(padded, np.arange(start, start + size), axis=axis) for start in (0, 2))
     amount = np.abs(pixels)[:, None, None]
     neighbour = np.where(pixels[:, None, None] > 0, before, after)
     return np.asarray((1 - amount) * images + amount * neighbour)

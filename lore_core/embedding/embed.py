@@ -155,9 +155,9 @@ def _fit_neighbour_map(
         # No row has a nearer neighbour than another: there is nothing to arrange.
         flat = LinearMap(table[0].copy(), np.zeros((n_components, table.shape[1])))
         return flat, np.zeros((n, n_components)), n
-    fit_on = slice(None)
+    fit_on = np.ones(n, dtype=bool)
     if n > limit:
-        fit_on = np.zeros(n, dtype=bool)
+        fit_on[:] = False
         fit_on[np.random.default_rng(random_state).choice(n, limit, replace=False)] = True
     share = 1.0 if n <= limit else 0.6
     fit = tsne.fit_tsne if method == "tsne" else umap_map.fit_umap

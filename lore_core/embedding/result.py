@@ -16,7 +16,12 @@ from lore_core.validation import InputError, as_coordinates
 __all__ = ["METHOD_NAMES", "Embedding", "Map"]
 
 #: How people write the methods.
-METHOD_NAMES: dict[str, str] = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP", "identity": "features"}
+METHOD_NAMES: dict[str, str] = {
+    "pca": "PCA",
+    "tsne": "t-SNE",
+    "umap": "UMAP",
+    "identity": "features",
+}
 _SCALE_WORDS = {"unit": "unit scale", "isotropic": "isotropic scale", "none": "unscaled"}
 
 

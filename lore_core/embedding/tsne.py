@@ -197,7 +197,10 @@ def fit_tsne(
         random_state=random_state,
     ).prepare_initial(features)
     report(0)
-    phases = ((0, _EARLY_ITERATIONS, _EARLY_EXAGGERATION), (_EARLY_ITERATIONS, n_iter, exaggeration))
+    phases = (
+        (0, _EARLY_ITERATIONS, _EARLY_EXAGGERATION),
+        (_EARLY_ITERATIONS, n_iter, exaggeration),
+    )
     for before, iterations, factor in phases:
         model.optimize(
             n_iter=iterations,

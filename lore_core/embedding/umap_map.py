@@ -5,12 +5,12 @@ umap-learn is imported on first use; it takes seconds.
 
 from __future__ import annotations
 
-import re
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,7 @@ class UMAPMap:
         """
         if len(features) == 0:
             return np.empty((0, self.model.n_components))
-        with _exclusive(self.model, progress, "placing the remaining rows: epoch"):
+        with _exclusive(progress, "placing the remaining rows: epoch"):
             return np.array(self.model.transform(_as_float32(features)), dtype=np.float64)
 
 
@@ -92,7 +92,7 @@ def fit_umap(
     random_state : int
         Seed; the same seed gives the same map on the same machine.
     progress : callable, optional
-        Called once neighbours are found and then every few epochs; may raise ``Cancelled``.
+        Called at the start and, once neighbours are found, every epoch; may raise ``Cancelled``.
     n_neighbors : int
         Size of a row's neighbourhood; lowered to n − 1 where there are few rows.
     min_dist : float
@@ -116,7 +116,9 @@ def fit_umap(
     if n_epochs is not None:
         n_epochs = check_integer(n_epochs, "n_epochs")
     if progress is not None:
-        progress(0.0, f"finding the neighbours of {n:,} rows")
+        progress(
+            0.0, f"finding the neighbours of {n:,} rows (up to half a minute more the first time)"
+        )
     with warnings.catch_warnings():
         # Raised on import where TensorFlow, which only parametric UMAP needs, is not installed.
         warnings.filterwarnings("ignore", "Tensorflow not installed", ImportWarning)
@@ -131,7 +133,7 @@ def fit_umap(
         transform_seed=random_state,
         n_jobs=1,
     )
-    with _exclusive(model, progress, "epoch"):
+    with _exclusive(progress, "epoch"):
         model.fit(_as_float32(features))
     return UMAPMap(model, (f"{n_neighbors} neighbours",))
 
@@ -141,54 +143,29 @@ def _as_float32(features: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 @contextmanager
-def _exclusive(model: Any, progress: Progress | None, what: str) -> Iterator[None]:
+def _exclusive(progress: Progress | None, what: str) -> Iterator[None]:
     """Let one thread into UMAP, with its epochs reported and its known warnings silenced."""
+    from umap import layouts
+
     with _lock, warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*overridden to 1 by setting random_state", UserWarning)
         warnings.filterwarnings("ignore", "Spectral initialisation failed", UserWarning)
         warnings.filterwarnings("ignore", "Graph is not fully connected", UserWarning)
-        model.tqdm_kwds = _bar_settings(progress, what)
+        # The bar around its epochs is the only thing umap-learn calls between them. It takes
+        # another's place while we hold the lock, instead of writing to a file of ours: raising
+        # Cancelled out of tqdm leaves tqdm's own lock taken, and other threads wait for ever.
+        bar = layouts.tqdm
+        if progress is not None:
+            layouts.tqdm = partial(_watched, progress, what)
         try:
             yield
         finally:
-            model.tqdm_kwds = {"disable": True}
+            layouts.tqdm = bar
 
 
-def _bar_settings(progress: Progress | None, what: str) -> dict[str, Any]:
-    """Return settings that send umap-learn's progress bar to ``progress``.
-
-    The bar is the only thing umap-learn calls between epochs. In a notebook it is a widget that
-    writes to no file, so there the epochs are not reported.
-    """
-    from tqdm.auto import tqdm
-
-    in_notebook = any(base.__module__ == "tqdm.notebook" for base in tqdm.__mro__)
-    if progress is None or in_notebook:
-        return {"disable": True}
-    # miniters=1 keeps tqdm's monitor thread from writing: progress is called, and may raise, in
-    # the thread that computes.
-    return {
-        "disable": False,
-        "file": _BarReader(progress, what),
-        "bar_format": "{n_fmt}/{total_fmt}",
-        "mininterval": 0.1,
-        "miniters": 1,
-    }
-
-
-class _BarReader:
-    """A file that reads "12/200" from a progress bar and reports it."""
-
-    def __init__(self, progress: Progress, what: str) -> None:
-        self._progress = progress
-        self._what = what
-
-    def write(self, text: str) -> int:
-        found = re.search(r"(\d+)/(\d+)", text)
-        if found:
-            done, total = int(found[1]), int(found[2])
-            self._progress(0.3 + 0.7 * done / max(total, 1), f"{self._what} {done} of {total}")
-        return len(text)
-
-    def flush(self) -> None:
-        """Nothing is held back."""
+def _watched(
+    progress: Progress, what: str, epochs: range, **_settings_of_the_bar: Any
+) -> Iterator[int]:
+    for epoch in epochs:
+        progress(0.3 + 0.7 * epoch / len(epochs), f"{what} {epoch} of {len(epochs)}")
+        yield epoch

@@ -1,4 +1,4 @@
-"""Take a chart away: interactive HTML, its numbers as CSV, and static images where Chrome exists."""
+"""Take a chart away: interactive HTML, its numbers as CSV, static images where Chrome exists."""
 
 from __future__ import annotations
 

@@ -222,7 +222,9 @@ def landscape_figure(
     if region is not None:
         corners = " L ".join(f"{x:.6g},{y:.6g}" for x, y in zip(region.x, region.y, strict=True))
         figure.add_shape(
-            type="path", path=f"M {corners} Z", line={"color": INK[mode], "dash": "dash", "width": 2}
+            type="path",
+            path=f"M {corners} Z",
+            line={"color": INK[mode], "dash": "dash", "width": 2},
         )
     return Chart(
         figure=figure,
@@ -263,9 +265,7 @@ def _field_table(field: Field) -> pd.DataFrame:
     )
 
 
-def _points_table(
-    points: pd.DataFrame | None, coordinates: NDArray[np.float64]
-) -> pd.DataFrame:
+def _points_table(points: pd.DataFrame | None, coordinates: NDArray[np.float64]) -> pd.DataFrame:
     if points is None:
         return pd.DataFrame()
     z = coordinates[points["row"].to_numpy()]
@@ -351,7 +351,7 @@ def surface_figure(
     mode: Mode = "light",
     height: int = 620,
 ) -> Chart:
-    """The LCE as height over the 2-D map, coloured like the landscape (Luo et al. 2022, fig. 2).
+    """Draw the LCE as height over the 2-D map (Luo et al. 2022, fig. 2).
 
     Parameters
     ----------
@@ -381,8 +381,8 @@ def surface_figure(
         figure=figure,
         table=_field_table(field),
         how_to_read=(
-            "Height is the size of the local error, colour its sign. A flat, low sheet is a locally "
-            "calibrated model; heights above the scale's end are cut."
+            "Height is the size of the local error, colour its sign. A flat, low sheet is a "
+            "locally calibrated model; heights above the scale's end are cut."
         ),
         alt=f"Local calibration error as height over the {axes} map; {rows}",
         name="landscape-surface",

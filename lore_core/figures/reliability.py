@@ -55,8 +55,9 @@ def reliability_figure(
     over = gap[full] > 0
     colors = np.where(over, OVERCONFIDENT[mode], UNDERCONFIDENT[mode])
     picked = full == chosen if chosen is not None else np.zeros(len(full), dtype=bool)
+    shades = [rgba(color, 0.95 if on else 0.55) for color, on in zip(colors, picked, strict=True)]
     line = np.where(picked, INK[mode], "rgba(0,0,0,0)")
-    names = [table.bins.name(i) for i in full]
+    names = [table.bins.name(int(i)) for i in full]
     hover = [
         f"<b>confidence {names[k]}</b><br>{table.count[i]:,} rows<br>"
         f"promised {table.confidence[i] * 100:.1f} %<br>"
@@ -90,7 +91,7 @@ def reliability_figure(
             y=table.accuracy[full],
             name="accuracy",
             marker={
-                "color": [rgba(color, 0.95 if on else 0.55) for color, on in zip(colors, picked, strict=True)],
+                "color": shades,
                 "line": {"color": line, "width": 2},
             },
             error_y={
@@ -120,7 +121,8 @@ def reliability_figure(
                 "color": [ACCENT[mode] if on else rgba(NEUTRAL[mode], 0.5) for on in picked],
             },
         ),
-        row=2, col=1,
+        row=2,
+        col=1,
     )
     apply_frame(figure, mode, title=title, subtitle=rows, height=height)
     low = max(0.0, float(edges[full[0]]) - 0.02)
@@ -137,7 +139,7 @@ def reliability_figure(
         table=table.frame(),
         how_to_read=(
             "Bars are the accuracy of each confidence bin, whiskers its 95 % Wilson interval, the "
-            "tick its mean confidence. Red: promised more than it got. Blue: got more than promised."
+            "tick its mean confidence. Red: promised more than it got. Blue: got more."
         ),
         alt=(
             f"Reliability diagram, ECE {table.expected_calibration_error * 100:.1f} points; the "

@@ -1,5 +1,8 @@
 """Recalibrators: one module each, one interface."""
 
+from __future__ import annotations
+
+from lore_core.binning import Binning
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.histogram_binning import HistogramBinning
 from lore_core.recalibration.lore import LocalAccuracy, LoRe
@@ -13,4 +16,25 @@ __all__ = [
     "NoRecalibration",
     "Recalibrator",
     "TemperatureScaling",
+    "standard_recalibrators",
 ]
+
+
+def standard_recalibrators(
+    gamma: float = 0.2, n_bins: int = 15, binning: Binning = "equal-width"
+) -> list[Recalibrator]:
+    """Return one of each method, not yet fitted, in the order they are compared.
+
+    Parameters
+    ----------
+    gamma : float
+        Bandwidth of LoRe.
+    n_bins, binning
+        Confidence bins of the methods that use them.
+    """
+    return [
+        NoRecalibration(),
+        TemperatureScaling(),
+        HistogramBinning(n_bins, binning),
+        LoRe(gamma, n_bins, binning),
+    ]

@@ -68,16 +68,12 @@ else:
                 view.dataset, embedding, view.target, view.n_bins, view.binning
             )
     show_chart(
-        bandwidth_figure(
-            curves, metric=metric.lower(), rows=about, gamma=view.gamma, mode=mode
-        ),
+        bandwidth_figure(curves, metric=metric.lower(), rows=about, gamma=view.gamma, mode=mode),
         "curve",
     )
 
 st.subheader("A γ suggested by the data", anchor=False)
-best = compute.suggestion(
-    view.dataset, view.embedding, view.target, view.n_bins, view.binning
-)
+best = compute.suggestion(view.dataset, view.embedding, view.target, view.n_bins, view.binning)
 if best is None:
     st.info(
         "A suggestion is made on calibration rows, and these data have none. Split them on the "
@@ -106,9 +102,7 @@ else:
                 f"On {view.features} the calibration rows are predicted best from neighbours at "
                 f"**γ = {best.gamma:.2g}**. The evaluation rows were not looked at."
             )
-            st.button(
-                f"Use γ = {nearest:g}", type="primary", on_click=_use, args=(nearest,)
-            )
+            st.button(f"Use γ = {nearest:g}", type="primary", on_click=_use, args=(nearest,))
         n_eff = float(
             np.median(compute.errors(view.dataset, view.embedding, *view.settings).effective_size)
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.data import maps, mapping, sources
+from pages.data import mapping, maps, sources
 from pages.shared.charts import next_step
 from pages.shared.header import plain, question
 from pages.shared.session import current

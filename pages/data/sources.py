@@ -138,9 +138,7 @@ def resplit(loaded: Loaded) -> None:
         fraction = share.slider(
             "Share for calibration, %", 10, 90, 50, 5, key="split_share", persist_state="session"
         )
-        state = seed.number_input(
-            "Seed", 0, 10_000, 0, key="split_seed", persist_state="session"
-        )
+        state = seed.number_input("Seed", 0, 10_000, 0, key="split_seed", persist_state="session")
         if st.button("Divide again"):
             divided = loaded.dataset.with_split(fraction / 100, random_state=int(state))
             adopt(dataclasses.replace(loaded, dataset=divided))

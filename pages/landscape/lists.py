@@ -19,7 +19,8 @@ def list_worst(dataset: Dataset, errors: LocalErrors, worst: np.ndarray, gamma: 
     """List the worst rows, and show the picked one beside them."""
     if len(worst) == 0:
         st.caption(
-            f"No row here has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = {gamma:g}: raise γ."
+            f"No row here has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = {gamma:g}: "
+            "raise γ."
         )
         return
     listing, detail = st.columns([3, 1], gap="medium")

@@ -7,8 +7,8 @@ import streamlit as st
 
 from lore_core import describe_rows, worst_rows
 from lore_core.figures import cdf_figure, reliability_figure
-from pages.landscape.picture import Scene, show_picture
 from pages.landscape.lists import list_by, list_worst
+from pages.landscape.picture import Scene, show_picture
 from pages.landscape.region import point_number
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
@@ -99,9 +99,7 @@ worst = worst_rows(errors, within=rows, n_rows=_N_WORST, min_effective_size=MIN_
 
 big, side = st.columns([2.1, 1], gap="medium")
 with big:
-    show_picture(
-        view, Scene(errors, rows, chosen, bin_name, worst, value, layer, map_name, on_map)
-    )
+    show_picture(view, Scene(errors, rows, chosen, bin_name, worst, value, layer, map_name, on_map))
 with side:
     show_chart(
         reliability_figure(
@@ -133,113 +131,4 @@ with listed:
     list_worst(evaluation, errors, worst, view.gamma)
 with divided:
     list_by(evaluation, evaluation.target(view.target), rows, sentence)
-next_step("pages/data/page.py", "load features on the Data page")
-    st.stop()
-if not planar_maps(view.dataset):
-    st.info(
-        "A map needs at least two features; these data have one. The Overview and Bandwidth "
-        "pages work on it all the same.",
-        icon=":material/info:",
-    )
-    next_step("pages/bandwidth/page.py", "MLCE against bandwidth")
-    st.stop()
-
-evaluation = view.dataset.evaluation
-table = compute.reliability(view.dataset, view.target, view.n_bins, view.binning)
-errors = compute.errors(view.dataset, view.embedding, *view.settings)
-names = {int(b): table.bins.name(b) for b in np.flatnonzero(table.count)}
-
-controls = st.columns([1.3, 1.5, 2.0, 1.4], vertical_alignment="bottom", gap="small")
-wanted = controls[0].selectbox(
-    "Confidence bin",
-    ["all", "worst", "best", *names.values()],
-    key="bin",
-    bind="query-params",
-    help=f"worst, best: largest and smallest |gap| of the bins with {_MIN_BIN_ROWS} rows or more. "
-    "Or click a bar of the diagram.",
-)
-value = controls[1].segmented_control(
-    "Error",
-    ["signed", "absolute"],
-    default="signed",
-    required=True,
-    key="error",
-    bind="query-params",
-    help="signed: red promises too much, blue too little. absolute: the LCE.",
-)
-layer = controls[2].segmented_control(
-    "Picture",
-    ["field", "rows", "both", "3-D"],
-    default="field",
-    required=True,
-    key="picture",
-    bind="query-params",
-    help="field: the error at every place. rows: each row as a point. 3-D: the LCE as height. On "
-    "a 3-D map the rows are always drawn.",
-)
-map_name, on_map = map_control(view, controls[3])
-
-chosen: int | None = None
-if wanted == "worst":
-    chosen = table.worst_bin(_MIN_BIN_ROWS)
-elif wanted == "best":
-    chosen = table.best_bin(_MIN_BIN_ROWS)
-elif wanted != "all":
-    chosen = next(b for b, name in names.items() if name == wanted)
-rows = np.ones(len(evaluation), dtype=bool) if chosen is None else errors.bin_index == chosen
-bin_name = "All confidences" if chosen is None else f"Confidence {names[chosen]}"
-sentence = describe_rows(
-    bin_name, evaluation, errors, rows, target=view.target, min_effective_size=MIN_EFFECTIVE_SIZE
-)
-st.markdown(f"**{sentence}**")
-worst = worst_rows(errors, within=rows, n_rows=_N_WORST, min_effective_size=MIN_EFFECTIVE_SIZE)
-
-big, side = st.columns([2.1, 1], gap="medium")
-with big:
-    show_picture(
-        view, Scene(errors, rows, chosen, bin_name, worst, value, layer, map_name, on_map)
-    )
-with side:
-    show_chart(
-        reliability_figure(
-            table,
-            rows="click a bar to choose its bin",
-            chosen=chosen,
-            mode=theme_mode(),
-            height=330,
-            title="Confidence bins",
-        ),
-        "chooser",
-        on_select=lambda: _choose_bin(names),
-        selection_mode="points",
-    )
-    show_chart(
-        cdf_figure(
-            {"LCE": errors.absolute[rows]},
-            rows=f"{bin_name.lower()}, {int(rows.sum()):,} rows",
-            global_error=None if chosen is None else float(abs(table.gap[chosen])),
-            mode=theme_mode(),
-            height=300,
-            title="LCE over rows",
-        ),
-        "cdf",
-    )
-
-st.subheader("Worst rows", anchor=False)
-if len(worst) == 0:
-    st.caption(
-        f"No row here has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = {view.gamma:g}: raise γ."
-    )
-else:
-    listing, detail = st.columns([3, 1], gap="medium")
-    with listing:
-        picked = show_rows(evaluation, worst, errors, "worst_rows")
-        st.caption(
-            f"The {len(worst)} rows with the largest local error among those with "
-            f"{MIN_EFFECTIVE_SIZE:g} effective neighbours or more; ringed on the map."
-        )
-    with detail:
-        shown = picked_row(int(worst[0])) if picked is None else picked
-        if shown < len(evaluation):
-            show_row(evaluation, shown, errors)
 next_step("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")

@@ -103,9 +103,7 @@ def show_picture(view: View, scene: Scene) -> None:
         )
     else:
         key = (view.embedding.digest, *view.settings, scene.bin_name)
-        field = compute.row_field(
-            view.dataset, scene.on_map, key, errors, rows, MIN_EFFECTIVE_SIZE
-        )
+        field = compute.row_field(view.dataset, scene.on_map, key, errors, rows, MIN_EFFECTIVE_SIZE)
     if scene.layer == "3-D":
         show_chart(surface_figure(field, camera=_camera(), **common), "landscape_height")
         return
@@ -136,6 +134,4 @@ def show_picture(view: View, scene: Scene) -> None:
             "see its row below."
         )
     else:
-        region_panel(
-            dataset, dataset.target(view.target), errors, region.contains(points) & rows
-        )
+        region_panel(dataset, dataset.target(view.target), errors, region.contains(points) & rows)

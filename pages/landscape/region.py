@@ -81,9 +81,9 @@ def region_panel(
             )
             st.download_button(
                 "All of them as CSV",
-                lambda: row_table(dataset, np.flatnonzero(inside), errors)
-                .to_csv(index=False)
-                .encode(),
+                lambda: (
+                    row_table(dataset, np.flatnonzero(inside), errors).to_csv(index=False).encode()
+                ),
                 "lore-lens-region.csv",
                 "text/csv",
                 on_click="ignore",

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from lore_core import Comparison, region_report
+from lore_core import Comparison, region_report, standard_recalibrators
 from lore_core.dataset import TOP_LABEL
 from lore_core.figures import bandwidth_figure, cdf_figure, landscape_figure, shared_limit
 from lore_core.recalibration import LoRe
@@ -176,7 +176,11 @@ if view.target != TOP_LABEL:
         f"confidence, not of {view.target_name}.",
         icon=":material/info:",
     )
-offered = [name for name in compute.METHODS if name != "LoRe" or view.embedding is not None]
+offered = [
+    method.label
+    for method in standard_recalibrators()
+    if view.embedding is not None or not method.needs_embedding
+]
 methods = st.multiselect(
     "Methods",
     offered,
@@ -201,7 +205,7 @@ if isinstance(lore, LoRe):
         f"Fitted on {lore.n_rows_:,} calibration rows. LoRe uses γ = {view.gamma:g} on "
         f"{view.features} ({view.embedding.description}). "
         + (
-            f"{n_kept:,} evaluation rows keep their confidence: no calibration row shares their bin."
+            f"{n_kept:,} evaluation rows keep their confidence: their bin holds no calibration row."
             if n_kept
             else "Every evaluation row shares its bin with calibration rows."
         )
@@ -255,12 +259,14 @@ with st.container(horizontal=True):
     )
     st.download_button(
         "Recalibrated confidences as CSV",
-        lambda: pd.DataFrame(
-            {"row": np.arange(len(dataset.evaluation))}
-            | {name: item.confidence for name, item in result.datasets.items()}
-        )
-        .to_csv(index=False)
-        .encode(),
+        lambda: (
+            pd.DataFrame(
+                {"row": np.arange(len(dataset.evaluation))}
+                | {name: item.confidence for name, item in result.datasets.items()}
+            )
+            .to_csv(index=False)
+            .encode()
+        ),
         "lore-lens-recalibrated.csv",
         "text/csv",
         icon=":material/download:",

@@ -50,9 +50,7 @@ def show_chart(chart: Chart, key: str, **plot: Any) -> Any:
     )
     with st.container(horizontal=True, wrap=False, vertical_alignment="top", gap="small"):
         st.caption(chart.how_to_read, width="stretch")
-        with st.popover(
-            "Export", icon=":material/download:", type="tertiary", key=f"export_{key}"
-        ):
+        with st.popover("Export", icon=":material/download:", type="tertiary", key=f"export_{key}"):
             _exports(chart, key)
     return event
 

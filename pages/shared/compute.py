@@ -14,13 +14,9 @@ from lore_core import (
     Dataset,
     Embedding,
     Field,
-    HistogramBinning,
     LocalErrors,
-    LoRe,
-    NoRecalibration,
     ReliabilityTable,
     Summary,
-    TemperatureScaling,
     affordable_draws,
     bandwidth_curve,
     compare,
@@ -28,13 +24,13 @@ from lore_core import (
     local_errors,
     reliability_table,
     smoothed_field,
+    standard_recalibrators,
     suggest_bandwidth,
     summarize,
 )
 from lore_core.dataset import CALIBRATION, EVALUATION
 
 __all__ = [
-    "METHODS",
     "comparison",
     "curve",
     "errors",
@@ -51,14 +47,6 @@ _HASH: dict[str | type, Any] = {
     Embedding: lambda item: item.digest,
 }
 Target = str | int
-
-#: Recalibrators by name; each is made with the settings on screen.
-METHODS = {
-    "None": lambda **_: NoRecalibration(),
-    "Temperature scaling": lambda **_: TemperatureScaling(),
-    "Histogram binning": lambda n_bins, binning, **_: HistogramBinning(n_bins, binning),
-    "LoRe": lambda gamma, n_bins, binning: LoRe(gamma, n_bins, binning),
-}
 
 
 def _points(dataset: Dataset, embedding: Embedding | None, split: str) -> Any:
@@ -200,10 +188,11 @@ def comparison(
     points = _points(dataset, embedding, EVALUATION)
     d = None if points is None else points.shape[1]
     draws = affordable_draws(len(dataset.evaluation) * len(methods), d, wanted=100)
+    made = {item.label: item for item in standard_recalibrators(gamma, n_bins, binning)}
     return compare(
         dataset.calibration,
         dataset.evaluation,
-        [METHODS[name](gamma=gamma, n_bins=n_bins, binning=binning) for name in methods],
+        [made[name] for name in methods],
         calibration_embedding=_points(dataset, embedding, CALIBRATION),
         evaluation_embedding=points,
         gamma=gamma,

@@ -112,7 +112,8 @@ def _watch() -> None:
     waiting = " · stopping" if job.cancelled else ""
     bar.progress(
         min(job.fraction, 1.0),
-        text=f"**{job.name}** · {job.message}{waiting} · {elapsed:.0f} s of about {job.seconds:.0f} s",
+        text=f"**{job.name}** · {job.message}{waiting} · {elapsed:.0f} s of about "
+        f"{job.seconds:.0f} s",
     )
     button.button("Cancel", on_click=cancel_job, key="cancel_job", width="stretch")
 

@@ -132,9 +132,9 @@ def find_map(dataset: Dataset, name: str) -> Embedding | None:
     declined = st.session_state.setdefault("_maps_tried", set())
     tried = (dataset.digest, name)
     job = current_job()
-    if (job is None or not job.running) and tried not in declined:
-        if seconds(dataset, name) <= AUTOMATIC_SECONDS:
-            declined.add(tried)
-            compute_map(dataset, name)
-            st.rerun()  # so that its progress is on screen from the start
+    idle = job is None or not job.running
+    if idle and tried not in declined and seconds(dataset, name) <= AUTOMATIC_SECONDS:
+        declined.add(tried)
+        compute_map(dataset, name)
+        st.rerun()  # so that its progress is on screen from the start
     return None

@@ -1,4 +1,4 @@
-"""This session's data: from the link, the command line or the demo, until something is loaded."""
+"""The session's data: from the link, the command line or the demo, until something is loaded."""
 
 from __future__ import annotations
 
@@ -63,10 +63,7 @@ def adopt_reading(result: reading.Reading, source: str) -> Loaded:
 
 @st.cache_resource(max_entries=4, show_spinner="Training the demo classifier on digits …")
 def _demo(name: str) -> Loaded:
-    if name == "digits":
-        dataset = demo.digits()
-    else:
-        dataset = demo.synthetic(20_000).dataset
+    dataset = demo.digits() if name == "digits" else demo.synthetic(20_000).dataset
     return Loaded(dataset=dataset, source="demo", facts=_STORIES[name])
 
 

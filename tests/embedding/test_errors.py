@@ -18,7 +18,7 @@ def test_no_features():
 def test_features_that_are_not_finite(clusters):
     broken = clusters.copy()
     broken[7, 2] = np.nan
-    with pytest.raises(InputError, match="'features' must be finite; got .* at row 7"):
+    with pytest.raises(InputError, match=r"'features' must be finite; got .* at row 7"):
         embed(broken)
 
 
@@ -34,9 +34,11 @@ def test_random_state(clusters, seed):
 
 
 def test_unknown_option(clusters):
-    with pytest.raises(InputError, match="'perplexity', 'n_iter'.*; got 'perplexety'"):
+    with pytest.raises(InputError, match=r"'perplexity', 'n_iter'.*; got 'perplexety'"):
         embed(clusters, "tsne", perplexety=5)
-    with pytest.raises(InputError, match="options of method 'pca' must be among: none; got 'whiten"):
+    with pytest.raises(
+        InputError, match="options of method 'pca' must be among: none; got 'whiten"
+    ):
         embed(clusters, "pca", whiten=True)
 
 
@@ -67,7 +69,7 @@ def test_options_out_of_range(clusters, method, option, value):
 
 def test_new_rows_with_other_features(clusters):
     embedding = embed(clusters)
-    with pytest.raises(InputError, match="'new_features' must have the 6 features .*; got 5"):
+    with pytest.raises(InputError, match=r"'new_features' must have the 6 features .*; got 5"):
         embedding.transform(clusters[:, :5])
 
 

@@ -46,12 +46,14 @@ def test_pca_may_keep_every_dimension(clusters):
 
 @pytest.mark.parametrize("n_components", [0, 7, 2.0, True])
 def test_pca_refuses_more_dimensions_than_there_are(clusters, n_components):
-    with pytest.raises(InputError, match="'n_components'.* must be a whole number in"):
+    with pytest.raises(InputError, match=r"'n_components'.* must be a whole number in"):
         embed(clusters, "pca", n_components)
 
 
 def test_pca_error_names_rows_and_features():
-    with pytest.raises(InputError, match=r"in \[1, 1\], the smaller of 5 rows and 1 features; got 2"):
+    with pytest.raises(
+        InputError, match=r"in \[1, 1\], the smaller of 5 rows and 1 features; got 2"
+    ):
         embed(np.arange(5.0), "pca")
 
 

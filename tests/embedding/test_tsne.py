@@ -131,6 +131,13 @@ def test_duplicates_are_fine(clusters):
     assert np.isfinite(embedding.coordinates).all()
 
 
+@pytest.mark.parametrize("n_components", [2, 3])
+def test_fewer_features_than_dimensions(n_components):
+    features = np.random.default_rng(0).normal(size=(60, n_components - 1))
+    embedding = embed(features, "tsne", n_components, **SHORT)
+    np.testing.assert_allclose(embedding.coordinates.std(axis=0), 1.0)
+
+
 @pytest.mark.slow
 def test_interpolated_gradient_agrees_with_itself_and_places_rows():
     # Above 5,000 rows another method computes the gradient, and neighbours are approximate.

@@ -46,10 +46,10 @@ def test_progress_counts_epochs(clusters):
     fractions = [fraction for fraction, _ in seen]
     assert fractions == sorted(fractions)
     assert seen[-1] == (1.0, "done")
-    assert any(message.startswith("epoch ") and message.endswith(" of 60") for _, message in seen)
+    assert "epoch 59 of 60" in [message for _, message in seen]
 
 
-@pytest.mark.parametrize("stop_at", [0.0, 0.3, 0.31])
+@pytest.mark.parametrize("stop_at", [0.0, 0.3, 0.5])
 def test_cancel_leaves_the_next_map_untouched(clusters, embedding, stop_at):
     def progress(fraction, message):
         if fraction >= stop_at:
@@ -57,7 +57,14 @@ def test_cancel_leaves_the_next_map_untouched(clusters, embedding, stop_at):
 
     with pytest.raises(Cancelled):
         embed(clusters, "umap", progress=progress, **SHORT)
-    assert embed(clusters, "umap", **SHORT).digest == embedding.digest
+    # In another thread: whatever lock was left behind would be its own, or nobody's.
+    digests: list[str] = []
+    thread = threading.Thread(
+        target=lambda: digests.append(embed(clusters, "umap", **SHORT).digest), daemon=True
+    )
+    thread.start()
+    thread.join(timeout=60)
+    assert digests == [embedding.digest]
 
 
 def test_transform_does_not_report_to_the_progress_of_the_fit(clusters):
@@ -81,11 +88,13 @@ def test_few_rows(clusters):
 def test_threads_take_turns(clusters, embedding):
     digests = []
     threads = [
-        threading.Thread(target=lambda: digests.append(embed(clusters, "umap", **SHORT).digest))
+        threading.Thread(
+            target=lambda: digests.append(embed(clusters, "umap", **SHORT).digest), daemon=True
+        )
         for _ in range(3)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(timeout=60)
     assert digests == [embedding.digest] * 3

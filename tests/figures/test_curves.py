@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lore_core import suggest_bandwidth
+from lore_core.figures import bandwidth_figure, cdf_figure, suggestion_figure
+from lore_core.figures.style import PAPER
+
+
+class TestBandwidth:
+    @pytest.mark.parametrize("metric", ["mlce", "alce"])
+    @pytest.mark.parametrize("mode", ["light", "dark"])
+    def test_each_line_is_its_curve(self, curves, metric, mode):
+        chart = bandwidth_figure(curves, metric=metric, rows="300 rows", mode=mode)
+        assert len(chart.figure.data) == len(curves)
+        for trace, curve in zip(chart.figure.data, curves.values(), strict=True):
+            np.testing.assert_array_equal(trace.x, curve.gamma)
+            np.testing.assert_array_equal(trace.y, getattr(curve, metric))
+            np.testing.assert_array_equal(trace.customdata, curve.median_effective_size)
+        assert chart.figure.layout.xaxis.type == "log"
+        assert chart.figure.layout.paper_bgcolor == PAPER[mode]
+        assert chart.figure.layout.showlegend
+
+    def test_both_limits_are_marked(self, curves):
+        for metric in ("mlce", "alce"):
+            shapes = bandwidth_figure(curves, metric=metric, rows="").figure.layout.shapes
+            levels = {(shape.x0, shape.y0) for shape in shapes if shape.xref == "paper"}
+            for curve in curves.values():
+                assert (0.0, getattr(curve, f"{metric}_zero")) in levels
+                assert (0.85, getattr(curve, f"{metric}_infinity")) in levels
+
+    def test_a_single_curve_says_its_limits(self, curves):
+        name, curve = next(iter(curves.items()))
+        chart = bandwidth_figure({name: curve}, rows="")
+        said = [item.text for item in chart.figure.layout.annotations]
+        assert f"γ → ∞: MCE = {curve.mlce_infinity:.3f}" in said
+        assert any(text.endswith(f"= {curve.mlce_zero:.3f}") for text in said)
+
+    def test_everything_drawn_is_on_the_axis(self, curves):
+        chart = bandwidth_figure(curves, rows="")
+        low, high = chart.figure.layout.yaxis.range
+        for curve in curves.values():
+            for value in (*curve.mlce, curve.mlce_zero, curve.mlce_infinity):
+                assert low <= value <= high
+
+    def test_the_bandwidth_in_use_is_marked(self, curves):
+        chart = bandwidth_figure(curves, rows="", gamma=0.25)
+        (line,) = [shape for shape in chart.figure.layout.shapes if shape.xref == "x"]
+        assert line.x0 == line.x1 == 0.25
+        (note,) = [item for item in chart.figure.layout.annotations if item.text == "γ = 0.25"]
+        assert note.x == pytest.approx(math.log10(0.25))
+
+    def test_the_table_holds_all_curves(self, curves):
+        table = bandwidth_figure(curves, rows="").table
+        assert list(table["curve"].unique()) == list(curves)
+        for name, curve in curves.items():
+            part = table[table["curve"] == name].drop(columns="curve").reset_index(drop=True)
+            pd.testing.assert_frame_equal(part, curve.frame())
+
+    def test_names_are_not_markup(self, curves, strings):
+        told = "\n".join(strings(bandwidth_figure(curves, rows="<script>").figure))
+        assert "<b>first" not in told
+        assert "<script" not in told
+        assert "&lt;b&gt;first&lt;/b&gt;" in told
+        assert "one &amp; only" in told
+
+
+class TestCdf:
+    def test_is_the_share_of_rows_up_to_each_error(self, errors):
+        chart = cdf_figure({"LCE": errors.absolute}, rows="300 rows")
+        line = chart.figure.data[0]
+        for x, share in zip(line.x, line.y, strict=True):
+            assert share == pytest.approx((errors.absolute <= x).mean())
+        assert line.y[-1] == 1.0
+        assert line.x[-1] == errors.maximum
+        np.testing.assert_array_equal(chart.table["lce"], line.x)
+        np.testing.assert_array_equal(chart.table["share_of_rows"], line.y)
+
+    def test_long_data_are_thinned_but_true(self):
+        values = np.random.default_rng(0).random(100_000)
+        line = cdf_figure({"LCE": values}, rows="").figure.data[0]
+        assert len(line.x) <= 400
+        for x, share in zip(line.x[::50], line.y[::50], strict=True):
+            assert share == pytest.approx((values <= x).mean())
+
+    def test_mean_and_global_error_are_marked(self, errors):
+        chart = cdf_figure({"LCE": errors.absolute}, rows="", global_error=0.031)
+        _, mean, bins = chart.figure.data
+        assert mean.x[0] == mean.x[1] == pytest.approx(errors.average)
+        assert f"{errors.average * 100:.1f} points" in mean.name
+        assert bins.x[0] == bins.x[1] == 0.031
+
+    @pytest.mark.parametrize("mode", ["light", "dark"])
+    def test_several_methods(self, errors, mode, strings):
+        methods = {"<b>none</b>": errors.absolute, "a & b": errors.absolute / 2}
+        chart = cdf_figure(methods, rows="", mode=mode)
+        assert len(chart.figure.data) == 2
+        np.testing.assert_allclose(chart.figure.data[1].x, chart.figure.data[0].x / 2)
+        assert list(chart.table["method"].unique()) == list(methods)
+        told = strings(chart.figure)
+        assert "&lt;b&gt;none&lt;/b&gt;" in told
+        assert "a &amp; b" in told
+        assert chart.figure.layout.paper_bgcolor == PAPER[mode]
+
+    def test_rows_without_an_error_are_left_out(self):
+        values = np.array([np.nan, 0.1, 0.3, np.nan])
+        chart = cdf_figure({"LCE": values}, rows="")
+        line, mean = chart.figure.data
+        np.testing.assert_array_equal(line.x, [0.1, 0.3])
+        np.testing.assert_array_equal(line.y, [0.5, 1.0])
+        assert mean.x[0] == pytest.approx(0.2)
+
+    def test_one_row(self):
+        line = cdf_figure({"LCE": np.array([0.4])}, rows="").figure.data[0]
+        np.testing.assert_array_equal(line.x, [0.4])
+        np.testing.assert_array_equal(line.y, [1.0])
+
+
+class TestSuggestion:
+    @pytest.mark.parametrize("mode", ["light", "dark"])
+    def test_is_the_likelihood_with_its_minimum_marked(self, dataset, points, mode):
+        best = suggest_bandwidth(dataset.confidence, dataset.outcome, points)
+        chart = suggestion_figure(best, rows="300 rows", mode=mode)
+        (line,) = chart.figure.data
+        np.testing.assert_array_equal(line.x, best.gammas)
+        np.testing.assert_array_equal(line.y, best.negative_log_likelihood)
+        (mark,) = chart.figure.layout.shapes
+        assert mark.x0 == best.gamma == line.x[np.argmin(line.y)]
+        np.testing.assert_array_equal(chart.table["gamma"], best.gammas)
+        np.testing.assert_array_equal(chart.table["loo_nll"], best.negative_log_likelihood)
+        assert chart.figure.layout.paper_bgcolor == PAPER[mode]

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import io
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lore_core import InputError, row_table
+from lore_core.figures import (
+    bandwidth_figure,
+    cdf_figure,
+    export,
+    landscape_3d_figure,
+    landscape_figure,
+    reliability_figure,
+    surface_figure,
+)
+from lore_core.figures.export import chart_csv, chart_html, chart_image, plot_config
+
+KINDS = ["reliability", "landscape", "rows", "3-D", "surface", "cdf", "bandwidth"]
+
+
+@pytest.fixture
+def charts(dataset, table, errors, field, curves, points):
+    rows = row_table(dataset, np.arange(40), errors)
+    space = np.column_stack([points, points[:, 0]])
+    common = {"limit": 0.3, "rows": "class <b>x</b>"}
+    return {
+        "reliability": reliability_figure(table, rows="300 rows"),
+        "landscape": landscape_figure(field, points, worst=rows, n_total=300, **common),
+        "rows": landscape_figure(None, points, points=rows, n_total=300, **common),
+        "3-D": landscape_3d_figure(rows, space, n_total=300, **common),
+        "surface": surface_figure(field, **common),
+        "cdf": cdf_figure({"a & b": errors.absolute}, rows="300 rows"),
+        "bandwidth": bandwidth_figure(curves, rows="300 rows"),
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_csv_holds_the_same_numbers(charts, kind):
+    chart = charts[kind]
+    back = pd.read_csv(io.BytesIO(chart_csv(chart)))
+    assert len(back) > 0
+    pd.testing.assert_frame_equal(back, chart.table, check_dtype=False, rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_html_opens_without_a_network(charts, kind):
+    page = chart_html(charts[kind]).decode()
+    assert "Plotly.newPlot" in page
+    assert len(page) > 1_000_000, "the library itself is inside"
+    assert not re.findall(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=", page)
+    assert "https://cdn" not in page.split("Plotly.newPlot")[-1]
+    assert "https://cdn.plot" not in page.replace("https://cdn.plot.ly/un/", "")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_html_says_how_to_read_it_and_never_uploads(charts, kind):
+    chart = charts[kind]
+    call = chart_html(chart).decode().split("Plotly.newPlot")[-1]
+    assert json.dumps(chart.how_to_read)[1:-1] in call or chart.how_to_read in call
+    assert re.search(r'"showSendToCloud":\s*false', call)
+    assert "<script>alert" not in call
+    assert "\\u003cb\\u003ex" not in call
+    assert "<b>x" not in call
+
+
+def test_export_leaves_the_chart_as_it_was(charts):
+    chart = charts["landscape"]
+    before = chart.figure.to_json()
+    chart_html(chart)
+    assert chart.figure.to_json() == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_cameras_button_saves_an_svg_named_like_the_chart(charts, kind):
+    config = plot_config(charts[kind])
+    assert config["showSendToCloud"] is False
+    assert config["displaylogo"] is False
+    assert config["toImageButtonOptions"] == {"format": "svg", "filename": charts[kind].name}
+
+
+# Plotly hands Kaleido options for a browser of its own; here one browser serves all images.
+@pytest.mark.filterwarnings("ignore:The kopts argument is ignored:UserWarning")
+class TestStaticImages:
+    @pytest.fixture(autouse=True)
+    def can_render(self):
+        missing = export.why_no_static_images()
+        if missing is not None:
+            pytest.skip(missing)
+
+    @pytest.mark.parametrize(
+        ("image_format", "start"), [("png", b"\x89PNG\r\n"), ("svg", b"<svg"), ("pdf", b"%PDF-")]
+    )
+    def test_each_format(self, charts, image_format, start):
+        image = chart_image(charts["reliability"], image_format)
+        assert image.startswith(start)
+        assert len(image) > 2_000
+
+    def test_the_size_is_the_one_asked_for(self, charts):
+        image = chart_image(charts["cdf"], "png", width=500, height=300, scale=2)
+        assert int.from_bytes(image[16:20]) == 1000
+        assert int.from_bytes(image[20:24]) == 600
+
+    def test_names_come_out_as_they_are(self, charts):
+        image = chart_image(charts["cdf"], "svg").decode()
+        assert "a &amp; b" in image
+        assert "a &amp;amp; b" not in image
+
+
+def test_unknown_format(charts):
+    with pytest.raises(InputError, match=r"'image_format' must be one of .*'pdf'.*; got 'bmp'"):
+        chart_image(charts["cdf"], "bmp")
+
+
+def test_without_chrome_it_says_so(charts, monkeypatch):
+    monkeypatch.delenv("BROWSER_PATH", raising=False)
+    monkeypatch.setattr(export.shutil, "which", lambda name: None)
+    sentence = "need Chrome or Chromium on this machine; none was found"
+    assert sentence in export.why_no_static_images()
+    with pytest.raises(InputError, match=sentence):
+        chart_image(charts["cdf"], "png")
+
+
+def test_without_kaleido_it_says_so(charts, monkeypatch):
+    monkeypatch.setattr(export, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match="pip install kaleido"):
+        chart_image(charts["cdf"], "png")
+
+
+def test_rendering_that_hangs_is_given_up(charts, monkeypatch):
+    missing = export.why_no_static_images()
+    if missing is not None:
+        pytest.skip(missing)
+    monkeypatch.setattr(export, "_TIMEOUT_SECONDS", 0.0)
+    with pytest.raises(InputError, match="took over 0 s and was given up"):
+        chart_image(charts["cdf"], "png")

@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lore_core import Region, drawn_rows, row_table, smoothed_field, worst_rows
+from lore_core.figures import (
+    landscape_3d_figure,
+    landscape_figure,
+    shared_limit,
+    surface_figure,
+)
+from lore_core.figures.landscape import CAMERAS
+from lore_core.figures.style import PAPER, diverging, sequential
+
+COMMON = {"limit": 0.3, "rows": "300 rows", "n_total": 300}
+
+
+@pytest.fixture
+def drawn(dataset, errors):
+    worst = worst_rows(errors, n_rows=20)
+    return row_table(dataset, drawn_rows(np.ones(len(dataset), bool), worst, 120), errors)
+
+
+def by_name(chart):
+    return {trace.name: trace for trace in chart.figure.data}
+
+
+def scale(trace):
+    """Colour scale of a trace as plain pairs."""
+    return [(pair[0], pair[1]) for pair in trace.colorscale]
+
+
+class TestRaster:
+    def test_shows_the_field(self, field, points):
+        chart = landscape_figure(field, points, **COMMON)
+        raster = by_name(chart)["field"]
+        np.testing.assert_array_equal(raster.z, field.signed.astype(np.float32))
+        np.testing.assert_array_equal(raster.x, field.x.astype(np.float32))
+        np.testing.assert_array_equal(raster.y, field.y.astype(np.float32))
+        np.testing.assert_array_equal(
+            raster.customdata, np.round(field.effective_size).astype(np.float32)
+        )
+        assert np.isnan(raster.z).any(), "the fixture has nodes with too few neighbours"
+
+    def test_absolute_values(self, field, points):
+        raster = by_name(landscape_figure(field, points, value="absolute", **COMMON))["field"]
+        np.testing.assert_array_equal(raster.z, np.abs(field.signed).astype(np.float32))
+        assert (raster.zmin, raster.zmax) == (0.0, 0.3)
+        assert scale(raster) == sequential("light")
+
+    def test_the_table_holds_every_pixel(self, field, points):
+        table = landscape_figure(field, points, **COMMON).table
+        assert len(table) == np.isfinite(field.signed).sum()
+        back = np.full(field.signed.shape, np.nan)
+        column = np.searchsorted(field.x, table["map_1"])
+        row = np.searchsorted(field.y, table["map_2"])
+        back[row, column] = table["signed_error"]
+        np.testing.assert_array_equal(back, field.signed)
+        np.testing.assert_array_equal(table["n_eff"], field.effective_size[row, column])
+
+    def test_is_sent_in_single_precision(self, field, points):
+        raster = by_name(landscape_figure(field, points, **COMMON))["field"]
+        for array in (raster.x, raster.y, raster.z, raster.customdata):
+            assert array.dtype == np.float32
+
+    @pytest.mark.parametrize("mode", ["light", "dark"])
+    def test_zero_is_the_middle_of_a_symmetric_scale(self, field, points, drawn, mode):
+        chart = landscape_figure(field, points, points=drawn, mode=mode, **COMMON)
+        raster, rows = by_name(chart)["field"], by_name(chart)["rows"]
+        assert raster.zmin == -raster.zmax == -0.3
+        assert (rows.marker.cmin, rows.marker.cmax) == (raster.zmin, raster.zmax)
+        assert scale(raster) == scale(rows.marker) == diverging(mode)
+        assert chart.figure.layout.paper_bgcolor == PAPER[mode]
+        # One colour bar for both.
+        assert not rows.marker.showscale
+
+    def test_colours_that_are_compared_share_their_range(self, field, points):
+        first, second = field.signed, field.signed * 2
+        limit = shared_limit(first, second)
+        pair = [
+            by_name(landscape_figure(item, points, limit=limit, rows="", n_total=1))["field"]
+            for item in (field, dataclasses.replace(field, signed=second))
+        ]
+        assert (pair[0].zmin, pair[0].zmax) == (pair[1].zmin, pair[1].zmax) == (-limit, limit)
+        assert scale(pair[0]) == scale(pair[1])
+
+    def test_nothing_known_anywhere(self, dataset, points):
+        nothing = np.full(len(dataset), np.nan)
+        empty = smoothed_field(nothing, np.zeros(len(dataset)), points, resolution=10)
+        limit = shared_limit(nothing)
+        chart = landscape_figure(empty, points, limit=limit, rows="", n_total=300)
+        assert np.isnan(by_name(chart)["field"].z).all()
+        assert chart.table.empty
+        chart.figure.to_json()
+
+
+class TestSharedLimit:
+    def test_covers_nearly_all_and_no_more_than_needed(self):
+        values = np.linspace(-0.4, 0.2, 1001)
+        assert shared_limit(values) == 0.4
+        assert shared_limit(values, values / 2) == 0.4
+
+    def test_is_the_same_whatever_the_sign(self):
+        rng = np.random.default_rng(0)
+        values = rng.normal(0, 0.1, 500)
+        assert shared_limit(values) == shared_limit(-values)
+
+    @pytest.mark.parametrize(
+        ("values", "limit"),
+        [
+            ([], 0.1),
+            ([np.nan, np.inf], 0.1),
+            ([0.0], 0.1),
+            ([np.nan, 0.33], 0.35),
+            ([-1.0, 1.0], 1.0),
+        ],
+    )
+    def test_edges(self, values, limit):
+        assert shared_limit(np.array(values)) == pytest.approx(limit)
+
+
+class TestRows:
+    def test_points_carry_their_row_and_error(self, points, drawn, errors):
+        chart = landscape_figure(None, points, points=drawn, **COMMON)
+        trace = by_name(chart)["rows"]
+        rows = drawn["row"].to_numpy()
+        np.testing.assert_array_equal(trace.customdata, rows)
+        np.testing.assert_array_equal(trace.x, points[rows, 0].astype(np.float32))
+        np.testing.assert_array_equal(trace.y, points[rows, 1].astype(np.float32))
+        np.testing.assert_array_equal(trace.marker.color, errors.signed[rows].astype(np.float32))
+        assert trace.marker.showscale
+        assert "field" not in by_name(chart)
+        expected = drawn.assign(map_1=points[rows, 0], map_2=points[rows, 1])
+        pd.testing.assert_frame_equal(chart.table, expected)
+
+    def test_rings_are_the_worst_rows(self, field, points, dataset, errors):
+        worst = worst_rows(errors, n_rows=7, min_effective_size=5.0)
+        table = row_table(dataset, worst, errors)
+        chart = landscape_figure(field, points, worst=table, **COMMON)
+        ring = by_name(chart)["worst rows"]
+        np.testing.assert_array_equal(ring.customdata, worst)
+        np.testing.assert_array_equal(ring.x, points[worst, 0].astype(np.float32))
+
+    def test_how_many_are_drawn_is_said(self, field, points, drawn):
+        subtitle = landscape_figure(field, points, points=drawn, **COMMON).figure.layout.title
+        assert "120 of 300 rows drawn" in subtitle.subtitle.text
+        subtitle = landscape_figure(field, points, **COMMON).figure.layout.title
+        assert subtitle.subtitle.text == "300 rows; 300 rows"
+
+    def test_hover_says_what_was_promised_and_what_came(self, points, drawn):
+        texts = by_name(landscape_figure(None, points, points=drawn, **COMMON))["rows"].hovertext
+        for text, record in zip(texts, drawn.to_dict("records"), strict=True):
+            assert f"row {record['row']}</b>" in text
+            assert f"confidence {record['confidence']:.1%}" in text
+            assert f"{record['signed_error'] * 100:+.1f} points" in text
+            assert f"n_eff {record['n_eff']:.0f}" in text
+            assert ("wrong" in text) != record["right"]
+
+    def test_users_text_is_not_markup(self, points, drawn, strings):
+        places = pd.DataFrame({"name": ["<b>x</b>", "a & b"], "x": [0.0, 1.0], "y": [0.0, 1.0]})
+        chart = landscape_figure(
+            None,
+            points,
+            points=drawn,
+            worst=drawn.head(3),
+            places=places,
+            limit=0.2,
+            rows="target class <b>x</b>",
+            n_total=300,
+            title="<script>alert(2)</script>",
+        )
+        told = strings(chart.figure)
+        joined = "\n".join(told)
+        assert "<script" not in joined
+        assert "<b>x" not in joined
+        assert "<i>" not in joined
+        assert "&lt;b&gt;x&lt;/b&gt;" in told, "the name on the map"
+        assert "a &amp; b" in told
+        assert "&lt;i&gt;site&lt;/i&gt;: " in joined
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in joined
+
+    def test_long_values_are_cut(self, dataset, points, errors):
+        table = row_table(dataset, np.arange(2), errors).assign(note="<" * 100)
+        text = by_name(landscape_figure(None, points, points=table, **COMMON))["rows"].hovertext[0]
+        assert f"note: {'&lt;' * 39}…" in text
+
+    def test_no_points_to_draw(self, field, points, drawn):
+        chart = landscape_figure(field, points, points=drawn.head(0), **COMMON)
+        assert set(by_name(chart)) == {"field"}
+        chart = landscape_figure(None, points, points=drawn.head(0), **COMMON)
+        assert len(chart.figure.data) == 0
+        assert chart.table.empty
+        assert landscape_figure(None, points, **COMMON).table.empty
+
+    def test_rows_without_an_error(self, dataset, points, errors, with_nan):
+        table = row_table(dataset, np.arange(10), with_nan(errors, [0, 3]))
+        chart = landscape_figure(None, points, points=table, **COMMON)
+        assert np.isnan(by_name(chart)["rows"].marker.color[[0, 3]]).all()
+        assert "NaN" not in chart.figure.to_json()
+
+    def test_all_rows_at_one_place(self, dataset, errors, drawn):
+        same = np.zeros((len(dataset), 2))
+        layout = landscape_figure(None, same, points=drawn, **COMMON).figure.layout
+        assert layout.xaxis.range[0] < 0 < layout.xaxis.range[1]
+        assert layout.yaxis.range[0] < 0 < layout.yaxis.range[1]
+
+
+def test_a_region_is_outlined_by_its_corners(field, points):
+    region = Region((0.0, 1.0, 0.5), (0.0, 0.0, 2.0))
+    chart = landscape_figure(field, points, region=region, **COMMON)
+    (shape,) = chart.figure.layout.shapes
+    assert shape.path == "M 0,0 L 1,0 L 0.5,2 Z"
+
+
+def test_a_lasso_is_at_hand_and_both_axes_have_one_scale(field, points):
+    layout = landscape_figure(field, points, **COMMON).figure.layout
+    assert layout.dragmode == "lasso"
+    assert layout.yaxis.scaleanchor == "x"
+
+
+def test_what_is_hidden_is_said(field, points):
+    partly = dataclasses.replace(field, masked_share=0.123)
+    said = landscape_figure(partly, points, **COMMON).how_to_read
+    assert "exact" in said
+    assert "12% of the area" in said
+    averaged = dataclasses.replace(field, exact=False, masked_share=0.0)
+    said = landscape_figure(averaged, points, **COMMON).how_to_read
+    assert "exact" not in said
+    assert "averages" in said
+    assert "left empty" not in said
+
+
+class Test3D:
+    @pytest.fixture
+    def space(self, points):
+        return np.column_stack([points, points.sum(axis=1)])
+
+    @pytest.mark.parametrize("mode", ["light", "dark"])
+    @pytest.mark.parametrize("value", ["signed", "absolute"])
+    def test_points_carry_their_row_and_error(self, space, drawn, errors, mode, value):
+        chart = landscape_3d_figure(drawn, space, value=value, mode=mode, **COMMON)
+        (trace,) = chart.figure.data
+        rows = drawn["row"].to_numpy()
+        for axis, k in zip("xyz", range(3), strict=True):
+            np.testing.assert_array_equal(trace[axis], space[rows, k].astype(np.float32))
+        np.testing.assert_array_equal(trace.customdata, rows)
+        signed = errors.signed[rows]
+        shown = signed if value == "signed" else np.abs(signed)
+        np.testing.assert_array_equal(trace.marker.color, shown.astype(np.float32))
+        assert trace.marker.cmax == 0.3
+        assert trace.marker.cmin == (-0.3 if value == "signed" else 0.0)
+        assert chart.figure.layout.scene.bgcolor == PAPER[mode]
+        assert list(chart.table.columns[-3:]) == ["map_1", "map_2", "map_3"]
+
+    @pytest.mark.parametrize("camera", list(CAMERAS))
+    def test_cameras(self, space, drawn, field, camera):
+        for chart in (
+            landscape_3d_figure(drawn, space, camera=camera, **COMMON),
+            surface_figure(field, limit=0.3, rows="", camera=camera),
+        ):
+            eye = chart.figure.layout.scene.camera.eye
+            assert {"x": eye.x, "y": eye.y, "z": eye.z} == CAMERAS[camera]
+
+    def test_users_text_is_not_markup(self, space, drawn, strings):
+        joined = "\n".join(strings(landscape_3d_figure(drawn, space, **COMMON).figure))
+        assert "<script" not in joined
+        assert "<b>x" not in joined
+
+    def test_no_points(self, space, drawn):
+        chart = landscape_3d_figure(drawn.head(0), space, **COMMON)
+        chart.figure.to_json()
+        assert "0 of 300 rows drawn" in chart.figure.layout.title.subtitle.text
+
+
+class TestSurface:
+    @pytest.mark.parametrize("mode", ["light", "dark"])
+    def test_height_is_the_error_and_colour_its_sign(self, field, mode):
+        chart = surface_figure(field, limit=0.3, rows="300 rows", mode=mode)
+        (sheet,) = chart.figure.data
+        np.testing.assert_array_equal(sheet.z, np.abs(field.signed).astype(np.float32))
+        np.testing.assert_array_equal(sheet.surfacecolor, field.signed.astype(np.float32))
+        np.testing.assert_array_equal(sheet.x, field.x.astype(np.float32))
+        np.testing.assert_array_equal(sheet.y, field.y.astype(np.float32))
+        assert (sheet.cmin, sheet.cmax) == (-0.3, 0.3)
+        assert scale(sheet) == diverging(mode)
+        assert chart.figure.layout.scene.zaxis.range == (0, 0.3)
+        assert len(chart.table) == np.isfinite(field.signed).sum()
+
+    def test_absolute(self, field):
+        (sheet,) = surface_figure(field, value="absolute", limit=0.3, rows="").figure.data
+        np.testing.assert_array_equal(sheet.surfacecolor, sheet.z)
+        assert (sheet.cmin, sheet.cmax) == (0.0, 0.3)
+
+    def test_holes_are_not_filled(self, field):
+        (sheet,) = surface_figure(field, limit=0.3, rows="").figure.data
+        assert np.isnan(sheet.z).any()
+        assert sheet.connectgaps is False

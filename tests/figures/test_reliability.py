@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lore_core import reliability_table
+from lore_core.figures import reliability_figure
+from lore_core.figures.style import INK, OVERCONFIDENT, PAPER, UNDERCONFIDENT, rgba
+
+
+def traces(chart):
+    return {trace.name: trace for trace in chart.figure.data}
+
+
+def test_the_bars_are_the_table(table):
+    chart = reliability_figure(table, rows="300 rows")
+    full = np.flatnonzero(table.count)
+    drawn = traces(chart)
+    accuracy, confidence, rows = drawn["accuracy"], drawn["mean confidence"], drawn["rows"]
+    np.testing.assert_allclose(accuracy.y, table.accuracy[full])
+    np.testing.assert_allclose(confidence.y, table.confidence[full])
+    np.testing.assert_array_equal(rows.y, table.count[full])
+    middle = (table.bins.edges[:-1] + table.bins.edges[1:])[full] / 2
+    for trace in (accuracy, confidence, rows):
+        np.testing.assert_allclose(trace.x, middle)
+    np.testing.assert_allclose(accuracy.y + accuracy.error_y.array, table.accuracy_high[full])
+    np.testing.assert_allclose(accuracy.y - accuracy.error_y.arrayminus, table.accuracy_low[full])
+    # A click on a bar, of either diagram, names its bin.
+    np.testing.assert_array_equal(accuracy.customdata, full)
+    np.testing.assert_array_equal(rows.customdata, full)
+    pd.testing.assert_frame_equal(chart.table, table.frame())
+
+
+def test_the_hover_says_the_numbers(table):
+    bar = traces(reliability_figure(table, rows=""))["accuracy"]
+    for position, index in enumerate(np.flatnonzero(table.count)):
+        text = bar.hovertext[position]
+        assert f"{table.count[index]:,} rows" in text
+        assert f"promised {table.confidence[index] * 100:.1f} %" in text
+        assert f"got {table.accuracy[index] * 100:.1f} %" in text
+        assert f"gap {table.gap[index] * 100:+.1f} points" in text
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_red_promised_too_much_blue_too_little(table, mode):
+    chart = reliability_figure(table, rows="", mode=mode)
+    gap = table.gap[table.count > 0]
+    assert (gap > 0).any()
+    assert (gap < 0).any()
+    for color, value in zip(traces(chart)["accuracy"].marker.color, gap, strict=True):
+        side = OVERCONFIDENT if value > 0 else UNDERCONFIDENT
+        assert color.startswith(rgba(side[mode], 0.5)[:-4])
+    assert chart.figure.layout.paper_bgcolor == PAPER[mode]
+    assert chart.figure.layout.plot_bgcolor == PAPER[mode]
+
+
+def test_the_chosen_bin_is_outlined(table):
+    full = np.flatnonzero(table.count)
+    plain = traces(reliability_figure(table, rows=""))["accuracy"].marker.line.color
+    assert set(plain) == {"rgba(0,0,0,0)"}
+    chosen = traces(reliability_figure(table, rows="", chosen=int(full[2])))["accuracy"]
+    assert [i for i, c in enumerate(chosen.marker.line.color) if c == INK["light"]] == [2]
+
+
+def test_one_bin(dataset):
+    table = reliability_table(dataset.confidence, dataset.outcome, n_bins=1)
+    chart = reliability_figure(table, rows="", chosen=0)
+    np.testing.assert_allclose(traces(chart)["accuracy"].y, [dataset.outcome.mean()])
+    np.testing.assert_array_equal(traces(chart)["rows"].y, [len(dataset)])
+
+
+def test_one_row():
+    table = reliability_table([1.0], [0.0])
+    chart = reliability_figure(table, rows="1 row")
+    np.testing.assert_array_equal(traces(chart)["rows"].y, [1])
+    assert "+100.0 points" in chart.alt
+
+
+def test_empty_bins_are_left_out(table):
+    assert (table.count == 0).any()
+    for trace in reliability_figure(table, rows="").figure.data:
+        assert np.isfinite(np.asarray(trace.y, dtype=float)).all()
+
+
+def test_titles_are_not_markup(table, strings):
+    chart = reliability_figure(table, rows="class <b>x</b>, a & b", title="<script>t</script>")
+    told = strings(chart.figure)
+    assert "class &lt;b&gt;x&lt;/b&gt;, a &amp; b" in told
+    assert "<b>&lt;script&gt;t&lt;/script&gt;</b>" in told
+    assert not any("<script" in text for text in told)

@@ -1,0 +1,102 @@
+"""The dashboard without a browser: open a page on given data and read what is on it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from lore_core import Dataset
+from pages.shared.store import Loaded, store
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+PAGES = ("data", "overview", "landscape", "bandwidth", "recalibrate")
+#: Words of HTML and Markdown, as a class or a column may well be called.
+NASTY = ("<b>x</b>", "a & b", "**[link](http://x)** $y$ :red[z]")
+
+
+class Page:
+    """One page of one session."""
+
+    def __init__(self, app: AppTest) -> None:
+        self.app = app
+
+    def run(self) -> Page:
+        self.app.run()
+        assert not self.app.exception, [item.value for item in self.app.exception]
+        return self
+
+    def go(self, name: str) -> Page:
+        self.app.switch_page(f"pages/{name}/page.py")
+        return self.run()
+
+    @property
+    def title(self) -> str:
+        return self.app.subheader[0].value
+
+    @property
+    def errors(self) -> list[str]:
+        return [item.value for item in self.app.error]
+
+    @property
+    def text(self) -> str:
+        """Everything in words on the page."""
+        kinds = ("markdown", "caption", "info", "warning", "success", "error", "subheader", "text")
+        return "\n".join(str(item.value) for kind in kinds for item in self.app.get(kind))
+
+    def figure(self, key: str) -> dict:
+        (chart,) = [c for c in self.app.get("plotly_chart") if c.proto.id.endswith(f"-{key}")]
+        return json.loads(chart.proto.spec)
+
+    @property
+    def figures(self) -> list[str]:
+        return [chart.proto.id.split("-", 2)[-1] for chart in self.app.get("plotly_chart")]
+
+
+@pytest.fixture
+def open_page(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["app.py"])
+
+    def open_(name: str, dataset: Dataset | None = None, **settings: object) -> Page:
+        app = AppTest.from_file(str(APP), default_timeout=60)
+        app.query_params["features"] = "PCA 2-D"  # at once, without a job in the background
+        for key, value in settings.items():
+            app.query_params[key] = str(value)
+        if dataset is not None:
+            loaded = Loaded(dataset, "test", facts=("Made by a test.",))
+            store().put_loaded(loaded)
+            app.query_params["data"] = loaded.key
+        page = Page(app).run()
+        return page if name == "data" else page.go(name)
+
+    return open_
+
+
+def make(
+    n=400, n_classes=3, n_features=5, calibration=0.5, seed=0, class_names=None, **fields
+) -> Dataset:
+    """Make a small classifier that promises too much on one side of its first feature."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n, max(n_features, 1)))
+    probabilities = rng.dirichlet(np.linspace(3, 0.5, n_classes), n)
+    honest = np.array([rng.choice(n_classes, p=p) for p in probabilities])
+    wrong = rng.integers(0, n_classes, n)
+    labels = np.where((features[:, 0] > 0.5) & (rng.random(n) < 0.6), wrong, honest)
+    dataset = Dataset(
+        probabilities,
+        labels,
+        features if n_features else None,
+        class_names=class_names,
+        name=f"made by a test, {n} rows",
+        **fields,
+    )
+    return dataset if calibration is None else dataset.with_split(calibration)
+
+
+@pytest.fixture
+def made():
+    return make
