@@ -42,6 +42,11 @@ def current() -> Loaded:
 def adopt(loaded: Loaded) -> None:
     """Make these the data every page shows, and name them in the link."""
     store().put_loaded(loaded)
+    before = st.session_state.get(_KEY)
+    if before is not None and before.key != loaded.key:
+        # What was picked on the old data means nothing on the new ones.
+        for picked in ("_row", "_region"):
+            st.session_state.pop(picked, None)
     st.session_state[_KEY] = loaded
     st.query_params[_PARAMETER] = loaded.key
 

@@ -85,9 +85,7 @@ def test_one_probability_column(open_page, made, name):
 @pytest.mark.parametrize("n", [2, 3, 9])
 def test_a_handful_of_rows(open_page, made, name, n):
     page = open_page(name, made(n=n, n_features=3))
-    assert page.figures == FIGURES[name] or page.errors or name == "bandwidth"
-    for sentence in page.errors:
-        assert "Traceback" not in sentence
+    assert page.errors == []
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -142,7 +140,7 @@ def test_images_and_a_column_called_image(open_page, made, name):
     rng = np.random.default_rng(0)
     pictures = rng.integers(0, 255, (200, 8, 8), dtype=np.uint8)
     metadata = pd.DataFrame({"image": [f"{i}.png" for i in range(200)], "row": 1, "lce": 2})
-    page = open_page(name, made(n=200, images=pictures, metadata=metadata))
+    page = open_page(name, made(n=200, images=pictures, metadata=metadata), gamma="2.0")
     assert page.errors == []
 
 
