@@ -143,11 +143,23 @@ def _as_float32(features: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 @contextmanager
+def _turn(progress: Progress | None) -> Iterator[None]:
+    """Hold the lock; the wait for it can be cancelled."""
+    while not _lock.acquire(timeout=0.25):
+        if progress is not None:
+            progress(0.0, "waiting for another UMAP to finish")
+    try:
+        yield
+    finally:
+        _lock.release()
+
+
+@contextmanager
 def _exclusive(progress: Progress | None, what: str) -> Iterator[None]:
     """Let one thread into UMAP, with its epochs reported and its known warnings silenced."""
     from umap import layouts
 
-    with _lock, warnings.catch_warnings():
+    with _turn(progress), warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*overridden to 1 by setting random_state", UserWarning)
         warnings.filterwarnings("ignore", "Spectral initialisation failed", UserWarning)
         warnings.filterwarnings("ignore", "Graph is not fully connected", UserWarning)

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from lore_core.embedding import embed
+from lore_core.embedding import embed, umap_map
 from lore_core.progress import Cancelled
 
 SHORT = {"n_epochs": 60, "n_neighbors": 10}
@@ -98,3 +98,19 @@ def test_threads_take_turns(clusters, embedding):
     for thread in threads:
         thread.join(timeout=60)
     assert digests == [embedding.digest] * 3
+
+
+def test_waiting_for_another_map_can_be_cancelled(clusters):
+    def progress(fraction, message):
+        if message.startswith("waiting"):
+            raise Cancelled
+
+    with umap_map._lock, pytest.raises(Cancelled):
+        embed(clusters, "umap", progress=progress, **SHORT)
+
+
+def test_duplicates_and_far_apart_clusters_raise_no_warning(clusters):
+    duplicated = np.repeat(clusters[::6], 6, axis=0)
+    assert np.isfinite(embed(duplicated, "umap", **SHORT).coordinates).all()
+    apart = clusters + np.repeat([0.0, 1e3, 1e6], 40)[:, None]
+    assert np.isfinite(embed(apart, "umap", **SHORT).coordinates).all()
