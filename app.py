@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from lore_core import InputError
-from pages.shared import session
+from pages.shared import header, session
 from pages.shared.jobs import job_panel
 
 st.set_page_config(
@@ -43,4 +43,4 @@ try:
     job_panel()
     page.run()
 except InputError as error:
-    st.error(str(error), icon=":material/error:")
+    st.error(header.plain(str(error)), icon=":material/error:")

@@ -45,6 +45,8 @@ class Field:
         Share of the nodes near rows that are hidden because n_eff is too small.
     exact : bool
         True: the SLCE itself, evaluated at each node. False: the rows' values averaged nearby.
+    context : ndarray of shape (r, r)
+        Nodes near any row of the map, of this bin or another.
     """
 
     x: NDArray[np.float64]
@@ -53,6 +55,7 @@ class Field:
     effective_size: NDArray[np.float64]
     masked_share: float
     exact: bool
+    context: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,7 @@ def _field(
     effective_size: NDArray[np.float64],
     min_effective_size: float,
     exact: bool,
+    context: NDArray[np.bool_],
 ) -> Field:
     shape = grid.near.shape
     shown = (effective_size >= min_effective_size) & np.isfinite(signed)
@@ -103,7 +107,7 @@ def _field(
     support = np.full(shape, np.nan)
     support[grid.near] = effective_size
     masked = float(1.0 - shown.mean()) if shown.size else 0.0
-    return Field(grid.x, grid.y, raster, support, masked, exact)
+    return Field(grid.x, grid.y, raster, support, masked, exact, context)
 
 
 def error_field(
@@ -147,9 +151,11 @@ def error_field(
     check_lengths(outcome=a, confidence=c, coordinates=z)
     chosen = np.ones(len(c), dtype=bool) if rows is None else rows
     bandwidth = 2 * check_positive(gamma, "gamma")
-    grid = _grid(z, chosen, check_integer(resolution, "resolution", minimum=2), bandwidth)
+    resolution = check_integer(resolution, "resolution", minimum=2)
+    grid = _grid(z, chosen, resolution, bandwidth)
+    context = _grid(z, np.ones(len(c), dtype=bool), resolution, np.inf).near
     means = laplacian_means(grid.nodes, z[chosen], (c - a)[chosen][:, None], bandwidth=bandwidth)
-    return _field(grid, means.mean[:, 0], means.effective_size, min_effective_size, True)
+    return _field(grid, means.mean[:, 0], means.effective_size, min_effective_size, True, context)
 
 
 def smoothed_field(
@@ -189,19 +195,20 @@ def smoothed_field(
     extent = float(np.ptp(z, axis=0).max()) or 1.0
     resolution = check_integer(resolution, "resolution", minimum=2)
     grid = _grid(z, chosen, resolution, 2 * SMOOTHING * extent)
+    context = _grid(z, np.ones(len(v), dtype=bool), resolution, np.inf).near
     nothing = np.full(len(grid.nodes), np.nan)
     if not good.any():
-        return _field(grid, nothing, np.zeros(len(grid.nodes)), min_effective_size, False)
+        return _field(grid, nothing, np.zeros(len(grid.nodes)), min_effective_size, False, context)
     means = laplacian_means(
         grid.nodes,
         z[good],
         np.column_stack([v[good], n_eff[good]]),
         bandwidth=SMOOTHING * extent,
     )
-    field = _field(grid, means.mean[:, 0], means.mean[:, 1], min_effective_size, False)
+    field = _field(grid, means.mean[:, 0], means.mean[:, 1], min_effective_size, False, context)
     # Nodes whose only nearby rows were left out would borrow a value from afar: hide them too.
     near_good = _grid(z, good, resolution, 2 * SMOOTHING * extent).near
     hidden = grid.near & ~near_good
     signed = np.where(hidden, np.nan, field.signed)
     masked = float(np.isnan(signed[grid.near]).mean())
-    return Field(field.x, field.y, signed, field.effective_size, masked, False)
+    return Field(field.x, field.y, signed, field.effective_size, masked, False, context)

@@ -71,7 +71,7 @@ def bandwidth_figure(
                 x0=0.0 if side == 0 else 0.85, x1=0.15 if side == 0 else 1.0,
                 line={"color": rgba(color, 0.8), "dash": "dot", "width": 1.5},
             )  # fmt: skip
-            if position == 0:
+            if len(curves) == 1:
                 what = {
                     ("mlce", "zero"): "γ → 0: single rows, max |c − a|",
                     ("alce", "zero"): "γ → 0: single rows, mean |c − a|",
@@ -80,7 +80,7 @@ def bandwidth_figure(
                 }[metric, limit]
                 figure.add_annotation(
                     x=side, xref="paper", y=value, yref="y", xanchor=anchor, yanchor="bottom",
-                    text=f"{what} = {value:.3f}" if len(curves) == 1 else what, showarrow=False,
+                    text=f"{what} = {value:.3f}", showarrow=False,
                     font={"size": 11, "color": NEUTRAL[mode]},
                 )  # fmt: skip
     if gamma is not None:
@@ -102,7 +102,8 @@ def bandwidth_figure(
         ),
         how_to_read=(
             f"{name} is the {meaning} local error over rows. Far left each row stands alone (its "
-            "own right or wrong); far right all rows of a bin count alike. Read it in between."
+            "own right or wrong); far right all rows of a bin count alike. Read it in between; the "
+            "dotted stubs are the two limits."
         ),
         alt=f"{name} against bandwidth for {', '.join(curves)}",
         name=f"{metric}-vs-bandwidth",

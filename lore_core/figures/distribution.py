@@ -68,7 +68,7 @@ def cdf_figure(
             _mark(figure, float(finite.mean()), "mean LCE", INK[mode], "dash")
     if global_error is not None:
         _mark(figure, global_error, "bin's global error", NEUTRAL[mode], "dot")
-    apply_frame(figure, mode, title=title, subtitle=rows, height=height, legend=True)
+    apply_frame(figure, mode, title=title, subtitle=rows, height=height, legend=not single)
     figure.update_xaxes(title="local calibration error (LCE)", rangemode="tozero", tickformat=".0%")
     figure.update_yaxes(title="share of rows", range=[0, 1.02], tickformat=".0%")
     figure.update_layout(
@@ -92,9 +92,15 @@ def cdf_figure(
 
 
 def _mark(figure: go.Figure, x: float, name: str, color: str, dash: str) -> None:
+    """Draw a labelled vertical line; written along it, so that it fits a narrow chart too."""
+    text = f"{name} {x * 100:.1f} points"
     figure.add_trace(
         go.Scatter(
-            x=[x, x], y=[0, 1], mode="lines", name=f"{name} {x * 100:.1f} points",
-            line={"color": color, "dash": dash, "width": 1.5}, hoverinfo="name",
+            x=[x, x], y=[0, 1], mode="lines", name=text, hoverinfo="name",
+            line={"color": color, "dash": dash, "width": 1.5},
         )
+    )  # fmt: skip
+    figure.add_annotation(
+        x=x, y=0.03, text=text, textangle=-90, showarrow=False, xanchor="left", yanchor="bottom",
+        font={"size": 11, "color": color},
     )  # fmt: skip

@@ -31,7 +31,7 @@ Value = Literal["signed", "absolute"]
 _TITLES = {"signed": "Signed local error", "absolute": "Local calibration error (LCE)"}
 #: Camera presets: the camera is reset whenever the figure changes.
 CAMERAS = {
-    "corner": {"x": 1.25, "y": 1.25, "z": 0.9},
+    "corner": {"x": 1.45, "y": 1.45, "z": 1.0},
     "top": {"x": 0.0, "y": -0.01, "z": 2.1},
     "front": {"x": 0.0, "y": -2.0, "z": 0.5},
     "side": {"x": 2.0, "y": 0.0, "z": 0.5},
@@ -155,6 +155,7 @@ def landscape_figure(
     figure = go.Figure()
     color = _color(value, limit, mode)
     if field is not None:
+        figure.add_trace(_outline(field, mode))
         shown = _shown(field.signed, value)
         support = np.round(field.effective_size).astype(np.float32)
         figure.add_trace(
@@ -236,6 +237,20 @@ def landscape_figure(
     )
 
 
+def _outline(field: Field, mode: Mode) -> go.Contour:
+    """Draw a thin line around where any rows lie: without it a small bin floats in nowhere."""
+    return go.Contour(
+        x=field.x.astype(np.float32),
+        y=field.y.astype(np.float32),
+        z=field.context.astype(np.float32),
+        contours={"coloring": "none", "start": 0.5, "end": 0.5, "size": 1.0},
+        line={"color": rgba(NEUTRAL[mode], 0.45), "width": 1, "smoothing": 1.3},
+        showscale=False,
+        hoverinfo="skip",
+        name="all rows",
+    )
+
+
 def _reading(value: Value, field: Field | None) -> str:
     text = (
         "Red: the model promises more than it delivers here; blue: less."
@@ -249,8 +264,14 @@ def _reading(value: Value, field: Field | None) -> str:
         if field.exact
         else " Each pixel averages the local errors of the rows on it."
     )
-    hidden = f" {field.masked_share:.0%} of the area near rows is left empty: too few effective "
-    return text + what + (hidden + "neighbours." if field.masked_share > 0.005 else "")
+    hidden = (
+        f" {field.masked_share:.0%} of the area near these rows is empty: too few effective "
+        "neighbours."
+        if field.masked_share > 0.005
+        else ""
+    )
+    others = bool((field.context & np.isnan(field.signed)).any())
+    return text + what + hidden + (" The thin line encloses all rows." if others else "")
 
 
 def _field_table(field: Field) -> pd.DataFrame:

@@ -49,7 +49,7 @@ def panel(files: list[Any], source: str) -> None:
             _table(overview),
             hide_index=True,
             key="roles",
-            height=min(360, 38 + 35 * max(len(overview.columns), 1)),
+            height="content" if len(overview.columns) <= 9 else 360,
             disabled=["column", "kind", "examples"],
             column_config={
                 "role": st.column_config.SelectboxColumn(

@@ -40,7 +40,8 @@ def _card(dataset: Dataset, name: str, busy: bool) -> None:
         if embedding is not None:
             st.caption(f":material/check: ready · {embedding.description}")
             return
-        st.caption(f"about {duration(seconds(dataset, name))}")
+        first = ", up to half a minute more for the first" if MAPS[name].method == "umap" else ""
+        st.caption(f"about {duration(seconds(dataset, name))}{first}")
         st.button(
             "Make",
             key=f"card_{name}",

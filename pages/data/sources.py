@@ -106,7 +106,7 @@ def read_and_adopt(
 def _show_error() -> None:
     text = st.session_state.get("_read_error")
     if text:
-        st.error(plain(text), icon=":material/error:")
+        st.error(plain(text[:1].upper() + text[1:]), icon=":material/error:")
         st.caption("Nothing was lost: the data loaded before are still shown.")
 
 

@@ -57,7 +57,7 @@ def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -
     st.dataframe(
         table.assign(**{column: table[column] * 100 for column in points}),
         hide_index=True,
-        height=min(420, 38 + 35 * len(table)),
+        height="content" if len(table) <= 12 else 420,
         column_config={
             "name": by,
             "rows": st.column_config.NumberColumn("rows", format="localized"),

@@ -111,6 +111,7 @@ with side:
             title="Confidence bins",
         ),
         "chooser",
+        narrow=True,
         on_select=lambda: _choose_bin(names),
         selection_mode="points",
     )
@@ -124,6 +125,7 @@ with side:
             title="LCE over rows",
         ),
         "cdf",
+        narrow=True,
     )
 
 listed, divided = st.tabs(["Worst rows", "By class or group"])

@@ -84,7 +84,7 @@ else:
         f"{view.features or 'this map'} would take too long to wait for."
     )
 
-left, right = st.columns([1.25, 1])
+left, right = st.columns([1.15, 1])
 with left:
     show_chart(
         reliability_figure(
@@ -107,11 +107,11 @@ with right:
                 **{c: table[c] * 100 for c in ("gap", "mean_lce", "max_lce")}
             ),
             hide_index=True,
-            height=min(420, 38 + 35 * len(table)),
+            height="content" if len(table) <= 15 else 420,
             column_config={
                 "bin": "confidence",
                 "rows": points("rows", format="localized"),
-                "gap": points("gap, points", format="%+.1f", help="Mean confidence − accuracy."),
+                "gap": points("gap", format="%+.1f", help="Mean confidence − accuracy."),
                 "mean_lce": points("mean LCE", format="%.1f"),
                 "max_lce": points("max LCE", format="%.1f"),
             },

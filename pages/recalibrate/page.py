@@ -62,7 +62,7 @@ def _metrics_table(result: Comparison) -> None:
     st.dataframe(
         text.style.apply(tint),
         column_config={m: st.column_config.TextColumn(units[m]) for m in metrics},
-        height=38 + 36 * len(text),
+        height="content",
     )
     draws = next(iter(result.summaries.values())).draws
     first = result.table.index[0]
@@ -78,10 +78,16 @@ def _metrics_table(result: Comparison) -> None:
         )
 
 
-def _before_after(view: View, result: Comparison, before: str, after: str) -> None:
+def _before_after(view: View, result: Comparison) -> None:
     """Draw two landscapes of the same rows on one colour scale."""
     assert view.embedding is not None
-    head = st.columns([1.6, 1.6, 1.6], vertical_alignment="bottom")
+    methods = list(result.datasets)
+    head = st.columns(4, vertical_alignment="bottom")
+    before = head[2].selectbox("Before", methods, key="before", persist_state="session")
+    others = [name for name in methods if name != before]
+    after = head[3].selectbox(
+        "After", others, index=len(others) - 1, key="after", persist_state="session"
+    )
     table = result.summaries[before].reliability
     names = {int(b): table.bins.name(b) for b in np.flatnonzero(table.count)}
     bin_name = head[0].selectbox(
@@ -212,14 +218,8 @@ if isinstance(lore, LoRe):
     )
 if view.embedding is not None and len(methods) > 1:
     st.subheader("Before and after, place by place", anchor=False)
-    pick = st.columns([1, 1, 2], vertical_alignment="bottom")
-    before = pick[0].selectbox("Before", methods, key="before", persist_state="session")
-    others = [name for name in methods if name != before]
-    after = pick[1].selectbox(
-        "After", others, index=len(others) - 1, key="after", persist_state="session"
-    )
     if planar_maps(dataset):
-        _before_after(view, result, before, after)
+        _before_after(view, result)
     st.subheader("At every bandwidth", anchor=False)
     metric = st.segmented_control(
         "Summary", ["MLCE", "ALCE"], default="MLCE", required=True, key="metric",

@@ -22,7 +22,7 @@ __all__ = ["next_step", "show_chart"]
 _MIME = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 
 
-def show_chart(chart: Chart, key: str, **plot: Any) -> Any:
+def show_chart(chart: Chart, key: str, *, narrow: bool = False, **plot: Any) -> Any:
     """Draw a chart and everything around it.
 
     Parameters
@@ -31,6 +31,8 @@ def show_chart(chart: Chart, key: str, **plot: Any) -> Any:
         What to draw.
     key : str
         Unique on the page; also names the export buttons.
+    narrow : bool
+        The chart stands in a narrow column: only an icon leads to its exports.
     **plot
         Further arguments of ``st.plotly_chart`` (``on_select``, ``selection_mode``).
 
@@ -50,7 +52,12 @@ def show_chart(chart: Chart, key: str, **plot: Any) -> Any:
     )
     with st.container(horizontal=True, wrap=False, vertical_alignment="top", gap="small"):
         st.caption(chart.how_to_read, width="stretch")
-        with st.popover("Export", icon=":material/download:", type="tertiary", key=f"export_{key}"):
+        with st.popover(
+            ":material/download:" if narrow else ":material/download: Export",
+            type="tertiary",
+            key=f"export_{key}",
+            help="Export this chart",
+        ):
             _exports(chart, key)
     return event
 

@@ -97,6 +97,8 @@ def seconds(dataset: Dataset, name: str) -> float:
 
 def duration(seconds_: float) -> str:
     """Say a duration in words a reader takes as rough."""
+    if seconds_ < 1.5:
+        return "a second"
     return f"{seconds_:.0f} s" if seconds_ < 90 else f"{seconds_ / 60:.0f} min"
 
 

@@ -35,7 +35,7 @@ def show_rows(dataset: Dataset, rows: np.ndarray, errors: LocalErrors, key: str)
     event = st.dataframe(
         table,
         hide_index=True,
-        height=min(390, 38 + 35 * max(len(table), 1)),
+        height="content" if len(table) <= 9 else 390,
         column_config=_COLUMNS,
         on_select="rerun",
         selection_mode="single-row",

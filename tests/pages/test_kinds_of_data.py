@@ -85,7 +85,8 @@ def test_one_probability_column(open_page, made, name):
 @pytest.mark.parametrize("n", [2, 3, 9])
 def test_a_handful_of_rows(open_page, made, name, n):
     page = open_page(name, made(n=n, n_features=3))
-    assert page.errors == []
+    # One sentence where there is nothing to choose a bandwidth by; nothing else.
+    assert [text for text in page.errors if "Use fewer bins" not in text] == []
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -99,9 +100,7 @@ def test_all_confidences_alike(open_page, made, name):
 @pytest.mark.parametrize("name", PAGES)
 def test_always_right_and_sure(open_page, made, name):
     rows = made(n=60, n_classes=2)
-    sure = dataclasses.replace(
-        rows, probabilities=np.eye(2)[rows.labels], predictions=rows.labels
-    )
+    sure = dataclasses.replace(rows, probabilities=np.eye(2)[rows.labels], predictions=rows.labels)
     page = open_page(name, sure)
     assert page.errors == []
 
@@ -118,9 +117,7 @@ def test_constant_features(open_page, made, name):
 def test_awkward_names(open_page, made, name, target):
     values = np.array(NASTY)[np.arange(200) % 3]
     frame = pd.DataFrame({"<i>site</i> *k*": values, "note": values})
-    dataset = made(
-        n=200, class_names=NASTY, metadata=frame, groups=frame[["<i>site</i> *k*"]]
-    )
+    dataset = made(n=200, class_names=NASTY, metadata=frame, groups=frame[["<i>site</i> *k*"]])
     dataset = dataclasses.replace(dataset, name="`<b>x</b>` **file**.npz")
     page = open_page(name, dataset, target=NASTY[target])
     assert page.errors == []

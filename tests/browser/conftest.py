@@ -1,0 +1,328 @@
+"""The dashboard in a real browser: a server started as a user starts it, and a page to act on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import numpy as np
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+import lore_core as lore
+from lore_core.server import local_url, wait_until_served
+
+ROOT = Path(__file__).resolve().parents[2]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+#: Milliseconds an effect may take on a slow machine. Nothing is judged by how long it took.
+PATIENCE = 30_000
+
+
+def find_browser() -> str | None:
+    named = os.environ.get("BROWSER_PATH")
+    return next(filter(None, map(shutil.which, [named, *BROWSERS] if named else BROWSERS)), None)
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args() -> dict:
+    path = find_browser()
+    if path is None:
+        pytest.skip("no Chromium on this machine; `make chromium` installs it")
+    return {
+        "executable_path": path,
+        "args": [
+            "--no-sandbox",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--no-first-run",
+            "--disable-quic",
+            "--use-gl=angle",
+            "--use-angle=swiftshader",
+            "--enable-unsafe-swiftshader",
+        ],
+    }
+
+
+@pytest.fixture(scope="session")
+def browser_context_args() -> dict:
+    return {
+        "viewport": {"width": 1400, "height": 900},
+        "color_scheme": "light",
+        "reduced_motion": "reduce",
+    }
+
+
+class Server:
+    """``lore app`` in a process of its own, on this machine only."""
+
+    def __init__(self, log: Path, *data: Path) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = local_url(self.port)
+        self.log = log
+        command = [sys.executable, "-m", "lore_core.cli", "app", "--headless"]
+        command += ["--port", str(self.port)]
+        if data:
+            command += ["--data", *map(str, data)]
+        with log.open("wb") as stream:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
+            )
+
+    def wait(self) -> None:
+        alive = lambda: self.process.poll() is None  # noqa: E731
+        # The first start of all compiles the kernels.
+        for _ in range(4):
+            if wait_until_served(self.url, alive):
+                return
+        raise AssertionError(f"no server at {self.url}:\n{self.said}")
+
+    @property
+    def said(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(15)
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+@contextlib.contextmanager
+def serving(log: Path, *data: Path) -> Iterator[Server]:
+    server = Server(log, *data)
+    try:
+        server.wait()
+        yield server
+    finally:
+        server.stop()
+
+
+def small_classifier(path: Path, n: int, seed: int, *, spread: float = 1.0) -> Path:
+    """Write a file of a classifier that promises too much on one side of its first feature."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n, 4)) * [2.0, 1.5, 0.5, 0.3]
+    logits = rng.normal(size=(n, 3)) * spread + [1.0, 0.0, 0.0]
+    probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    labels = np.array([rng.choice(3, p=p) for p in probabilities])
+    fooled = (features[:, 0] > 1) & (rng.random(n) < 0.7)
+    labels[fooled] = rng.integers(0, 3, fooled.sum())
+    np.savez(
+        path,
+        probs=probabilities,
+        labels=labels,
+        features=features,
+        class_names=np.array(["cat", "dog & co", "<b>emu</b>"]),
+        images=rng.integers(0, 255, (n, 8, 8), dtype=np.uint8),
+        groups=rng.choice(["a", "b"], (n, 1)),
+        group_names=np.array(["site"]),
+    )
+    return path
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("files")
+    return (
+        small_classifier(folder / "small_cal.npz", 500, 1),
+        small_classifier(folder / "small_test.npz", 900, 2),
+    )
+
+
+@pytest.fixture(scope="session")
+def dataset(files) -> lore.Dataset:
+    """What the session's server was started with."""
+    return lore.load(list(files))
+
+
+@pytest.fixture(scope="session")
+def points(dataset) -> np.ndarray:
+    """The evaluation rows on the map "PCA 2-D"."""
+    embedding = lore.embed(dataset.features, "pca", 2, random_state=0)
+    return embedding.coordinates[dataset.in_split("evaluation")]
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory, files) -> Iterator[Server]:
+    """One server for all tests that do not need their own."""
+    with serving(tmp_path_factory.mktemp("server") / "log.txt", *files) as running:
+        yield running
+
+
+class App:
+    """One reader's tab: act on it, wait for what should follow, and see that nothing broke."""
+
+    def __init__(self, page: Page, server: Server) -> None:
+        self.page = page
+        self.server = server
+        self.page_errors: list[str] = []
+        page.set_default_timeout(PATIENCE)
+        page.on("pageerror", lambda error: self.page_errors.append(str(error)))
+
+    def open(self, path: str = "", **settings: object) -> App:
+        settings = {"features": "PCA 2-D", **settings} if path else settings
+        query = f"?{urlencode(settings)}" if settings else ""
+        self.page.goto(f"{self.server.url}/{path}{query}")
+        return self.settle()
+
+    def settle(self) -> App:
+        """Wait until the script has run and everything it sent is drawn."""
+        done = self.page.locator('[data-test-script-state="notRunning"]')
+        expect(done).to_be_attached(timeout=PATIENCE)
+        expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=PATIENCE)
+        return self
+
+    def check(self) -> App:
+        """Nothing broke: not in the browser, not on the page, not in the server."""
+        assert self.page_errors == []
+        expect(self.page.get_by_test_id("stException")).to_have_count(0)
+        assert "Traceback" not in self.server.said, self.server.said[-4000:]
+        return self
+
+    def sees(self, text: str | re.Pattern) -> Locator:
+        found = self.page.get_by_test_id("stMain").get_by_text(text).first
+        expect(found).to_be_visible(timeout=PATIENCE)
+        return found
+
+    def query(self) -> dict[str, str]:
+        return {key: values[-1] for key, values in parse_qs(urlsplit(self.page.url).query).items()}
+
+    def until(self, condition, what: str):
+        """Wait for something the browser cannot be asked about in one expression."""
+        end = time.monotonic() + PATIENCE / 1000
+        while True:
+            value = condition()
+            if value:
+                return value
+            assert time.monotonic() < end, f"never: {what}"
+            self.page.wait_for_timeout(50)
+
+    def until_query(self, key: str, value: str | None) -> None:
+        self.until(lambda: self.query().get(key) == value, f"{key}={value} in {self.page.url}")
+        self.settle()
+
+    def go(self, title: str) -> App:
+        self.page.get_by_role("link", name=title, exact=True).first.click()
+        self.until(lambda: urlsplit(self.page.url).path == f"/{title.lower()}", f"page {title}")
+        return self.settle()
+
+    # Controls ---------------------------------------------------------------------------------
+
+    @property
+    def gamma(self) -> Locator:
+        return self.page.get_by_role("slider", name="Bandwidth γ")
+
+    @property
+    def bins(self) -> Locator:
+        return self.page.get_by_role("slider", name="Confidence bins")
+
+    def chosen(self, label: str) -> str:
+        """What a select box says."""
+        return self.page.get_by_role("combobox", name=label).input_value()
+
+    def choose(self, label: str, option: str) -> None:
+        box = self.page.get_by_role("combobox", name=label)
+        box.click()
+        self.page.get_by_role("option", name=option, exact=True).click()
+
+    def button(self, name: str) -> Locator:
+        return self.page.get_by_role("button", name=name)
+
+    # Charts -----------------------------------------------------------------------------------
+
+    def chart(self, key: str) -> Locator:
+        # While a picture is redrawn the old one may stand beside it.
+        return self.page.locator(f".st-key-{key}[data-stale=false] .js-plotly-plot")
+
+    def drawn(self, key: str) -> None:
+        expect(self.chart(key)).to_be_visible(timeout=PATIENCE)
+        self.until(
+            lambda: self.chart(key).evaluate("gd => !!gd._fullData && gd._fullData.length > 0"),
+            f"chart {key}",
+        )
+
+    def ink(self, key: str) -> str:
+        """Numbers of a heatmap in short: equal exactly if the picture is."""
+        return self.chart(key).evaluate(
+            """gd => {
+                const trace = gd._fullData.find(t => t.type === "heatmap");
+                let sum = 0, count = 0;
+                for (const row of trace.z) for (const z of row)
+                    if (z !== null && Number.isFinite(+z)) { sum += +z; count += 1; }
+                return `${count} ${sum} ${trace.zmax}`;
+            }"""
+        )
+
+    def place(self, key: str, x: float, y: float, axes: str = "") -> tuple[float, float]:
+        """Pixel of the window at which a point of a chart lies."""
+        self.chart(key).scroll_into_view_if_needed()
+        return tuple(
+            self.chart(key).evaluate(
+                """(gd, [x, y, n]) => {
+                    const box = gd.getBoundingClientRect(), layout = gd._fullLayout;
+                    const ax = layout["xaxis" + n], ay = layout["yaxis" + n];
+                    return [box.left + ax._offset + ax.d2p(x), box.top + ay._offset + ay.d2p(y)];
+                }""",
+                [x, y, axes],
+            )
+        )
+
+    def trace(self, key: str, name: str) -> dict:
+        """Coordinates and row numbers of a trace."""
+        return self.chart(key).evaluate(
+            """(gd, name) => {
+                const t = gd._fullData.find(t => t.name === name);
+                const list = v => Array.from(v || []);
+                return {x: list(t.x), y: list(t.y), customdata: list(t.customdata)};
+            }""",
+            name,
+        )
+
+    def drag(self, places: list[tuple[float, float]]) -> None:
+        mouse = self.page.mouse
+        mouse.move(*places[0])
+        mouse.down()
+        for place in places[1:]:
+            mouse.move(*place, steps=6)
+        mouse.up()
+
+
+@pytest.fixture(scope="session")
+def light(browser, browser_context_args) -> Iterator[BrowserContext]:
+    """A browser with a warm cache; each tab in it is a session of its own all the same."""
+    context = browser.new_context(**browser_context_args)
+    yield context
+    context.close()
+
+
+@contextlib.contextmanager
+def tab(context: BrowserContext, server: Server) -> Iterator[App]:
+    page = context.new_page()
+    app = App(page, server)
+    try:
+        yield app
+        app.check()
+    finally:
+        page.close()
+
+
+@pytest.fixture
+def open_app(light, server) -> Iterator:
+    """Open the dashboard; at the end of the test see that nothing broke."""
+    with tab(light, server) as app:
+        yield app.open

@@ -1,0 +1,205 @@
+"""What the pages say is what the library computes."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lore_core as lore
+from lore_core.dataset import EVALUATION
+
+
+@pytest.fixture
+def dataset(made):
+    return made(n=900, n_classes=3, seed=4)
+
+
+@pytest.fixture
+def embedding(dataset):
+    return lore.embed(dataset.features, "pca", 2, random_state=0).coordinates
+
+
+@pytest.fixture
+def points(dataset, embedding):
+    return embedding[dataset.in_split(EVALUATION)]
+
+
+def array(value):
+    """Numbers of a figure as they went to the browser."""
+    if not isinstance(value, dict):
+        return np.array([np.nan if item is None else item for item in value], dtype=float)
+    flat = np.frombuffer(base64.b64decode(value["bdata"]), np.dtype(value["dtype"]))
+    shape = [int(n) for n in str(value.get("shape", len(flat))).split(",")]
+    return flat.reshape(shape).astype(float)
+
+
+def metrics(page):
+    return {item.label: item.value for item in page.app.metric}
+
+
+@pytest.mark.parametrize(
+    ("target", "binning", "bins", "gamma"),
+    [("top-label", "equal-width", 15, 0.4), ("1", "equal-mass", 8, 1.5)],
+)
+def test_overview(open_page, dataset, points, target, binning, bins, gamma):
+    page = open_page(
+        "overview", dataset, target=target, binning=binning, bins=bins, gamma=float(gamma)
+    )
+    rows = dataset.evaluation
+    aimed = rows.target(target if target == "top-label" else int(target))
+    c, a = aimed.confidence, aimed.outcome
+    how = {"n_bins": bins, "binning": binning}
+    lce = lore.local_calibration_error(c, a, points, gamma=gamma, **how)
+    expected = {
+        "Accuracy": f"{a.mean():.1%}",
+        "Mean confidence": f"{c.mean():.1%}",
+        "ECE": f"{lore.expected_calibration_error(c, a, **how) * 100:.1f} pts",
+        "MCE": f"{lore.maximum_calibration_error(c, a, **how) * 100:.1f} pts",
+        "ALCE": f"{lce.mean() * 100:.1f} pts",
+        "MLCE": f"{lce.max() * 100:.1f} pts",
+        "NLL": f"{lore.negative_log_likelihood(rows.probabilities, rows.labels):.3f}",
+        "Brier": f"{lore.brier_score(rows.probabilities, rows.labels):.3f}",
+    }
+    assert metrics(page) == expected
+    table = lore.reliability_table(c, a, **how)
+    bars = next(t for t in page.figure("reliability")["data"] if t.get("name") == "accuracy")
+    np.testing.assert_allclose(array(bars["y"]), table.accuracy[table.count > 0])
+    verdict = lore.verdict(table, lore.local_errors(c, a, points, gamma=gamma, **how))
+    assert verdict.sentence in page.text
+
+
+def test_overview_without_features_leaves_the_local_numbers_open(open_page, made):
+    dataset = made(n_features=0)
+    shown = metrics(open_page("overview", dataset))
+    assert shown["ALCE"] == shown["MLCE"] == "—"
+    rows = dataset.evaluation
+    ece = lore.expected_calibration_error(rows.confidence, rows.outcome)
+    assert shown["ECE"] == f"{ece * 100:.1f} pts"
+
+
+def test_overview_shows_no_likelihood_where_only_the_confidence_was_known(open_page, made):
+    shown = metrics(open_page("overview", made(complete=False)))
+    assert shown["NLL"] == shown["Brier"] == "—"
+    assert shown["ECE"] != "—"
+
+
+@pytest.mark.parametrize("error", ["signed", "absolute"])
+def test_landscape_field_of_one_bin(open_page, dataset, points, error):
+    rows = dataset.evaluation
+    table = lore.reliability_table(rows.confidence, rows.outcome, n_bins=5)
+    index = table.worst_bin(30)
+    page = open_page("landscape", dataset, gamma=1.0, bins=5, bin="worst", error=error)
+    field = lore.error_field(
+        rows.confidence,
+        rows.outcome,
+        points,
+        gamma=1.0,
+        rows=table.bins.assign(rows.confidence) == index,
+    )
+    raster = next(t for t in page.figure("landscape")["data"] if t["type"] == "heatmap")
+    shown = field.signed if error == "signed" else np.abs(field.signed)
+    np.testing.assert_allclose(array(raster["z"]), shown, rtol=1e-6)
+    np.testing.assert_allclose(array(raster["x"]), field.x, rtol=1e-6)
+    assert raster["zmin"] == (-raster["zmax"] if error == "signed" else 0)
+    assert table.bins.name(index) in page.text
+    assert f"{table.count[index]:,} rows" in page.text
+    name = table.bins.name(index)
+    by_name = open_page("landscape", dataset, gamma=1.0, bins=5, bin=name, error=error)
+    same = next(t for t in by_name.figure("landscape")["data"] if t["type"] == "heatmap")
+    assert same["z"] == raster["z"]
+
+
+def test_landscape_of_every_bin_at_once(open_page, dataset, points):
+    rows = dataset.evaluation
+    found = lore.local_errors(rows.confidence, rows.outcome, points, gamma=1.0, n_bins=5)
+    field = lore.smoothed_field(found.signed, found.effective_size, points)
+    page = open_page("landscape", dataset, gamma=1.0, bins=5)
+    raster = next(t for t in page.figure("landscape")["data"] if t["type"] == "heatmap")
+    np.testing.assert_allclose(array(raster["z"]), field.signed, rtol=1e-5, atol=1e-7)
+    rings = next(t for t in page.figure("landscape")["data"] if t.get("name") == "worst rows")
+    worst = lore.worst_rows(found, n_rows=30, min_effective_size=10.0)
+    np.testing.assert_array_equal(array(rings["customdata"]), worst)
+    line = page.figure("cdf")["data"][0]
+    np.testing.assert_allclose(array(line["x"])[-1], found.maximum)
+
+
+@pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
+def test_every_bin_can_be_chosen(open_page, made, binning):
+    # Nearly all confidences close to 1, as in most networks.
+    rng = np.random.default_rng(0)
+    top = 1 - rng.exponential(0.001, 600).clip(0, 0.4)
+    dataset = made(n=600, n_classes=2)
+    dataset = lore.Dataset(
+        np.column_stack([1 - top, top]), dataset.labels, dataset.features, split=dataset.split
+    )
+    rows = dataset.evaluation
+    table = lore.reliability_table(rows.confidence, rows.outcome, n_bins=8, binning=binning)
+    page = open_page("landscape", dataset, bins=8, binning=binning, gamma=2.0)
+    (chooser,) = [item for item in page.app.selectbox if item.key == "bin"]
+    names = chooser.options[3:]
+    assert len(names) == (table.count > 0).sum()
+    assert len(set(names)) == len(names), "bins with the same name cannot be told apart"
+
+
+def test_bandwidth(open_page, dataset, points, embedding):
+    rows = dataset.evaluation
+    page = open_page("bandwidth", dataset, bins=5, metric="ALCE")
+    curve = lore.bandwidth_curve(rows.confidence, rows.outcome, points, n_bins=5)
+    line = page.figure("curve")["data"][0]
+    np.testing.assert_allclose(array(line["x"]), curve.gamma)
+    np.testing.assert_allclose(array(line["y"]), curve.alce)
+    fitted_on = dataset.calibration
+    best = lore.suggest_bandwidth(
+        fitted_on.confidence,
+        fitted_on.outcome,
+        embedding[dataset.in_split("calibration")],
+        n_bins=5,
+    )
+    line = page.figure("suggestion")["data"][0]
+    np.testing.assert_allclose(array(line["y"]), best.negative_log_likelihood)
+    assert f"γ = {best.gamma:.2g}" in page.text
+
+
+def test_recalibrate(open_page, dataset, points, embedding):
+    page = open_page("recalibrate", dataset, bins=5, gamma=1.0)
+    fitted = lore.LoRe(1.0, 5).fit(dataset.calibration, embedding[dataset.in_split("calibration")])
+    after = fitted.recalibrate(dataset.evaluation, points)
+    lce = lore.local_calibration_error(after.confidence, after.outcome, points, gamma=1.0, n_bins=5)
+    table = page.app.dataframe[0].value
+    table = getattr(table, "data", table)
+    assert list(table.index) == ["None", "Temperature scaling", "Histogram binning", "LoRe"]
+    assert table.loc["LoRe", "ALCE"].split()[0] == f"{lce.mean() * 100:.1f}"
+    assert table.loc["LoRe", "MLCE"].split()[0] == f"{lce.max() * 100:.1f}"
+    rows = dataset.evaluation
+    assert table.loc["None", "accuracy"].split()[0] == f"{rows.accuracy * 100:.1f}"
+    assert table["accuracy"].nunique() == 1
+    before = lore.local_calibration_error(
+        rows.confidence, rows.outcome, points, gamma=1.0, n_bins=5
+    )
+    assert lce.mean() < before.mean()
+
+
+def test_before_and_after_have_one_colour_scale(open_page, dataset):
+    page = open_page("recalibrate", dataset, bins=5, gamma=1.0)
+    first, second = (
+        next(t for t in page.figure(key)["data"] if t["type"] == "heatmap")
+        for key in ("landscape_before", "landscape_after")
+    )
+    assert first["zmin"] == second["zmin"] == -first["zmax"] == -second["zmax"]
+    assert first["colorscale"] == second["colorscale"]
+    assert array(first["z"]).shape == array(second["z"]).shape
+    assert first["z"] != second["z"]
+
+
+def test_divided_by_predicted_class(open_page, dataset):
+    page = open_page("landscape", dataset)
+    rows = dataset.evaluation
+    expected = lore.report_by(
+        np.array(rows.class_names)[rows.predictions], rows.confidence, rows.outcome
+    )
+    shown = page.app.dataframe[-1].value
+    pd.testing.assert_series_equal(shown["rows"], expected["rows"])
+    np.testing.assert_allclose(shown["gap"], expected["gap"] * 100)

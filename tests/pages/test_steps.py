@@ -1,0 +1,136 @@
+"""What the reader does, step by step: load good and bad files, split, follow a link."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+ONE_SENTENCE = "Nothing was lost: the data loaded before are still shown."
+
+
+def npz(**arrays):
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def arrays():
+    rng = np.random.default_rng(5)
+    n = 120
+    probabilities = rng.dirichlet([2, 1, 1], n)
+    return {
+        "probs": probabilities,
+        "labels": rng.integers(0, 3, n),
+        "features": rng.normal(size=(n, 4)),
+    }
+
+
+def upload(page, *files):
+    (box,) = page.app.file_uploader
+    box.set_value([(name, content, "application/octet-stream") for name, content in files])
+    return page.run()
+
+
+def loaded(page):
+    return page.app.session_state["_loaded"]
+
+
+class TestUpload:
+    def test_a_pair(self, open_page, arrays):
+        page = open_page("data")
+        half = {name: values[:50] for name, values in arrays.items()}
+        upload(page, ("m_cal.npz", npz(**half)), ("m_test.npz", npz(**arrays)))
+        dataset = loaded(page).dataset
+        assert (len(dataset.calibration), len(dataset.evaluation)) == (50, 120)
+        assert "120 evaluation + 50 calibration rows" in page.text
+        assert page.errors == []
+        assert page.app.query_params["data"] == loaded(page).key
+        page.go("overview")
+        accuracy = {item.label: item.value for item in page.app.metric}["Accuracy"]
+        right = (arrays["probs"].argmax(axis=1) == arrays["labels"]).mean()
+        assert accuracy == f"{right:.1%}"
+
+    def test_one_file_is_divided_and_can_be_divided_again(self, open_page, arrays):
+        page = upload(open_page("data"), ("all.npz", npz(**arrays)))
+        assert len(loaded(page).dataset.evaluation) == 60
+        (share,) = [item for item in page.app.slider if item.key == "split_share"]
+        share.set_value(25)
+        next(b for b in page.app.button if b.label == "Divide again").click()
+        page.run()
+        assert len(loaded(page).dataset.calibration) == 30
+        assert len(loaded(page).dataset.evaluation) == 90
+
+    @pytest.mark.parametrize("kind", ["nan", "truncated", "pickled", "text", "empty", "labels"])
+    def test_a_bad_file_leaves_everything_as_it_was(self, open_page, made, arrays, kind):
+        before = made()
+        page = open_page("data", before)
+        good = npz(**arrays)
+        bad = {
+            "nan": ("bad.csv", b"label,p_0,p_1\n0,0.5,0.5\n1,nan,0.5\n"),
+            "truncated": ("bad.npz", good[: len(good) // 2]),
+            "pickled": ("bad.npz", npz(**{**arrays, "labels": np.array([{}] * 120, object)})),
+            "text": ("bad.npz", b"this is no archive"),
+            "empty": ("bad.csv", b""),
+            "labels": ("bad.npz", npz(**{**arrays, "labels": arrays["labels"] + 7})),
+        }[kind]
+        upload(page, bad)
+        (sentence,) = page.errors
+        assert "Traceback" not in sentence
+        assert "\n" not in sentence
+        assert bad[0] in sentence.replace("\\", ""), "names the file"
+        assert ONE_SENTENCE in page.text
+        assert loaded(page).dataset.digest == before.digest
+        page.go("overview")
+        assert page.errors == []
+        assert f"{len(before.evaluation)} evaluation" in page.text
+
+    def test_a_good_file_after_a_bad_one(self, open_page, arrays):
+        page = upload(open_page("data"), ("bad.npz", b"no"))
+        assert page.errors
+        upload(page, ("good.npz", npz(**arrays)))
+        assert page.errors == []
+        assert len(loaded(page).dataset) == 120
+
+
+def test_a_path(open_page, arrays, tmp_path):
+    (tmp_path / "m.npz").write_bytes(npz(**arrays))
+    page = open_page("data")
+    (source,) = [item for item in page.app.button_group if item.key == "source"]
+    if "Path" not in source.options:
+        pytest.skip("paths are offered only on the reader's own machine")
+    source.set_value("Path")
+    page.run()
+    page.app.text_input(key="path").set_value(str(tmp_path / "m.npz"))
+    page.run()
+    next(b for b in page.app.button if b.label == "Read").click()
+    page.run()
+    assert page.errors == []
+    assert len(loaded(page).dataset) == 120
+    page.app.text_input(key="path").set_value(str(tmp_path / "none.npz"))
+    page.run()
+    next(b for b in page.app.button if b.label == "Read").click()
+    page.run()
+    assert len(page.errors) == 1
+    assert len(loaded(page).dataset) == 120
+
+
+def test_the_other_demo(open_page):
+    page = open_page("data")
+    (source,) = [item for item in page.app.button_group if item.key == "source"]
+    source.set_value("Demo")
+    page.run()
+    next(b for b in page.app.button if b.label.startswith("Synthetic")).click()
+    page.run()
+    assert loaded(page).dataset.features.shape == (20_000, 2)
+    page.go("landscape")
+    assert page.errors == []
+
+
+def test_a_link_to_data_that_are_gone_says_so(open_page):
+    page = open_page("data", data="0123456789abcdef0123")
+    assert "no longer loaded here" in page.text
+    page.run()
+    assert "no longer loaded here" not in page.text
