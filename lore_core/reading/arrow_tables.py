@@ -14,7 +14,7 @@ import pyarrow.parquet
 
 from lore_core.reading import npz
 from lore_core.reading.columns import Columns, Kind, listed, short
-from lore_core.reading.formats import RawFile
+from lore_core.reading.raw import RawFile
 from lore_core.validation import InputError
 
 __all__ = ["open_feather", "open_parquet"]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import os
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
+from lore_core.reading.arrow_tables import open_feather, open_parquet
 from lore_core.reading.columns import Columns
+from lore_core.reading.npz import open_npz
+from lore_core.reading.raw import RawFile, raw_file
+from lore_core.reading.text_tables import open_text
 from lore_core.validation import InputError
 
-__all__ = ["READABLE", "RawFile", "open_columns", "raw_file"]
+__all__ = ["READABLE", "open_columns"]
 
 #: Suffix to format.
 READABLE = {
@@ -34,63 +34,6 @@ _MAGIC = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class RawFile:
-    """A file on disk, or the bytes of an upload, with the name to call it by."""
-
-    name: str
-    content: Path | bytes
-
-    def open(self) -> BinaryIO:
-        """Return a fresh binary stream at the start of the file."""
-        if isinstance(self.content, bytes):
-            return io.BytesIO(self.content)
-        try:
-            return self.content.open("rb")
-        except OSError as error:
-            raise InputError(f"'{self.name}' cannot be opened: {error.strerror}.") from error
-
-    @property
-    def stem(self) -> str:
-        """The name without its suffix."""
-        return Path(self.name).stem
-
-    @property
-    def suffix(self) -> str:
-        """The suffix in lower case."""
-        return Path(self.name).suffix.lower()
-
-
-def raw_file(source: Any) -> RawFile:
-    """Return the file behind a path or a file-like object.
-
-    Raises
-    ------
-    InputError
-        If the path does not exist, is a directory, or ``source`` is neither path nor file.
-    """
-    if isinstance(source, RawFile):
-        return source
-    if isinstance(source, (str, os.PathLike)):
-        path = Path(source).expanduser()
-        if not path.exists():
-            raise InputError(f"'{path}' does not exist. Check the path.")
-        if path.is_dir():
-            raise InputError(f"'{path}' is a directory where a file is expected.")
-        return RawFile(path.name, path)
-    if hasattr(source, "read"):
-        if hasattr(source, "seek"):
-            source.seek(0)
-        content = source.read()
-        if isinstance(content, str):
-            content = content.encode("utf-8")
-        return RawFile(Path(str(getattr(source, "name", "upload"))).name, bytes(content))
-    raise InputError(
-        f"a source must be a path or an open file; got {type(source).__name__}. "
-        "For arrays in memory build a lore_core.Dataset."
-    )
-
-
 def open_columns(source: Any) -> Columns:
     """Open a file of any readable format as named columns.
 
@@ -99,10 +42,6 @@ def open_columns(source: Any) -> Columns:
     InputError
         If the format cannot be read or the file is damaged.
     """
-    from lore_core.reading.arrow_tables import open_feather, open_parquet
-    from lore_core.reading.npz import open_npz
-    from lore_core.reading.text_tables import open_text
-
     raw = raw_file(source)
     openers = {
         "NPZ": open_npz,

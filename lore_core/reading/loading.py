@@ -12,12 +12,13 @@ import numpy as np
 from lore_core.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.reading.assemble import assemble
 from lore_core.reading.columns import Columns
-from lore_core.reading.formats import RawFile, open_columns
+from lore_core.reading.formats import open_columns
 from lore_core.reading.guess import guess
 from lore_core.reading.mapping import ColumnMapping, as_mapping
 from lore_core.reading.overview import FileOverview, overview_of
 from lore_core.reading.pairs import half_of, runs_in, sources_of
 from lore_core.reading.parts import Part, group_frame, pictures, read_part
+from lore_core.reading.raw import RawFile
 from lore_core.reading.report import FileFacts, ReadingReport, report_on
 from lore_core.validation import InputError
 

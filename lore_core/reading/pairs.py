@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from lore_core.dataset import CALIBRATION, EVALUATION
-from lore_core.reading.formats import READABLE, RawFile, raw_file
+from lore_core.reading.formats import READABLE
+from lore_core.reading.raw import RawFile, raw_file
 from lore_core.validation import InputError
 
 __all__ = ["Half", "half_of", "in_directory", "runs_in", "sources_of"]

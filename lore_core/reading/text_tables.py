@@ -9,7 +9,7 @@ import re
 import pandas as pd
 
 from lore_core.reading.columns import Columns, kind_of_dtype, listed, short
-from lore_core.reading.formats import RawFile
+from lore_core.reading.raw import RawFile
 from lore_core.validation import InputError
 
 __all__ = ["open_text"]
