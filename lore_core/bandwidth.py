@@ -47,22 +47,30 @@ class BandwidthCurve:
     ----------
     gamma, mlce, alce : ndarray of shape (g,)
         Bandwidths and the two summaries at each.
+    mlce_supported : ndarray of shape (g,)
+        MLCE over the rows with n_eff ≥ ``min_effective_size``; NaN where there is none. The plain
+        MLCE is often set by a single row in an almost empty bin.
     median_effective_size : ndarray of shape (g,)
         Median n_eff over the rows: how many rows an error rests on.
     mlce_zero, alce_zero : float
         Limits at γ→0: |c − a| of single rows (means over exact duplicates).
-    mlce_infinity, alce_infinity : float
-        Limits at γ→∞: MCE and ECE.
+    mlce_infinity, alce_infinity, mlce_supported_infinity : float
+        Limits at γ→∞: MCE, ECE, and the MCE over bins of ``min_effective_size`` rows or more.
+    min_effective_size : float
+        Support asked for by ``mlce_supported``.
     """
 
     gamma: NDArray[np.float64]
     mlce: NDArray[np.float64]
     alce: NDArray[np.float64]
+    mlce_supported: NDArray[np.float64]
     median_effective_size: NDArray[np.float64]
     mlce_zero: float
     alce_zero: float
     mlce_infinity: float
     alce_infinity: float
+    mlce_supported_infinity: float
+    min_effective_size: float
 
     def frame(self) -> pd.DataFrame:
         """Return the curve as a DataFrame, one row a bandwidth."""
@@ -70,6 +78,7 @@ class BandwidthCurve:
             {
                 "gamma": self.gamma,
                 "mlce": self.mlce,
+                "mlce_supported": self.mlce_supported,
                 "alce": self.alce,
                 "median_n_eff": self.median_effective_size,
             }
@@ -86,6 +95,7 @@ def bandwidth_curve(
     binning: Binning = "equal-width",
     kernel: Kernel = "laplacian",
     exclude_self: bool = False,
+    min_effective_size: float = 10.0,
     progress: Progress | None = None,
 ) -> BandwidthCurve:
     """MLCE and ALCE for many bandwidths in one pass (Luo et al. 2022, fig. 1).
@@ -96,6 +106,8 @@ def bandwidth_curve(
         See :func:`~lore_core.local_error.local_errors`.
     gammas : array-like of shape (g,), optional
         Bandwidths γ > 0; by default :func:`default_gammas`.
+    min_effective_size : float
+        Rows with a smaller n_eff are left out of ``mlce_supported``.
 
     Returns
     -------
@@ -124,15 +136,22 @@ def bandwidth_curve(
     points = as_group_labels(embedding) if kernel == "group" else as_coordinates(embedding)
     at_zero = np.abs(_duplicate_means(c - a, index, points))
     table = reliability_table(c, a, n_bins=n_bins, binning=binning)
+    supported = np.where(means.effective_size >= min_effective_size, error, -np.inf).max(axis=1)
+    large = table.count >= min_effective_size
     return BandwidthCurve(
         gamma=grid,
         mlce=np.nanmax(error, axis=1),
         alce=np.nanmean(error, axis=1),
+        mlce_supported=np.where(np.isfinite(supported), supported, np.nan),
         median_effective_size=np.median(means.effective_size, axis=1),
         mlce_zero=float(at_zero.max()),
         alce_zero=float(at_zero.mean()),
         mlce_infinity=table.maximum_calibration_error,
         alce_infinity=table.expected_calibration_error,
+        mlce_supported_infinity=(
+            float(np.abs(table.gap[large]).max()) if large.any() else float("nan")
+        ),
+        min_effective_size=min_effective_size,
     )
 
 

@@ -74,6 +74,11 @@ class LocalErrors:
         """MLCE."""
         return float(np.nanmax(self.absolute))
 
+    def supported_maximum(self, min_effective_size: float = 10.0) -> float:
+        """MLCE over the rows with n_eff ≥ ``min_effective_size``; NaN where there is none."""
+        error = self.absolute[self.effective_size >= min_effective_size]
+        return float(np.nanmax(error)) if np.isfinite(error).any() else float("nan")
+
     @property
     def average(self) -> float:
         """ALCE."""

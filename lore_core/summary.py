@@ -18,6 +18,7 @@ from lore_core.metrics import (
     ReliabilityTable,
     groupwise_maximum_calibration_error,
     reliability_table,
+    wilson_interval,
 )
 from lore_core.progress import Progress
 
@@ -174,26 +175,36 @@ def verdict(
     min_effective_size : float
         Rows with a smaller n_eff are not used as evidence.
     tolerance : float
-        Errors up to this are called small.
+        An ECE up to this, or a mean gap up to half of it, is called small; locally, twice as much.
     """
     ece = reliability.expected_calibration_error
-    total = reliability.count.sum()
-    gap = float(np.nansum(reliability.gap * reliability.count) / total)
-    lean = "overconfident" if gap > 0 else "underconfident"
-    globally = (
-        f"On average confidence and accuracy differ by {ece * 100:.1f} points (ECE), mostly {lean}"
-        if ece > tolerance
-        else f"On average the confidence looks right (ECE {ece * 100:.1f} points)"
-    )
+    total = int(reliability.count.sum())
+    full = reliability.count > 0
+    promised = float((reliability.confidence * reliability.count)[full].sum() / total)
+    got = float((reliability.accuracy * reliability.count)[full].sum() / total)
+    low, high = wilson_interval(got * total, total)
+    off = not low <= promised <= high
+    wrong = ece > tolerance or (off and abs(promised - got) > tolerance / 2)
+    points = abs(promised - got) * 100
+    if off:
+        amount = "much" if promised > got else "little"
+        globally = (
+            f"On average it promises {points:.1f} points too {amount} ({promised:.1%} against "
+            f"{got:.1%} right)"
+        )
+    elif ece > tolerance:
+        globally = f"Confidence bins are off by {ece * 100:.1f} points on average (ECE)"
+    else:
+        globally = f"On average the confidence looks right (ECE {ece * 100:.1f} points)"
     if local is None:
         return Verdict(
-            "global" if ece > tolerance else "good",
+            "global" if wrong else "good",
             f"{globally}. Without features nothing can be said about where.",
         )
     usable = (local.effective_size >= min_effective_size) & np.isfinite(local.signed)
     if not usable.any():
         return Verdict(
-            "global" if ece > tolerance else "good",
+            "global" if wrong else "good",
             f"{globally}; at this bandwidth no row has {min_effective_size:g} effective "
             "neighbours, so nothing local can be said. Raise γ.",
         )
@@ -207,7 +218,7 @@ def verdict(
         f"{200 * tolerance:.0f} points; the worst place promises {size:.0f} points {side} than it "
         f"delivers (n_eff {local.effective_size[worst]:.0f})"
     )
-    if ece > tolerance:
+    if wrong:
         return Verdict("global", f"{globally}; locally, {where}.")
     if share >= 0.01:
         return Verdict("local", f"{globally}, but {where}.")

@@ -33,6 +33,18 @@ def test_limits(sample):
     )
 
 
+def test_supported_mlce_passes_over_rows_that_stand_alone():
+    # Twelve rows at one point with gap −.05, one far away in another bin with gap +.55.
+    c, a = [0.95] * 12 + [0.55], [1] * 12 + [0]
+    curve = bandwidth_curve(c, a, [[0.0]] * 13, [0.1, 1e6], n_bins=10)
+    assert curve.mlce == pytest.approx([0.55, 0.55])
+    assert curve.mlce_supported == pytest.approx([0.05, 0.05])
+    assert curve.mlce_supported_infinity == pytest.approx(0.05)
+    alone = bandwidth_curve([0.9], [1], [[0.0]], [1.0])
+    assert np.isnan(alone.mlce_supported).all()
+    assert np.isnan(alone.mlce_supported_infinity)
+
+
 def test_suggestion_finds_the_size_of_a_planted_pattern():
     """Accuracy alternates in cells of side 1: γ far below the cell and above noise wins."""
     rng = np.random.default_rng(3)

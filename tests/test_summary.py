@@ -90,7 +90,7 @@ def test_verdicts():
     wrong = summarize(Dataset([[0.95, 0.05]] * 100, [0, 1] * 50), np.zeros((100, 1)))
     said = verdict(wrong.reliability, wrong.local)
     assert said.level == "global"
-    assert "mostly overconfident" in said.sentence
+    assert "promises 45.0 points too much" in said.sentence
     alone = verdict(found.reliability, None)
     assert "Without features" in alone.sentence
 

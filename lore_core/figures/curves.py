@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -22,13 +24,28 @@ from lore_core.figures.style import (
 
 __all__ = ["bandwidth_figure", "suggestion_figure"]
 
-_NAMES = {"mlce": "MLCE", "alce": "ALCE"}
+CurveMetric = Literal["mlce", "mlce_supported", "alce"]
+
+_NAMES = {"mlce": "MLCE", "mlce_supported": "MLCE, supported rows", "alce": "ALCE"}
+_MEANINGS = {
+    "mlce": "the largest local error over rows",
+    "mlce_supported": "the largest local error over rows with enough effective neighbours",
+    "alce": "the mean local error over rows",
+}
+#: What the limits are; the supported MLCE has none at zero, where no row has neighbours.
+_LIMITS = {
+    ("mlce", "zero"): "γ → 0: single rows, max |c − a|",
+    ("alce", "zero"): "γ → 0: single rows, mean |c − a|",
+    ("mlce", "infinity"): "γ → ∞: MCE",
+    ("mlce_supported", "infinity"): "γ → ∞: MCE of bins with enough rows",
+    ("alce", "infinity"): "γ → ∞: ECE",
+}
 
 
 def bandwidth_figure(
     curves: Mapping[str, BandwidthCurve],
     *,
-    metric: Literal["mlce", "alce"] = "mlce",
+    metric: CurveMetric = "mlce",
     rows: str,
     gamma: float | None = None,
     mode: Mode = "light",
@@ -40,7 +57,7 @@ def bandwidth_figure(
     ----------
     curves : mapping of str to BandwidthCurve
         By name.
-    metric : {"mlce", "alce"}
+    metric : {"mlce", "mlce_supported", "alce"}
         What to draw.
     rows : str
         Which rows these are, in words.
@@ -65,19 +82,16 @@ def bandwidth_figure(
             )
         )  # fmt: skip
         for limit, side, anchor in (("zero", 0.0, "left"), ("infinity", 1.0, "right")):
-            value = getattr(curve, f"{metric}_{limit}")
+            what = _LIMITS.get((metric, limit))
+            value = getattr(curve, f"{metric}_{limit}", float("nan"))
+            if what is None or not math.isfinite(value):
+                continue
             figure.add_shape(
                 type="line", xref="paper", yref="y", y0=value, y1=value,
                 x0=0.0 if side == 0 else 0.85, x1=0.15 if side == 0 else 1.0,
                 line={"color": rgba(color, 0.8), "dash": "dot", "width": 1.5},
             )  # fmt: skip
             if len(curves) == 1:
-                what = {
-                    ("mlce", "zero"): "γ → 0: single rows, max |c − a|",
-                    ("alce", "zero"): "γ → 0: single rows, mean |c − a|",
-                    ("mlce", "infinity"): "γ → ∞: MCE",
-                    ("alce", "infinity"): "γ → ∞: ECE",
-                }[metric, limit]
                 figure.add_annotation(
                     x=side, xref="paper", y=value, yref="y", xanchor=anchor, yanchor="bottom",
                     text=f"{what} = {value:.3f}", showarrow=False,
@@ -91,9 +105,8 @@ def bandwidth_figure(
     )  # fmt: skip
     figure.update_xaxes(title="bandwidth γ (log scale)", type="log", dtick=1)
     figure.update_yaxes(title=name, rangemode="tozero")
-    top = max(max(getattr(c, metric).max(), getattr(c, f"{metric}_zero")) for c in curves.values())
-    figure.update_yaxes(range=[0, top * 1.1])
-    meaning = "largest" if metric == "mlce" else "mean"
+    tops = [[*getattr(c, metric), getattr(c, f"{metric}_zero", math.nan)] for c in curves.values()]
+    figure.update_yaxes(range=[0, 1.1 * max((float(np.nanmax(t)) for t in tops), default=1.0)])
     return Chart(
         figure=figure,
         table=pd.concat(
@@ -101,12 +114,12 @@ def bandwidth_figure(
             ignore_index=True,
         ),
         how_to_read=(
-            f"{name} is the {meaning} local error over rows. Far left each row stands alone (its "
+            f"{name}: {_MEANINGS[metric]}. Far left each row stands alone (its "
             "own right or wrong); far right all rows of a bin count alike. Read it in between; the "
             "dotted stubs are the two limits."
         ),
         alt=f"{name} against bandwidth for {', '.join(curves)}",
-        name=f"{metric}-vs-bandwidth",
+        name=f"{metric.replace('_', '-')}-vs-bandwidth",
     )
 
 

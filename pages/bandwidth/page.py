@@ -8,7 +8,7 @@ import streamlit as st
 from lore_core.figures import bandwidth_figure, suggestion_figure
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import GAMMAS, theme_mode, view_controls
+from pages.shared.controls import GAMMAS, curve_metric, theme_mode, view_controls
 from pages.shared.header import question
 from pages.shared.maps import MAPS, available_maps, find_map
 from pages.shared.store import store
@@ -33,7 +33,7 @@ ready = [
     for name in names
     if MAPS[name].instant or store().embedding(view.dataset, name) is not None
 ]
-left, right = st.columns([3, 1.2], vertical_alignment="bottom")
+left, right = st.columns([2, 1.3], vertical_alignment="bottom")
 default = [view.features]
 if "PCA 20-D" in ready and view.features != "PCA 20-D" and len(view.dataset.evaluation) <= 5000:
     default.append("PCA 20-D")
@@ -46,15 +46,7 @@ compared = left.multiselect(
     help="t-SNE and UMAP appear here once they have been made (Data page, or “Similar by”).",
     max_selections=6,
 )
-metric = right.segmented_control(
-    "Summary",
-    ["MLCE", "ALCE"],
-    default="MLCE",
-    required=True,
-    key="metric",
-    bind="query-params",
-    help="MLCE: the largest local error. ALCE: the mean one.",
-)
+metric = curve_metric(right)
 mode = theme_mode()
 about = f"{view.rows}, {view.n_bins} {view.binning} bins"
 if not compared:
@@ -68,7 +60,7 @@ else:
                 view.dataset, embedding, view.target, view.n_bins, view.binning
             )
     show_chart(
-        bandwidth_figure(curves, metric=metric.lower(), rows=about, gamma=view.gamma, mode=mode),
+        bandwidth_figure(curves, metric=metric, rows=about, gamma=view.gamma, mode=mode),
         "curve",
     )
 

@@ -84,6 +84,19 @@ else:
         f"{view.features or 'this map'} would take too long to wait for."
     )
 
+if found.local is not None:
+    worst = int(np.nanargmax(found.local.absolute))
+    supported = found.local.supported_maximum(MIN_EFFECTIVE_SIZE)
+    st.caption(
+        f"The MLCE is set by row {worst}, which rests on {found.local.effective_size[worst]:.0f} "
+        f"effective neighbours. Among rows with {MIN_EFFECTIVE_SIZE:g} or more the largest error is "
+        + (
+            f"{supported * 100:.1f} points."
+            if np.isfinite(supported)
+            else "unknown: none has so many."
+        )
+    )
+
 left, right = st.columns([1.15, 1])
 with left:
     show_chart(

@@ -15,6 +15,7 @@ from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import (
     MIN_EFFECTIVE_SIZE,
     View,
+    curve_metric,
     evaluation_points,
     map_control,
     theme_mode,
@@ -221,10 +222,7 @@ if view.embedding is not None and len(methods) > 1:
     if planar_maps(dataset):
         _before_after(view, result)
     st.subheader("At every bandwidth", anchor=False)
-    metric = st.segmented_control(
-        "Summary", ["MLCE", "ALCE"], default="MLCE", required=True, key="metric",
-        bind="query-params",
-    )  # fmt: skip
+    metric = curve_metric(st.container())
     curves = {
         name: compute.method_curve(
             dataset,
@@ -240,7 +238,7 @@ if view.embedding is not None and len(methods) > 1:
     show_chart(
         bandwidth_figure(
             curves,
-            metric=metric.lower(),
+            metric=metric,
             rows=f"{len(dataset.evaluation):,} evaluation rows, measured on {view.features}",
             gamma=view.gamma,
             mode=theme_mode(),

@@ -225,6 +225,26 @@ def map_control(view: View, container: st.delta_generator.DeltaGenerator) -> tup
     return shown, embedding
 
 
+#: What curves can show, by the name on the button.
+_CURVE_METRICS = {"MLCE": "mlce", "MLCE, supported": "mlce_supported", "ALCE": "alce"}
+
+
+def curve_metric(container: st.delta_generator.DeltaGenerator) -> str:
+    """Choose what curves over γ show."""
+    chosen = container.segmented_control(
+        "Summary",
+        list(_CURVE_METRICS),
+        default="MLCE",
+        required=True,
+        key="metric",
+        bind="query-params",
+        help="MLCE: the largest local error, often of a single row in an almost empty bin. "
+        f"Supported: only rows with {MIN_EFFECTIVE_SIZE:g} effective neighbours or more. "
+        "ALCE: the mean.",
+    )
+    return _CURVE_METRICS[chosen]
+
+
 def evaluation_points(view: View, embedding: Embedding) -> np.ndarray:
     """Coordinates of the evaluation rows."""
     return embedding.coordinates[view.dataset.in_split("evaluation")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import streamlit as st
@@ -12,7 +12,7 @@ import streamlit as st
 from lore_core import InputError
 from lore_core.progress import Cancelled, Progress
 
-__all__ = ["Job", "cancel_job", "current_job", "job_panel", "start_job"]
+__all__ = ["Job", "cancel_job", "current_job", "job_panel", "join_job", "start_job"]
 
 #: t-SNE and UMAP take every core and UMAP's kernels must not be entered twice: one at a time.
 _TURN = threading.Lock()
@@ -80,17 +80,49 @@ class Job:
             self.error = f"{self.name} needs more memory than this machine has; use fewer rows."
 
 
+@st.cache_resource
+def _running() -> dict[Hashable, Job]:
+    """Jobs of all sessions by what they make: a reload finds its job again."""
+    return {}
+
+
 def current_job() -> Job | None:
     """Return this session's job, finished or not."""
     return st.session_state.get(_KEY)
 
 
+def join_job(key: Hashable) -> bool:
+    """Make the running job that makes ``key`` this session's, whoever started it."""
+    job = _running().get(key)
+    if job is None or not job.running or job.cancelled:
+        return False
+    st.session_state[_KEY] = job
+    return True
+
+
 def start_job(
-    name: str, work: Callable[[Progress], Any], done: Callable[[Any], None], seconds: float
+    key: Hashable,
+    name: str,
+    work: Callable[[Progress], Any],
+    done: Callable[[Any], None],
+    seconds: float,
 ) -> None:
-    """Start a job; one already running in this session is stopped first."""
+    """Start making ``key``; another job of this session is stopped first.
+
+    Parameters
+    ----------
+    key : hashable
+        What is made; two sessions that want the same share one job.
+    name, work, done, seconds
+        See :class:`Job`.
+    """
+    if join_job(key):
+        return
     cancel_job()
-    st.session_state[_KEY] = Job(name, work, done, seconds)
+    jobs = _running()
+    for finished in [other for other, job in list(jobs.items()) if not job.running]:
+        jobs.pop(finished, None)
+    jobs[key] = st.session_state[_KEY] = Job(name, work, done, seconds)
 
 
 def cancel_job() -> None:

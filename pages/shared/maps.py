@@ -10,7 +10,7 @@ import streamlit as st
 from lore_core import Dataset, Embedding, embed
 from lore_core.embedding import estimate_seconds
 from lore_core.progress import Progress
-from pages.shared.jobs import current_job, start_job
+from pages.shared.jobs import current_job, join_job, start_job
 from pages.shared.store import store
 
 __all__ = [
@@ -112,6 +112,7 @@ def _make(dataset: Dataset, name: str, progress: Progress | None = None) -> Embe
 def compute_map(dataset: Dataset, name: str) -> None:
     """Start making a map in the background."""
     start_job(
+        (dataset.digest, name),
         name,
         lambda progress: _make(dataset, name, progress),
         lambda embedding: store().put_embedding(dataset, name, embedding),
@@ -131,12 +132,15 @@ def find_map(dataset: Dataset, name: str) -> Embedding | None:
         embedding = _make(dataset, name)
         store().put_embedding(dataset, name, embedding)
         return embedding
-    declined = st.session_state.setdefault("_maps_tried", set())
-    tried = (dataset.digest, name)
     job = current_job()
-    idle = job is None or not job.running
-    if idle and tried not in declined and seconds(dataset, name) <= AUTOMATIC_SECONDS:
-        declined.add(tried)
-        compute_map(dataset, name)
+    if job is not None and job.running:
+        return None
+    key = (dataset.digest, name)
+    tried = st.session_state.setdefault("_maps_tried", set())
+    if join_job(key):
         st.rerun()  # so that its progress is on screen from the start
+    if key not in tried and seconds(dataset, name) <= AUTOMATIC_SECONDS:
+        tried.add(key)
+        compute_map(dataset, name)
+        st.rerun()
     return None
