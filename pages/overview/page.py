@@ -87,14 +87,14 @@ else:
 if found.local is not None:
     worst = int(np.nanargmax(found.local.absolute))
     supported = found.local.supported_maximum(MIN_EFFECTIVE_SIZE)
+    largest = (
+        f"the largest error is {supported * 100:.1f} points"
+        if np.isfinite(supported)
+        else "it is unknown: there is none"
+    )
     st.caption(
         f"The MLCE is set by row {worst}, which rests on {found.local.effective_size[worst]:.0f} "
-        f"effective neighbours. Among rows with {MIN_EFFECTIVE_SIZE:g} or more the largest error is "
-        + (
-            f"{supported * 100:.1f} points."
-            if np.isfinite(supported)
-            else "unknown: none has so many."
-        )
+        f"effective neighbours. Among rows with {MIN_EFFECTIVE_SIZE:g} or more {largest}."
     )
 
 left, right = st.columns([1.15, 1])
