@@ -22,6 +22,8 @@ PAGES = {
     "landscape": ("Landscape", ":material/map:", "Where is the confidence wrong? The error map."),
     "bandwidth": ("Bandwidth", ":material/show_chart:", "Which γ? MLCE and ALCE over bandwidths."),
     "recalibrate": ("Recalibrate", ":material/tune:", "Does recalibration help? Before and after."),
+    "fairness": ("Fairness", ":material/groups:", "For whom? Every group under every method."),
+    "decisions": ("Decisions", ":material/balance:", "Is it worth it? Rewards at your costs."),
 }
 
 page = st.navigation(

@@ -21,8 +21,16 @@ from lore_core.binning import ConfidenceBins, confidence_bins
 from lore_core.bootstrap import BootstrapDraws, affordable_draws, bootstrap_draws
 from lore_core.comparison import Comparison, compare
 from lore_core.dataset import Dataset, Target
+from lore_core.decisions import (
+    RewardCurve,
+    default_ratios,
+    describe_rewards,
+    reward_curve,
+    unsure_threshold,
+)
 from lore_core.embedding import Embedding, embed
 from lore_core.estimator import from_estimator
+from lore_core.fairness import compare_groups, group_report, worst_group_error
 from lore_core.field import Field, error_field, smoothed_field
 from lore_core.launch import Dashboard, launch
 from lore_core.local_error import (
@@ -89,6 +97,7 @@ __all__ = [
     "Region",
     "RegionReport",
     "ReliabilityTable",
+    "RewardCurve",
     "Summary",
     "Target",
     "TemperatureScaling",
@@ -101,15 +110,19 @@ __all__ = [
     "brier_score",
     "class_places",
     "compare",
+    "compare_groups",
     "confidence_bins",
     "default_gammas",
+    "default_ratios",
     "demo",
+    "describe_rewards",
     "describe_rows",
     "drawn_rows",
     "embed",
     "error_field",
     "expected_calibration_error",
     "from_estimator",
+    "group_report",
     "groupwise_calibration_error",
     "groupwise_maximum_calibration_error",
     "launch",
@@ -125,13 +138,16 @@ __all__ = [
     "region_report",
     "reliability_table",
     "report_by",
+    "reward_curve",
     "row_table",
     "save_npz",
     "smoothed_field",
     "standard_recalibrators",
     "suggest_bandwidth",
     "summarize",
+    "unsure_threshold",
     "verdict",
     "wilson_interval",
+    "worst_group_error",
     "worst_rows",
 ]

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from lore_core.binning import Binning, confidence_bins
+from lore_core.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.progress import Progress
 from lore_core.validation import (
@@ -92,6 +92,7 @@ def bootstrap_draws(
     gamma: float = 0.2,
     n_bins: int = 15,
     binning: Binning = "equal-width",
+    bins: ConfidenceBins | None = None,
     n_draws: int = 200,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -108,6 +109,8 @@ def bootstrap_draws(
         Further per-row losses whose means are wanted (NLL, Brier).
     gamma, n_bins, binning
         See :func:`~lore_core.local_error.local_errors`. Bins are those of the original rows.
+    bins : ConfidenceBins, optional
+        Bins chosen elsewhere, instead of ``n_bins`` and ``binning``.
     n_draws : int
         Resamples of n rows with replacement.
     random_state : int
@@ -130,7 +133,8 @@ def bootstrap_draws(
     n = check_lengths(outcome=a, confidence=c, losses=losses)
     n_draws = check_integer(n_draws, "n_draws")
     z = None if embedding is None else as_coordinates(embedding)
-    index = confidence_bins(c, n_bins, binning).assign(c)
+    chosen = confidence_bins(c, n_bins, binning) if bins is None else bins
+    index = chosen.assign(c)
     bandwidth = 1.0 if z is None else check_positive(gamma, "gamma") * z.shape[1]
     member = sparse.csr_array((np.ones(n), (index, np.arange(n))))
     rng = np.random.default_rng(random_state)

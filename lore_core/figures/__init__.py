@@ -1,7 +1,9 @@
 """Figures: a result object goes in, a Plotly figure comes out; nothing is computed here."""
 
 from lore_core.figures.curves import bandwidth_figure, suggestion_figure
+from lore_core.figures.decisions import reward_figure
 from lore_core.figures.distribution import cdf_figure
+from lore_core.figures.fairness import group_figure
 from lore_core.figures.landscape import (
     landscape_3d_figure,
     landscape_figure,
@@ -16,9 +18,11 @@ __all__ = [
     "Mode",
     "bandwidth_figure",
     "cdf_figure",
+    "group_figure",
     "landscape_3d_figure",
     "landscape_figure",
     "reliability_figure",
+    "reward_figure",
     "shared_limit",
     "suggestion_figure",
     "surface_figure",

@@ -20,6 +20,7 @@ from lore_core.figures.style import (
     escape,
     mark_gamma,
     rgba,
+    series_color,
 )
 
 __all__ = ["bandwidth_figure", "suggestion_figure"]
@@ -69,7 +70,7 @@ def bandwidth_figure(
     name = _NAMES[metric]
     figure = go.Figure()
     for position, (label, curve) in enumerate(curves.items()):
-        color = METHOD_COLORS[mode][(position + 1) % 7]
+        color = series_color(label, position, mode)
         figure.add_trace(
             go.Scatter(
                 x=curve.gamma, y=getattr(curve, metric), mode="lines+markers", name=escape(label),

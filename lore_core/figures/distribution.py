@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from lore_core.figures.style import (
     ACCENT,
     INK,
-    METHOD_COLORS,
     NEUTRAL,
     Chart,
     Mode,
     apply_frame,
     escape,
+    series_color,
 )
 
 __all__ = ["cdf_figure"]
@@ -55,7 +55,7 @@ def cdf_figure(
         finite = np.sort(values[np.isfinite(values)])
         take = np.unique(np.linspace(0, len(finite) - 1, min(_POINTS, len(finite))).astype(int))
         x, share = finite[take], (take + 1) / len(finite)
-        color = ACCENT[mode] if single else METHOD_COLORS[mode][position % 7]
+        color = ACCENT[mode] if single else series_color(name, position, mode)
         figure.add_trace(
             go.Scatter(
                 x=x, y=share, mode="lines", name=escape(name),

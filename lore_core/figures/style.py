@@ -78,6 +78,23 @@ class Chart:
     config: dict[str, Any] = field(default_factory=dict)
 
 
+#: A method keeps its colour on every page, whichever others it is compared with.
+_METHOD_PLACES = {
+    "None": 0,
+    "Temperature scaling": 1,
+    "Histogram binning": 2,
+    "LoRe": 3,
+    "Isotonic regression": 4,
+    "Platt scaling": 5,
+    "MMCE optimization": 6,
+}
+
+
+def series_color(label: str, position: int, mode: Mode) -> str:
+    """Colour of a curve: a known method's own, else by its position."""
+    return METHOD_COLORS[mode][_METHOD_PLACES.get(label, position + 1) % 7]
+
+
 def diverging(mode: Mode) -> list[tuple[float, str]]:
     """Colour scale of signed gaps: blue below zero, red above."""
     return _DIVERGING[mode]

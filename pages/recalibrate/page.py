@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from lore_core import Comparison, region_report, standard_recalibrators
-from lore_core.dataset import TOP_LABEL
+from lore_core import Comparison, region_report
 from lore_core.figures import bandwidth_figure, cdf_figure, landscape_figure, shared_limit
 from lore_core.recalibration import LoRe
 from pages.shared import compute
@@ -23,6 +22,7 @@ from pages.shared.controls import (
 )
 from pages.shared.header import question
 from pages.shared.maps import planar_maps
+from pages.shared.methods import compared
 
 _POINTS = ("ECE", "MCE", "ALCE", "MLCE")
 _SHOWN = ("ECE", "MCE", "ALCE", "MLCE", "NLL", "Brier", "accuracy")
@@ -169,39 +169,8 @@ question(
 )
 view = view_controls()
 dataset = view.dataset
-if dataset.calibration is None:
-    st.info(
-        "Recalibrators are fitted on calibration rows, and these data have none. Add a calibration "
-        "file, or split the rows on the Data page.",
-        icon=":material/info:",
-    )
-    next_step("pages/data/page.py", "get calibration rows on the Data page")
-    st.stop()
-if view.target != TOP_LABEL:
-    st.info(
-        "Recalibration works on the top label: the metrics below are those of the top-label "
-        f"confidence, not of {view.target_name}.",
-        icon=":material/info:",
-    )
-offered = [
-    method.label
-    for method in standard_recalibrators()
-    if view.embedding is not None or not method.needs_embedding
-]
-methods = st.multiselect(
-    "Methods",
-    offered,
-    default=offered,
-    key="methods",
-    persist_state="session",
-    help="The first is the one the others are held against.",
-)
-if not methods:
-    st.info("Choose at least one method.", icon=":material/tune:")
-    st.stop()
-result = compute.comparison(
-    dataset, view.embedding, tuple(methods), view.gamma, view.n_bins, view.binning
-)
+result = compared(view)
+methods = list(result.datasets)
 _metrics_table(result)
 lore = result.recalibrators.get("LoRe")
 if isinstance(lore, LoRe):
@@ -270,4 +239,4 @@ with st.container(horizontal=True):
         icon=":material/download:",
         on_click="ignore",
     )
-next_step("pages/landscape/page.py", "back to the landscape")
+next_step("pages/fairness/page.py", "does it help everyone? Fairness")

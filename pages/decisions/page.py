@@ -1,0 +1,82 @@
+"""Decisions: is it worth it?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from lore_core import InputError, describe_rewards
+from lore_core.figures import reward_figure
+from pages.shared.charts import next_step, show_chart
+from pages.shared.compute_compared import rewards
+from pages.shared.controls import theme_mode, view_controls
+from pages.shared.header import plain, question
+from pages.shared.methods import compared
+
+_EVERYONE = "all rows"
+
+question(
+    "Is it worth it?",
+    "An answer that is wrong costs w, saying “unsure” costs u, a right answer nothing: answer only "
+    "where the confidence reaches 1 − u/w.",
+)
+view = view_controls()
+result = compared(view)
+evaluation = view.dataset.evaluation
+first = next(iter(result.datasets))
+
+costs = st.columns([1, 1, 1.4, 1.4], vertical_alignment="bottom")
+unsure = costs[0].number_input(
+    "Cost of unsure, u", 0.01, 1e6, 1.0, key="unsure", bind="query-params"
+)
+wrong = costs[1].number_input("Cost of wrong, w", 0.01, 1e8, 10.0, key="wrong", bind="query-params")
+groups = evaluation.groups
+columns = [] if groups is None else [str(name) for name in groups.columns]
+by = costs[2].selectbox("Rows of", [_EVERYONE, *columns], key="decide_by", persist_state="session")
+if by == _EVERYONE or groups is None:
+    inside, who = np.ones(len(evaluation), dtype=bool), _EVERYONE
+else:
+    values = groups[by].astype(str)
+    who = costs[3].selectbox(
+        "Group", list(values.value_counts().index), key="decide_group", persist_state="session"
+    )
+    inside = (values == who).to_numpy()
+if unsure > wrong:
+    raise InputError(
+        "The cost of unsure must not exceed the cost of wrong: otherwise always answer. Lower u or "
+        "raise w."
+    )
+ratio = wrong / unsure
+curves = rewards(view, result, (by, who), inside)
+own = rewards(view, result, (by, who), inside, ratio)
+sentence = describe_rewards(own, unsure_cost=unsure, wrong_cost=wrong)
+st.markdown(f"**{plain(sentence)}**")
+show_chart(
+    reward_figure(
+        curves,
+        rows=f"{who}, {int(inside.sum()):,} evaluation rows",
+        baseline=first,
+        ratio=ratio if 1 <= ratio <= 100 else None,
+        mode=theme_mode(),
+    ),
+    "reward",
+)
+number = st.column_config.NumberColumn
+st.dataframe(
+    pd.concat({method: curve.frame() for method, curve in own.items()}).droplevel(1),
+    height="content",
+    column_order=["reward", "answered", "gain", "gain_low", "gain_high"],
+    column_config={
+        "reward": number("reward a row, in u", format="%.3f"),
+        "answered": number("answered", format="percent"),
+        "gain": number(f"gain over {first}", format="%+.3f"),
+        "gain_low": number("95 % from", format="%+.3f"),
+        "gain_high": number("to", format="%+.3f"),
+    },
+)
+st.caption(
+    f"At w/u = {ratio:g}. Choosing the best of several methods on the rows it is measured on "
+    "flatters it a little; a gain whose interval is well above zero survives that."
+)
+next_step("pages/landscape/page.py", "back to the landscape")

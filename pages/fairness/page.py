@@ -1,0 +1,211 @@
+"""Fairness: for whom?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from lore_core import Comparison, region_report
+from lore_core.figures import group_figure, landscape_figure, reliability_figure, shared_limit
+from pages.shared import compute
+from pages.shared.charts import next_step, show_chart
+from pages.shared.compute_compared import group_comparison, group_reliability, group_reports
+from pages.shared.controls import (
+    MIN_EFFECTIVE_SIZE,
+    View,
+    evaluation_points,
+    map_control,
+    theme_mode,
+    view_controls,
+)
+from pages.shared.header import question
+from pages.shared.maps import planar_maps
+from pages.shared.methods import compared
+
+
+def _group_names(view: View) -> tuple[np.ndarray, str]:
+    """Let the reader choose group columns; several give their intersections."""
+    groups = view.dataset.evaluation.groups
+    assert groups is not None
+    columns = [str(name) for name in groups.columns]
+    chosen = st.multiselect(
+        "Groups by",
+        columns,
+        default=columns[:1],
+        key="groups",
+        persist_state="session",
+        help="Several columns give their intersections.",
+    )
+    if not chosen:
+        st.info("Choose at least one group column.", icon=":material/groups:")
+        st.stop()
+    return groups[chosen].astype(str).agg(" × ".join, axis=1).to_numpy(), " × ".join(chosen)
+
+
+def _worst_table(table: pd.DataFrame, first: str, min_group_size: int) -> None:
+    """Maximum group-wise MCE by method."""
+
+    def tint(row: pd.Series) -> list[str]:
+        style = ""
+        if row["difference_high"] < 0:
+            style = "background-color: rgba(0, 158, 115, 0.18)"
+        elif row["difference_low"] > 0:
+            style = "background-color: rgba(230, 159, 0, 0.22)"
+        return [style] * len(row)
+
+    points = table.copy()
+    scaled = ["max_group_mce", "low", "high", "difference", "difference_low", "difference_high"]
+    points[scaled] *= 100
+    number = st.column_config.NumberColumn
+    st.dataframe(
+        points.style.apply(tint, axis=1),
+        height="content",
+        column_config={
+            "max_group_mce": number("max group-wise MCE, points", format="%.1f"),
+            "low": number("95 % from", format="%.1f"),
+            "high": number("to", format="%.1f"),
+            "worst_group": "worst group",
+            "worst_rows": number("its rows", format="localized"),
+            "difference": number(f"against {first}", format="%+.1f"),
+            "difference_low": number("95 % from", format="%+.1f"),
+            "difference_high": number("to", format="%+.1f"),
+        },
+    )
+    st.caption(
+        f"The MCE of the worst group with {min_group_size} rows or more. A maximum over noisy "
+        "cells: its bootstrap interval leans upwards. Green or amber: the paired difference is "
+        "beyond chance."
+    )
+
+
+def _one_group(
+    view: View, result: Comparison, by: str, names: np.ndarray, sizes: pd.Series, worst: str
+) -> None:
+    """One group before and after: reliability, and where it lies on the landscape."""
+    methods = list(result.datasets)
+    head = st.columns(4, vertical_alignment="bottom")
+    listed = list(sizes.index)
+    group = head[0].selectbox(
+        "Group", listed, index=listed.index(worst), key="group", persist_state="session"
+    )
+    before = head[1].selectbox("Before", methods, key="before", persist_state="session")
+    others = [name for name in methods if name != before] or methods
+    after = head[2].selectbox(
+        "After", others, index=len(others) - 1, key="after", persist_state="session"
+    )
+    inside = names == group
+    for column, place, method in zip(
+        st.columns(2), ("before", "after"), (before, after), strict=True
+    ):
+        dataset = result.datasets[method]
+        report = region_report(dataset.confidence, dataset.outcome, inside)
+        with column:
+            show_chart(
+                reliability_figure(
+                    group_reliability(view, result, method, by, group, inside),
+                    rows=f"{group}, {report.n_rows:,} evaluation rows",
+                    mode=theme_mode(),
+                    height=360,
+                    title=method if method != "None" else "No recalibration",
+                ),
+                f"group_{place}",
+            )
+            st.caption(report.sentence)
+    if view.embedding is None or not planar_maps(view.dataset):
+        return
+    on_name, on_map = map_control(view, head[3])
+    points = evaluation_points(view, on_map)
+    first, second = result.summaries[before].local, result.summaries[after].local
+    if points.shape[1] != 2 or first is None or second is None:
+        return
+    known = inside & (first.effective_size >= MIN_EFFECTIVE_SIZE)
+    limit = shared_limit(first.signed[known], second.signed[inside])
+    for column, place, method, local in zip(
+        st.columns(2), ("before", "after"), (before, after), (first, second), strict=True
+    ):
+        field = compute.row_field(
+            view.dataset,
+            on_map,
+            (view.embedding.digest, *view.settings, method, by, group),
+            local,
+            inside,
+            MIN_EFFECTIVE_SIZE,
+        )
+        with column:
+            show_chart(
+                landscape_figure(
+                    field,
+                    points,
+                    n_total=int(inside.sum()),
+                    limit=limit,
+                    rows=f"{group}, γ = {view.gamma:g} on {view.features}",
+                    axes=on_name,
+                    mode=theme_mode(),
+                    height=420,
+                    title=f"{group}: {method}",
+                ),
+                f"place_{place}",
+            )
+
+
+question(
+    "For whom?",
+    "Calibration inside each group of the evaluation rows. Groups are used to measure only: no "
+    "method, LoRe included, saw them when it was fitted.",
+)
+view = view_controls()
+if view.dataset.groups is None:
+    st.info(
+        "These data name no groups. Add a `groups` array (npz), or a text column of a few values "
+        "(CSV, Parquet), and every method can be held against each group.",
+        icon=":material/groups:",
+    )
+    next_step("pages/data/page.py", "load data with groups")
+    st.stop()
+names, by = _group_names(view)
+result = compared(view)
+sizes = pd.Series(names).value_counts()
+largest = int(sizes.max())
+min_group_size = st.slider(
+    "Smallest group counted",
+    1,
+    max(min(largest, 500), 2),
+    min(30, largest),
+    key="min_group",
+    bind="query-params",
+    help="Smaller groups are shown, faint, but do not set the maximum.",
+)
+small = sizes[sizes < 30]
+if len(small):
+    listed = ", ".join(f"{name} ({n})" for name, n in small.head(8).items())
+    st.warning(
+        f"Few rows: {listed}{' and others' if len(small) > 8 else ''}. Their numbers are mostly "
+        "noise.",
+        icon=":material/warning:",
+    )
+st.subheader("The worst group", anchor=False)
+comparison = group_comparison(view, result, by, names, min(min_group_size, largest))
+_worst_table(
+    comparison,
+    next(iter(result.datasets)),
+    min(min_group_size, largest),
+)
+st.subheader("Every group", anchor=False)
+metric = st.segmented_control(
+    "Show", ["gap", "ECE", "MCE"], default="gap", required=True, key="group_metric",
+    bind="query-params",
+)  # fmt: skip
+reports = group_reports(view, result, by, names)
+show_chart(
+    group_figure(
+        reports,
+        metric=metric.lower(),
+        rows=f"{by}, {len(view.dataset.evaluation):,} evaluation rows",
+        mode=theme_mode(),
+    ),
+    "group_chart",
+)
+st.subheader("One group, before and after", anchor=False)
+_one_group(view, result, by, names, sizes, str(comparison["worst_group"].iloc[0]))
+next_step("pages/decisions/page.py", "is it worth it? Decisions")

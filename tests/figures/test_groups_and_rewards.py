@@ -1,0 +1,55 @@
+"""Groups and rewards are drawn as the result objects hold them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lore_core import group_report, reward_curve
+from lore_core.figures import group_figure, reward_figure
+
+
+@pytest.fixture
+def grouped(sample):
+    c, a, _ = sample
+    return c, a, np.array(["<b>x</b>", "a & b"])[np.arange(len(c)) % 2]
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("metric", ["gap", "ece", "mce"])
+def test_groups(grouped, metric, mode):
+    report = group_report(*grouped, n_draws=20)
+    chart = group_figure({"None": report, "LoRe": report}, metric=metric, rows="rows", mode=mode)
+    drawn = chart.figure.data[0]
+    np.testing.assert_allclose(drawn.x, report[metric])
+    np.testing.assert_allclose(
+        np.asarray(drawn.x) + drawn.error_x.array, np.maximum(report[f"{metric}_high"], drawn.x)
+    )
+    told = " ".join([*chart.figure.layout.yaxis.ticktext, *drawn.hovertext])
+    assert "&lt;b&gt;x&lt;/b&gt;" in told
+    assert "<b>x</b> (" not in told
+    assert len(chart.table) == 4
+    assert chart.figure.data[0].marker.color[0] != chart.figure.data[1].marker.color[0]
+
+
+def test_small_groups_are_faint(grouped):
+    report = group_report(*grouped, small=1000, n_draws=0)
+    chart = group_figure({"None": report}, rows="rows")
+    assert all("0.35" in color for color in chart.figure.data[0].marker.color)
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_rewards(grouped, mode):
+    c, a, _ = grouped
+    curves = {"None": reward_curve(c, a), "<i>odd</i>": reward_curve(c**2, a, baseline=c)}
+    chart = reward_figure(curves, rows="rows", baseline="None", ratio=10.0, mode=mode)
+    lines = [
+        trace
+        for trace in chart.figure.data
+        if trace.mode == "lines" and trace.customdata is not None
+    ]
+    np.testing.assert_allclose(lines[1].y, curves["<i>odd</i>"].gain)
+    answered = [trace for trace in chart.figure.data if trace.yaxis == "y2"]
+    np.testing.assert_allclose(answered[1].y, curves["<i>odd</i>"].answered)
+    assert all("<i>" not in (trace.name or "") for trace in chart.figure.data)
+    assert {"ratio", "threshold", "gain", "method"} <= set(chart.table.columns)

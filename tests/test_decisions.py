@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+
+from lore_core import InputError, describe_rewards, reward_curve, unsure_threshold
+
+
+def test_threshold():
+    assert unsure_threshold(1, 10) == pytest.approx(0.9)
+    assert unsure_threshold(2, 2) == 0.0
+    with pytest.raises(InputError, match="'unsure_cost' must not exceed 'wrong_cost'; got 3 and 2"):
+        unsure_threshold(3, 2)
+
+
+def test_rewards_by_hand():
+    # Ratio 4: threshold .75. Rows: right answered 0, wrong answered −4, unsure −1.
+    curve = reward_curve([0.9, 0.8, 0.5], [1, 0, 1], [4.0])
+    assert curve.reward == pytest.approx([-5 / 3])
+    assert curve.answered == pytest.approx([2 / 3])
+    assert curve.gain == pytest.approx([0.0])
+
+
+def test_gain_is_paired_with_the_baseline():
+    # Before: all answered, one of two wrong (−4). After: the wrong one is unsure (−1).
+    curve = reward_curve([0.9, 0.1], [1, 0], [4.0], baseline=[0.9, 0.9])
+    assert curve.gain == pytest.approx([1.5])
+    half = 1.959963984540054 * np.std([0, 3], ddof=1) / np.sqrt(2)
+    assert curve.gain_low == pytest.approx([1.5 - half])
+    assert curve.gain_high == pytest.approx([1.5 + half])
+
+
+def test_at_ratio_one_everything_is_answered():
+    curve = reward_curve([0.0, 0.3, 0.9], [0, 0, 1], [1.0])
+    assert curve.answered == pytest.approx([1.0])
+    assert curve.reward == pytest.approx([-2 / 3])
+
+
+def test_the_calibrated_confidence_earns_most():
+    """1 − u/w is the best threshold for the true probability: no distortion beats it."""
+    rng = np.random.default_rng(0)
+    q = rng.uniform(0.3, 1, 200_000)
+    a = (rng.uniform(size=len(q)) < q).astype(float)
+    for distorted in (q**0.5, q**2):
+        curve = reward_curve(q, a, [2.0, 5.0, 20.0], baseline=distorted)
+        assert (curve.gain_low > 0).all()
+
+
+def test_interval_covers_the_true_gain():
+    rng = np.random.default_rng(1)
+    hits = 0
+    for _ in range(300):
+        q = rng.uniform(0.4, 1, 400)
+        a = (rng.uniform(size=400) < q).astype(float)
+        curve = reward_curve(q, a, [5.0], baseline=np.full(400, 0.9))
+        # Where q < .8 unsure costs 1 instead of (1 − q)·5: true mean gain over U(.4, 1).
+        true = (np.mean((1 - np.linspace(0.4, 0.8, 100_001)) * 5) - 1) * (0.4 / 0.6)
+        hits += curve.gain_low[0] <= true <= curve.gain_high[0]
+    assert 0.92 <= hits / 300 <= 0.98
+
+
+def test_bad_ratio():
+    with pytest.raises(InputError, match=r"'ratios' must be finite and at least 1 .*; got 0.5"):
+        reward_curve([0.5], [1], [2.0, 0.5])
+
+
+def test_sentence_claims_only_what_is_beyond_chance():
+    before, a = np.full(200, 0.95), np.tile([1, 1, 1, 0], 50)
+    none = reward_curve(before, a, [10.0], baseline=before)
+    sure = reward_curve(np.where(a == 1, 0.95, 0.2), a, [10.0], baseline=before)
+    text = describe_rewards({"None": none, "LoRe": sure}, unsure_cost=2, wrong_cost=20)
+    # Each fourth row costs 10 before and 1 after: 9/4 in units of u = 2.
+    assert "“LoRe” answers 75.0% of 200 rows and saves 4.5 a row" in text
+    assert "threshold is 90.0%" in text
+    text = describe_rewards({"None": none, "same": none}, unsure_cost=1, wrong_cost=10)
+    assert "No method saves more than “None” beyond chance" in text
