@@ -104,7 +104,7 @@ with side:
     show_chart(
         reliability_figure(
             table,
-            rows="click a bar to choose its bin",
+            rows=f"{view.rows}; click a bar",
             chosen=chosen,
             mode=theme_mode(),
             height=330,
@@ -118,7 +118,7 @@ with side:
     show_chart(
         cdf_figure(
             {"LCE": errors.absolute[rows]},
-            rows=f"{bin_name.lower()}, {int(rows.sum()):,} rows",
+            rows=f"{bin_name.lower()}, {int(rows.sum()):,} evaluation rows",
             global_error=None if chosen is None else float(abs(table.gap[chosen])),
             mode=theme_mode(),
             height=300,

@@ -60,7 +60,7 @@ def reliability(dataset: Dataset, target: Target, n_bins: int, binning: Any) -> 
     return reliability_table(aimed.confidence, aimed.outcome, n_bins=n_bins, binning=binning)
 
 
-@st.cache_resource(max_entries=64, hash_funcs=_HASH, show_spinner="Computing local errors …")
+@st.cache_resource(max_entries=12, hash_funcs=_HASH, show_spinner="Computing local errors …")
 def errors(
     dataset: Dataset, embedding: Embedding, target: Target, gamma: float, n_bins: int, binning: Any
 ) -> LocalErrors:
@@ -119,7 +119,7 @@ def row_field(
     )
 
 
-@st.cache_resource(max_entries=32, hash_funcs=_HASH, show_spinner="Bootstrapping intervals …")
+@st.cache_resource(max_entries=12, hash_funcs=_HASH, show_spinner="Bootstrapping intervals …")
 def summary(
     dataset: Dataset,
     embedding: Embedding | None,
@@ -174,7 +174,7 @@ def suggestion(
     )
 
 
-@st.cache_resource(max_entries=16, hash_funcs=_HASH, show_spinner="Fitting the recalibrators …")
+@st.cache_resource(max_entries=4, hash_funcs=_HASH, show_spinner="Fitting the recalibrators …")
 def comparison(
     dataset: Dataset,
     embedding: Embedding | None,
