@@ -28,8 +28,26 @@ FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", "Open Sans", Arial, s
 
 #: Okabe–Ito, without the two that could be read as over- and underconfident.
 METHOD_COLORS = {
-    "light": ["#5f6b7a", "#e69f00", "#009e73", "#7b4ea3", "#56b4e9", "#8c6d31", "#cc79a7"],
-    "dark": ["#9aa5b1", "#f0b429", "#2fc79a", "#b48ae0", "#7cc8f5", "#c8a864", "#e79cc8"],
+    "light": [
+        "#5f6b7a",
+        "#e69f00",
+        "#009e73",
+        "#7b4ea3",
+        "#56b4e9",
+        "#8c6d31",
+        "#cc79a7",
+        "#1f2933",
+    ],
+    "dark": [
+        "#9aa5b1",
+        "#f0b429",
+        "#2fc79a",
+        "#b48ae0",
+        "#7cc8f5",
+        "#c8a864",
+        "#e79cc8",
+        "#e4e7eb",
+    ],
 }
 
 _DIVERGING: dict[str, list[tuple[float, str]]] = {
@@ -87,12 +105,14 @@ _METHOD_PLACES = {
     "Isotonic regression": 4,
     "Platt scaling": 5,
     "MMCE optimization": 6,
+    "LoRe tuned": 7,
 }
 
 
 def series_color(label: str, position: int, mode: Mode) -> str:
     """Colour of a curve: a known method's own, else by its position."""
-    return METHOD_COLORS[mode][_METHOD_PLACES.get(label, position + 1) % 7]
+    colors = METHOD_COLORS[mode]
+    return colors[_METHOD_PLACES.get(label, position + 1) % len(colors)]
 
 
 def diverging(mode: Mode) -> list[tuple[float, str]]:

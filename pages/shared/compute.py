@@ -178,6 +178,7 @@ def suggestion(
 def comparison(
     dataset: Dataset,
     embedding: Embedding | None,
+    measured_on: Embedding | None,
     methods: tuple[str, ...],
     gamma: float,
     n_bins: int,
@@ -185,16 +186,18 @@ def comparison(
 ) -> Comparison:
     """Every method fitted on the calibration rows and measured on the evaluation rows."""
     assert dataset.calibration is not None
-    points = _points(dataset, embedding, EVALUATION)
-    d = None if points is None else points.shape[1]
-    draws = affordable_draws(len(dataset.evaluation) * len(methods), d, wanted=100)
+    metric_points = _points(dataset, measured_on, EVALUATION)
+    d = None if metric_points is None else metric_points.shape[1]
+    wanted = 100 * len(methods)
+    draws = affordable_draws(len(dataset.evaluation), d, wanted=wanted) // len(methods)
     made = {item.label: item for item in standard_recalibrators(gamma, n_bins, binning)}
     return compare(
         dataset.calibration,
         dataset.evaluation,
         [made[name] for name in methods],
         calibration_embedding=_points(dataset, embedding, CALIBRATION),
-        evaluation_embedding=points,
+        evaluation_embedding=_points(dataset, embedding, EVALUATION),
+        metric_embedding=metric_points,
         gamma=gamma,
         n_bins=n_bins,
         binning=binning,
@@ -206,13 +209,13 @@ def comparison(
 def method_curve(
     dataset: Dataset,
     embedding: Embedding,
-    method: str,
+    method: tuple[str, str],
     gamma: float,
     n_bins: int,
     binning: Any,
     _recalibrated: Dataset,
 ) -> BandwidthCurve:
-    """MLCE and ALCE over γ of the evaluation rows after one method."""
+    """MLCE and ALCE over γ after one method; ``method`` names it and the map it used."""
     return bandwidth_curve(
         _recalibrated.confidence,
         _recalibrated.outcome,

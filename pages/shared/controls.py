@@ -225,6 +225,27 @@ def map_control(view: View, container: st.delta_generator.DeltaGenerator) -> tup
     return shown, embedding
 
 
+def metric_map(view: View) -> tuple[str, Embedding | None]:
+    """Choose the map the local metrics are measured on, apart from the one LoRe uses."""
+    if view.embedding is None:
+        return "", None
+    same = "same as LoRe's"
+    wanted = st.selectbox(
+        "Measure local errors on",
+        [same, *(name for name in available_maps(view.dataset) if name != view.features)],
+        key="measure",
+        bind="query-params",
+        width=300,
+        help="A local method looks good on its own map. Measured on another, does it still?",
+    )
+    if wanted == same:
+        return view.features, view.embedding
+    shown, embedding = _usable(view.dataset, wanted)
+    if shown != wanted:
+        missing_map(view.dataset, wanted, shown)
+    return shown, embedding
+
+
 #: What curves can show, by the name on the button.
 _CURVE_METRICS = {"MLCE": "mlce", "MLCE, supported": "mlce_supported", "ALCE": "alce"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lore_core import Comparison, standard_recalibrators
+from lore_core import Comparison, Embedding, standard_recalibrators
 from lore_core.dataset import TOP_LABEL
 from pages.shared import compute
 from pages.shared.charts import next_step
@@ -31,8 +31,16 @@ def needs_calibration(view: View) -> None:
         )
 
 
-def compared(view: View) -> Comparison:
-    """Let the reader choose methods; fit them on calibration rows, measure them on the others."""
+def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
+    """Let the reader choose methods; fit them on calibration rows, measure them on the others.
+
+    Parameters
+    ----------
+    view : View
+        Data and settings; its map is the one the methods use.
+    measured_on : Embedding, optional
+        Map of the local metrics, where it is to be another.
+    """
     needs_calibration(view)
     offered = [
         method.label
@@ -51,5 +59,11 @@ def compared(view: View) -> Comparison:
         st.info("Choose at least one method.", icon=":material/tune:")
         st.stop()
     return compute.comparison(
-        view.dataset, view.embedding, tuple(methods), view.gamma, view.n_bins, view.binning
+        view.dataset,
+        view.embedding,
+        view.embedding if measured_on is None else measured_on,
+        tuple(methods),
+        view.gamma,
+        view.n_bins,
+        view.binning,
     )

@@ -34,7 +34,7 @@ def charts(dataset, table, errors, field, curves, points):
         "rows": landscape_figure(None, points, points=rows, n_total=300, **common),
         "3-D": landscape_3d_figure(rows, space, n_total=300, **common),
         "surface": surface_figure(field, **common),
-        "cdf": cdf_figure({"a & b": errors.absolute}, rows="300 rows"),
+        "cdf": cdf_figure({"a & b": errors.absolute, "c": errors.absolute / 2}, rows="300 rows"),
         "bandwidth": bandwidth_figure(curves, rows="300 rows"),
     }
 
@@ -105,8 +105,9 @@ class TestStaticImages:
         assert int.from_bytes(image[16:20]) == 1000
         assert int.from_bytes(image[20:24]) == 600
 
-    def test_names_come_out_as_they_are(self, charts):
-        image = chart_image(charts["cdf"], "svg").decode()
+    def test_names_come_out_as_they_are(self, errors):
+        methods = {"a & b": errors.absolute, "none": errors.absolute / 2}
+        image = chart_image(cdf_figure(methods, rows=""), "svg").decode()
         assert "a &amp; b" in image
         assert "a &amp;amp; b" not in image
 

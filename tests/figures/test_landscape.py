@@ -190,7 +190,7 @@ class TestRows:
 
     def test_no_points_to_draw(self, field, points, drawn):
         chart = landscape_figure(field, points, points=drawn.head(0), **COMMON)
-        assert set(by_name(chart)) == {"field"}
+        assert set(by_name(chart)) == {"all rows", "field"}
         chart = landscape_figure(None, points, points=drawn.head(0), **COMMON)
         assert len(chart.figure.data) == 0
         assert chart.table.empty

@@ -1,0 +1,130 @@
+"""Two methods on the same rows: landscapes on one colour scale, reliability, distributions."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from lore_core import Comparison, LocalErrors, region_report
+from lore_core.figures import cdf_figure, landscape_figure, reliability_figure, shared_limit
+from pages.shared import compute
+from pages.shared.charts import show_chart
+from pages.shared.controls import (
+    MIN_EFFECTIVE_SIZE,
+    View,
+    evaluation_points,
+    map_control,
+    theme_mode,
+)
+
+__all__ = ["before_after"]
+
+_MIN_BIN_ROWS = 30
+_PLACES = ("before", "after")
+
+
+def title(method: str) -> str:
+    """Name a method where it stands alone."""
+    return "No recalibration" if method == "None" else method
+
+
+def before_after(view: View, result: Comparison, measured_on: str) -> None:
+    """Let the reader choose two methods and a bin, and show the same rows under both."""
+    methods = list(result.datasets)
+    head = st.columns(4, vertical_alignment="bottom")
+    before = head[2].selectbox("Before", methods, key="before", persist_state="session")
+    others = [name for name in methods if name != before]
+    after = head[3].selectbox(
+        "After", others, index=len(others) - 1, key="after", persist_state="session"
+    )
+    pair = (before, after)
+    first, second = (result.summaries[name].local for name in pair)
+    assert first is not None
+    assert second is not None
+    rows, bin_name = _rows(head[0], result, before, first)
+    on_name, on_map = map_control(view, head[1])
+    points = evaluation_points(view, on_map)
+    about = f"confidence {bin_name}, γ = {view.gamma:g} on {measured_on}"
+    if points.shape[1] == 2:
+        known = [rows & (local.effective_size >= MIN_EFFECTIVE_SIZE) for local in (first, second)]
+        limit = shared_limit(first.signed[known[0]], second.signed[known[1]])
+        for column, place, name, local in zip(
+            st.columns(2), _PLACES, pair, (first, second), strict=True
+        ):
+            field = compute.row_field(
+                view.dataset,
+                on_map,
+                (view.features, measured_on, *view.settings, bin_name, before, name),
+                local,
+                rows,
+                MIN_EFFECTIVE_SIZE,
+            )
+            dataset = result.datasets[name]
+            with column:
+                show_chart(
+                    landscape_figure(
+                        field,
+                        points,
+                        n_total=int(rows.sum()),
+                        limit=limit,
+                        rows=about,
+                        axes=on_name,
+                        mode=theme_mode(),
+                        height=430,
+                        title=title(name),
+                    ),
+                    f"landscape_{place}",
+                )
+                st.caption(region_report(dataset.confidence, dataset.outcome, rows).sentence)
+    else:
+        st.info(
+            f"Landscapes before and after are drawn on a 2-D map; {on_name} is not one. Choose "
+            "another under “Draw on”.",
+            icon=":material/map:",
+        )
+    for column, place, name in zip(st.columns(2), _PLACES, pair, strict=True):
+        with column:
+            show_chart(
+                reliability_figure(
+                    result.summaries[name].reliability,
+                    rows=f"{len(rows):,} evaluation rows, {view.n_bins} {view.binning} bins",
+                    mode=theme_mode(),
+                    height=360,
+                    title=f"Reliability: {title(name)}",
+                ),
+                f"reliability_{place}",
+            )
+    show_chart(
+        cdf_figure(
+            {before: first.absolute[rows], after: second.absolute[rows]},
+            rows=f"{about}, {int(rows.sum()):,} evaluation rows",
+            mode=theme_mode(),
+        ),
+        "cdf_compare",
+    )
+
+
+def _rows(
+    container: st.delta_generator.DeltaGenerator,
+    result: Comparison,
+    before: str,
+    local: LocalErrors,
+) -> tuple[np.ndarray, str]:
+    """Let the reader choose rows by their confidence bin before."""
+    table = result.summaries[before].reliability
+    names = {int(b): table.bins.name(b) for b in np.flatnonzero(table.count)}
+    chosen = container.selectbox(
+        "Rows of confidence bin",
+        ["all", "worst", *names.values()],
+        key="compare_bin",
+        bind="query-params",
+        help=f"The rows of this bin before (by “{before}”); the same rows are shown after.",
+    )
+    if chosen == "all":
+        return np.ones(len(local.signed), dtype=bool), "all"
+    index = (
+        table.worst_bin(_MIN_BIN_ROWS)
+        if chosen == "worst"
+        else next(b for b, name in names.items() if name == chosen)
+    )
+    return local.bin_index == index, names[index]
