@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -45,8 +46,16 @@ class ConfidenceBins:
         return np.searchsorted(self.edges[1:-1], c, side="right").astype(np.int64)
 
     def name(self, index: int) -> str:
-        """Return the bin's range in words, ``"0.87–0.93"``."""
-        return f"{self.edges[index]:.2f}–{self.edges[index + 1]:.2f}"
+        """Return the bin's range in words, ``"0.87–0.93"``; digits enough to tell bins apart."""
+        digits = self._digits
+        return f"{self.edges[index]:.{digits}f}–{self.edges[index + 1]:.{digits}f}"
+
+    @cached_property
+    def _digits(self) -> int:
+        for digits in range(2, 16):
+            if len({f"{edge:.{digits}f}" for edge in self.edges}) == len(self.edges):
+                return digits
+        return 17
 
 
 def confidence_bins(

@@ -94,6 +94,8 @@ def row_table(
     DataFrame of m rows
         ``row, predicted, true, confidence, right``, the errors, groups, metadata.
     """
+    if len(rows) == 0:
+        return row_table(dataset, np.array([0]), errors, extra=extra).iloc[:0]
     part = dataset.rows(rows)
     assert part.predictions is not None  # set by Dataset
     table = pd.DataFrame(

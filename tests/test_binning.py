@@ -39,6 +39,13 @@ def test_bin_name():
     assert confidence_bins([0.5], 10).name(9) == "0.90–1.00"
 
 
+def test_names_tell_narrow_bins_apart():
+    bins = confidence_bins(1 - np.linspace(1e-5, 9e-5, 80), 8, "equal-mass")
+    names = [bins.name(i) for i in range(bins.n_bins)]
+    assert len(set(names)) == bins.n_bins
+    assert names[0].startswith("0.0")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -19,7 +19,7 @@ from pages.shared.controls import (
     theme_mode,
     view_controls,
 )
-from pages.shared.header import question
+from pages.shared.header import plain, question
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared
 
@@ -180,8 +180,8 @@ small = sizes[sizes < 30]
 if len(small):
     listed = ", ".join(f"{name} ({n})" for name, n in small.head(8).items())
     st.warning(
-        f"Few rows: {listed}{' and others' if len(small) > 8 else ''}. Their numbers are mostly "
-        "noise.",
+        f"Few rows: {plain(listed)}{' and others' if len(small) > 8 else ''}. Their numbers are "
+        "mostly noise.",
         icon=":material/warning:",
     )
 st.subheader("The worst group", anchor=False)

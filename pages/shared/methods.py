@@ -9,6 +9,7 @@ from lore_core.dataset import TOP_LABEL
 from pages.shared import compute
 from pages.shared.charts import next_step
 from pages.shared.controls import View
+from pages.shared.header import plain
 
 __all__ = ["compared", "needs_calibration"]
 
@@ -26,7 +27,7 @@ def needs_calibration(view: View) -> None:
     if view.target != TOP_LABEL:
         st.info(
             "Recalibration works on the top label: the numbers below are those of the top-label "
-            f"confidence, not of {view.target_name}.",
+            f"confidence, not of {plain(view.target_name)}.",
             icon=":material/info:",
         )
 

@@ -13,7 +13,6 @@ from pages.shared.thumbnails import has_image, picture, thumbnail_urls
 __all__ = ["show_row", "show_rows"]
 
 _COLUMNS: dict[str, Any] = {
-    "image": st.column_config.ImageColumn("image", width="small"),
     "row": st.column_config.NumberColumn("row", help="Row number among the evaluation rows."),
     "confidence": st.column_config.NumberColumn("confidence", format="percent"),
     "right": st.column_config.CheckboxColumn("right"),
@@ -30,13 +29,21 @@ def show_rows(dataset: Dataset, rows: np.ndarray, errors: LocalErrors, key: str)
     """List rows; return the row number of the one picked, if any."""
     table = row_table(dataset, rows, errors).drop(columns="lce")
     table["signed_error"] *= 100
+    name = "image"
     if has_image(dataset):
-        table.insert(0, "image", thumbnail_urls(dataset, rows))
+        # The user's own column may be called "image", too.
+        name = name if name not in table else f" {name}"
+        table.insert(0, name, thumbnail_urls(dataset, rows))
     event = st.dataframe(
         table,
         hide_index=True,
         height="content" if len(table) <= 9 else 390,
-        column_config=_COLUMNS,
+        column_config=_COLUMNS
+        | (
+            {name: st.column_config.ImageColumn("image", width="small")}
+            if has_image(dataset)
+            else {}
+        ),
         on_select="rerun",
         selection_mode="single-row",
         key=key,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -42,7 +43,8 @@ class Page:
     def errors(self) -> list[str]:
         """What went wrong; the verdict of the Overview page is red too, but no error."""
         said = [item.value for item in self.app.error]
-        return [text for text in said if not text.startswith("On average ")]
+        verdict = re.compile(r"^On average |points on average \(ECE\)")
+        return [text for text in said if not verdict.search(text)]
 
     @property
     def text(self) -> str:

@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-PAGES = ("data", "overview", "landscape", "bandwidth", "recalibrate")
+PAGES = (
+    "data", "overview", "landscape", "bandwidth", "recalibrate", "fairness", "decisions"
+)  # fmt: skip
 NASTY = ("<b>x</b>", "a & b", "**[link](http://x)** $y$ :red[z]")
 
 FIGURES = {
@@ -16,15 +18,25 @@ FIGURES = {
     "overview": ["reliability"],
     "landscape": ["landscape", "chooser", "cdf"],
     "bandwidth": ["curve", "suggestion"],
-    "recalibrate": ["landscape_before", "landscape_after", "cdf_compare", "method_curves"],
+    "recalibrate": [
+        "landscape_before",
+        "landscape_after",
+        "reliability_before",
+        "reliability_after",
+        "cdf_compare",
+        "method_curves",
+    ],
+    "fairness": [],  # these data name no groups
+    "decisions": ["reward"],
 }
+GROUP_FIGURES = ["group_chart", "group_before", "group_after", "place_before", "place_after"]
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_demo(open_page, name):
     page = open_page(name)
     assert page.errors == []
-    assert page.figures == FIGURES[name]
+    assert page.figures == (GROUP_FIGURES if name == "fairness" else FIGURES[name])
     assert page.title
 
 
@@ -43,7 +55,8 @@ def test_without_features(open_page, made, name):
         assert "No features were loaded" in page.text
     else:
         assert "These data hold no features" in page.text
-    assert page.figures == (["reliability"] if name == "overview" else [])
+    shown = {"overview": ["reliability"], "decisions": ["reward"]}
+    assert page.figures == shown.get(name, [])
     if name == "recalibrate":
         (methods,) = [item for item in page.app.multiselect if item.key == "methods"]
         assert "LoRe" not in methods.options
