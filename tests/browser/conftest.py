@@ -25,7 +25,7 @@ from lore_core.server import local_url, wait_until_served
 ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 #: Milliseconds an effect may take on a slow machine. Nothing is judged by how long it took.
-PATIENCE = 30_000
+PATIENCE = 60_000
 
 
 def find_browser() -> str | None:
@@ -52,6 +52,11 @@ def browser_type_launch_args() -> dict:
             "--enable-unsafe-swiftshader",
         ],
     }
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> None:
+    expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -183,8 +188,9 @@ class App:
     def settle(self) -> App:
         """Wait until the script has run and everything it sent is drawn."""
         done = self.page.locator('[data-test-script-state="notRunning"]')
-        expect(done).to_be_attached(timeout=PATIENCE)
-        expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=PATIENCE)
+        expect(done).to_be_attached()
+        expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)
+        expect(self.page.locator("[data-stale=true]")).to_have_count(0)
         return self
 
     def check(self) -> App:
@@ -196,15 +202,15 @@ class App:
 
     def sees(self, text: str | re.Pattern) -> Locator:
         found = self.page.get_by_test_id("stMain").get_by_text(text).first
-        expect(found).to_be_visible(timeout=PATIENCE)
+        expect(found).to_be_visible()
         return found
 
     def query(self) -> dict[str, str]:
         return {key: values[-1] for key, values in parse_qs(urlsplit(self.page.url).query).items()}
 
-    def until(self, condition, what: str):
+    def until(self, condition, what: str, patience: float = PATIENCE):
         """Wait for something the browser cannot be asked about in one expression."""
-        end = time.monotonic() + PATIENCE / 1000
+        end = time.monotonic() + patience / 1000
         while True:
             value = condition()
             if value:
@@ -218,7 +224,8 @@ class App:
 
     def go(self, title: str) -> App:
         self.page.get_by_role("link", name=title, exact=True).first.click()
-        self.until(lambda: urlsplit(self.page.url).path == f"/{title.lower()}", f"page {title}")
+        path = "/" if title == "Data" else f"/{title.lower()}"
+        self.until(lambda: urlsplit(self.page.url).path == path, f"page {title}")
         return self.settle()
 
     # Controls ---------------------------------------------------------------------------------
@@ -250,22 +257,29 @@ class App:
         return self.page.locator(f".st-key-{key}[data-stale=false] .js-plotly-plot")
 
     def drawn(self, key: str) -> None:
-        expect(self.chart(key)).to_be_visible(timeout=PATIENCE)
+        expect(self.chart(key)).to_be_visible()
         self.until(
             lambda: self.chart(key).evaluate("gd => !!gd._fullData && gd._fullData.length > 0"),
             f"chart {key}",
         )
+        self.settle()
+
+    def read(self, key: str, script: str, argument: object = None):
+        """What a script says about a chart, once it is drawn."""
+        return self.until(lambda: self.chart(key).evaluate(script, argument), f"{key} is drawn")
 
     def ink(self, key: str) -> str:
         """Numbers of a heatmap in short: equal exactly if the picture is."""
-        return self.chart(key).evaluate(
+        return self.read(
+            key,
             """gd => {
-                const trace = gd._fullData.find(t => t.type === "heatmap");
+                const trace = (gd._fullData || []).find(t => t.type === "heatmap");
+                if (!trace) return null;
                 let sum = 0, count = 0;
                 for (const row of trace.z) for (const z of row)
                     if (z !== null && Number.isFinite(+z)) { sum += +z; count += 1; }
                 return `${count} ${sum} ${trace.zmax}`;
-            }"""
+            }""",
         )
 
     def place(self, key: str, x: float, y: float, axes: str = "") -> tuple[float, float]:
@@ -284,9 +298,11 @@ class App:
 
     def trace(self, key: str, name: str) -> dict:
         """Coordinates and row numbers of a trace."""
-        return self.chart(key).evaluate(
+        return self.read(
+            key,
             """(gd, name) => {
-                const t = gd._fullData.find(t => t.name === name);
+                const t = (gd._fullData || []).find(t => t.name === name);
+                if (!t) return null;
                 const list = v => Array.from(v || []);
                 return {x: list(t.x), y: list(t.y), customdata: list(t.customdata)};
             }""",
@@ -326,3 +342,23 @@ def open_app(light, server) -> Iterator:
     """Open the dashboard; at the end of the test see that nothing broke."""
     with tab(light, server) as app:
         yield app.open
+
+
+# Importing from a conftest is unreliable, so what tests need besides fixtures comes as one.
+
+
+@pytest.fixture(scope="session")
+def open_tab():
+    """``with open_tab(context, server) as app``: a session of its own."""
+    return tab
+
+
+@pytest.fixture
+def start_server(tmp_path):
+    """``with start_server(*files) as server``: a server nobody has visited yet."""
+    return lambda *data: serving(tmp_path / "log.txt", *data)
+
+
+@pytest.fixture(scope="session")
+def write_classifier():
+    return small_classifier

@@ -23,6 +23,17 @@ from lore_core.figures.export import chart_csv, chart_html, chart_image, plot_co
 KINDS = ["reliability", "landscape", "rows", "3-D", "surface", "cdf", "bandwidth"]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def close_the_browser():
+    yield
+    if export._started:
+        import kaleido
+
+        export._worker.submit(lambda: None).result()  # what a test gave up on ends first
+        kaleido.stop_sync_server(silence_warnings=True)
+        export._started = False
+
+
 @pytest.fixture
 def charts(dataset, table, errors, field, curves, points):
     rows = row_table(dataset, np.arange(40), errors)

@@ -1,0 +1,144 @@
+"""Files dropped in, good and bad, and learned maps in the background."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+
+def drop(app, *paths):
+    app.page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(list(map(str, paths)))
+
+
+@pytest.fixture
+def other(tmp_path, write_classifier):
+    return (
+        write_classifier(tmp_path / "other_cal.npz", 60, 11),
+        write_classifier(tmp_path / "other_test.npz", 130, 12),
+    )
+
+
+def test_a_pair_of_files(open_app, other):
+    app = open_app()
+    shown_before = app.query()["data"]
+    drop(app, *other)
+    app.sees("130 evaluation + 60 calibration rows")
+    app.until(lambda: app.query()["data"] != shown_before, "a link of its own")
+    app.settle()
+    app.sees(re.compile("Read 60 rows from 'other_cal.npz'"))
+    app.go("Overview")
+    app.sees("130 evaluation + 60 calibration rows")
+    app.sees(re.compile("n = 130 evaluation rows"))
+
+
+def test_a_reload_and_a_link_keep_uploaded_data(open_app, other, light, server, open_tab):
+    app = open_app()
+    drop(app, *other)
+    app.sees("130 evaluation + 60 calibration rows")
+    app.settle()
+    key = app.query()["data"]
+    app.page.reload()
+    app.sees("130 evaluation + 60 calibration rows")
+    app.settle()
+    assert app.query()["data"] == key
+    with open_tab(light, server) as second:
+        second.open("landscape", data=key, gamma=2.0)
+        second.sees("130 evaluation + 60 calibration rows")
+        second.drawn("landscape")
+
+
+def test_what_was_selected_on_other_data_is_gone(open_app, other):
+    app = open_app("landscape", gamma=2.0)
+    app.drawn("landscape")
+    box = app.chart("landscape").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    app.drag([(x - 80, y - 80), (x + 80, y - 80), (x + 80, y + 80), (x - 80, y + 80)])
+    app.sees("Selected region")
+    app.settle()
+    app.go("Data")
+    drop(app, *other)
+    app.sees("130 evaluation + 60 calibration rows")
+    app.settle()
+    app.go("Landscape")
+    app.drawn("landscape")
+    app.settle()
+    expect(app.page.get_by_text("Selected region")).to_have_count(0)
+
+
+BAD = ["nan.csv", "truncated.npz", "pickled.npz"]
+
+
+@pytest.fixture
+def bad(tmp_path, write_classifier):
+    (tmp_path / "nan.csv").write_text("label,p_a,p_b\na,0.5,0.5\nb,nan,0.5\n")
+    good = write_classifier(tmp_path / "good.npz", 200, 3).read_bytes()
+    (tmp_path / "truncated.npz").write_bytes(good[: len(good) // 2])
+    pickled = np.array([{"a": 1}] * 9, dtype=object)
+    np.savez(tmp_path / "pickled.npz", probs=np.full((9, 2), 0.5), labels=pickled)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_told_in_a_sentence_and_changes_nothing(open_app, bad, name):
+    app = open_app()
+    header = app.sees("900 evaluation + 500 calibration rows")
+    key = app.query()["data"]
+    drop(app, bad / name)
+    alert = app.page.get_by_test_id("stAlert").filter(has_text=name)
+    expect(alert).to_be_visible()
+    app.settle()
+    sentence = alert.inner_text()
+    assert "Traceback" not in sentence
+    assert "Error:" not in sentence
+    assert 20 < len(sentence) < 400
+    app.sees("Nothing was lost: the data loaded before are still shown.")
+    expect(header).to_be_visible()
+    assert app.query()["data"] == key
+    app.go("Overview")
+    app.sees("900 evaluation + 500 calibration rows")
+    app.sees(re.compile("n = 900 evaluation rows"))
+
+
+class TestLearnedMaps:
+    @pytest.fixture
+    def large(self, tmp_path, write_classifier):
+        """Enough rows that t-SNE takes long enough to be stopped."""
+        return write_classifier(tmp_path / "large.npz", 4000, 21)
+
+    def test_a_job_shows_its_progress_and_can_be_cancelled(self, open_app, large):
+        app = open_app()
+        drop(app, large)
+        app.sees("2,000 evaluation + 2,000 calibration rows")
+        app.settle()
+        app.page.locator(".st-key-card_t-SNE-2-D button").click()
+        progress = app.page.get_by_test_id("stProgress")
+        expect(progress).to_contain_text("t-SNE 2-D")
+        expect(progress).to_contain_text(re.compile(r"\d+ s of about \d+ s"))
+        app.button("Cancel").click()
+        app.sees("t-SNE 2-D was cancelled; nothing else changed.")
+        expect(progress).to_have_count(0)
+        app.settle()
+        expect(app.page.locator(".st-key-card_t-SNE-2-D button")).to_be_enabled()
+
+    def test_it_starts_by_itself_and_replaces_the_stand_in(self, open_app, other):
+        app = open_app()
+        drop(app, *other)
+        app.sees("130 evaluation + 60 calibration rows")
+        app.settle()
+        app.go("Landscape")
+        app.until(
+            lambda: (
+                app.page.get_by_test_id("stProgress").count() == 0
+                and app.chart("landscape").count() == 1
+                and "on t-SNE 2-D" in app.chart("landscape").inner_text()
+            ),
+            "a landscape on t-SNE",
+            patience=180_000,  # t-SNE's threads wait for each other on a busy machine
+        )
+        app.settle()
+        assert app.chosen("Similar by") == "t-SNE 2-D"

@@ -1,0 +1,102 @@
+"""Take it away: what the export buttons save."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lore_core as lore
+from lore_core.figures.export import why_no_static_images
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+
+def save(app, button):
+    with app.page.expect_download() as waiting:
+        button.click()
+    return waiting.value.suggested_filename, waiting.value.path().read_bytes()
+
+
+def test_the_charts_own_exports(open_app, dataset, points):
+    app = open_app("landscape", gamma=0.5)
+    app.drawn("landscape")
+    app.page.locator(".st-key-export_landscape").get_by_role("button").click()
+    name, page = save(app, app.button("Interactive HTML"))
+    assert name == "lore-lens-landscape.html"
+    assert b"Plotly.newPlot" in page
+    assert len(page) > 1_000_000
+    name, table = save(app, app.button("Numbers as CSV"))
+    assert name == "lore-lens-landscape.csv"
+    table = pd.read_csv(io.BytesIO(table))
+    rows = dataset.evaluation
+    found = lore.local_errors(rows.confidence, rows.outcome, points, gamma=0.5)
+    field = lore.smoothed_field(found.signed, found.effective_size, points)
+    np.testing.assert_allclose(
+        table["signed_error"], field.signed[np.isfinite(field.signed)], atol=1e-9
+    )
+    if why_no_static_images() is None:
+        name, picture = save(app, app.button("PNG"))
+        assert name == "lore-lens-landscape.png"
+        assert picture.startswith(b"\x89PNG\r\n")
+        assert len(picture) > 10_000
+
+
+def test_the_cameras_button_saves_an_svg(open_app):
+    app = open_app("landscape", gamma=0.5)
+    app.drawn("chooser")
+    app.chart("chooser").hover()
+    name, picture = save(app, app.chart("chooser").locator('[data-title^="Download plot"]'))
+    assert name == "reliability.svg"
+    assert b"<svg" in picture[:500]
+
+
+def test_no_chart_offers_an_upload(open_app):
+    app = open_app("landscape", gamma=0.5)
+    app.drawn("landscape")
+    for key in ("landscape", "chooser", "cdf"):
+        app.chart(key).hover()
+        titles = app.chart(key).evaluate(
+            "gd => [...gd.querySelectorAll('.modebar-btn')].map(b => b.dataset.title || '')"
+        )
+        assert titles
+        assert not [title for title in titles if "loud" in title or "hare" in title]
+
+
+def test_the_rows_of_a_region(open_app, points):
+    app = open_app("landscape", gamma=0.5)
+    app.drawn("landscape")
+    x, y = np.quantile(points, 0.25, axis=0), np.quantile(points, 0.75, axis=0)
+    corners = [(x[0], x[1]), (y[0], x[1]), (y[0], y[1]), (x[0], y[1]), (x[0], x[1])]
+    app.drag([app.place("landscape", *corner) for corner in corners])
+    app.sees("Selected region")
+    app.settle()
+    name, table = save(app, app.button("All of them as CSV"))
+    assert name == "lore-lens-region.csv"
+    table = pd.read_csv(io.BytesIO(table))
+    inside = points[table["row"]]
+    assert (inside > x - 0.1).all()
+    assert (inside < y + 0.1).all()
+    assert {"confidence", "right", "signed_error", "n_eff", "site"} <= set(table)
+
+
+def test_the_metrics(open_app, dataset, points):
+    app = open_app("recalibrate", gamma=0.5)
+    app.drawn("cdf_compare")
+    name, table = save(app, app.button("Metrics as CSV"))
+    assert name == "lore-lens-metrics.csv"
+    # Or pandas would take the method "None" for a missing value.
+    table = pd.read_csv(io.BytesIO(table), index_col="method", keep_default_na=False)
+    assert {"None", "Temperature scaling", "LoRe"} <= set(table.index)
+    rows = dataset.evaluation
+    expected = lore.average_local_calibration_error(
+        rows.confidence, rows.outcome, points, gamma=0.5
+    )
+    assert float(table["ALCE"].iloc[0]) == pytest.approx(expected)
+    name, table = save(app, app.button("Recalibrated confidences as CSV"))
+    assert name == "lore-lens-recalibrated.csv"
+    table = pd.read_csv(io.BytesIO(table))
+    np.testing.assert_allclose(table.iloc[:, 1], rows.confidence)
+    assert table["LoRe"].between(0, 1).all()

@@ -1,0 +1,112 @@
+"""Light and dark, wide and narrow: nothing cut off, nothing out of reach."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from lore_core.figures.style import PAPER
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+FIGURES = {
+    "data": [],
+    "overview": ["reliability"],
+    "landscape": ["landscape", "chooser", "cdf"],
+    "bandwidth": ["curve", "suggestion"],
+    "recalibrate": ["landscape_before", "landscape_after", "cdf_compare", "method_curves"],
+}
+
+#: What sticks out of the window, and text that does not fit its control.
+OVERFLOW = """() => {
+    const wide = document.documentElement.clientWidth;
+    const main = document.querySelector('[data-testid=stMain]');
+    const found = [];
+    if (document.documentElement.scrollWidth > wide) found.push("the document scrolls sideways");
+    if (main.scrollWidth > main.clientWidth) found.push("the page scrolls sideways");
+    const controls = ["stSelectbox", "stSlider", "stButton", "stButtonGroup", "stPopover",
+        "stMultiSelect", "stNumberInput", "stDownloadButton", "stFileUploader", "stMetric",
+        "stPlotlyChart", "stDataFrame", "stAlert", "stPageLink"];
+    const name = e => `${e.dataset.testid} "${e.innerText.slice(0, 40).replace(/\\n/g, " ")}"`;
+    for (const id of controls)
+        for (const e of main.querySelectorAll(`[data-testid=${id}]`)) {
+            const box = e.getBoundingClientRect();
+            if (box.width && (box.left < -1 || box.right > wide + 1))
+                found.push(`${name(e)} reaches from ${box.left} to ${box.right}`);
+        }
+    const texts = "[data-testid=stMetricValue] *, [data-testid=stMetricLabel] p, button p, "
+        + "[data-testid=stWidgetLabel] p, [data-testid=stPageLink] p";
+    for (const e of main.querySelectorAll(texts)) {
+        const style = getComputedStyle(e);
+        if (e.clientWidth && e.scrollWidth > e.clientWidth + 1 && style.overflow !== "visible")
+            found.push(`text "${e.innerText}" needs ${e.scrollWidth} of ${e.clientWidth} px`);
+    }
+    for (const group of main.querySelectorAll("[data-testid=stButtonGroup]")) {
+        const tops = [...group.querySelectorAll("button, label")].map(b =>
+            Math.round(b.getBoundingClientRect().top));
+        const right = Math.max(...[...group.querySelectorAll("button")].map(b =>
+            b.getBoundingClientRect().right));
+        if (right > group.getBoundingClientRect().right + 2)
+            found.push(`buttons "${group.innerText.replace(/\\n/g, " ")}" leave their column`);
+    }
+    return found;
+}"""
+
+
+def ready(app, name):
+    for key in FIGURES[name]:
+        app.drawn(key)
+    return app.settle()
+
+
+@pytest.mark.parametrize("width", [900, 1400])
+def test_nothing_is_cut_off(open_app, width):
+    app = open_app("overview", gamma=0.5)
+    app.page.set_viewport_size({"width": width, "height": 900})
+    for name in ("overview", "landscape", "bandwidth", "recalibrate", "data"):
+        if name != "overview":
+            app.go(name.title())
+        ready(app, name)
+        app.page.wait_for_timeout(300)  # Plotly follows a new width with a delay of its own
+        assert app.page.evaluate(OVERFLOW) == [], f"{name} at {width} px"
+        for key in FIGURES[name]:
+            box = app.chart(key).bounding_box()
+            inner = app.chart(key).locator(".main-svg").first.bounding_box()
+            assert inner["width"] <= box["width"] + 1, f"{key} at {width} px"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_figures_have_the_pages_colour(
+    browser, browser_context_args, server, open_tab, scheme, light
+):
+    context = light
+    if scheme == "dark":
+        context = browser.new_context(**{**browser_context_args, "color_scheme": "dark"})
+    with open_tab(context, server) as app:
+        app.open("landscape", gamma=0.5)
+        ready(app, "landscape")
+        rgb = tuple(int(PAPER[scheme][i : i + 2], 16) for i in (1, 3, 5))
+        paper = f"rgb({rgb[0]}, {rgb[1]}, {rgb[2]})"
+        expect(app.page.get_by_test_id("stApp")).to_have_css("background-color", paper)
+        for key in FIGURES["landscape"]:
+            assert app.chart(key).evaluate("gd => gd._fullLayout.paper_bgcolor") == PAPER[scheme]
+        for name in ("overview", "bandwidth", "recalibrate", "data"):
+            app.go(name.title())
+            ready(app, name)
+            for key in FIGURES[name]:
+                shown = app.chart(key).evaluate("gd => gd._fullLayout.paper_bgcolor")
+                assert shown == PAPER[scheme], f"{key} on {name}"
+    if scheme == "dark":
+        context.close()
+
+
+def test_names_of_the_user_are_shown_as_they_are(open_app):
+    app = open_app("landscape", gamma=0.5)
+    ready(app, "landscape")
+    names = app.chart("landscape").locator(".annotation-text").all_inner_texts()
+    shown = app.chart("landscape").locator(".annotation-text").all_text_contents()
+    assert "dog & co" in (*names, *shown)
+    assert not app.chart("landscape").evaluate(
+        "gd => [...gd.querySelectorAll('.annotation-text tspan')]"
+        ".some(t => getComputedStyle(t).fontWeight >= 600)"
+    )

@@ -1,0 +1,51 @@
+"""The main job on real predictions: drop the files in, see where it is wrong, see LoRe lower it."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pandas as pd
+import pytest
+from playwright.sync_api import expect
+
+# Not marked "browser": where the real files are absent it is skipped, and may be.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+
+def test_find_where_shirts_go_wrong_and_lower_it(real_data, open_app):
+    folder = real_data / "fashion_mnist"
+    app = open_app()
+    app.page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(
+        [folder / "fashion_cnn_cal.npz", folder / "fashion_cnn_test.npz"]
+    )
+    app.sees("10,000 evaluation + 30,000 calibration rows")
+    app.settle()
+    key = app.query()["data"]
+    app.open("overview", data=key, gamma=0.2, features="PCA 2-D")
+    app.sees(re.compile("n = 10,000 evaluation rows"))
+    accuracy = app.page.get_by_test_id("stMetric").filter(has_text="Accuracy")
+    expect(accuracy).to_contain_text("91.0%")  # .9105, as the file's README has it
+    app.check()
+
+    app.go("Landscape")
+    app.drawn("landscape")
+    before = app.ink("landscape")
+    app.gamma.focus()
+    app.page.keyboard.press("ArrowRight")
+    app.until(lambda: app.ink("landscape") != before, "another picture")
+    app.settle()
+    app.page.get_by_role("tab", name="By class or group").click()
+    app.sees(re.compile("Largest number of excess mistakes first"))
+    app.check()
+
+    app.open("recalibrate", data=key, gamma=0.2, features="PCA 2-D")
+    with app.page.expect_download() as waiting:
+        app.button("Metrics as CSV").click()
+    table = pd.read_csv(
+        io.BytesIO(waiting.value.path().read_bytes()), index_col="method", keep_default_na=False
+    )
+    none, lore = table.iloc[0].astype(float), table.loc["LoRe"].astype(float)
+    assert lore["ALCE"] < 0.8 * none["ALCE"]
+    assert lore["accuracy"] == pytest.approx(none["accuracy"])
+    app.drawn("landscape_after")

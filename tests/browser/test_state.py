@@ -1,0 +1,113 @@
+"""First visits, links, reloads and page switches: what is looked at stays."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+
+def test_a_deep_link_is_the_first_visit_of_a_fresh_server(light, start_server, open_tab):
+    with start_server() as fresh, open_tab(light, fresh) as app:
+        app.open("landscape", gamma=0.4, features="PCA 2-D")
+        app.sees("Where is the confidence wrong?")
+        app.drawn("landscape")
+        app.settle()
+        expect(app.page.get_by_role("dialog")).to_have_count(0)
+        expect(app.page.get_by_text("Page not found")).to_have_count(0)
+        expect(app.gamma).to_have_attribute("aria-valuetext", "0.4")
+        assert app.chosen("Similar by") == "PCA 2-D"
+        assert app.query()["gamma"] == "0.4"
+        # Without data of one's own this is the demo, and it has something to find.
+        app.sees(re.compile(r"All confidences: [\d,]+ rows, promised"))
+        assert "LoRe Lens is open at" in fresh.said
+
+
+def test_the_address_alone_opens_the_data_page(open_app):
+    app = open_app()
+    app.sees("What did I load?")
+    app.sees(re.compile("small_cal"))
+
+
+def test_a_page_that_does_not_exist(open_app):
+    app = open_app("no_such_page")
+    app.sees("What did I load?")
+
+
+LOOK = {
+    "gamma": "0.8",
+    "bins": "6",
+    "bin": "worst",
+    "map": "PCA 3-D",
+    "features": "PCA 2-D",
+    "error": "absolute",
+}
+
+
+def test_a_reload_keeps_everything(open_app):
+    app = open_app("landscape", **LOOK)
+    app.drawn("landscape_3d")
+    before = app.query()
+    assert {key: before[key] for key in LOOK} == LOOK
+    app.page.reload()
+    app.drawn("landscape_3d")
+    app.settle()
+    app.sees("Where is the confidence wrong?")
+    assert app.query() == before
+    expect(app.gamma).to_have_attribute("aria-valuetext", "0.8")
+    expect(app.bins).to_have_attribute("aria-valuetext", "6")
+    assert app.chosen("Confidence bin") == "worst"
+    assert app.chosen("Draw on") == "PCA 3-D"
+
+
+def test_other_pages_keep_gamma_bins_and_features(open_app):
+    app = open_app("landscape", gamma=0.5, features="PCA 3-D", map="PCA 2-D")
+    app.drawn("landscape")
+    app.gamma.focus()
+    app.page.keyboard.press("ArrowRight")
+    app.until_query("gamma", "0.6")
+    app.bins.focus()
+    app.page.keyboard.press("ArrowLeft")
+    app.until_query("bins", "14")
+    for title in ("Overview", "Bandwidth", "Recalibrate", "Landscape"):
+        app.go(title)
+        expect(app.gamma).to_have_attribute("aria-valuetext", "0.6")
+        expect(app.bins).to_have_attribute("aria-valuetext", "14")
+        assert app.chosen("Similar by") == "PCA 3-D"
+        assert app.query()["gamma"] == "0.6"
+        assert app.query()["bins"] == "14"
+    app.drawn("landscape")
+    assert app.chosen("Draw on") == "PCA 2-D"
+
+
+def test_a_link_followed_by_another_page_keeps_what_it_said(open_app):
+    app = open_app("overview", gamma=0.5, bins=9, features="PCA 3-D")
+    app.sees("Is there a problem?")
+    app.go("Bandwidth")
+    app.sees("Which bandwidth?")
+    expect(app.gamma).to_have_attribute("aria-valuetext", "0.5")
+    expect(app.bins).to_have_attribute("aria-valuetext", "9")
+    assert app.chosen("Similar by") == "PCA 3-D"
+
+
+def test_back_in_the_history(open_app):
+    app = open_app("overview", gamma=0.5)
+    app.sees("Is there a problem?")
+    app.go("Data")
+    app.sees("What did I load?")
+    app.page.go_back()
+    app.sees("Is there a problem?")
+
+
+@pytest.mark.parametrize("page", ["overview", "landscape", "bandwidth", "recalibrate"])
+def test_a_page_leads_to_the_next(open_app, page):
+    app = open_app(page)
+    link = app.page.get_by_role("link", name=re.compile("^Next: "))
+    label = link.inner_text()
+    link.click()
+    app.until(lambda: f"/{page}" not in app.page.url, f"the page after {page}")
+    app.settle()
+    assert label != ""
