@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from lore_core import InputError
-from pages.shared import header, session
+from pages.shared import controls, header, session
 from pages.shared.jobs import job_panel
 
 st.set_page_config(
@@ -42,6 +42,7 @@ page = st.navigation(
 )
 try:
     session.ensure_loaded()
+    controls.keep_settings()
     job_panel()
     page.run()
 except InputError as error:

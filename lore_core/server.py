@@ -59,6 +59,8 @@ def serve(
             if open_browser:
                 open_in_browser(local_url(port))
 
+    # OpenMP threads that spin while they wait steal the processor from the page being drawn.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     arguments = streamlit_arguments(find_app(), data, port)
     from streamlit.web.cli import main  # 0.5 s: only when there is something to serve
 

@@ -53,6 +53,8 @@ def cdf_figure(
     single = len(errors) == 1
     for position, (name, values) in enumerate(errors.items()):
         finite = np.sort(values[np.isfinite(values)])
+        if finite.size == 0:
+            continue
         take = np.unique(np.linspace(0, len(finite) - 1, min(_POINTS, len(finite))).astype(int))
         x, share = finite[take], (take + 1) / len(finite)
         color = ACCENT[mode] if single else series_color(name, position, mode)
@@ -74,10 +76,18 @@ def cdf_figure(
     figure.update_layout(
         legend={"x": 1, "xanchor": "right", "y": 0.04, "yanchor": "bottom", "orientation": "v"}
     )
-    means = ", ".join(f"{name} {np.nanmean(v) * 100:.1f}" for name, v in errors.items())
+    means = ", ".join(
+        f"{name} {values[np.isfinite(values)].mean() * 100:.1f}"
+        for name, values in errors.items()
+        if np.isfinite(values).any()
+    )
     return Chart(
         figure=figure,
-        table=pd.concat(tables, ignore_index=True),
+        table=(
+            pd.concat(tables, ignore_index=True)
+            if tables
+            else pd.DataFrame(columns=["method", "lce", "share_of_rows"])
+        ),
         how_to_read=(
             "The further left a curve, the smaller the local errors."
             + (

@@ -190,8 +190,10 @@ def landscape_figure(
                 "showscale": field is None, "colorbar": color["colorbar"],
                 "line": {"width": 0.6, "color": rgba(INK[mode], 0.55)},
             }  # fmt: skip
+        # A few rings as SVG: a WebGL layer for them alone would double the time of a redraw.
+        scatter = go.Scatter if ring else go.Scattergl
         figure.add_trace(
-            go.Scattergl(
+            scatter(
                 x=z[:, 0], y=z[:, 1], mode="markers", marker=marker,
                 name="worst rows" if ring else "rows",
                 customdata=table["row"].to_numpy(np.int32), hovertext=_hover(table),

@@ -68,8 +68,9 @@ st.subheader("A γ suggested by the data", anchor=False)
 best = compute.suggestion(view.dataset, view.embedding, view.target, view.n_bins, view.binning)
 if best is None:
     st.info(
-        "A suggestion is made on calibration rows, and these data have none. Split them on the "
-        "Data page, or add a calibration file.",
+        "A suggestion is made on calibration rows, and these data have none, or no confidence bin "
+        "with two of them. Split the rows on the Data page, add a calibration file, or use fewer "
+        "bins.",
         icon=":material/info:",
     )
 else:

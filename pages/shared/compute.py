@@ -14,6 +14,7 @@ from lore_core import (
     Dataset,
     Embedding,
     Field,
+    InputError,
     LocalErrors,
     ReliabilityTable,
     Summary,
@@ -161,9 +162,19 @@ def curve(
 def suggestion(
     dataset: Dataset, embedding: Embedding, target: Target, n_bins: int, binning: Any
 ) -> BandwidthSuggestion | None:
-    """Return the γ that predicts best on the calibration rows; None where there are none."""
+    """Return the γ that predicts best on the calibration rows; None where they are too few."""
     if dataset.calibration is None:
         return None
+    try:
+        return _suggestion(dataset, embedding, target, n_bins, binning)
+    except InputError:  # no bin holds two rows
+        return None
+
+
+def _suggestion(
+    dataset: Dataset, embedding: Embedding, target: Target, n_bins: int, binning: Any
+) -> BandwidthSuggestion:
+    assert dataset.calibration is not None
     aimed = dataset.calibration.target(target)
     return suggest_bandwidth(
         aimed.confidence,

@@ -79,6 +79,24 @@ class View:
         return f"class {self.dataset.class_name(int(self.target))}"
 
 
+#: Settings that live in the link, on whichever page their control stands.
+_LINKED = (
+    "gamma", "bins", "features", "target", "binning", "bin", "map", "error", "picture", "metric",
+    "measure", "compare_bin", "min_group", "group_metric", "unsure", "wrong",
+)  # fmt: skip
+
+
+def keep_settings() -> None:
+    """Carry settings that came with the link over to a page where their control starts anew.
+
+    Without this a control that was set by the link, but never touched, would fall back to its
+    default on the next page.
+    """
+    for key in _LINKED:
+        if key in st.session_state and key not in st.query_params:
+            st.session_state[key] = st.session_state[key]
+
+
 def theme_mode() -> str:
     """``"dark"`` or ``"light"``, as the reader's browser shows it."""
     return "dark" if st.context.theme.type == "dark" else "light"

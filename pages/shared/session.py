@@ -48,7 +48,13 @@ def adopt(loaded: Loaded) -> None:
         for picked in ("_row", "_region"):
             st.session_state.pop(picked, None)
     st.session_state[_KEY] = loaded
-    st.query_params[_PARAMETER] = loaded.key
+    _name_in_link(loaded)
+
+
+def _name_in_link(loaded: Loaded) -> None:
+    """Write the data's name into the link, once: every assignment is a step of the history."""
+    if st.query_params.get(_PARAMETER) != loaded.key:
+        st.query_params[_PARAMETER] = loaded.key
 
 
 def adopt_reading(result: reading.Reading, source: str) -> Loaded:
@@ -96,7 +102,7 @@ def ensure_loaded() -> None:
     What went wrong is kept for :func:`problem`, and the demo is shown instead.
     """
     if _KEY in st.session_state:
-        st.query_params[_PARAMETER] = current().key
+        _name_in_link(current())
         return
     wanted = st.query_params.get(_PARAMETER)
     if wanted is not None:
