@@ -53,14 +53,21 @@ from lore_core.metrics import (
 )
 from lore_core.reading import load, load_runs
 from lore_core.recalibration import (
+    GroupWise,
     HistogramBinning,
+    IsotonicRegression,
     LoRe,
+    MMCEOptimization,
     NoRecalibration,
+    PlattScaling,
     Recalibrator,
     TemperatureScaling,
+    TunedLoRe,
+    maximum_mean_calibration_error,
     standard_recalibrators,
 )
 from lore_core.rows import class_places, drawn_rows, row_table, worst_rows
+from lore_core.runs import RunsComparison, compare_runs
 from lore_core.selection import Region, RegionReport, region_report, report_by
 from lore_core.summary import (
     Summary,
@@ -88,19 +95,25 @@ __all__ = [
     "Dataset",
     "Embedding",
     "Field",
+    "GroupWise",
     "HistogramBinning",
     "InputError",
+    "IsotonicRegression",
     "LoRe",
     "LocalErrors",
+    "MMCEOptimization",
     "NoRecalibration",
+    "PlattScaling",
     "Recalibrator",
     "Region",
     "RegionReport",
     "ReliabilityTable",
     "RewardCurve",
+    "RunsComparison",
     "Summary",
     "Target",
     "TemperatureScaling",
+    "TunedLoRe",
     "Verdict",
     "__version__",
     "affordable_draws",
@@ -111,6 +124,7 @@ __all__ = [
     "class_places",
     "compare",
     "compare_groups",
+    "compare_runs",
     "confidence_bins",
     "default_gammas",
     "default_ratios",
@@ -133,6 +147,7 @@ __all__ = [
     "local_errors",
     "maximum_calibration_error",
     "maximum_local_calibration_error",
+    "maximum_mean_calibration_error",
     "negative_log_likelihood",
     "reading",
     "region_report",

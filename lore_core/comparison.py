@@ -12,6 +12,7 @@ from lore_core.binning import Binning
 from lore_core.dataset import Dataset
 from lore_core.progress import Progress
 from lore_core.recalibration import NoRecalibration, Recalibrator
+from lore_core.recalibration.lore import chosen_map
 from lore_core.summary import Summary, summarize
 from lore_core.validation import InputError
 
@@ -70,8 +71,10 @@ def compare(
     recalibrators : sequence of Recalibrator
         Methods, not yet fitted. The first is the one the others are held against; by default
         no recalibration.
-    calibration_embedding, evaluation_embedding : Embedding or array-like, optional
-        Coordinates of both sets of rows, for local methods and metrics.
+    calibration_embedding, evaluation_embedding : Embedding, array-like or dict, optional
+        Coordinates of both sets of rows, for local methods and metrics. With several maps by name,
+        ``LoRe(feature_map=...)`` says which it uses, tuned LoRe chooses, and the first is the one
+        measured on.
     metric_embedding : Embedding or array-like, optional
         Coordinates of the evaluation rows for the local metrics, where they should differ from
         those the methods used.
@@ -93,7 +96,9 @@ def compare(
     labels = [method.label for method in methods]
     if len(set(labels)) != len(labels) or not labels:
         raise InputError(f"'recalibrators' must be methods with unlike labels; got {labels}.")
-    measured_on = evaluation_embedding if metric_embedding is None else metric_embedding
+    measured_on = chosen_map(
+        evaluation_embedding if metric_embedding is None else metric_embedding, None
+    )
     datasets: dict[str, Dataset] = {}
     summaries: dict[str, Summary] = {}
     for position, (label, method) in enumerate(zip(labels, methods, strict=True)):

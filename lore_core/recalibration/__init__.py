@@ -4,18 +4,32 @@ from __future__ import annotations
 
 from lore_core.binning import Binning
 from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.group_wise import GroupWise
 from lore_core.recalibration.histogram_binning import HistogramBinning
+from lore_core.recalibration.isotonic_regression import IsotonicRegression
 from lore_core.recalibration.lore import LocalAccuracy, LoRe
+from lore_core.recalibration.mmce_optimization import (
+    MMCEOptimization,
+    maximum_mean_calibration_error,
+)
 from lore_core.recalibration.no_recalibration import NoRecalibration
+from lore_core.recalibration.platt_scaling import PlattScaling
 from lore_core.recalibration.temperature_scaling import TemperatureScaling
+from lore_core.recalibration.tuned_lore import TunedLoRe
 
 __all__ = [
+    "GroupWise",
     "HistogramBinning",
+    "IsotonicRegression",
     "LoRe",
     "LocalAccuracy",
+    "MMCEOptimization",
     "NoRecalibration",
+    "PlattScaling",
     "Recalibrator",
     "TemperatureScaling",
+    "TunedLoRe",
+    "maximum_mean_calibration_error",
     "standard_recalibrators",
 ]
 
@@ -28,13 +42,17 @@ def standard_recalibrators(
     Parameters
     ----------
     gamma : float
-        Bandwidth of LoRe.
+        Bandwidth of plain LoRe; the tuned one chooses its own.
     n_bins, binning
-        Confidence bins of the methods that use them.
+        Confidence bins of the methods that use them; tuned LoRe chooses its own number too.
     """
     return [
         NoRecalibration(),
         TemperatureScaling(),
+        PlattScaling(),
+        IsotonicRegression(),
         HistogramBinning(n_bins, binning),
+        MMCEOptimization(),
         LoRe(gamma, n_bins, binning),
+        TunedLoRe(binning=binning),
     ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from lore_core.dataset import Dataset
 from lore_core.validation import InputError
@@ -17,10 +18,10 @@ class Recalibrator(ABC):
     The predicted class of a row never changes; only its confidence does.
     """
 
-    #: What tables and legends call the method.
+    #: What tables and legends call the method. Set another on an instance to compare two settings.
     label: str = ""
     #: Whether ``fit`` and ``recalibrate`` need an embedding.
-    needs_embedding: ClassVar[bool] = False
+    needs_embedding: bool = False
 
     #: Rows the method was fitted on; 0 before ``fit``.
     n_rows_: int = 0
@@ -32,8 +33,9 @@ class Recalibrator(ABC):
         ----------
         calibration : Dataset
             Rows the method may look at, outcomes included.
-        embedding : Embedding or array-like of shape (n, d), optional
-            Their coordinates, for methods that are local.
+        embedding : Embedding, array-like of shape (n, d), or dict of those by name, optional
+            Their coordinates, for methods that are local. Of several maps a method uses the one
+            it was told to, or the first.
         """
         self._fit(calibration, embedding)
         self.n_rows_ = len(calibration)
@@ -46,12 +48,22 @@ class Recalibrator(ABC):
         ----------
         evaluation : Dataset
             Rows to correct.
-        embedding : Embedding or array-like of shape (n, d), optional
+        embedding : Embedding, array-like of shape (n, d), or dict of those by name, optional
             Their coordinates in the embedding the method was fitted on.
         """
         if self.n_rows_ == 0:
             raise InputError(f"{type(self).__name__} must be fitted before it can recalibrate.")
         return self._recalibrate(evaluation, embedding)
+
+    def clone(self) -> Self:
+        """Return the same method with the same settings, not fitted."""
+        settings = {}
+        for name in inspect.signature(type(self)).parameters:
+            value = getattr(self, name)
+            settings[name] = value.clone() if isinstance(value, Recalibrator) else value
+        fresh = type(self)(**settings)
+        fresh.label = self.label
+        return fresh
 
     @abstractmethod
     def _fit(self, calibration: Dataset, embedding: Any) -> None: ...

@@ -19,8 +19,14 @@ __all__ = ["TemperatureScaling"]
 _SMALLEST = 1e-12
 
 
-def _log_probabilities(dataset: Dataset) -> NDArray[np.float64]:
-    return np.log(np.maximum(dataset.probabilities, _SMALLEST))
+def log_probabilities(dataset: Dataset) -> NDArray[np.float64]:
+    """Log p of every class, finite, shape (n, K)."""
+    return np.asarray(np.log(np.maximum(dataset.probabilities, _SMALLEST)))
+
+
+def tempered(logs: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
+    """softmax(log p / T), shape (n, K)."""
+    return np.asarray(softmax(logs / temperature, axis=1))
 
 
 class TemperatureScaling(Recalibrator):
@@ -48,7 +54,7 @@ class TemperatureScaling(Recalibrator):
         self.temperature_ = 1.0
 
     def _fit(self, calibration: Dataset, embedding: Any) -> None:
-        logs = _log_probabilities(calibration)
+        logs = log_probabilities(calibration)
         index = np.arange(len(calibration))
 
         def loss(log_temperature: float) -> float:
@@ -61,5 +67,6 @@ class TemperatureScaling(Recalibrator):
         self.temperature_ = float(np.exp(found.x))
 
     def _recalibrate(self, evaluation: Dataset, embedding: Any) -> Dataset:
-        scaled = softmax(_log_probabilities(evaluation) / self.temperature_, axis=1)
-        return evaluation.with_probabilities(scaled)
+        return evaluation.with_probabilities(
+            tempered(log_probabilities(evaluation), self.temperature_)
+        )

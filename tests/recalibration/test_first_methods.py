@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from brute import lore as brute_lore
 from scipy.optimize import minimize_scalar
+from synthetic import overconfident as make
 
 from lore_core import (
     Dataset,
@@ -13,16 +14,6 @@ from lore_core import (
     compare,
     negative_log_likelihood,
 )
-
-
-def make(n=300, k=3, seed=0, sharpness=2.5):
-    rng = np.random.default_rng(seed)
-    z = rng.normal(size=(n, 2))
-    logits = rng.normal(size=(n, k)) + z[:, :1] * np.linspace(-1, 1, k)
-    p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
-    y = np.array([rng.choice(k, p=row) for row in p])
-    sharp = p**sharpness / (p**sharpness).sum(1, keepdims=True)
-    return Dataset(sharp, y, features=z), z
 
 
 def test_no_recalibration_changes_nothing():

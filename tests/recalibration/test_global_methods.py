@@ -1,0 +1,172 @@
+"""Platt scaling, isotonic regression, MMCE optimisation: against definitions and scikit-learn."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.isotonic import IsotonicRegression as SklearnIsotonic
+from synthetic import overconfident
+
+from lore_core import (
+    Dataset,
+    HistogramBinning,
+    InputError,
+    IsotonicRegression,
+    LoRe,
+    MMCEOptimization,
+    PlattScaling,
+    TemperatureScaling,
+    expected_calibration_error,
+    maximum_mean_calibration_error,
+    standard_recalibrators,
+)
+
+
+def binary(confidence, right):
+    """Rows that predict class 0 with these confidences."""
+    c = np.asarray(confidence, dtype=float)
+    return Dataset(np.column_stack([c, 1 - c]), 1 - np.asarray(right), predictions=np.zeros(len(c)))
+
+
+# ---- Platt
+
+
+def test_platt_of_one_confidence_by_hand():
+    # 3 right, 1 wrong: targets 4/5 and 1/3, mean (3 · 0.8 + 1/3) / 4 = 41/60.
+    data = binary([0.9] * 4, [1, 1, 1, 0])
+    after = PlattScaling().fit(data).recalibrate(data)
+    np.testing.assert_allclose(after.confidence, 41 / 60, rtol=1e-12)
+
+
+def test_platt_minimises_the_cross_entropy_of_smoothed_targets():
+    data, _ = overconfident(700)
+    a = data.outcome
+    target = np.where(a == 1, (a.sum() + 1) / (a.sum() + 2), 1 / (len(a) - a.sum() + 2))
+    odds = np.log(data.confidence) - np.log1p(-data.confidence)
+
+    def loss(parameters):
+        z = parameters[0] * odds + parameters[1]
+        return np.sum(np.logaddexp(0, z) - target * z)
+
+    found = minimize(loss, [1.0, 0.0], method="BFGS", options={"gtol": 1e-7})
+    method = PlattScaling().fit(data)
+    assert [method.slope_, method.intercept_] == pytest.approx(found.x, abs=1e-4)
+    expected = expit(method.slope_ * odds + method.intercept_)
+    np.testing.assert_allclose(method.recalibrate(data).confidence, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("right", [[1, 1, 1, 1], [0, 0, 0, 0], [0, 0, 1, 1]])
+def test_platt_stays_finite_where_outcomes_are_all_alike_or_separated(right):
+    data = binary([0.6, 0.7, 0.8, 0.9], right)
+    after = PlattScaling().fit(data).recalibrate(data)
+    assert ((after.confidence > 0) & (after.confidence < 1)).all()
+
+
+def test_platt_tells_confidences_apart_that_round_to_one():
+    certain = Dataset([[1.0, 1e-30, 0.0], [1.0, 0.0, 0.0], [0.7, 0.2, 0.1]], [0, 1, 1])
+    method = PlattScaling().fit(certain)
+    assert np.isfinite(method.recalibrate(certain).probabilities).all()
+
+
+# ---- isotonic
+
+
+def test_isotonic_by_hand():
+    # Right: 0, 1, 0, 1 as confidence rises; the middle pair is pooled to 1/2.
+    data = binary([0.6, 0.7, 0.8, 0.9], [0, 1, 0, 1])
+    method = IsotonicRegression().fit(data)
+    new = method.recalibrate(binary([0.5, 0.7, 0.75, 0.85, 0.99], [1] * 5)).confidence
+    assert new.tolist() == pytest.approx([0.0, 0.5, 0.5, 0.75, 1.0])
+
+
+def test_isotonic_is_scikit_learns():
+    calibration, _ = overconfident(400, seed=1)
+    evaluation, _ = overconfident(300, seed=2)
+    theirs = SklearnIsotonic(y_min=0, y_max=1, out_of_bounds="clip")
+    theirs.fit(calibration.confidence, calibration.outcome)
+    ours = IsotonicRegression().fit(calibration).recalibrate(evaluation)
+    expected = theirs.predict(evaluation.confidence)
+    np.testing.assert_allclose(ours.confidence, expected, atol=1e-12)
+
+
+# ---- MMCE
+
+
+def double_sum(c, a):
+    r = a - c
+    kernel = np.exp(-np.abs(c[:, None] - c[None, :]) / 0.4)
+    return np.sqrt(r @ kernel @ r) / len(c)
+
+
+def test_mmce_of_two_rows_by_hand():
+    # r = (−0.9, 0.4), |c − c'| = 0.3: 0.81 + 0.16 − 2 · 0.36 e^(−0.75), over 4.
+    expected = np.sqrt((0.97 - 0.72 * np.exp(-0.75)) / 4)
+    assert maximum_mean_calibration_error([0.9, 0.6], [0, 1]) == pytest.approx(expected)
+
+
+def test_mmce_is_the_double_sum():
+    data, _ = overconfident(400)
+    c, a = data.confidence, data.outcome
+    assert maximum_mean_calibration_error(c, a) == pytest.approx(double_sum(c, a), rel=1e-10)
+
+
+def test_mmce_optimization_finds_the_smallest_over_all_temperatures():
+    data, _ = overconfident(400)
+    method = MMCEOptimization().fit(data)
+
+    def at(temperature):
+        p = data.probabilities ** (1 / temperature)
+        p = p / p.sum(axis=1, keepdims=True)
+        return double_sum(p.max(axis=1), data.outcome)
+
+    grid = min(at(t) for t in np.geomspace(0.05, 20, 300))
+    assert at(method.temperature_) <= grid + 1e-12
+    assert 1.5 < method.temperature_ < 4
+
+
+def test_mmce_optimization_leaves_calibrated_data_about_as_they_are():
+    data, _ = overconfident(8000, sharpness=1.0)
+    assert MMCEOptimization().fit(data).temperature_ == pytest.approx(1, abs=0.15)
+
+
+# ---- all
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_every_method_keeps_the_class_and_the_sum(k):
+    calibration, cal_z = overconfident(400, k=k, seed=1)
+    evaluation, z = overconfident(300, k=k, seed=2)
+    before = expected_calibration_error(evaluation.confidence, evaluation.outcome)
+    methods = standard_recalibrators(0.4, 5)
+    assert len({method.label for method in methods}) == len(methods) == 8
+    for method in methods:
+        local = method.needs_embedding
+        method.fit(calibration, cal_z if local else None)
+        after = method.recalibrate(evaluation, z if local else None)
+        assert np.array_equal(after.predictions, evaluation.predictions), method.label
+        np.testing.assert_allclose(after.probabilities.sum(axis=1), 1, err_msg=method.label)
+        assert (after.probabilities >= 0).all()
+        error = expected_calibration_error(after.confidence, after.outcome)
+        assert error < before or method.label == "None", method.label
+
+
+def test_a_clone_has_the_settings_but_not_the_fit():
+    data, z = overconfident(100)
+    method = LoRe(0.7, 4, prior_strength=3, base=TemperatureScaling((0.1, 5)))
+    method.label = "mine"
+    method.fit(data, z)
+    fresh = method.clone()
+    assert (fresh.gamma, fresh.n_bins, fresh.prior_strength, fresh.label) == (0.7, 4, 3, "mine")
+    assert fresh.base is not method.base
+    assert fresh.base.bounds == (0.1, 5)
+    with pytest.raises(InputError, match="must be fitted"):
+        fresh.recalibrate(data, z)
+
+
+def test_rows_in_another_order_give_the_same():
+    data, _ = overconfident(200)
+    order = np.random.default_rng(0).permutation(200)
+    for method in (PlattScaling(), IsotonicRegression(), MMCEOptimization(), HistogramBinning(5)):
+        straight = method.fit(data).recalibrate(data).confidence
+        shuffled = method.fit(data.rows(order)).recalibrate(data).confidence
+        np.testing.assert_allclose(straight, shuffled, atol=1e-6, err_msg=method.label)

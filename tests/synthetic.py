@@ -1,0 +1,18 @@
+"""Small random classifiers, for tests only."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lore_core import Dataset
+
+
+def overconfident(n=300, k=3, seed=0, sharpness=2.5):
+    """A classifier whose probabilities were sharpened, and coordinates its errors depend on."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(n, 2))
+    logits = rng.normal(size=(n, k)) + z[:, :1] * np.linspace(-1, 1, k)
+    p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    y = np.array([rng.choice(k, p=row) for row in p])
+    sharp = p**sharpness / (p**sharpness).sum(1, keepdims=True)
+    return Dataset(sharp, y, features=z), z

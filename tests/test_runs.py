@@ -1,0 +1,188 @@
+import json
+import re
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from synthetic import overconfident
+
+from lore_core import (
+    Dataset,
+    InputError,
+    LoRe,
+    NoRecalibration,
+    TemperatureScaling,
+    TunedLoRe,
+    compare,
+    compare_runs,
+    embed,
+    save_npz,
+)
+from lore_core.cli import main
+
+
+def run_of(seed, name, n=160):
+    data, z = overconfident(n, seed=seed)
+    return Dataset(
+        data.probabilities,
+        data.labels,
+        features=np.column_stack([z, z[:, 0] * z[:, 1]]),
+        groups=pd.DataFrame({"region": np.array(["north", "south"])[np.arange(n) % 2]}),
+        split=np.array(["calibration", "evaluation"])[np.arange(n) // (n // 2)],
+        name=name,
+    )
+
+
+@pytest.fixture
+def runs():
+    return [run_of(seed, f"run{seed}") for seed in range(3)]
+
+
+METHODS = [NoRecalibration(), TemperatureScaling(), LoRe(0.5, 5)]
+
+
+def test_it_is_compare_run_by_run(runs):
+    seen = []
+    options = {"gamma": 0.5, "n_bins": 5, "min_group_size": 3}
+    result = compare_runs(
+        runs, METHODS, n_components=2, group_column="region", n_jobs=1,
+        progress=lambda share, message: seen.append((share, message)), **options,
+    )  # fmt: skip
+    tables = []
+    for run in runs:
+        points = embed(run.features, "pca", 2).coordinates
+        rows = run.in_split("calibration")
+        tables.append(
+            compare(
+                run.calibration, run.evaluation, METHODS,
+                calibration_embedding=points[rows], evaluation_embedding=points[~rows],
+                groups=run.evaluation.groups["region"], **options,
+            ).table
+        )  # fmt: skip
+    stacked = np.stack([table.to_numpy() for table in tables])
+    assert list(result.table.index) == ["None", "Temperature scaling", "LoRe"]
+    assert list(result.table.columns) == list(tables[0].columns)
+    np.testing.assert_allclose(result.table, stacked.mean(axis=0))
+    np.testing.assert_allclose(result.sd, stacked.std(axis=0))
+    assert result.n_runs == 3
+    assert result.runs["run"].unique().tolist() == ["run0", "run1", "run2"]
+    assert seen[-1] == (1.0, "run 3 of 3: run2")
+    correlation = result.correlation()
+    flat = stacked.reshape(-1, stacked.shape[2])
+    columns = list(result.table.columns)
+    worst = flat[:, columns.index("max group-wise MCE")]
+    for name in ("ECE", "MLCE", "NLL"):
+        expected = np.corrcoef(flat[:, columns.index(name)], worst)[0, 1]
+        assert correlation[name] == pytest.approx(expected)
+    assert "max group-wise MCE" not in correlation
+
+
+def test_the_methods_given_are_not_fitted_themselves(runs):
+    method = TemperatureScaling()
+    compare_runs(runs[:1], [method], feature_map=None, n_jobs=1)
+    assert method.n_rows_ == 0
+
+
+def test_the_callers_joblib_configuration_is_used(runs):
+    expected = compare_runs(runs, METHODS, n_components=2, n_jobs=1).runs
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        found = compare_runs(runs, METHODS, n_components=2).runs
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_without_features_only_global_methods(runs):
+    result = compare_runs(runs[:1], feature_map=None, n_jobs=1)
+    assert "LoRe" not in result.table.index
+    assert "Isotonic regression" in result.table.index
+    assert "MLCE" not in result.table
+
+
+def test_several_maps_and_methods_that_name_theirs(runs):
+    line = LoRe(0.5, 5, feature_map="pca-1")
+    line.label = "LoRe on a line"
+    methods = [LoRe(0.5, 5, feature_map="pca-2"), line, TunedLoRe(gammas=[0.2, 1.0])]
+    both = compare_runs(runs[:1], methods, feature_map=["pca-2", "pca-1"], n_jobs=1).table
+    plane = compare_runs(runs[:1], [LoRe(0.5, 5)], feature_map="pca-2", n_jobs=1).table
+    pd.testing.assert_series_equal(both.loc["LoRe"], plane.loc["LoRe"])
+    assert both.loc["LoRe on a line", "NLL"] != both.loc["LoRe", "NLL"]
+
+
+def test_a_metric_that_does_not_vary_has_no_correlation(runs):
+    result = compare_runs(runs[:1], METHODS[:2], feature_map=None, group_column="region", n_jobs=1)
+    assert np.isnan(result.correlation("NLL")["accuracy"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"feature_map": "lda"}, "'feature_map' must be one of pca"),
+        ({"feature_map": "pca-x"}, "'feature_map' must be one of pca"),
+        ({"group_column": "race"}, r"'group_column' must be one of \['region'\] in run 'run0'"),
+    ],
+)
+def test_misuse(runs, options, message):
+    with pytest.raises(InputError, match=message):
+        compare_runs(runs, METHODS, n_jobs=1, **options)
+
+
+def test_runs_that_cannot_be_compared(runs):
+    data, _ = overconfident(20)
+    with pytest.raises(InputError, match="at least one run"):
+        compare_runs([])
+    with pytest.raises(InputError, match="has no calibration rows"):
+        compare_runs([data])
+    bare = Dataset(data.probabilities, data.labels, split=["calibration", "evaluation"] * 10)
+    with pytest.raises(InputError, match="has no features"):
+        compare_runs([bare])
+    result = compare_runs(runs[:1], METHODS[:1], feature_map=None, n_jobs=1)
+    with pytest.raises(InputError, match="Give 'group_column'"):
+        result.correlation()
+
+
+@pytest.fixture
+def directory(tmp_path, runs):
+    for run in runs[:2]:
+        for split, ending in (("calibration", "cal"), ("evaluation", "test")):
+            save_npz(run.rows(run.in_split(split)), tmp_path / f"{run.name}_{ending}.npz")
+    return tmp_path
+
+
+def test_the_command_prints_a_table(directory, capsys):
+    out = directory / "all.csv"
+    code = main(
+        ["compare", str(directory), "--features", "pca-2", "--bins", "5", "--group", "region",
+         "--jobs", "1", "--out", str(out)]
+    )  # fmt: skip
+    printed = capsys.readouterr()
+    assert code == 0
+    lines = printed.out.splitlines()
+    assert lines[0].split()[:2] == ["accuracy", "mean_confidence"]
+    assert re.match(r"LoRe tuned +0\.\d{3} ± 0\.\d{3}", lines[8])
+    assert "2 runs" in lines[-1]
+    assert "100%  run 2 of 2: run1" in printed.err
+    written = pd.read_csv(out)
+    assert len(written) == 16
+    mean = written[written["method"] == "LoRe tuned"]["NLL"].mean()
+    assert f"{mean:.3f}" in lines[8]
+
+
+def test_the_command_prints_json(directory, capsys):
+    assert main(["compare", str(directory), "--features", "none", "--jobs", "1", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["runs"] == 2
+    assert set(content["mean"]) == set(content["sd"])
+    assert 0 < content["mean"]["None"]["ECE"] < 1
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--features", "lda"], "'feature_map' must be one of"),
+        (["--out", "table.txt"], "'--out' must be a .csv file"),
+        (["--group", "race"], "'group_column' must be one of"),
+    ],
+)
+def test_the_command_says_what_is_wrong(directory, capsys, more, message):
+    assert main(["compare", str(directory), "--jobs", "1", *more]) == 2
+    assert message in capsys.readouterr().err
