@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from lore_core.figures import bandwidth_figure
-from lore_core.recalibration import LoRe
+from lore_core.recalibration import LoRe, TunedLoRe
 from pages.recalibrate.before_after import before_after
 from pages.recalibrate.table import metrics_table
 from pages.shared import compute
@@ -49,6 +49,15 @@ if isinstance(lore, LoRe):
             else "Every evaluation row shares its bin with calibration rows."
         )
     )
+tuned = result.recalibrators.get("LoRe tuned")
+if isinstance(tuned, TunedLoRe):
+    with st.expander("What “LoRe tuned” chose from", icon=":material/manage_search:"):
+        st.caption(
+            f"{len(tuned.candidates_):,} settings, weighed by the leave-one-out likelihood of the "
+            "calibration rows; those of some weight are averaged. The evaluation rows were not "
+            "looked at. Best first:"
+        )
+        st.dataframe(tuned.candidates_.head(20).drop(columns="feature_map"), hide_index=True)
 if measure_map is not None and len(methods) > 1:
     st.subheader("Before and after, place by place", anchor=False)
     if planar_maps(dataset):

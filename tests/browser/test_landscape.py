@@ -181,6 +181,8 @@ def test_other_pictures(app, picture):
     app.until_query("picture", picture)
     key = "landscape_height" if picture == "3-D" else "landscape"
     app.drawn(key)
-    kinds = app.chart(key).evaluate("gd => gd._fullData.map(t => t.type)")
-    assert {"rows": "scattergl", "both": "heatmap", "3-D": "surface"}[picture] in kinds
+    kind = {"rows": "scattergl", "both": "heatmap", "3-D": "surface"}[picture]
+    # While a chart is exchanged, the new one is there before it is drawn.
+    kinds = "gd => (gd._fullData || []).map(t => t.type)"
+    app.until(lambda: kind in app.chart(key).evaluate(kinds), f"a {kind}")
     assert app.chart(key).locator(".no-webgl, .no-webgl-message").count() == 0
