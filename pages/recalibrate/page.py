@@ -50,7 +50,7 @@ if isinstance(lore, LoRe):
         )
     )
 tuned = result.recalibrators.get("LoRe tuned")
-if isinstance(tuned, TunedLoRe):
+if isinstance(tuned, TunedLoRe) and len(tuned.candidates_):
     with st.expander("What “LoRe tuned” chose from", icon=":material/manage_search:"):
         st.caption(
             f"{len(tuned.candidates_):,} settings, weighed by the leave-one-out likelihood of the "
