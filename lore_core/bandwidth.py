@@ -231,7 +231,15 @@ def suggest_bandwidth(
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     index = confidence_bins(c, n_bins, binning).assign(c)
     means = kernel_means(
-        embedding, index, None, index, a[:, None], gammas=grid, exclude_self=True, progress=progress
+        embedding,
+        index,
+        None,
+        index,
+        a[:, None],
+        gammas=grid,
+        exclude_self=True,
+        effective_size=False,
+        progress=progress,
     )
     others = np.bincount(index) - 1
     known = others[index] > 0

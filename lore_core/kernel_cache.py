@@ -7,11 +7,14 @@ import hashlib
 import importlib.metadata
 import os
 import platform
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 __all__ = ["compile_kernels"]
+
+_SOURCES = Path(__file__).resolve().parent / "kernel_sums"
 
 
 def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bool:
@@ -31,32 +34,46 @@ def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bo
 
     Notes
     -----
-    numba keeps what it compiled beside the sources. The stamp lies in the same folder and names
-    the sources, numba and the machine, so it goes when the cache goes and fails when it is stale.
+    numba keeps what it compiled beside the sources, or in the user's cache where the sources are
+    read-only. So does the stamp, which names the sources, numba and the machine.
     """
-    stamp = _kernel_stamp()
-    if stamp.exists() and not force:
+    name = f"warm-{_state()}"
+    if not force and any((folder / name).exists() for folder in _stamp_folders()):
         return False
     notify("Compiling the kernels once (about 30 s) …")
     started = time.monotonic()
     from lore_core.kernel_sums import warmup  # imports numba: only when needed
 
     warmup()
-    with contextlib.suppress(OSError):  # read-only installation: numba then caches elsewhere
-        for old in stamp.parent.glob("warm-*"):
-            old.unlink()
-        stamp.parent.mkdir(exist_ok=True)
-        stamp.touch()
+    for folder in _stamp_folders():
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            for old in folder.glob("warm-*"):
+                old.unlink()
+            (folder / name).touch()
+            break
     notify(f"Compiled in {time.monotonic() - started:.0f} s.")
     return True
 
 
-def _kernel_stamp() -> Path:
-    folder = Path(__file__).resolve().parent / "kernel_sums"
+def _state() -> str:
     state = hashlib.sha256()
-    for source in sorted(folder.rglob("*.py")):
+    for source in sorted(_SOURCES.rglob("*.py")):
         state.update(source.read_bytes())
     versions = [importlib.metadata.version("numba"), platform.python_version(), platform.node()]
     state.update(" ".join(versions).encode())
-    cache = Path(os.environ.get("NUMBA_CACHE_DIR") or folder / "__pycache__")
-    return cache / f"warm-{state.hexdigest()[:16]}"
+    return state.hexdigest()[:16]
+
+
+def _stamp_folders() -> list[Path]:
+    """Return where the stamp may be: beside numba's cache, or where a user can always write."""
+    if sys.platform == "win32":
+        users = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
+    elif sys.platform == "darwin":
+        users = "~/Library/Caches"
+    else:
+        users = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    beside = Path(os.environ.get("NUMBA_CACHE_DIR") or _SOURCES / "__pycache__")
+    # One folder an installation, so that two do not remove each other's stamps.
+    place = hashlib.sha256(str(_SOURCES).encode()).hexdigest()[:16]
+    return [beside, Path(users).expanduser() / "lore-lens" / place]

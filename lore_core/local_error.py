@@ -100,6 +100,7 @@ def kernel_means(
     gammas: NDArray[np.float64],
     kernel: Kernel = "laplacian",
     exclude_self: bool = False,
+    effective_size: bool = True,
     progress: Progress | None = None,
 ) -> KernelMeans:
     """Kernel-weighted means of ``values`` over the sources in each target's bin.
@@ -118,6 +119,8 @@ def kernel_means(
         k_γ, or 1[same group].
     exclude_self : bool
         Leave each row out of its own mean.
+    effective_size : bool
+        Whether effective sizes are wanted; they take a third of the time.
     progress : callable, optional
         Called with the share done.
 
@@ -144,6 +147,7 @@ def kernel_means(
         target_groups=target_bins,
         source_groups=source_bins,
         exclude_self=exclude_self,
+        effective_size=effective_size,
         progress=None if progress is None else lambda share: progress(share, "kernel sums"),
     )
 
@@ -285,17 +289,23 @@ def local_calibration_error(
     >>> local_calibration_error([0.9, 0.9], [1, 0], [[0.0], [0.0]], signed=True)
     array([0.4, 0.4])
     """
-    errors = local_errors(
-        confidence,
-        outcome,
+    c, a = as_confidence(confidence), as_outcome(outcome)
+    check_lengths(outcome=a, confidence=c)
+    index = confidence_bins(c, n_bins, binning).assign(c)
+    # Without what local_errors adds, in half its time.
+    means = kernel_means(
         embedding,
-        gamma=gamma,
-        n_bins=n_bins,
-        binning=binning,
+        index,
+        None,
+        index,
+        (c - a)[:, None],
+        gammas=np.array([gamma], dtype=np.float64),
         kernel=kernel,
         exclude_self=exclude_self,
+        effective_size=False,
     )
-    return errors.signed if signed else errors.absolute
+    error = means.mean[0, :, 0]
+    return error if signed else np.abs(error)
 
 
 def maximum_local_calibration_error(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from lore_core.kernel_sums.api import KernelMeans, laplacian_means, laplacian_sums, warmup
+from lore_core.kernel_sums.api import KernelMeans, laplacian_means, laplacian_sums
+from lore_core.kernel_sums.warm import warmup
 
 __all__ = ["KernelMeans", "laplacian_means", "laplacian_sums", "warmup"]

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.kernel_sums.compute import compute_sums
 from lore_core.kernel_sums.prepare import Problem, as_problem
-from lore_core.kernel_sums.schedule import Reporter, Step, run, thread_count
+from lore_core.kernel_sums.schedule import Phase, Reporter, Step, run, thread_count
 from lore_core.kernel_sums.underflow import GroupSources
+from lore_core.validation import InputError
 
-__all__ = ["KernelMeans", "laplacian_means", "laplacian_sums", "warmup"]
+__all__ = ["KernelMeans", "laplacian_means", "laplacian_sums"]
 
 #: Sums below this may have lost terms to underflow (which begins at 1e-300).
 _INEXACT_MASS = 1e-280
@@ -39,6 +40,7 @@ class KernelMeans:
         Σ_j k_ij; may underflow to 0 far from all sources, while ``mean`` stays exact.
     effective_size : ndarray of shape ([g,] n_t)
         (Σ_j k_ij)² / Σ_j k_ij², in [1, number of sources]; 0 where a target has no source.
+        NaN if it was not asked for.
     """
 
     mean: NDArray[np.float64]
@@ -55,6 +57,7 @@ def laplacian_sums(
     target_groups: ArrayLike | None = None,
     source_groups: ArrayLike | None = None,
     exclude_self: bool = False,
+    tolerance: float = 1e-6,
     n_jobs: int | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> NDArray[np.float64]:
@@ -77,8 +80,13 @@ def laplacian_sums(
     exclude_self : bool
         For self sums: leave out the pair (i, i). It is never added, rather than subtracted
         afterwards, so nothing is lost where it would dominate.
+    tolerance : float
+        Only from eight dimensions and some thousand rows on. Coordinates are rounded to 32-bit
+        whole numbers, which makes distances twice as fast, where it is certain that no kernel
+        value changes by more than this share. With 0, never.
     n_jobs : int, optional
-        Number of threads; None: one a processor. The result does not depend on it.
+        Number of threads; None: one a processor, or fewer where ``threadpoolctl`` limits the
+        numeric libraries to fewer. The result does not depend on it.
     progress : callable, optional
         Called with the share done, in [0, 1]. It may raise, or return False, to stop.
 
@@ -102,7 +110,7 @@ def laplacian_sums(
 
     up to rounding. Relative to :math:`\sum_j |w_j| k_{ij}` that is about 1e-14 for a million
     random rows in the plane; a million equally spaced rows, whose rounding errors all have the
-    same sign, come to 1e-11. Terms below 1e-300 of the largest weight count as 0. The time is
+    same sign, come to 1e-11. Terms below 1e-299 of the largest weight count as 0. The time is
     O(n log n) for d = 1 and 2, O(n log² n) for d = 3 and O(n² d) beyond, where d does not count
     constant dimensions.
     """
@@ -116,11 +124,12 @@ def laplacian_sums(
         source_groups=source_groups,
         exclude_self=exclude_self,
     )
+    tolerance = _as_tolerance(tolerance)
     threads = thread_count(n_jobs)
     reporter = Reporter(progress)
     scaled, divisor = problem.scaled()
     wanted = {float(h): 0 for h in problem.bandwidths}
-    sums = compute_sums(scaled, wanted, threads, reporter, 1.0)
+    sums = compute_sums(scaled, wanted, threads, reporter, 1.0, tolerance)
     with np.errstate(over="ignore", under="ignore"):
         result = np.stack([sums[float(h)].T * divisor for h in problem.bandwidths])
     reporter.finish()
@@ -136,6 +145,8 @@ def laplacian_means(
     target_groups: ArrayLike | None = None,
     source_groups: ArrayLike | None = None,
     exclude_self: bool = False,
+    effective_size: bool = True,
+    tolerance: float = 1e-6,
     n_jobs: int | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> KernelMeans:
@@ -147,6 +158,11 @@ def laplacian_means(
         As in :func:`laplacian_sums`.
     values : array-like of shape (n_s,) or (n_s, m)
         What is averaged; any finite numbers.
+    effective_size : bool
+        Whether effective sizes are wanted; without them it takes about two thirds of the time.
+    tolerance : float
+        As in :func:`laplacian_sums`; no mean changes by more than this share of
+        (max v − min v)/2.
 
     Returns
     -------
@@ -178,40 +194,48 @@ def laplacian_means(
         source_groups=source_groups,
         exclude_self=exclude_self,
     )
+    tolerance = _as_tolerance(tolerance)
     threads = thread_count(n_jobs)
     reporter = Reporter(progress)
     m = problem.weights.shape[1]
     problem, divisor = problem.scaled()
-    # Values first, then a column of ones: its sums are the masses.
-    weighted = problem.with_weights(
-        np.column_stack([problem.weights, np.ones(len(problem.weights))])
-    )
-    wanted = {float(h) / 2: m for h in problem.bandwidths}
+    wanted = {float(h) / 2: m for h in problem.bandwidths} if effective_size else {}
     wanted.update({float(h): 0 for h in problem.bandwidths})
-    sums = compute_sums(weighted, wanted, threads, reporter, _SUMS_SHARE)
+    # After the values a column of ones, whose sums are the masses.
+    sums = compute_sums(problem, wanted, threads, reporter, _SUMS_SHARE, tolerance, ones=True)
     g, n_t = len(problem.bandwidths), len(problem.targets)
     mean = np.empty((g, n_t, m))
     mass = np.empty((g, n_t))
-    effective = np.empty((g, n_t))
+    size = np.empty((g, n_t)) if effective_size else None
     has_source = problem.source_counts() > 0
     inexact = np.zeros((g, n_t), dtype=bool)
     for b, h in enumerate(problem.bandwidths):
         mass[b] = sums[float(h)][m]
-        half = sums[float(h) / 2][-1]
-        inexact[b] = has_source & (half < _INEXACT_MASS)
+        smallest = sums[float(h) / 2][-1] if effective_size else mass[b]
+        inexact[b] = has_source & (smallest < _INEXACT_MASS)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            mean[b] = (sums[float(h)][:m] / mass[b]).T
-            # Not mass²/half: the square would underflow first.
-            effective[b] = mass[b] * (mass[b] / half)
+            for c in range(m):
+                np.divide(sums[float(h)][c], mass[b], out=mean[b, :, c])
+            if size is not None:
+                # Not mass²/half: the square would underflow first.
+                size[b] = mass[b] * (mass[b] / smallest)
+                size[b, ~has_source] = 0.0
         mean[b, ~has_source] = np.nan
-        effective[b, ~has_source] = 0.0
-    del sums, weighted
-    _repair(problem, inexact, mean, effective, threads, reporter)
+    del sums
+    _repair(problem, inexact, mean, size, threads, reporter)
     mean *= divisor
     reporter.finish()
+    # NaN stands for "not asked for" without taking memory.
+    shown = np.broadcast_to(np.nan, mass.shape) if size is None else size
     if not problem.has_grid:
-        mass, effective = mass[0], effective[0]
-    return KernelMeans(_shaped(mean, problem), mass, effective)
+        mass, shown = mass[0], shown[0]
+    return KernelMeans(_shaped(mean, problem), mass, shown)
+
+
+def _as_tolerance(tolerance: float) -> float:
+    if not (isinstance(tolerance, (int, float)) and 0 <= tolerance <= 1):
+        raise InputError(f"'tolerance' must be a number in [0, 1]; got {tolerance!r}.")
+    return float(tolerance)
 
 
 def _shaped(result: NDArray[np.float64], problem: Problem) -> NDArray[np.float64]:
@@ -225,7 +249,7 @@ def _repair(
     problem: Problem,
     inexact: NDArray[np.bool_],
     mean: NDArray[np.float64],
-    effective: NDArray[np.float64],
+    size: NDArray[np.float64] | None,
     threads: int,
     reporter: Reporter,
 ) -> None:
@@ -233,21 +257,23 @@ def _repair(
     affected = inexact.any(axis=0)
     if not affected.any():
         return
-    chains: list[list[Step]] = []
+    chains: Phase = []
     d = problem.targets.shape[1]
     for group in np.unique(problem.target_groups[affected]):
         members = np.flatnonzero(problem.source_groups == group)
         near = GroupSources(problem.sources[members], problem.weights[members].T)
-        size = _STEP_TARGETS
+        count = _STEP_TARGETS
         if d > 3:
-            size = max(1, min(size, _STEP_DIFFERENCES // (len(members) * d)))
+            count = max(1, min(count, _STEP_DIFFERENCES // (len(members) * d)))
         for b, h in enumerate(problem.bandwidths):
             rows = np.flatnonzero(inexact[b] & (problem.target_groups == group))
-            for start in range(0, len(rows), size):
-                part = rows[start : start + size]
-                work = partial(_repair_rows, problem, near, members, part, h, mean[b], effective[b])
+            sizes = None if size is None else size[b]
+            for start in range(0, len(rows), count):
+                part = rows[start : start + count]
+                work = partial(_repair_rows, problem, near, members, part, h, mean[b], sizes)
                 chains.append([Step(work, float(len(part) * len(members)))])
-    run([chains], threads, reporter, 1.0 - _SUMS_SHARE)
+    cost = sum(step.cost for chain in chains for step in chain)
+    run([chains], cost, threads, reporter, 1.0 - _SUMS_SHARE)
 
 
 def _repair_rows(
@@ -257,32 +283,12 @@ def _repair_rows(
     rows: NDArray[np.int64],
     h: float,
     mean: NDArray[np.float64],
-    effective: NDArray[np.float64],
+    size: NDArray[np.float64] | None,
 ) -> None:
     own = np.full(len(rows), -1, dtype=np.int64)
     if problem.exclude_self:
         own = np.searchsorted(members, rows).astype(np.int64)
     means, sizes = near.means(problem.targets[rows], own, float(h))
     mean[rows] = means.T
-    effective[rows] = sizes
-
-
-def warmup() -> None:
-    """Compile every kernel, so that no later call has to; some seconds at the first call ever."""
-    random = np.random.default_rng(0)
-    for d in (1, 2, 3, 4):
-        points = random.normal(size=(40, d))
-        problem = as_problem(
-            points,
-            None,
-            np.ones(40),
-            weights_name="weights",
-            bandwidth=1.0,
-            target_groups=None,
-            source_groups=None,
-            exclude_self=True,
-        )
-        # Small parts, so that the kernels that join them are called too.
-        compute_sums(problem, {1.0: 0}, 1, Reporter(None), 1.0, {2: 16, 3: 16})
-        # Far sources, so that the fallback for underflow is called too.
-        laplacian_means(points, points + 1e3, np.ones(40), bandwidth=1e-3, n_jobs=1)
+    if size is not None:
+        size[rows] = sizes

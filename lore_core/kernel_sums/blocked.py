@@ -1,25 +1,23 @@
 """Sums over all pairs for more than three dimensions, by tiles that fit the processor's cache.
 
-No fast exact method is known there, so this is O(n² d). A tile of targets lies dimension by
-dimension, so that distances to one source are computed for many targets at once.
+No fast exact method is known there, so this is O(n² d). Rows lie dimension by dimension, so that
+distances to one source are computed for many targets at once.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from lore_core.kernel_sums.compiled import compiled
+from lore_core.kernel_sums.compiled import compiled, compiled_sums
+from lore_core.kernel_sums.fixed_point import add_gap
 from lore_core.kernel_sums.pairs import kernel_values, send
 
-__all__ = ["block_between", "block_within", "distances", "tile_rows"]
+__all__ = ["TILE", "block_across", "block_within", "distances"]
 
-#: Sources whose distances to a tile are computed before the kernel values of all of them.
+#: Targets of a tile, and sources whose distances to it are computed before all their kernel
+#: values. The two matrices of the pairs, of 8 bytes each, should stay in the L1 cache.
+TILE = 128
 _SOURCES = 16
-
-
-def tile_rows(n_dimensions: int) -> int:
-    """Return how many targets make a tile of about 24 kB: it should stay in the L1 cache."""
-    return max(16, min(256, 3072 // n_dimensions // 8 * 8))
 
 
 @compiled
@@ -41,83 +39,167 @@ def distances(points, first, count, columns, lo, n, out):
             p1 = points[first + s, j + 1]
             p2 = points[first + s, j + 2]
             p3 = points[first + s, j + 3]
+            row = out[s * n : s * n + n]
             for i in range(n):
                 near = abs(c0[i] - p0) + abs(c1[i] - p1)
-                out[s * n + i] += near + (abs(c2[i] - p2) + abs(c3[i] - p3))
+                row[i] += near + (abs(c2[i] - p2) + abs(c3[i] - p3))
     for j in range(d - d % 4, d):
         c0 = columns[j, lo : lo + n]
         for s in range(count):
             p0 = points[first + s, j]
+            row = out[s * n : s * n + n]
             for i in range(n):
-                out[s * n + i] += abs(c0[i] - p0)
+                row[i] += abs(c0[i] - p0)
 
 
 @compiled
-def block_between(lo, hi, first, last, rows, grid):
-    """Add to targets [lo, hi) the terms of sources [first, last), other rows than the targets.
+def whole_distances(points, first, count, columns, lo, n, out):
+    """Like :func:`distances` for int32, exactly."""
+    d = len(columns)
+    for i in range(count * n):
+        out[i] = 0
+    for j in range(0, d - 3, 4):
+        c0 = columns[j, lo : lo + n]
+        c1 = columns[j + 1, lo : lo + n]
+        c2 = columns[j + 2, lo : lo + n]
+        c3 = columns[j + 3, lo : lo + n]
+        for s in range(count):
+            p0 = points[first + s, j]
+            p1 = points[first + s, j + 1]
+            p2 = points[first + s, j + 2]
+            p3 = points[first + s, j + 3]
+            row = out[s * n : s * n + n]
+            for i in range(n):
+                near = add_gap(add_gap(row[i], c0[i], p0), c1[i], p1)
+                row[i] = add_gap(add_gap(near, c2[i], p2), c3[i], p3)
+    for j in range(d - d % 4, d):
+        c0 = columns[j, lo : lo + n]
+        for s in range(count):
+            p0 = points[first + s, j]
+            row = out[s * n : s * n + n]
+            for i in range(n):
+                row[i] = add_gap(row[i], c0[i], p0)
+
+
+@compiled
+def _scratch():
+    size = _SOURCES * TILE
+    return np.empty(size), np.empty(size), np.empty(size, np.int32)
+
+
+@compiled
+def _distances(first, count, lo, n, rows, scratch):
+    columns, points, whole_columns, whole_points, unit, _, _ = rows
+    distance, _, whole = scratch
+    if unit > 0.0:
+        whole_distances(whole_points, first, count, whole_columns, lo, n, whole)
+        for i in range(count * n):
+            distance[i] = whole[i] * unit
+    else:
+        distances(points, first, count, columns, lo, n, distance)
+
+
+@compiled_sums
+def _exchange(k, count, n, theirs, own, out, back):
+    """Add to targets what ``count`` sources send them, and to the sources what targets send.
+
+    Four sources at once, which share the loads and stores of the targets.
+    """
+    for s in range(0, count - 3, 4):
+        k0 = k[s * n : s * n + n]
+        k1 = k[s * n + n : s * n + 2 * n]
+        k2 = k[s * n + 2 * n : s * n + 3 * n]
+        k3 = k[s * n + 3 * n : s * n + 4 * n]
+        w0 = theirs[s]
+        w1 = theirs[s + 1]
+        w2 = theirs[s + 2]
+        w3 = theirs[s + 3]
+        t0 = t1 = t2 = t3 = 0.0
+        for i in range(n):
+            out[i] += (w0 * k0[i] + w1 * k1[i]) + (w2 * k2[i] + w3 * k3[i])
+            t0 += own[i] * k0[i]
+            t1 += own[i] * k1[i]
+            t2 += own[i] * k2[i]
+            t3 += own[i] * k3[i]
+        back[s] += t0
+        back[s + 1] += t1
+        back[s + 2] += t2
+        back[s + 3] += t3
+    for s in range(count - count % 4, count):
+        k0 = k[s * n : s * n + n]
+        w0 = theirs[s]
+        t0 = 0.0
+        for i in range(n):
+            out[i] += w0 * k0[i]
+            t0 += own[i] * k0[i]
+        back[s] += t0
+
+
+@compiled
+def _tile_both_ways(lo, n, first, last, rows, grid, scratch):
+    """Add the terms between rows lo … lo + n − 1 and later rows [first, last), both ways."""
+    _, _, _, _, _, weights, sums = rows
+    rate, squared, start, column = grid
+    distance, k, _ = scratch
+    for a in range(first, last, _SOURCES):
+        count = min(_SOURCES, last - a)
+        _distances(a, count, lo, n, rows, scratch)
+        for b in range(len(squared)):
+            kernel_values(distance, count * n, rate[0, b], rate[1, b], squared[b], k)
+            for q in range(start[b], start[b + 1]):
+                weight = weights[column[q]]
+                row = sums[q]
+                theirs = weight[a : a + count]
+                own = weight[lo : lo + n]
+                _exchange(k, count, n, theirs, own, row[lo : lo + n], row[a : a + count])
+
+
+@compiled
+def _tile_one_way(lo, n, first, last, rows, grid, scratch, exclude_self):
+    """Add to targets lo … lo + n − 1 the terms of sources [first, last)."""
+    _, _, _, _, _, weights, sums = rows
+    distance, k, _ = scratch
+    for a in range(first, last, _SOURCES):
+        count = min(_SOURCES, last - a)
+        _distances(a, count, lo, n, rows, scratch)
+        if exclude_self:
+            for s in range(count):
+                if lo <= a + s < lo + n:
+                    distance[s * n + a + s - lo] = np.inf
+        send(a, count, lo, n, distance, weights, sums, grid, k)
+
+
+@compiled
+def block_within(lo, hi, rows, grid, exclude_self):
+    """Add the terms of all pairs of rows [lo, hi).
 
     Parameters
     ----------
-    lo, hi, first, last : int
-        ``hi − lo`` is at most a tile.
-    rows : (columns, points, weights, sums)
-        Coordinates as (d, N) and (N, d); see :mod:`~lore_core.kernel_sums.pairs`.
-    grid : (bandwidth, squared, start, column)
+    lo, hi : int
+    rows : (columns, points, whole_columns, whole_points, unit, weights, sums)
+        Coordinates as (d, N) and (N, d), in float64 (read if ``unit`` is 0) and as int32
+        multiples of ``unit``; see :mod:`~lore_core.kernel_sums.pairs`.
+    grid : (rate, squared, start, column)
+    exclude_self : bool
+        Leave out the pair (i, i).
     """
-    columns, points, weights, sums = rows
-    n = hi - lo
-    distance = np.empty(_SOURCES * n)
-    k = np.empty(_SOURCES * n)
-    for a in range(first, last, _SOURCES):
-        count = min(_SOURCES, last - a)
-        distances(points, a, count, columns, lo, n, distance)
-        send(a, count, lo, n, distance, weights, sums, grid, k)
+    scratch = _scratch()
+    for a in range(lo, hi, TILE):
+        n = min(TILE, hi - a)
+        _tile_one_way(a, n, a, a + n, rows, grid, scratch, exclude_self)
+        _tile_both_ways(a, n, a + n, hi, rows, grid, scratch)
 
 
 @compiled
-def block_within(lo, hi, last, rows, grid, exclude_self):
-    """Add the terms of all pairs with one row in [lo, hi) and one in [lo, last), both ways.
+def block_across(lo, hi, first, last, rows, grid, both_ways):
+    """Add to rows [lo, hi) the terms of other rows [first, last), and the reverse if asked for.
 
-    Called for every tile of a group with ``last`` = the group's end, each pair's kernel is
-    computed once. Parameters as in :func:`block_between`.
+    Parameters as in :func:`block_within`. ``both_ways``: each pair's kernel serves two terms.
     """
-    columns, points, weights, sums = rows
-    bandwidth, squared, start, column = grid
-    n = hi - lo
-    distance = np.empty(_SOURCES * n)
-    k = np.empty(_SOURCES * n)
-    for a in range(lo, hi, _SOURCES):
-        count = min(_SOURCES, hi - a)
-        distances(points, a, count, columns, lo, n, distance)
-        if exclude_self:
-            for s in range(count):
-                distance[s * n + a + s - lo] = np.inf
-        send(a, count, lo, n, distance, weights, sums, grid, k)
-    for a in range(hi, last, _SOURCES):
-        count = min(_SOURCES, last - a)
-        distances(points, a, count, columns, lo, n, distance)
-        for b in range(len(bandwidth)):
-            kernel_values(distance, count * n, bandwidth[b], squared[b], k)
-            for q in range(start[b], start[b + 1]):
-                weight = weights[column[q]]
-                own = weight[lo:hi]
-                out = sums[q, lo:hi]
-                for s in range(count):
-                    w = weight[a + s]
-                    # Four sums: one alone would wait for each addition.
-                    t0 = 0.0
-                    t1 = 0.0
-                    t2 = 0.0
-                    t3 = 0.0
-                    at = s * n
-                    whole = n - n % 4
-                    for i in range(0, whole, 4):
-                        t0 += k[at + i] * own[i]
-                        t1 += k[at + i + 1] * own[i + 1]
-                        t2 += k[at + i + 2] * own[i + 2]
-                        t3 += k[at + i + 3] * own[i + 3]
-                    for i in range(whole, n):
-                        t0 += k[at + i] * own[i]
-                    sums[q, a + s] += (t0 + t1) + (t2 + t3)
-                    for i in range(n):
-                        out[i] += w * k[at + i]
+    scratch = _scratch()
+    for a in range(lo, hi, TILE):
+        n = min(TILE, hi - a)
+        if both_ways:
+            _tile_both_ways(a, n, first, last, rows, grid, scratch)
+        else:
+            _tile_one_way(a, n, first, last, rows, grid, scratch, False)

@@ -1,12 +1,54 @@
-"""The one way kernels are compiled."""
+"""The one way kernels are compiled, and a disk cache that no update can leave stale."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 from numba import njit
+from numba.core.caching import FunctionCache
 
-__all__ = ["compiled"]
+__all__ = ["compiled", "compiled_sums"]
 
-#: Kernels run without the interpreter lock, so a thread pool can run several; they never start
-#: threads of their own (numba's thread layer aborts when two of the caller's threads enter it).
+
+def _sources_hash() -> str:
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+class _PackageCache(FunctionCache):  # type: ignore[misc]
+    """numba's cache on disk, keyed by the sources of the whole package.
+
+    numba itself looks only at the file a kernel is written in: after an update of another file,
+    whose functions are compiled into the kernel, it would go on using the old machine code.
+    Where the folder of the sources cannot be written, numba keeps the cache in the user's.
+    """
+
+    _sources = _sources_hash()
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        return (*super()._index_key(sig, codegen), self._sources)
+
+
+def _compiler(fastmath: set[str]) -> Callable[[Callable[..., Any]], Any]:
+    # Kernels run without the interpreter lock, so a thread pool can run several; they never start
+    # threads of their own (numba's thread layer aborts when two of the caller's threads enter it).
+    compile_it = njit(nogil=True, error_model="numpy", fastmath=fastmath)
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        kernel = compile_it(function)
+        # What cache=True does, with the class above in place of its own.
+        kernel._cache = _PackageCache(kernel.py_func)
+        return kernel
+
+    return decorate
+
+
 #: "contract" allows fused multiply-add and nothing else: infinities keep their meaning.
-compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+compiled = _compiler({"contract"})
+#: For plain sums of finite terms: additions may be reordered, so that several run at once.
+compiled_sums = _compiler({"contract", "reassoc"})

@@ -3,31 +3,54 @@
 The kernels pass two tuples around, so that each has exactly one compiled signature:
 
 ``rows``
-    What belongs to each row: coordinates, original row number (int64), ``weights`` of shape
+    What belongs to each row: coordinates, original row number (int32), ``weights`` of shape
     (m, N) and the results so far, ``sums`` of shape (q, N).
 ``grid``
-    ``bandwidth`` (B,) float64; ``squared`` (B,) bool: this bandwidth is half the previous one, so
-    its kernel is the square of the previous kernel; ``start`` (B + 1,) int64: the rows of
-    ``sums`` that belong to each bandwidth; ``column`` (q,) int64: the weight column of each.
+    ``rate`` (2, B) float64: the kernel is 2^(−distance · rate[0] · rate[1]), in two factors
+    because one alone could overflow; ``squared`` (B,) bool: this bandwidth is half the previous
+    one, so its kernel is the square of the previous kernel; ``start`` (B + 1,) int64: the rows
+    of ``sums`` that belong to each bandwidth; ``column`` (q,) int64: the weight column of each.
 """
 
 from __future__ import annotations
 
-from lore_core.kernel_sums.compiled import compiled
-from lore_core.kernel_sums.exponential import decay, square
+import numpy as np
 
-__all__ = ["insertion_order", "merge_order", "reorder", "send", "tree_levels"]
+from lore_core.kernel_sums.compiled import compiled
+from lore_core.kernel_sums.exponential import LOG2_E, half_power, square
+
+__all__ = [
+    "insertion_order",
+    "kernel_values",
+    "merge_order",
+    "rates",
+    "reorder",
+    "send",
+    "tree_levels",
+]
+
+#: Bandwidths below 2^−960 are lifted by 2^200, exactly, before they are inverted.
+_SMALL_BANDWIDTH = 2.0**-960
+_LIFT = 2.0**200
+
+
+def rates(bandwidths):
+    """Return ``rate`` (2, B) for bandwidths (B,), subnormal ones included."""
+    # Half the smallest number is 0.
+    bandwidths = np.maximum(bandwidths, 5e-324)
+    lift = np.where(bandwidths < _SMALL_BANDWIDTH, _LIFT, 1.0)
+    return np.stack([lift, LOG2_E / (bandwidths * lift)])
 
 
 @compiled
-def kernel_values(distance, n, h, squared, k):
-    """Write exp(−distance/h) into ``k``, which holds the previous bandwidth's if ``squared``."""
+def kernel_values(distance, n, lift, rate, squared, k):
+    """Write 2^(−distance·lift·rate) into ``k``; the previous bandwidth's, if ``squared``."""
     if squared:
         for i in range(n):
             k[i] = square(k[i])
     else:
         for i in range(n):
-            k[i] = decay(distance[i] / h)
+            k[i] = half_power(distance[i] * lift * rate)
 
 
 @compiled
@@ -51,17 +74,30 @@ def send(first, n_sources, lo, n, distance, weights, sums, grid, k):
     Several sources at once, because a call that passes arrays counts references: for one source
     that would cost more than its arithmetic.
     """
-    bandwidth, squared, start, column = grid
-    for b in range(len(bandwidth)):
-        kernel_values(distance, n_sources * n, bandwidth[b], squared[b], k)
+    rate, squared, start, column = grid
+    for b in range(len(squared)):
+        kernel_values(distance, n_sources * n, rate[0, b], rate[1, b], squared[b], k)
         for q in range(start[b], start[b + 1]):
             weight = weights[column[q], first : first + n_sources]
             row = sums[q, lo : lo + n]
-            for s in range(n_sources):
-                w = weight[s]
-                if w != 0.0:
+            # Four sources share the loads and stores of the targets.
+            for s in range(0, n_sources - 3, 4):
+                w0 = weight[s]
+                w1 = weight[s + 1]
+                w2 = weight[s + 2]
+                w3 = weight[s + 3]
+                if w0 != 0.0 or w1 != 0.0 or w2 != 0.0 or w3 != 0.0:
+                    k0 = k[s * n : s * n + n]
+                    k1 = k[s * n + n : s * n + 2 * n]
+                    k2 = k[s * n + 2 * n : s * n + 3 * n]
+                    k3 = k[s * n + 3 * n : s * n + 4 * n]
                     for i in range(n):
-                        row[i] += w * k[s * n + i]
+                        row[i] += (w0 * k0[i] + w1 * k1[i]) + (w2 * k2[i] + w3 * k3[i])
+            for s in range(n_sources - n_sources % 4, n_sources):
+                w0 = weight[s]
+                if w0 != 0.0:
+                    for i in range(n):
+                        row[i] += w0 * k[s * n + i]
 
 
 @compiled

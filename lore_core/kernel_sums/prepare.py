@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lore_core.kernel_sums.grid import snapped
 from lore_core.validation import InputError, as_coordinates, check_lengths, check_positive
 
 __all__ = ["Layout", "Problem", "arrange", "as_problem"]
@@ -88,7 +89,7 @@ class Layout:
     weights : ndarray of shape (m, N)
         0 for rows that are targets only.
     index : ndarray of shape (N,)
-        Row number of a target; n_t + row number of a source that is no target.
+        int32; row number of a target; n_t + row number of a source that is no target.
     segments : list of (lo, cut, hi)
         The rows of each group. With ``apart``, [lo, cut) are its targets and [cut, hi) its
         sources; otherwise they are mixed and ``cut`` = ``lo``.
@@ -96,7 +97,7 @@ class Layout:
 
     coordinates: NDArray[np.float64]
     weights: NDArray[np.float64]
-    index: NDArray[np.int64]
+    index: NDArray[np.int32]
     segments: list[tuple[int, int, int]]
 
     def copy(self) -> Layout:
@@ -141,7 +142,7 @@ def as_problem(
         sources=s,
         weights=w if w.ndim == 2 else w[:, None],
         has_columns=w.ndim == 2,
-        bandwidths=h,
+        bandwidths=snapped(h),
         has_grid=has_grid,
         target_groups=codes[0],
         source_groups=codes[1],
@@ -198,7 +199,7 @@ def _as_groups(values: ArrayLike, n: int, name: str, other: str) -> NDArray[np.i
             f"'{name}' must be whole numbers, −1 or above; got {array.dtype} values. Pass the "
             "index of each row's group."
         )
-    array = array.astype(np.int64)
+    array = array.astype(np.int64, copy=False)
     if len(array) and array.min() < -1:
         row = int(np.flatnonzero(array < -1)[0])
         raise InputError(
@@ -214,7 +215,7 @@ def _as_group_codes(
     if n_s is None:
         groups = target_groups if target_groups is not None else source_groups
         if groups is None:
-            codes = np.zeros(n_t, dtype=np.int64)
+            codes = _one_group(n_t)
             return codes, codes, 1
         t = _as_groups(groups, n_t, "target_groups", "targets")
         if source_groups is not None and source_groups is not groups:
@@ -233,7 +234,7 @@ def _as_group_codes(
             f"'{missing}' is missing."
         )
     if target_groups is None or source_groups is None:
-        return np.zeros(n_t, dtype=np.int64), np.zeros(n_s, dtype=np.int64), 1
+        return _one_group(n_t), _one_group(n_s), 1
     both = np.concatenate(
         [
             _as_groups(target_groups, n_t, "target_groups", "targets"),
@@ -242,6 +243,10 @@ def _as_group_codes(
     )
     codes, n_groups = _compact(both)
     return codes[:n_t], codes[n_t:], n_groups
+
+
+def _one_group(n: int) -> NDArray[np.int64]:
+    return np.broadcast_to(np.int64(0), (n,))
 
 
 def _compact(groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
@@ -277,10 +282,11 @@ def _drop_constant_dimensions(
     return kept, kept if s is t else np.ascontiguousarray(s[:, varies])
 
 
-def arrange(problem: Problem, *, apart: bool) -> Layout:
+def arrange(problem: Problem, *, apart: bool, ones: bool = False) -> Layout:
     """Sort the rows that take part by group, then by first coordinate (or targets, sources).
 
-    Groups without a target or without a source are left out: their sums are 0.
+    Groups without a target or without a source are left out: their sums are 0. With ``ones``, each
+    source has one more weight, 1.
     """
     n_t = len(problem.targets)
     targets_in = np.bincount(problem.target_groups + 1, minlength=problem.n_groups + 1)[1:]
@@ -313,12 +319,15 @@ def arrange(problem: Problem, *, apart: bool) -> Layout:
         if not problem.is_self:
             column = np.concatenate([column, problem.sources[:, k]])
         coordinates[k] = column[order]
-    weights = np.empty((problem.weights.shape[1], len(order)))
-    for c in range(len(weights)):
+    m = problem.weights.shape[1]
+    weights = np.empty((m + ones, len(order)))
+    for c in range(m):
         column = problem.weights[:, c]
         if not problem.is_self:
             column = np.concatenate([np.zeros(n_t), column])
         weights[c] = column[order]
+    if ones:
+        weights[m] = 1.0 if problem.is_self else order >= n_t
     segments = []
     lo = 0
     for g in np.flatnonzero(used):
@@ -326,4 +335,4 @@ def arrange(problem: Problem, *, apart: bool) -> Layout:
         split = apart and not problem.is_self
         segments.append((lo, lo + int(targets_in[g]) if split else lo, hi))
         lo = hi
-    return Layout(coordinates, weights, order, segments)
+    return Layout(coordinates, weights, order.astype(np.int32), segments)

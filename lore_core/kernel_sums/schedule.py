@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import lru_cache
+
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from lore_core.progress import Cancelled
 from lore_core.validation import check_integer
 
-__all__ = ["Reporter", "Step", "run", "thread_count"]
+__all__ = ["Phase", "Reporter", "Step", "run", "thread_count"]
 
 #: Work (in row-steps) below which starting threads costs more than it saves.
-_WORTH_THREADS = 20_000
+_WORTH_THREADS = 100_000
 #: Seconds between two looks at what the threads have done.
-_PATIENCE = 0.1
+_PATIENCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -59,44 +63,71 @@ class Reporter:
             raise Cancelled("the progress callback returned False")
 
 
+#: Chains of steps that may run at the same time; those of one chain run in order.
+Phase = list[list[Step]]
+
+
 def thread_count(n_jobs: int | None) -> int:
-    """Return the number of threads for ``n_jobs``; None = one a processor."""
-    available = os.cpu_count() or 1
-    if n_jobs is None:
-        return available
-    return min(check_integer(n_jobs, "n_jobs"), 2 * available)
+    """Return the number of threads for ``n_jobs``.
+
+    None = one a processor this process may use, or fewer where ``threadpoolctl`` or the
+    environment (OMP_NUM_THREADS) limits the numeric libraries to fewer.
+    """
+    available = _processors()
+    if n_jobs is not None:
+        return min(check_integer(n_jobs, "n_jobs"), 2 * available)
+    limits = [pool["num_threads"] for pool in _libraries().info()]
+    return max(1, min([available, max(limits, default=available)]))
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> ThreadpoolController:
+    # Finding the libraries takes a millisecond, asking them for their limits does not.
+    return ThreadpoolController()
 
 
 def run(
-    phases: Sequence[Sequence[Sequence[Step]]], threads: int, reporter: Reporter, share: float
+    phases: Iterable[Phase], cost: float, threads: int, reporter: Reporter, share: float
 ) -> None:
     """Do all steps: phases one after the other, the chains of a phase at the same time.
 
     Parameters
     ----------
-    phases : sequence of phases of chains of steps
-        The steps of a chain run in order, so they may write to the same place.
+    phases : iterable of phases
+        Each is asked for when the one before it is done.
+    cost : float
+        About the cost of all steps.
     threads : int
     reporter : Reporter
         Called in this thread only. If it raises, no further step begins.
     share : float
         What share of all work these phases are.
     """
-    total = sum(step.cost for phase in phases for chain in phase for step in chain)
-    reporter.section(share, total)
-    for phase in phases:
-        chains = [chain for chain in phase if chain]
-        cost = sum(step.cost for chain in chains for step in chain)
-        if threads == 1 or len(chains) < 2 or cost < _WORTH_THREADS:
-            for chain in chains:
-                for step in chain:
-                    step.work()
-                    reporter.add(step.cost)
-        else:
-            _run_chains(chains, threads, reporter)
+    reporter.section(share, cost)
+    with ExitStack() as stack:
+        pool: ThreadPoolExecutor | None = None
+        for phase in phases:
+            chains = [chain for chain in phase if chain]
+            phase_cost = sum(step.cost for chain in chains for step in chain)
+            if threads == 1 or len(chains) < 2 or phase_cost < _WORTH_THREADS:
+                for chain in chains:
+                    for step in chain:
+                        step.work()
+                        reporter.add(step.cost)
+            else:
+                pool = pool or stack.enter_context(ThreadPoolExecutor(threads))
+                _run_chains(chains, pool, threads, reporter)
+            # Steps hold scratch arrays: let go of them before the next phase makes its own.
+            del phase, chains
 
 
-def _run_chains(chains: Sequence[Sequence[Step]], threads: int, reporter: Reporter) -> None:
+def _run_chains(chains: Phase, pool: ThreadPoolExecutor, threads: int, reporter: Reporter) -> None:
     stop = threading.Event()
     finished: list[float] = []
 
@@ -107,24 +138,24 @@ def _run_chains(chains: Sequence[Sequence[Step]], threads: int, reporter: Report
             step.work()
             finished.append(step.cost)
 
-    tasks = _packed(chains, threads)
-    with ThreadPoolExecutor(min(threads, len(tasks))) as pool:
-        pending: set[Future[None]] = {pool.submit(follow, task) for task in tasks}
-        reported = 0
-        try:
-            while pending:
-                done, pending = wait(pending, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
-                for future in done:
-                    future.result()
-                upto = len(finished)
-                if upto > reported:
-                    reporter.add(sum(finished[reported:upto]))
-                    reported = upto
-        finally:
-            stop.set()
+    pending: set[Future[None]] = {pool.submit(follow, task) for task in _packed(chains, threads)}
+    reported = 0
+    try:
+        while pending:
+            done, pending = wait(pending, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+            for future in done:
+                future.result()
+            upto = len(finished)
+            if upto > reported:
+                reporter.add(sum(finished[reported:upto]))
+                reported = upto
+    finally:
+        # When the reporter raised: the steps under way still end before this returns.
+        stop.set()
+        wait(pending)
 
 
-def _packed(chains: Sequence[Sequence[Step]], threads: int) -> list[list[Step]]:
+def _packed(chains: Phase, threads: int) -> list[list[Step]]:
     """Join short chains, and put the longest first: the last one to start should be short."""
     costs = [sum(step.cost for step in chain) for chain in chains]
     enough = sum(costs) / (8 * threads)

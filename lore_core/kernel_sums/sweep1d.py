@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled
-from lore_core.kernel_sums.exponential import decay, square
+from lore_core.kernel_sums.exponential import half_power, square
 
 __all__ = ["line_sweep"]
 
 
 @compiled
-def line_sweep(lo, hi, rows, grid, exclude_self):
+def line_sweep(lo, hi, rows, grid, b_first, b_last, exclude_self):
     """Add the sums within rows [lo, hi), which are sorted by x.
 
     Parameters
@@ -20,23 +20,26 @@ def line_sweep(lo, hi, rows, grid, exclude_self):
         The rows of one group.
     rows : (x, weights, sums)
         See :mod:`~lore_core.kernel_sums.pairs`.
-    grid : (bandwidth, squared, start, column)
+    grid : (rate, squared, start, column)
+    b_first, b_last : int
+        Bandwidths [b_first, b_last); the first is not the square of another.
     exclude_self : bool
         Leave out the pair (i, i).
     """
     x, weights, sums = rows
-    bandwidth, squared, start, column = grid
+    rate, squared, start, column = grid
     n = hi - lo
     step = np.zeros(n + 1)
     xn = x[lo:hi]
-    for b in range(len(bandwidth)):
+    for b in range(b_first, b_last):
         if squared[b]:
             for i in range(1, n):
                 step[i] = square(step[i])
         else:
-            h = bandwidth[b]
+            lift = rate[0, b]
+            slope = rate[1, b]
             for i in range(1, n):
-                step[i] = decay((xn[i] - xn[i - 1]) / h)
+                step[i] = half_power((xn[i] - xn[i - 1]) * lift * slope)
         for q in range(start[b], start[b + 1]):
             weight = weights[column[q], lo:hi]
             out = sums[q, lo:hi]

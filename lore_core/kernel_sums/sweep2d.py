@@ -14,10 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled
-from lore_core.kernel_sums.exponential import decay, square
+from lore_core.kernel_sums.exponential import half_power, square
 from lore_core.kernel_sums.pairs import insertion_order, merge_order, reorder, send, tree_levels
 
-__all__ = ["plane_join", "plane_tree"]
+__all__ = ["plane_join", "plane_order", "plane_tree"]
 
 #: Up to so many rows pairs are summed directly.
 LEAF = 32
@@ -101,52 +101,68 @@ def _walk_two(factor, step, code, weight_a, weight_b, out_a, out_b):
 def _walk_crossing(factor, step, code, weight, out):
     """Like :func:`_walk` for pairs that differ in the half (bit 0) and in the side (bit 1)."""
     n = len(out)
-    up = np.zeros(4)
-    down = np.zeros(4)
+    up_0 = up_1 = up_2 = up_3 = 0.0
+    down_0 = down_1 = down_2 = down_3 = 0.0
     for i in range(n):
         j = n - 1 - i
         d = step[i]
-        c = code[i]
-        up[0] *= d
-        up[1] *= d
-        up[2] *= d
-        up[3] *= d
-        out[i] += factor[i] * up[c ^ 3]
-        up[c] += factor[i] * weight[i]
+        f = factor[i]
+        w = f * weight[i]
+        right = (code[i] & 1) != 0
+        far = (code[i] & 2) != 0
+        up_0 *= d
+        up_1 *= d
+        up_2 *= d
+        up_3 *= d
+        out[i] += f * ((up_0 if right else up_1) if far else (up_2 if right else up_3))
+        left_w = 0.0 if right else w
+        right_w = w if right else 0.0
+        up_0 += 0.0 if far else left_w
+        up_1 += 0.0 if far else right_w
+        up_2 += left_w if far else 0.0
+        up_3 += right_w if far else 0.0
         d = step[j + 1]
-        c = code[j]
-        down[0] *= d
-        down[1] *= d
-        down[2] *= d
-        down[3] *= d
-        out[j] += factor[j] * down[c ^ 3]
-        down[c] += factor[j] * weight[j]
+        f = factor[j]
+        w = f * weight[j]
+        right = (code[j] & 1) != 0
+        far = (code[j] & 2) != 0
+        down_0 *= d
+        down_1 *= d
+        down_2 *= d
+        down_3 *= d
+        out[j] += f * ((down_0 if right else down_1) if far else (down_2 if right else down_3))
+        left_w = 0.0 if right else w
+        right_w = w if right else 0.0
+        down_0 += 0.0 if far else left_w
+        down_1 += 0.0 if far else right_w
+        down_2 += left_w if far else 0.0
+        down_3 += right_w if far else 0.0
 
 
 @compiled
 def _scratch(n):
-    order = np.empty(n, np.int64)
-    moved = np.empty(n, np.int64)
-    code = np.empty(n, np.uint8)
+    """Return arrays for the largest node of a tree: its order, and its sums."""
     # Leaves keep the matrices of their pairs in the last two.
     size = max(n + 1, LEAF * LEAF)
-    return order, moved, code, np.empty(n), np.empty(n), np.empty(size), np.empty(size)
+    return (np.empty(n, np.int32), np.empty(n, np.uint8)), (np.empty(size), np.empty(size))
 
 
 @compiled
-def _reorder_rows(lo, hi, rows, scratch, crossing):
-    """Bring everything but the sums into the scratch's order."""
+def _reorder_rows(lo, hi, rows, order, crossing):
+    """Bring everything but the sums into the given order."""
     u, v, side, index, weights, _ = rows
-    order, moved, _, buffer, _, _, _ = scratch
+    n = hi - lo
+    buffer = np.empty(n)
+    moved = np.empty(n, np.int32)
     reorder(lo, hi, u, order, buffer)
     reorder(lo, hi, v, order, buffer)
-    reorder(lo, hi, index, order, moved)
     for c in range(len(weights)):
         reorder(lo, hi, weights[c], order, buffer)
+    reorder(lo, hi, index, order, moved)
     if crossing:
-        for i in range(hi - lo):
+        for i in range(n):
             moved[i] = side[order[i]]
-        for i in range(hi - lo):
+        for i in range(n):
             side[lo + i] = moved[i]
 
 
@@ -154,7 +170,7 @@ def _reorder_rows(lo, hi, rows, scratch, crossing):
 def _leaf(lo, hi, rows, grid, scratch, crossing, exclude_self):
     """Sum the pairs of a few rows directly, then sort them by v."""
     u, v, side, _, weights, sums = rows
-    order, _, _, buffer, _, distance, k = scratch
+    (order, _), (distance, k) = scratch
     n = hi - lo
     un = u[lo:hi]
     vn = v[lo:hi]
@@ -169,61 +185,95 @@ def _leaf(lo, hi, rows, grid, scratch, crossing, exclude_self):
             distance[s * n + s] = np.inf
     send(lo, n, lo, n, distance, weights, sums, grid, k)
     insertion_order(lo, hi, v, order)
-    _reorder_rows(lo, hi, rows, scratch, crossing)
+    _reorder_rows(lo, hi, rows, order, crossing)
     for q in range(len(sums)):
-        reorder(lo, hi, sums[q], order, buffer)
+        reorder(lo, hi, sums[q], order, distance)
 
 
 @compiled
-def _merge(lo, mid, hi, split, rows, grid, scratch, crossing):
-    """Add the sums across u = split between two finished, v-ordered halves; join their order."""
-    u, v, side, _, weights, sums = rows
-    order, _, code, buffer, second, factor, step = scratch
-    bandwidth, squared, start, column = grid
-    n = hi - lo
-    merge_order(lo, mid, hi, v, order, code)
-    _reorder_rows(lo, hi, rows, scratch, crossing)
+def plane_order(lo, mid, hi, rows, order, code, crossing):
+    """Join the v-orders of two finished halves: everything but the sums is brought into it.
+
+    Parameters
+    ----------
+    lo, mid, hi : int
+        The halves are rows [lo, mid) and [mid, hi).
+    rows, crossing
+        As in :func:`plane_tree`.
+    order : ndarray of shape (hi − lo,)
+        int32; written: the row each place is taken from.
+    code : ndarray of shape (hi − lo,)
+        uint8; written: bit 0 = from the right half, bit 1 = its side.
+    """
+    merge_order(lo, mid, hi, rows[1], order, code)
+    _reorder_rows(lo, hi, rows, order, crossing)
     if crossing:
-        for i in range(n):
+        side = rows[2]
+        for i in range(hi - lo):
             code[i] += 2 * side[lo + i]
+
+
+@compiled
+def _add_sums(lo, hi, split, rows, grid, b_first, b_last, order, code, scratch, crossing):
+    """Bring the sums of some bandwidths into the joint order and add those across u = split."""
+    u, v, _, _, weights, sums = rows
+    factor, step = scratch
+    rate, squared, start, column = grid
+    n = hi - lo
     un = u[lo:hi]
     vn = v[lo:hi]
+    for q in range(start[b_first], start[b_last]):
+        reorder(lo, hi, sums[q], order, factor)
     step[0] = 0.0
     step[n] = 0.0
-    for b in range(len(bandwidth)):
+    for b in range(b_first, b_last):
         if squared[b]:
             for i in range(n):
                 factor[i] = square(factor[i])
             for i in range(1, n):
                 step[i] = square(step[i])
         else:
-            h = bandwidth[b]
+            lift = rate[0, b]
+            slope = rate[1, b]
             for i in range(n):
-                factor[i] = decay(abs(un[i] - split) / h)
+                factor[i] = half_power(abs(un[i] - split) * lift * slope)
             for i in range(1, n):
-                step[i] = decay((vn[i] - vn[i - 1]) / h)
+                step[i] = half_power((vn[i] - vn[i - 1]) * lift * slope)
         q = start[b]
         last = start[b + 1]
         while q < last:
-            row = sums[q]
             weight = weights[column[q], lo:hi]
-            out = buffer[:n]
-            for i in range(n):
-                out[i] = row[order[i]]
+            out = sums[q, lo:hi]
             if crossing:
                 _walk_crossing(factor, step, code, weight, out)
             elif q + 1 == last:
                 _walk(factor, step, code, weight, out)
             else:
                 q += 1
-                row_b = sums[q]
-                out_b = second[:n]
-                for i in range(n):
-                    out_b[i] = row_b[order[i]]
-                _walk_two(factor, step, code, weight, weights[column[q], lo:hi], out, out_b)
-                row_b[lo:hi] = out_b
-            row[lo:hi] = out
+                weight_b = weights[column[q], lo:hi]
+                _walk_two(factor, step, code, weight, weight_b, out, sums[q, lo:hi])
             q += 1
+
+
+@compiled
+def plane_join(lo, hi, split, rows, grid, b_first, b_last, order, code, crossing):
+    """Add the sums across two neighbouring trees, whose rows :func:`plane_order` has joined.
+
+    Parameters
+    ----------
+    lo, hi : int
+    split : float
+        The first u of the right tree.
+    rows, grid, crossing
+        As in :func:`plane_tree`.
+    b_first, b_last : int
+        Bandwidths [b_first, b_last); the first is not the square of another.
+    order, code : ndarray of shape (hi − lo,)
+        As :func:`plane_order` left them.
+    """
+    n = hi - lo
+    scratch = np.empty(n), np.empty(n + 1)
+    _add_sums(lo, hi, split, rows, grid, b_first, b_last, order, code, scratch, crossing)
 
 
 @compiled
@@ -236,15 +286,17 @@ def plane_tree(lo, hi, rows, grid, crossing, exclude_self):
         At least one row.
     rows : (u, v, side, index, weights, sums)
         See :mod:`~lore_core.kernel_sums.pairs`. ``side`` (N,) uint8 is read only if ``crossing``.
-    grid : (bandwidth, squared, start, column)
+    grid : (rate, squared, start, column)
     crossing : bool
         Count only pairs of different ``side``.
     exclude_self : bool
         Leave out the pair (i, i).
     """
     u = rows[0]
+    n_bandwidths = len(grid[1])
     n = hi - lo
     scratch = _scratch(n)
+    (order, code), sums_scratch = scratch
     levels = tree_levels(n, LEAF)
     n_leaves = 1 << levels
     # Where each leaf begins, before anything moves: these are the split lines.
@@ -261,11 +313,7 @@ def plane_tree(lo, hi, rows, grid, crossing, exclude_self):
         while width < n_leaves and done % (2 * width) == 0:
             a = lo + ((n * (done - 2 * width)) >> levels)
             b = lo + ((n * (done - width)) >> levels)
-            _merge(a, b, c, edge[done - width], rows, grid, scratch, crossing)
+            split = edge[done - width]
+            plane_order(a, b, c, rows, order, code, crossing)
+            _add_sums(a, c, split, rows, grid, 0, n_bandwidths, order, code, sums_scratch, crossing)
             width *= 2
-
-
-@compiled
-def plane_join(lo, mid, hi, split, rows, grid):
-    """Add the sums across two neighbouring trees; ``split`` is the first u of the right one."""
-    _merge(lo, mid, hi, split, rows, grid, _scratch(hi - lo), False)

@@ -11,27 +11,27 @@ from __future__ import annotations
 import numpy as np
 
 from lore_core.kernel_sums.compiled import compiled
-from lore_core.kernel_sums.exponential import decay, square
+from lore_core.kernel_sums.exponential import half_power, square
 from lore_core.kernel_sums.pairs import insertion_order, merge_order, reorder, send, tree_levels
 from lore_core.kernel_sums.sweep2d import plane_tree
 
-__all__ = ["space_join", "space_tree"]
+__all__ = ["space_collect", "space_order", "space_split", "space_tree"]
 
 #: Up to so many rows pairs are summed directly.
 LEAF = 64
 
 
 @compiled
-def _reorder_rows(lo, hi, rows, order, moved, buffer):
-    x, y, z, index, weights, sums = rows
+def _reorder_rows(lo, hi, rows, order):
+    """Bring everything but the sums into the given order."""
+    x, y, z, index, weights, _ = rows
+    buffer = np.empty(hi - lo)
     reorder(lo, hi, x, order, buffer)
     reorder(lo, hi, y, order, buffer)
     reorder(lo, hi, z, order, buffer)
-    reorder(lo, hi, index, order, moved)
     for c in range(len(weights)):
         reorder(lo, hi, weights[c], order, buffer)
-    for q in range(len(sums)):
-        reorder(lo, hi, sums[q], order, buffer)
+    reorder(lo, hi, index, order, np.empty(hi - lo, np.int32))
 
 
 @compiled
@@ -39,8 +39,7 @@ def _leaf(lo, hi, rows, grid, exclude_self):
     """Sum the pairs of a few rows directly, then sort them by y."""
     x, y, z, _, weights, sums = rows
     n = hi - lo
-    order = np.empty(n, np.int64)
-    moved = np.empty(n, np.int64)
+    order = np.empty(n, np.int32)
     distance = np.empty(n * n)
     k = np.empty(n * n)
     xn = x[lo:hi]
@@ -53,69 +52,131 @@ def _leaf(lo, hi, rows, grid, exclude_self):
             distance[s * n + s] = np.inf
     send(lo, n, lo, n, distance, weights, sums, grid, k)
     insertion_order(lo, hi, y, order)
-    _reorder_rows(lo, hi, rows, order, moved, distance)
+    _reorder_rows(lo, hi, rows, order)
+    for q in range(len(sums)):
+        reorder(lo, hi, sums[q], order, distance)
 
 
 @compiled
-def space_join(lo, mid, hi, split, rows, grid):
-    """Add the sums across x = split between two finished, y-ordered parts; join their order.
+def space_order(lo, mid, hi, rows, order, side):
+    """Join the y-orders of two finished parts: everything but the sums is brought into it.
 
     Parameters
     ----------
     lo, mid, hi : int
         The parts are rows [lo, mid) and [mid, hi).
+    rows : (x, y, z, index, weights, sums)
+        See :mod:`~lore_core.kernel_sums.pairs`.
+    order : ndarray of at least hi − lo rows
+        int32; written: the row each place is taken from.
+    side : ndarray of at least hi − lo rows
+        uint8; written: 1 = from the right part.
+    """
+    merge_order(lo, mid, hi, rows[1], order, side)
+    _reorder_rows(lo, hi, rows, order)
+
+
+@compiled
+def space_split(lo, hi, at, split, rows, grid, b_first, b_last, order, plane_rows):
+    """Bring the sums into the joint order, and pose the plane problem of two joined parts.
+
+    Parameters
+    ----------
+    lo, hi, at : int
+        Row i of the space is row i − at of the plane.
     split : float
         The first x of the right part.
     rows : (x, y, z, index, weights, sums)
-        See :mod:`~lore_core.kernel_sums.pairs`.
-    grid : (bandwidth, squared, start, column)
+    grid : (rate, squared, start, column)
+    b_first, b_last : int
+        Bandwidths [b_first, b_last); the first is not the square of another.
+    order : ndarray of at least hi − lo rows
+        As :func:`space_order` left it.
+    plane_rows : (y, z, side, index, weights, sums)
+        From row lo − at on. y and z are those of ``rows``, which the plane's sweep will reorder;
+        index, weights and sums are written. The factors exp(−|x − split|/h) differ by
+        bandwidth, so each of these bandwidths' sums has its own column of weights.
     """
-    x, y, z, _, weights, sums = rows
-    bandwidth, squared, start, column = grid
+    x, _, _, _, weights, sums = rows
+    _, _, _, index, plane_weights, plane_sums = plane_rows
+    rate, squared, start, column = grid
     n = hi - lo
-    n_sums = len(sums)
-    side = np.empty(n, np.uint8)
-    order = np.empty(n, np.int64)
-    position = np.empty(n, np.int64)
-    merge_order(lo, mid, hi, y, order, side)
-    _reorder_rows(lo, hi, rows, order, position, np.empty(n))
-    factor = np.empty((len(bandwidth), n))
-    plane_weights = np.empty((n_sums, n))
-    for b in range(len(bandwidth)):
-        if squared[b]:
-            for i in range(n):
-                factor[b, i] = square(factor[b - 1, i])
-        else:
-            h = bandwidth[b]
-            for i in range(n):
-                factor[b, i] = decay(abs(x[lo + i] - split) / h)
-        for q in range(start[b], start[b + 1]):
-            weight = weights[column[q], lo:hi]
-            for i in range(n):
-                plane_weights[q, i] = weight[i] * factor[b, i]
+    buffer = np.empty(n)
+    factor = np.empty(n)
+    xn = x[lo:hi]
+    first = lo - at
+    last = hi - at
     for i in range(n):
-        position[i] = i
-    plane_sums = np.zeros((n_sums, n))
-    # The factors differ by bandwidth, so in the plane each sum has its own column of weights.
-    plane_rows = (y[lo:hi].copy(), z[lo:hi].copy(), side, position, plane_weights, plane_sums)
-    plane_grid = (bandwidth, squared, start, np.arange(n_sums))
-    plane_tree(0, n, plane_rows, plane_grid, True, False)
-    for b in range(len(bandwidth)):
+        index[first + i] = i
+    for b in range(b_first, b_last):
+        _factors(xn, split, rate[0, b], rate[1, b], squared[b], factor)
+        for q in range(start[b], start[b + 1]):
+            reorder(lo, hi, sums[q], order, buffer)
+            weight = weights[column[q], lo:hi]
+            posed = plane_weights[q - start[b_first], first:last]
+            plane_sums[q - start[b_first], first:last] = 0.0
+            for i in range(n):
+                posed[i] = weight[i] * factor[i]
+
+
+@compiled
+def _factors(x, split, lift, slope, squared, factor):
+    if squared:
+        for i in range(len(x)):
+            factor[i] = square(factor[i])
+    else:
+        for i in range(len(x)):
+            factor[i] = half_power(abs(x[i] - split) * lift * slope)
+
+
+@compiled
+def space_collect(lo, hi, at, split, rows, grid, b_first, b_last, plane_rows):
+    """Add the answers of the plane problem to the sums, and bring y and z back into their order.
+
+    Parameters as in :func:`space_split`.
+    """
+    x, y, z, _, _, sums = rows
+    _, _, _, index, _, plane_sums = plane_rows
+    rate, squared, start, _ = grid
+    factor = np.empty(hi - lo)
+    position = index[lo - at : hi - at]
+    for moved in (y[lo:hi], z[lo:hi]):
+        factor[:] = moved
+        for i in range(hi - lo):
+            moved[position[i]] = factor[i]
+    for b in range(b_first, b_last):
+        _factors(x[lo:hi], split, rate[0, b], rate[1, b], squared[b], factor)
         for q in range(start[b], start[b + 1]):
             row = sums[q, lo:hi]
-            for i in range(n):
+            answer = plane_sums[q - start[b_first], lo - at : hi - at]
+            for i in range(hi - lo):
                 p = position[i]
-                row[p] += factor[b, p] * plane_sums[q, i]
+                row[p] += factor[p] * answer[i]
 
 
 @compiled
 def space_tree(lo, hi, rows, grid, exclude_self):
     """Add the sums within rows [lo, hi), which are sorted by x; leave them sorted by y.
 
-    Parameters as in :func:`space_join`; ``exclude_self`` leaves out the pair (i, i).
+    Parameters
+    ----------
+    lo, hi : int
+        At least one row.
+    rows : (x, y, z, index, weights, sums)
+    grid : (rate, squared, start, column)
+    exclude_self : bool
+        Leave out the pair (i, i).
     """
-    x = rows[0]
+    x, y, z, _, _, _ = rows
+    rate, squared, start, column = grid
+    n_bandwidths = len(squared)
+    plane_grid = (rate, squared, start, np.arange(len(column)))
     n = hi - lo
+    order = np.empty(n, np.int32)
+    side = np.empty(n, np.uint8)
+    posed = np.empty((len(column), n))
+    index = np.empty(n, np.int32)
+    plane = (y[lo:hi], z[lo:hi], side, index, posed, np.empty_like(posed))
     levels = tree_levels(n, LEAF)
     n_leaves = 1 << levels
     # Where each leaf begins, before anything moves: these are the split planes.
@@ -132,5 +193,9 @@ def space_tree(lo, hi, rows, grid, exclude_self):
         while width < n_leaves and done % (2 * width) == 0:
             a = lo + ((n * (done - 2 * width)) >> levels)
             b = lo + ((n * (done - width)) >> levels)
-            space_join(a, b, c, edge[done - width], rows, grid)
+            split = edge[done - width]
+            space_order(a, b, c, rows, order, side[a - lo : c - lo])
+            space_split(a, c, lo, split, rows, grid, 0, n_bandwidths, order, plane)
+            plane_tree(a - lo, c - lo, plane, plane_grid, True, False)
+            space_collect(a, c, lo, split, rows, grid, 0, n_bandwidths, plane)
             width *= 2

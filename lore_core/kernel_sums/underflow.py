@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 
 from lore_core.kernel_sums.blocked import distances
 from lore_core.kernel_sums.compiled import compiled
-from lore_core.kernel_sums.exponential import decay
+from lore_core.kernel_sums.exponential import LOG2_E, half_power
 
 __all__ = ["GroupSources", "direct_means"]
 
@@ -71,7 +71,7 @@ def direct_means(points, own, columns, values, bandwidth, means, effective):
         mass = 0.0
         mass_half = 0.0
         for j in range(n):
-            k[j] = decay((distance[j] - nearest) / scale / bandwidth)
+            k[j] = half_power((distance[j] - nearest) / scale / bandwidth * LOG2_E)
             mass += k[j]
             mass_half += k[j] * k[j]
         effective[t] = mass * mass / mass_half

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from lore_core.kernel_sums.compiled import compiled
-from lore_core.kernel_sums.exponential import decay, square
+from lore_core.kernel_sums.exponential import half_power, square
+from lore_core.kernel_sums.pairs import kernel_values, rates
 
 
 @compiled
-def _decays(a, out):
+def _half_powers(a, out):
     for i in range(len(a)):
-        out[i] = decay(a[i])
+        out[i] = half_power(a[i])
 
 
-def test_decay_is_exact_to_rounding(rng):
-    a = np.concatenate([rng.uniform(0, 689, 50_000), 10 ** rng.uniform(-320, 2.8, 50_000), [0.0]])
+def test_half_power_is_exact_to_rounding(rng):
+    a = np.concatenate([rng.uniform(0, 994, 50_000), 10 ** rng.uniform(-320, 2.9, 50_000), [0.0]])
     out = np.empty_like(a)
-    _decays(a, out)
-    np.testing.assert_allclose(out, np.exp(-a), rtol=4e-16)
+    _half_powers(a, out)
+    np.testing.assert_allclose(out, np.exp2(-a), rtol=4e-16)
+    assert out[-1] == 1.0
 
 
-def test_decay_ends_in_zero():
-    a = np.array([690.0, 700.0, 745.0, 1e300, np.inf])
+def test_half_power_ends_in_zero():
+    a = np.array([995.0, 1000.0, 1080.0, 1e300, np.inf])
     out = np.empty_like(a)
-    _decays(a, out)
+    _half_powers(a, out)
     np.testing.assert_array_equal(out, 0.0)
 
 
@@ -32,3 +35,15 @@ def test_square_skips_subnormal_numbers():
     assert square(0.5) == 0.25
     assert square(1e-149) == 1e-149**2
     assert square(1e-155) == 0.0
+
+
+@pytest.mark.parametrize("h", [5e-324, 1e-310, 1e-290, 1e-6, 1.0, 1e6, 1e300, 1.7e308])
+def test_kernel_values_at_any_bandwidth(h):
+    with np.errstate(over="ignore", under="ignore"):
+        distance = np.array([0.0, 0.5, 1.0, 3.0, 100.0, 680.0, 1e300, np.inf]) * h
+    k = np.empty(len(distance))
+    (lift,), (rate,) = rates(np.array([h]))
+    kernel_values(distance, len(distance), lift, rate, False, k)
+    with np.errstate(over="ignore"):
+        expected = np.exp(-distance / h)
+    np.testing.assert_allclose(k, expected, rtol=1e-12, atol=1e-299)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from lore_core.kernel_sums import laplacian_means, laplacian_sums
+from lore_core import kernel_sums
+from lore_core.kernel_sums import laplacian_sums
 
+# What rounded coordinates may change is tested in test_fixed_point.py.
+laplacian_means = partial(kernel_sums.laplacian_means, tolerance=0)
 DIMENSIONS = [1, 2, 3, 4, 10]
 BANDWIDTHS = np.logspace(-6, 6, 13)
 
@@ -170,3 +175,16 @@ def test_mean_is_the_ratio_of_sums(rng):
     mass = laplacian_sums(points, None, np.ones(300), bandwidth=[0.2, 0.5])
     np.testing.assert_allclose(means.mass, mass, rtol=1e-13)
     np.testing.assert_allclose(means.mean, sums / mass[:, :, None], rtol=1e-13)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_without_effective_sizes_the_means_are_the_same(d, rng):
+    points, values = rng.normal(size=(300, d)), rng.random(300)
+    options = {"bandwidth": [1e-4, 0.3, 7.0], "exclude_self": True}
+    full = laplacian_means(points, None, values, **options)
+    bare = laplacian_means(points, None, values, effective_size=False, **options)
+    np.testing.assert_allclose(bare.mean, full.mean, rtol=1e-13)
+    np.testing.assert_allclose(bare.mass, full.mass, rtol=1e-13)
+    assert bare.effective_size.shape == full.effective_size.shape
+    assert np.isnan(bare.effective_size).all()
+    assert np.isfinite(full.effective_size).all()

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from lore_core.kernel_sums import laplacian_sums
+from lore_core import kernel_sums
+from lore_core.kernel_sums.grid import as_passes, snapped
 
+# What rounded coordinates may change is tested in test_fixed_point.py.
+laplacian_sums = partial(kernel_sums.laplacian_sums, tolerance=0)
 DIMENSIONS = [1, 2, 3, 4, 10]
 
 
@@ -27,7 +32,9 @@ def test_hand_derived():
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
-@pytest.mark.parametrize("n", [1, 2, 3, 16, 31, 32, 33, 63, 64, 65, 127, 129, 500])
+@pytest.mark.parametrize(
+    "n", [1, 2, 3, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 144, 500, 511, 512, 513, 1100]
+)
 def test_self_sums(d, n, rng, brute_sums):
     points = rng.normal(size=(n, d))
     weights = rng.normal(size=n)
@@ -78,7 +85,7 @@ def test_weight_columns_and_bandwidths(d, m, rng, brute_sums):
 
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_many_bandwidths_take_several_passes(d, rng, brute_sums, monkeypatch):
-    monkeypatch.setattr("lore_core.kernel_sums.compute._PASS_BYTES", 0)
+    monkeypatch.setattr("lore_core.kernel_sums.grid._PASS_BYTES", 0)
     points = rng.normal(size=(90, d))
     weights = rng.random(90)
     bandwidths = np.geomspace(0.01, 100, 30)
@@ -157,3 +164,23 @@ def test_extreme_weights(d, scale, rng, brute_sums):
     np.testing.assert_allclose(
         got / scale, brute_sums(points, None, np.ones(80), 1.0), rtol=1e-12, atol=5e-324 / scale
     )
+
+
+def test_halves_up_to_rounding_share_exponentials(rng, brute_sums):
+    h = np.geomspace(0.3, 0.3 * 2**5, 16)  # three an octave, halves of each other but for rounding
+    exact = snapped(h)
+    np.testing.assert_allclose(exact, h, rtol=1e-15)
+    assert len(np.unique(np.frexp(exact)[0])) == 3
+    (entries,) = as_passes({float(x): 0 for x in exact}, 8)
+    assert sum(not entry.squared for entry in entries) == 3
+    points, weights = rng.normal(size=(90, 2)), rng.random(90)
+    expected = [brute_sums(points, None, weights, x) for x in h]
+    np.testing.assert_allclose(
+        laplacian_sums(points, None, weights, bandwidth=h), expected, rtol=1e-12
+    )
+
+
+def test_snapped_keeps_what_is_no_half():
+    h = np.array([0.3, 0.3 * (1 + 1e-14), 0.7, 1e-310, 2e-310, 1e300])
+    np.testing.assert_allclose(snapped(h), h, rtol=1e-15)
+    assert len(np.unique(snapped(h))) == len(h)

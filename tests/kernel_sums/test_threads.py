@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
-from lore_core.kernel_sums import laplacian_means, laplacian_sums, warmup
+from lore_core.kernel_sums import laplacian_means, laplacian_sums, schedule
+from lore_core.kernel_sums.plan_blocks import _rounds
 from lore_core.progress import Cancelled
 
 
@@ -23,7 +27,7 @@ def test_any_number_of_threads_gives_the_same(d, rng):
     np.testing.assert_array_equal(one, four)
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 5])
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 10])
 def test_many_callers_at_once(d, rng):
     points = rng.normal(size=(3_000, d))
     targets = rng.normal(size=(500, d)) * 3
@@ -40,7 +44,7 @@ def test_many_callers_at_once(d, rng):
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("exclude_self", [False, True])
 def test_parts_are_joined(d, exclude_self, rng, brute_sums, monkeypatch):
-    monkeypatch.setattr("lore_core.kernel_sums.compute.PART_ROWS", {2: 50, 3: 70})
+    monkeypatch.setattr("lore_core.kernel_sums.plan_trees.PART_ROWS", {2: (50, 50), 3: (70, 70)})
     points = rng.normal(size=(1_111, d))
     g = np.repeat([0, 1], [1_000, 111])
     weights = rng.random((1_111, 2))
@@ -113,18 +117,68 @@ def test_inputs_are_left_alone(rng):
     np.testing.assert_array_equal(points, before)
 
 
-def test_warmup_leaves_nothing_to_compile(rng):
-    from lore_core.kernel_sums import blocked, sweep1d, sweep2d, sweep3d, underflow
+def test_threads_are_as_many_as_the_libraries_may_use():
+    processors = schedule.thread_count(None)
+    with threadpool_limits(limits=1):
+        assert schedule.thread_count(None) == 1
+        assert schedule.thread_count(2) == 2
+    assert schedule.thread_count(None) == processors >= 1
+    assert schedule.thread_count(10**6) <= 2 * max(os.cpu_count() or 1, 1)
 
-    kernels = [
-        sweep1d.line_sweep, sweep2d.plane_tree, sweep2d.plane_join, sweep3d.space_tree,
-        sweep3d.space_join, blocked.block_within, blocked.block_between, underflow.direct_means,
-    ]  # fmt: skip
-    warmup()
-    assert [len(kernel.signatures) for kernel in kernels] == [1] * len(kernels)
-    for d in (1, 2, 3, 5):
-        points = rng.normal(size=(70, d)).astype(np.float32)
-        points.flags.writeable = False
-        laplacian_means(points, points[:9] + 1e3, np.ones((9, 2)), bandwidth=[0.1, 1.0])
-        laplacian_sums(points, None, np.ones(70, dtype=int), bandwidth=1, exclude_self=True)
-    assert [len(kernel.signatures) for kernel in kernels] == [1] * len(kernels)
+
+@pytest.mark.parametrize(
+    ("n", "d", "bandwidths"),
+    [
+        (60_000, 1, 30), (150_000, 2, 1), (60_000, 2, 30), (50_000, 3, 1), (10_000, 3, 30),
+        (5_000, 8, 1), (5_000, 50, 1), (4_000, 50, 30),
+    ],
+)  # fmt: skip
+def test_steps_are_short(n, d, bandwidths, rng):
+    """No step is a large share of a long sum, so that it can be stopped at any time."""
+    seen = [0.0]
+    laplacian_means(
+        rng.normal(size=(n, d)),
+        None,
+        rng.random(n),
+        bandwidth=np.geomspace(0.1, 10.0, bandwidths) * d,
+        effective_size=False,
+        n_jobs=1,
+        progress=seen.append,
+    )
+    jumps = np.diff(seen[:-1])
+    assert len(seen) > 8
+    assert jumps.max() < 0.2
+    # The cost of the steps was foretold: about all of it was seen before the end.
+    assert seen[-2] > 0.6
+    assert seen[-1] == 1.0
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(("n", "d"), [(150_000, 2), (30_000, 3), (6_000, 50)])
+def test_nothing_runs_after_a_stop(n, d, jobs, rng):
+    calls: list[float] = []
+
+    def stop(fraction: float) -> None:
+        calls.append(fraction)
+        if fraction > 0.2:
+            raise Cancelled("enough")
+
+    threads = threading.active_count()
+    with pytest.raises(Cancelled, match="enough"):
+        laplacian_means(
+            rng.normal(size=(n, d)), None, rng.random(n), bandwidth=d * 0.2, n_jobs=jobs,
+            progress=stop,
+        )  # fmt: skip
+    assert 0.2 < calls[-1] < 0.7
+    assert all(fraction <= 0.2 for fraction in calls[:-1])
+    assert threading.active_count() == threads
+
+
+def test_each_of_the_tournament_meets_each():
+    for n in range(9):
+        rounds = list(_rounds(n))
+        met = sorted(pair for pairing in rounds for pair in pairing)
+        assert met == [(i, j) for i in range(n) for j in range(i + 1, n)]
+        for pairing in rounds:
+            players = [player for pair in pairing for player in pair]
+            assert len(players) == len(set(players))

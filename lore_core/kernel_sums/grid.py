@@ -1,0 +1,113 @@
+"""The bandwidths of one pass, arranged so that many share their exponentials.
+
+k_{h/2} = k_h²: bandwidths that are halves of each other form a chain, with one exponential for
+its first and a squaring for each of the others. A geometric grid with m bandwidths an octave is
+m chains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.kernel_sums.pairs import rates
+
+__all__ = ["Entry", "Grid", "as_grid", "as_passes", "bandwidth_ranges", "snapped", "sub_grid"]
+
+#: Each squaring doubles the rounding error of a kernel value, so only so many in a row.
+_LONGEST_CHAIN = 6
+#: Bandwidths in one pass: at least this many, more if their sums stay within the memory.
+_PASS_BANDWIDTHS = 8
+_PASS_BYTES = 2**27
+#: Mantissas this close are those of the same number, rounded on different ways.
+_SAME = 1e-15
+
+#: See :mod:`~lore_core.kernel_sums.pairs`.
+Grid = tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One bandwidth of a pass: ``squared`` = half the previous one; columns from ``first`` on."""
+
+    bandwidth: float
+    squared: bool
+    first: int
+
+
+def snapped(bandwidths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Make bandwidths that are halves of each other up to rounding so exactly.
+
+    ``geomspace`` gives them with errors in the last bits, which change no kernel value by more
+    than the rounding of its exponent does.
+    """
+    mantissa, exponent = np.frexp(bandwidths)
+    order = np.argsort(mantissa)
+    ranked = mantissa[order]
+    begins = np.concatenate([[True], np.diff(ranked) > _SAME])
+    same = ranked[begins][np.cumsum(begins) - 1]
+    result = np.empty_like(bandwidths)
+    result[order] = np.ldexp(same, exponent[order])
+    # Subnormal numbers have fewer bits to agree in.
+    return np.where(bandwidths < np.finfo(np.float64).tiny, bandwidths, result)
+
+
+def as_passes(wanted: dict[float, int], column_bytes: int) -> list[list[Entry]]:
+    """Arrange the bandwidths into chains of halves, and the chains into passes.
+
+    Parameters
+    ----------
+    wanted : dict of bandwidth to its first column
+    column_bytes : int
+        Memory of the sums of one bandwidth.
+    """
+    limit = max(_PASS_BANDWIDTHS, _PASS_BYTES // max(column_bytes, 1))
+    left = dict(sorted(wanted.items(), reverse=True))
+    passes: list[list[Entry]] = [[]]
+    while left:
+        h = next(iter(left))
+        chain = [Entry(h, False, left.pop(h))]
+        while len(chain) < _LONGEST_CHAIN and h / 2 in left:
+            h /= 2
+            chain.append(Entry(h, True, left.pop(h)))
+        if len(passes[-1]) + len(chain) > limit and passes[-1]:
+            passes.append([])
+        passes[-1].extend(chain)
+    return passes
+
+
+def as_grid(entries: list[Entry], m: int) -> Grid:
+    """Return the arrays the kernels read, for m weight columns."""
+    counts = [m - entry.first for entry in entries]
+    return (
+        rates(np.array([entry.bandwidth for entry in entries])),
+        np.array([entry.squared for entry in entries]),
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        np.concatenate([np.arange(entry.first, m) for entry in entries]).astype(np.int64),
+    )
+
+
+def bandwidth_ranges(grid: Grid, n_sums: int) -> list[tuple[int, int]]:
+    """Return ranges [first, last) of bandwidths, each of whole chains: it can be summed alone.
+
+    As many chains make a range as have at most ``n_sums`` sums together, but at least one.
+    """
+    _, squared, start, _ = grid
+    ranges: list[tuple[int, int]] = []
+    begins = np.flatnonzero(~squared).tolist()
+    for first, last in zip(begins, [*begins[1:], len(squared)], strict=True):
+        if ranges and start[last] - start[ranges[-1][0]] <= n_sums:
+            ranges[-1] = (ranges[-1][0], last)
+        else:
+            ranges.append((first, last))
+    return ranges
+
+
+def sub_grid(grid: Grid, first: int, last: int) -> Grid:
+    """Return the grid of some chains, each of whose sums has a weight column of its own."""
+    rate, squared, start, _ = grid
+    within = start[first : last + 1] - start[first]
+    columns = np.arange(within[-1])
+    return rate[:, first:last].copy(), squared[first:last].copy(), within, columns

@@ -1,0 +1,193 @@
+"""Cut the sweeps of one, two and three dimensions into steps.
+
+A group of rows is swept as parts, all at the same time, whose results are then joined level by
+level. Steps are short, so that threads share them and the work can be stopped between two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from math import ceil, log2
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.kernel_sums.grid import Grid, bandwidth_ranges, sub_grid
+from lore_core.kernel_sums.prepare import Layout
+from lore_core.kernel_sums.schedule import Phase, Step
+from lore_core.kernel_sums.sweep1d import line_sweep
+from lore_core.kernel_sums.sweep2d import plane_join, plane_order, plane_tree
+from lore_core.kernel_sums.sweep3d import space_collect, space_order, space_split, space_tree
+
+__all__ = ["PART_ROWS", "line_phases", "plane_phases", "plane_work", "space_phases", "space_work"]
+
+#: Rows of a part: (smallest, largest). The largest are for so few sums, more sums get fewer rows.
+PART_ROWS = {2: (1024, 16_384), 3: (512, 8_192)}
+_FEW_SUMS = 8
+#: Rows times sums from which on a sweep or a join is shared between steps.
+_STEP_SUMS = 300_000
+#: Sums of a plane problem posed in space that are held at once.
+_POSED_BYTES = 2**27
+
+Segments = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """How one group is divided: ``bounds`` of its 2^levels parts, ``edges`` = x where each begins.
+
+    The edges are read before any row moves.
+    """
+
+    levels: int
+    bounds: list[int]
+    edges: list[float]
+
+    def joins(self, level: int) -> Iterator[tuple[int, int, int, float]]:
+        """Yield (lo, mid, hi, split) of the neighbours that become one at a level from 1 on."""
+        if level > self.levels:
+            return
+        width = 1 << level
+        for k in range(0, 1 << self.levels, width):
+            middle = k + width // 2
+            yield self.bounds[k], self.bounds[middle], self.bounds[k + width], self.edges[middle]
+
+
+def _levels(n: int, part: int) -> int:
+    return max(0, ceil(log2(n / part)))
+
+
+def _as_tree(lo: int, hi: int, part: int, x: NDArray[np.generic]) -> _Tree:
+    n, levels = hi - lo, _levels(hi - lo, part)
+    bounds = [lo + (n * k >> levels) for k in range((1 << levels) + 1)]
+    return _Tree(levels, bounds, x[bounds[:-1]].tolist())
+
+
+def _part_rows(d: int, n_sums: int) -> int:
+    least, most = PART_ROWS[d]
+    return max(least, min(most, most * _FEW_SUMS // n_sums))
+
+
+def plane_work(n: int, n_sums: int) -> float:
+    """Return about the cost of :func:`plane_phases` for n rows, in rows · levels · sums."""
+    return n * (5.0 + log2(n)) * (n_sums + 3)
+
+
+def space_work(n: int, n_sums: int) -> float:
+    """Return about the cost of :func:`space_phases` for n rows, in the same unit."""
+    levels = _levels(n, _part_rows(3, n_sums))
+    parts = [max(n >> level, 1) for level in range(levels + 1)]
+    joins = sum((1 << level) * plane_work(parts[level], n_sums) for level in range(levels))
+    return joins + (1 << levels) * _space_cost(parts[-1], n_sums)
+
+
+def _space_cost(n: int, n_sums: int) -> float:
+    return plane_work(n, n_sums) * (log2(n) + 1) / 2
+
+
+def line_phases(layout: Layout, grid: Grid, sums: NDArray[np.float64], alone: bool) -> list[Phase]:
+    """Sweep every group for every bandwidth."""
+    rows = (layout.coordinates[0], layout.weights, sums)
+    return [
+        [
+            [Step(partial(line_sweep, lo, hi, rows, grid, *span, alone), float(hi - lo))]
+            for lo, _, hi in layout.segments
+            for span in bandwidth_ranges(grid, _STEP_SUMS // (hi - lo))
+        ]
+    ]
+
+
+def plane_phases(
+    rows: tuple[NDArray[np.generic], ...],
+    grid: Grid,
+    segments: Segments,
+    *,
+    crossing: bool,
+    alone: bool,
+) -> Iterator[Phase]:
+    """Sweep groups of the plane; arguments as of :func:`~.sweep2d.plane_tree`."""
+    n_sums = len(grid[3])
+    part = _part_rows(2, n_sums)
+    trees = [_as_tree(lo, hi, part, rows[0]) for lo, hi in segments]
+    yield [
+        [Step(partial(plane_tree, a, c, rows, grid, crossing, alone), plane_work(c - a, n_sums))]
+        for tree in trees
+        for a, c in pairwise(tree.bounds)
+    ]
+    for level in range(1, max((tree.levels for tree in trees), default=0) + 1):
+        orders: Phase = []
+        sums: Phase = []
+        for tree in trees:
+            for a, b, c, split in tree.joins(level):
+                n = c - a
+                order, code = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.uint8)
+                work = partial(plane_order, a, b, c, rows, order, code, crossing)
+                orders.append([Step(work, 3.0 * n)])
+                for first, last in bandwidth_ranges(grid, _STEP_SUMS // n):
+                    work = partial(
+                        plane_join, a, c, split, rows, grid, first, last, order, code, crossing
+                    )
+                    sums.append([Step(work, float(n * (grid[2][last] - grid[2][first])))])
+        yield orders
+        yield sums
+
+
+def space_phases(
+    layout: Layout, grid: Grid, sums: NDArray[np.float64], alone: bool
+) -> Iterator[Phase]:
+    """Sweep groups of the space: parts, then for each level of joins a problem in the plane."""
+    x, y, z = layout.coordinates
+    rows = (x, y, z, layout.index, layout.weights, sums)
+    n_sums = len(sums)
+    part = _part_rows(3, n_sums)
+    trees = [_as_tree(lo, hi, part, x) for lo, _, hi in layout.segments]
+    yield [
+        [Step(partial(space_tree, a, c, rows, grid, alone), _space_cost(c - a, n_sums))]
+        for tree in trees
+        for a, c in pairwise(tree.bounds)
+    ]
+    n, n_levels = len(x), max((tree.levels for tree in trees), default=0)
+    if n_levels == 0:
+        return
+    # One plane for all levels.
+    together = bandwidth_ranges(grid, _POSED_BYTES // (16 * n))
+    most = max(int(grid[2][last] - grid[2][first]) for first, last in together)
+    side, moving_side = np.empty(n, dtype=np.uint8), np.empty(n, dtype=np.uint8)
+    index = np.empty(n, dtype=np.int32)
+    posed, answers = np.empty((most, n)), np.empty((most, n))
+    for level in range(1, n_levels + 1):
+        joins = [join for tree in trees for join in tree.joins(level)]
+        orders = [np.empty(c - a, dtype=np.int32) for a, _, c, _ in joins]
+        yield [
+            [Step(partial(space_order, a, b, c, rows, order, side[a:c]), 4.0 * (c - a))]
+            for (a, b, c, _), order in zip(joins, orders, strict=True)
+        ]
+        for first, last in together:
+            posed_grid = sub_grid(grid, first, last)
+            n_posed = len(posed_grid[3])
+            # The sweep moves the sides too, and the next bandwidths need them again.
+            moving_side[:] = side
+            plane = (y, z, moving_side, index, posed[:n_posed], answers[:n_posed])
+            yield [
+                [
+                    Step(
+                        partial(space_split, a, c, 0, split, rows, grid, first, last, order, plane),
+                        float(n_posed * (c - a)),
+                    )
+                ]
+                for (a, _, c, split), order in zip(joins, orders, strict=True)
+            ]
+            segments = [(a, c) for a, _, c, _ in joins]
+            yield from plane_phases(plane, posed_grid, segments, crossing=True, alone=False)
+            yield [
+                [
+                    Step(
+                        partial(space_collect, a, c, 0, split, rows, grid, first, last, plane),
+                        float(n_posed * (c - a)),
+                    )
+                ]
+                for a, _, c, split in joins
+            ]
