@@ -93,7 +93,8 @@ def streamlit_arguments(app: Path, data: Sequence[Path], port: int) -> list[str]
         # The address is announced, and the browser opened, once and by us.
         "--server.headless=true",
         "--logger.hideWelcomeMessage=true",
-        "--logger.level=warning",
+        # Its warnings speak to those who write pages, with a stack each; errors are still shown.
+        "--logger.level=error",
         # Those who edit the sources use `streamlit run app.py`.
         "--server.fileWatcherType=none",
     ]
