@@ -1,0 +1,168 @@
+"""The page's pictures: drawn by lore_core.figures, saved by the project's own export."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import lore_core as lore
+from benchmarks.paper import published as pub
+from benchmarks.paper.measure import GAMMA, MAPS, RunResult, Setting
+from lore_core.figures import Chart, bandwidth_figure, run_scatter_figure, runs_figure
+from lore_core.figures.curves import CurveMetric
+from lore_core.figures.export import chart_image, why_no_static_images
+
+#: GitHub and most readers show a page some 850 pixels wide.
+WIDTH = 860
+#: Above this many bytes a raster is kinder to the reader than its vector file.
+LARGEST_SVG = 300_000
+
+#: What the curves of one map show, by the names that have a colour of their own.
+_DRAWN = {
+    "tsne": {pub.LORE_TSNE: "LoRe", pub.TUNED_TSNE: "LoRe tuned"},
+    "pca": {pub.LORE_PCA: "LoRe", pub.TUNED_PCA: "LoRe tuned"},
+}
+GLOBAL_METHODS = (pub.NONE, pub.TS, pub.HB, pub.IR, pub.MMCE)
+
+
+class Gallery:
+    """Saves charts beside the page.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the pictures go.
+    link : str
+        The folder as the page names it.
+    """
+
+    def __init__(self, folder: Path, link: str) -> None:
+        missing = why_no_static_images()
+        if missing is not None:
+            raise lore.InputError(missing)
+        self.folder = folder
+        self.link = link
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def save(self, chart: Chart, name: str, width: int = WIDTH) -> str:
+        """Save a chart as SVG, or as PNG where that is much smaller; return its Markdown."""
+        content, ending = chart_image(chart, "svg", width=width), "svg"
+        if len(content) > LARGEST_SVG:
+            content, ending = chart_image(chart, "png", width=width), "png"
+        for old in self.folder.glob(f"{name}.*"):
+            old.unlink()
+        (self.folder / f"{name}.{ending}").write_bytes(content)
+        return _image(chart, f"{self.link}/{name}.{ending}", width)
+
+
+def _image(chart: Chart, path: str, width: int) -> str:
+    """HTML, because Markdown has no width: halves stand side by side."""
+    alt = chart.alt.replace('"', "'")
+    share = "100%" if width == WIDTH else "49%"
+    return f'<img src="{path}" width="{share}" alt="{alt}">'
+
+
+def curves_of(
+    results: Sequence[RunResult], name: str
+) -> dict[str, lore.BandwidthCurve | lore.BandwidthSpread]:
+    """Curves of the global methods and of LoRe on one map; of many runs their mean and spread."""
+    wanted = {label: label for label in GLOBAL_METHODS} | _DRAWN[name]
+    return {
+        shown: _joined([result.curves[name][label] for result in results])
+        for label, shown in wanted.items()
+    }
+
+
+def map_curves(
+    results: Sequence[RunResult],
+) -> dict[str, lore.BandwidthCurve | lore.BandwidthSpread]:
+    """Curves without recalibration, by feature map."""
+    return {name: _joined([result.maps[name] for result in results]) for name in results[0].maps}
+
+
+def _joined(
+    curves: Sequence[lore.BandwidthCurve],
+) -> lore.BandwidthCurve | lore.BandwidthSpread:
+    return curves[0] if len(curves) == 1 else lore.mean_bandwidth_curve(curves)
+
+
+def curve_chart(
+    curves: Mapping[str, lore.BandwidthCurve | lore.BandwidthSpread],
+    rows: str,
+    metric: CurveMetric = "mlce",
+    gamma: float | None = None,
+) -> Chart:
+    """Draw curves with the legend at the side, where it hides nothing."""
+    chart = bandwidth_figure(curves, metric=metric, rows=rows, gamma=gamma, height=400)
+    chart.figure.update_layout(
+        legend={
+            "orientation": "v", "x": 1.01, "xanchor": "left", "y": 1.0, "yanchor": "top",
+        }
+    )  # fmt: skip
+    return chart
+
+
+def draw_curves(
+    results: Sequence[RunResult],
+    setting: Setting,
+    gallery: Gallery,
+    stem: str,
+    rows: str,
+    more: tuple[CurveMetric, ...] = (),
+) -> dict[str, str]:
+    """Save every curve of the page for one experiment; return their Markdown by name.
+
+    ``more`` are further metrics to draw on t-SNE.
+    """
+    made = {
+        "maps": gallery.save(
+            curve_chart(map_curves(results), f"no recalibration; {rows}"), f"{stem}-maps"
+        )
+    }
+    for name in MAPS:
+        where = f"{setting.map_name(name)}; {rows}"
+        # The paper shows the average LCE on t-SNE only.
+        metrics: tuple[CurveMetric, ...] = ("mlce",)
+        if name == "tsne":
+            metrics = (*metrics, "alce", *more)
+        for metric in metrics:
+            chart = curve_chart(curves_of(results, name), where, metric, GAMMA[name])
+            made[f"{metric}-{name}"] = gallery.save(
+                chart, f"{stem}-{metric}-{name}".replace("_", "-")
+            )
+    return made
+
+
+def draw_runs(runs: lore.RunsComparison, gallery: Gallery, rows: str) -> dict[str, str]:
+    """Save the worst group of every run by method, and against the MLCE."""
+    paper = lore.RunsComparison(
+        runs.runs[runs.runs["method"].isin((*GLOBAL_METHODS, pub.LORE_TSNE, pub.TUNED_TSNE))]
+        .replace({"method": _DRAWN["tsne"]})
+        .reset_index(drop=True)
+    )
+    metric = "max group-wise MCE"
+    scatter = run_scatter_figure(paper, "MLCE (t-SNE)", of=metric, rows=rows, height=480)
+    return {
+        "worst-group": gallery.save(runs_figure(paper, metric, rows=rows), "runs-worst-group"),
+        "scatter": gallery.save(scatter, "runs-scatter"),
+    }
+
+
+def lowest_at(
+    curves: Mapping[str, lore.BandwidthCurve | lore.BandwidthSpread],
+    label: str,
+    among: Sequence[str],
+    metric: CurveMetric = "mlce",
+) -> list[float]:
+    """Bandwidths at which one method's mean curve lies below all others of ``among``."""
+    values = {}
+    for name in (label, *among):
+        item = curves[name]
+        values[name] = item.mean if isinstance(item, lore.BandwidthSpread) else item
+    rivals = [getattr(values[name], metric) for name in among if name != label]
+    own = getattr(values[label], metric)
+    return [
+        float(gamma)
+        for k, gamma in enumerate(values[label].gamma)
+        if all(own[k] < rival[k] for rival in rivals)
+    ]

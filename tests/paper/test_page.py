@@ -1,0 +1,261 @@
+"""The page's building blocks on two tiny runs, and the page that is checked in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from synthetic import overconfident
+
+from benchmarks.paper import __main__ as command
+from benchmarks.paper import page, tables
+from benchmarks.paper import published as pub
+from benchmarks.paper.images import BinFacts, ImagesResult, facts
+from benchmarks.paper.measure import (
+    GAMMAS,
+    Setting,
+    measure_run,
+    recalibrated,
+    runs_table,
+    within_methods,
+    worst_groups,
+)
+from benchmarks.paper.pictures import GLOBAL_METHODS, curves_of, lowest_at
+from benchmarks.paper.sections import Content
+from lore_core import Dataset, RunsComparison, local_errors, reward_curve
+from lore_core.figures.export import why_no_static_images
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+SETTING = Setting(n_bins=5, pca_dimensions=2, group_column="region")
+
+
+def run_of(seed, n=160):
+    data, z = overconfident(n, k=2, seed=seed)
+    return Dataset(
+        data.probabilities,
+        data.labels,
+        features=np.column_stack([z, z[:, 0] * z[:, 1]]),
+        groups=pd.DataFrame({"region": np.array(["north", "south"])[np.arange(n) % 2]}),
+        split=np.array(["calibration", "evaluation"])[np.arange(n) // (n // 2)],
+        name=f"run{seed}",
+    )
+
+
+def maps_of(run):
+    """Stand in for t-SNE, which would take seconds."""
+    return {"tsne": run.features[:, :2].astype(float), "pca": run.features[:, 1:].astype(float)}
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return [run_of(seed) for seed in range(2)]
+
+
+@pytest.fixture(scope="module")
+def results(runs):
+    return [measure_run(run, SETTING, maps_of(run)) for run in runs]
+
+
+@pytest.fixture(scope="module")
+def content(runs, results):
+    run = runs[0]
+    after = recalibrated(run, SETTING, maps_of(run))
+    points = maps_of(run)["tsne"][run.in_split("evaluation")]
+    everything = np.ones(len(points), dtype=bool)
+    found = {
+        label: facts(
+            item,
+            local_errors(item.confidence, item.outcome, points, n_bins=5),
+            everything,
+            "0.80–1.00",
+        )
+        for label, item in after.items()
+    }
+    drawn = (*GLOBAL_METHODS, pub.LORE_TSNE, pub.TUNED_TSNE)
+
+    def rewards(ratios=None):
+        before = after[pub.NONE].confidence
+        return {
+            label: reward_curve(
+                after[label].confidence, after[label].outcome, ratios, baseline=before
+            )
+            for label in drawn
+        }
+
+    names = (
+        "maps", "mlce-tsne", "mlce-pca", "alce-tsne", "mlce_supported-tsne", "landscape-best",
+        "landscape-worst", "landscape-scaled", "cdf-best", "cdf-worst", "cdf-scaled", "before",
+        "after", "after-tuned", "cdf-after", "rewards", "worst-group", "scatter",
+    )  # fmt: skip
+    pictures = {name: f"picture {name}" for name in names}
+    bins = {"best": found[pub.NONE], "worst": found[pub.NONE], "scaled": found[pub.TS]}
+    images = ImagesResult(results[0], 0.9, bins, found, rewards(), rewards(tables.RATIOS), pictures)
+    runs_found = RunsComparison(runs_table(results))
+    return Content(results, runs_found, SETTING, pictures, images, SETTING, results[0], SETTING)
+
+
+def test_every_method_is_measured_on_every_run(results):
+    frame = runs_table(results)
+    assert len(frame) == 2 * len((*pub.IN_THE_PAPER, *pub.OURS))
+    assert set(frame["method"]) == {*pub.IN_THE_PAPER, *pub.OURS}
+    known = [column for column in frame if "n_eff" not in column]
+    assert not frame[known].isna().any(axis=None)
+
+
+def test_a_run_s_numbers_are_the_library_s(runs, results):
+    run = runs[0]
+    points = maps_of(run)["tsne"][run.in_split("evaluation")]
+    evaluation = run.evaluation
+    local = local_errors(evaluation.confidence, evaluation.outcome, points, gamma=0.2, n_bins=5)
+    row = results[0].metrics.loc[pub.NONE]
+    assert row["MLCE (t-SNE)"] == local.maximum
+    assert row["ALCE (t-SNE)"] == local.average
+    assert results[0].n_rows == (80, 80)
+    assert set(results[0].worst["group"]) <= {"north", "south"}
+
+
+def test_where_a_mean_curve_is_lowest(results):
+    curves = curves_of(results, "tsne")
+    assert list(curves)[-2:] == ["LoRe", "LoRe tuned"]
+    lowest = {label: lowest_at(curves, label, list(curves)) for label in curves}
+    # At most one method is strictly the lowest at each bandwidth.
+    everywhere = [gamma for found in lowest.values() for gamma in found]
+    assert len(everywhere) == len(set(everywhere)) <= len(GAMMAS)
+
+
+def test_correlation_inside_methods_does_not_see_what_lies_between_them():
+    frame = pd.DataFrame(
+        {
+            "run": [0, 1, 2] * 2,
+            "method": ["a"] * 3 + ["b"] * 3,
+            "x": [0.0, 1.0, 2.0, 10.0, 11.0, 12.0],
+            "y": [2.0, 1.0, 0.0, 12.0, 11.0, 10.0],
+        }
+    )
+    assert frame["x"].corr(frame["y"]) > 0.9
+    assert within_methods(frame, "y")["x"] == pytest.approx(-1.0)
+
+
+def test_shares_are_printed_as_in_the_paper():
+    assert tables.short(0.1234) == ".123"
+    assert tables.short(-0.061) == "−.061"
+    assert tables.short(10.06) == "10.060"
+    assert tables.short(float("nan")) == "–"
+    assert tables.pair((0.5, 0.1)) == ".500 ± .100"
+    assert tables.percent((0.151, 0.027)) == "15.1 ± 2.7"
+
+
+def test_the_lowest_of_a_column_is_bold():
+    cells = tables.bold_lowest([["a", "2", "–"], ["b", "1", "–"]], [[2, np.nan], [1, np.nan]])
+    assert cells == [["a", "2", "–"], ["b", "**1**", "–"]]
+
+
+def test_the_page_has_every_table_and_picture(content):
+    text = page.write(content)
+    for heading in (
+        "Does it hold?", "Settings", "Figure 1", "Figure 2", "Figure 3", "Figures 4 and 6",
+        "Table 1", "Table 2", "Table 3", "Figure 5 and Table 4", "What LoRe tuned reaches",
+        "Setting 4", "How this page was made",
+    ):  # fmt: skip
+        assert re.search(rf"^## {re.escape(heading)}", text, re.MULTILINE), heading
+    for name in content.pictures:
+        assert f"picture {name}" in text, name
+    # Published numbers stand in the rows of their methods.
+    assert re.search(r"\| LoRe \(t-SNE\) \| \**\.351 ± \.084\** \|", text)
+    assert re.search(r"\| MLCE \(PCA\) \| \.639 \|", text)
+    assert re.search(r"\| Temperature scaling \| 4\.9 ± 1\.7 \|", text)
+    assert re.search(r"\| worst bin \| 0\.0746 \| 0\.0629 \|", text)
+    # Not the runs the independent script had.
+    assert "independent script" not in text.split("## How")[1]
+    assert "## Agreement" not in text
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        assert len({line.count("|") for line in table.splitlines()}) == 1, table
+
+
+def test_without_a_compas_run_its_section_is_left_out(content):
+    fewer = Content(
+        content.results, content.runs, SETTING, content.pictures, content.images, SETTING
+    )
+    assert "## Setting 4" not in page.write(fewer)
+
+
+def test_the_worst_bin_of_the_worst_group():
+    # Group "a": ten rows promised .9 and right; group "b": one row promised .7 and wrong.
+    p = np.array([[0.1, 0.9]] * 10 + [[0.3, 0.7]])
+    data = Dataset(p, [1] * 10 + [0])
+    found = worst_groups({"m": data}, SETTING, ["a"] * 10 + ["b"])
+    assert found.to_dict("records") == [{"method": "m", "group": "b", "rows": 1, "bin_rows": 1}]
+
+
+def reference_runs(**changed):
+    """Sixty runs that have the reference's means and spreads."""
+    rows = []
+    for run in range(60):
+        side = 1 if run % 2 else -1
+        for label, values in pub.REFERENCE.items():
+            numbers = zip(pub.REFERENCE_COLUMNS, values, strict=True)
+            rows.append(
+                {"run": run, "method": label}
+                | {metric: mean + side * spread for metric, (mean, spread) in numbers}
+            )
+    frame = pd.DataFrame(rows)
+    for metric, shift in changed.items():
+        frame.loc[frame["method"] == pub.HB, metric] += shift
+    return RunsComparison(frame)
+
+
+def test_agreement_with_the_independent_script_is_to_the_printed_digit():
+    same = reference_runs()
+    assert tables.is_reference(same)
+    assert tables.disagreements(same) == (60, [])
+    other = reference_runs(NLL=-0.029)
+    assert tables.is_reference(other)
+    assert tables.disagreements(other) == (
+        60,
+        ["Histogram binning, NLL, mean: .478 here, .507 there"],
+    )
+    assert not tables.is_reference(RunsComparison(same.runs[same.runs["run"] < 30]))
+
+
+def test_facts_of_a_bin():
+    data, z = overconfident(200, seed=4)
+    local = local_errors(data.confidence, data.outcome, z, gamma=0.5, n_bins=1)
+    found = facts(data, local, np.ones(200, dtype=bool), "all")
+    assert isinstance(found, BinFacts)
+    assert found.gap == pytest.approx((data.confidence - data.outcome).mean())
+    assert found.low <= found.gap <= found.high
+
+
+def test_without_data_it_says_what_it_needs(capsys):
+    with pytest.raises(SystemExit) as stop:
+        command.main([])
+    assert stop.value.code == 2
+    said = capsys.readouterr().err
+    assert "RUNS=<a directory with <run>_cal.npz and <run>_test.npz" in said
+    assert said.count("\n") == 1
+
+
+def test_a_folder_without_runs_is_one_sentence(tmp_path, capsys):
+    missing = why_no_static_images()
+    if missing is not None:
+        pytest.skip(missing)
+    code = command.main(
+        ["--runs", str(tmp_path), "--images", "nowhere.npz", "--out", str(tmp_path)]
+    )
+    assert code == 2
+    assert capsys.readouterr().err.startswith("make paper: ")
+
+
+def test_every_picture_of_the_page_exists():
+    text = (DOCS / "paper.md").read_text(encoding="utf-8")
+    pictures = re.findall(r'<img src="([^"]+)"', text)
+    assert len(pictures) > 10
+    for picture in pictures:
+        file = DOCS / picture
+        assert file.is_file(), picture
+        assert file.stat().st_size < 300_000, picture
+    unused = {f"images/paper/{file.name}" for file in (DOCS / "images" / "paper").iterdir()}
+    assert unused == set(pictures)
