@@ -28,7 +28,7 @@ class Comparison:
     table : DataFrame
         One row a method, one column a metric.
     low, high : DataFrame or None
-        Bootstrap 95 % intervals of the table.
+        95 % intervals of the table's metrics, see :class:`~lore_core.summary.Summary`.
     difference_low, difference_high : DataFrame or None
         Paired 95 % intervals of each method minus the first.
     recalibrators, datasets, summaries : dict
@@ -59,6 +59,8 @@ def compare(
     groups: Any = None,
     min_group_size: int = 1,
     n_draws: int = 0,
+    local_draws: bool = True,
+    local_intervals: bool = True,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -78,7 +80,8 @@ def compare(
     metric_embedding : Embedding or array-like, optional
         Coordinates of the evaluation rows for the local metrics, where they should differ from
         those the methods used.
-    gamma, n_bins, binning, groups, min_group_size, n_draws, random_state
+    gamma, n_bins, binning, groups, min_group_size, n_draws, local_draws, local_intervals
+    random_state
         See :func:`~lore_core.summary.summarize`. Rows are binned anew by their new confidence.
     progress : callable, optional
         Called with the share done and the method at work.
@@ -116,6 +119,8 @@ def compare(
             groups=groups,
             min_group_size=min_group_size,
             n_draws=n_draws,
+            local_draws=local_draws,
+            local_intervals=local_intervals,
             random_state=random_state,
         )
     if progress is not None:
@@ -125,7 +130,9 @@ def compare(
     if n_draws:
         draws = {label: item.draws for label, item in summaries.items() if item.draws is not None}
         first = draws[labels[0]]
-        intervals = {label: item.interval() for label, item in draws.items()}
+        intervals = {
+            label: item.intervals for label, item in summaries.items() if item.intervals is not None
+        }
         paired = {label: item.difference(first) for label, item in draws.items()}
         low, high = (_bound(intervals, side) for side in ("low", "high"))
         difference_low, difference_high = (_bound(paired, side) for side in ("low", "high"))

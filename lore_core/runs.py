@@ -4,85 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from concurrent.futures.process import BrokenProcessPool
 from os import PathLike
 from typing import Any, get_args
 
 import joblib  # type: ignore[import-untyped]
 import pandas as pd
+from joblib.externals.loky.process_executor import (  # type: ignore[import-untyped]
+    ShutdownExecutorError,
+)
 
 from lore_core.binning import Binning
 from lore_core.comparison import compare
 from lore_core.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.embedding import embed
 from lore_core.embedding.embed import Method
-from lore_core.progress import Progress
+from lore_core.progress import Cancelled, Progress
 from lore_core.reading import load_runs
 from lore_core.recalibration import Recalibrator, standard_recalibrators
+from lore_core.runs_result import RunsComparison
 from lore_core.validation import InputError, check_integer
 
 __all__ = ["RunsComparison", "compare_runs"]
 
 #: Runs handed out between two progress reports, for each worker.
 _RUNS_A_WORKER = 2
-MAX_GROUPWISE = "max group-wise MCE"
-
-
-@dataclass(frozen=True)
-class RunsComparison:
-    """What each method did to the evaluation rows of each run.
-
-    Attributes
-    ----------
-    runs : DataFrame
-        One row a run and method: ``run, method``, then the metrics.
-    """
-
-    runs: pd.DataFrame
-
-    @property
-    def n_runs(self) -> int:
-        """Number of runs."""
-        return int(self.runs["run"].nunique())
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """Mean over the runs: one row a method, one column a metric."""
-        return pd.DataFrame(self._by_method().mean())
-
-    @property
-    def sd(self) -> pd.DataFrame:
-        """Population standard deviation over the runs, shaped like ``table``."""
-        return pd.DataFrame(self._by_method().std(ddof=0))
-
-    def _by_method(self) -> Any:
-        return self.runs.drop(columns="run").groupby("method", sort=False)
-
-    def correlation(self, of: str = MAX_GROUPWISE) -> pd.Series:
-        """Pearson correlation of every metric with one of them, over all runs and methods.
-
-        Parameters
-        ----------
-        of : str
-            Column of ``table``.
-
-        Returns
-        -------
-        Series
-            One value a metric; NaN for one that does not vary. This is Table 2 of Luo et al. 2022.
-
-        Raises
-        ------
-        InputError
-            If there is no such metric.
-        """
-        metrics = self.runs.drop(columns=["run", "method"])
-        if of not in metrics:
-            hint = " Give 'group_column' to measure it." if of == MAX_GROUPWISE else ""
-            raise InputError(f"'of' must be one of {list(metrics.columns)}; got {of!r}.{hint}")
-        varies = metrics.columns[metrics.nunique() > 1]
-        with_it = metrics[varies].corr()[of] if of in varies else pd.Series(dtype=float)
-        return with_it.reindex(metrics.columns).drop(of).rename(f"correlation with {of}")
 
 
 def compare_runs(
@@ -94,7 +40,7 @@ def compare_runs(
     gamma: float = 0.2,
     n_bins: int = 15,
     binning: Binning = "equal-width",
-    group_column: str | None = None,
+    group_column: str | Sequence[str] | None = None,
     min_group_size: int = 1,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -104,10 +50,11 @@ def compare_runs(
     Parameters
     ----------
     runs : sequence of Dataset, or a directory
-        Each with a split; a directory holds pairs of files, see :func:`~lore_core.load_runs`.
+        Each with a split; for a directory see :func:`~lore_core.load_runs`.
     recalibrators : sequence of Recalibrator, optional
         Methods; copies are fitted. By default :func:`~lore_core.standard_recalibrators`, without
-        the local ones where ``feature_map`` is None.
+        the local ones where ``feature_map`` is None;
+        :func:`~lore_core.offered_recalibrators` adds those of other libraries.
     feature_map : str or sequence of str, optional
         ``"pca"``, ``"tsne"``, ``"umap"`` or ``"identity"``, made of each run's calibration and
         evaluation features together; ``"pca-20"`` and ``"tsne-3"`` say how many dimensions. Of
@@ -117,10 +64,11 @@ def compare_runs(
         Dimensions of PCA where the name does not say (t-SNE and UMAP: 2).
     gamma, n_bins, binning
         Of the metrics, and of the default methods.
-    group_column : str, optional
-        Adds the maximum group-wise MCE over the groups of this column.
+    group_column : str or sequence of str, optional
+        Adds the maximum group-wise MCE over the groups of this column; of several columns the
+        intersections are taken.
     min_group_size : int
-        Smaller groups are left out of it.
+        Groups of fewer evaluation rows are left out of it, in each run for itself.
     n_jobs : int, optional
         Runs at work at a time. None: what the caller's ``joblib.parallel_config`` says, else one a
         processor. The backend is joblib's default or the configured one; processes are about
@@ -136,6 +84,8 @@ def compare_runs(
     ------
     InputError
         If a run lacks calibration rows, features or the group column.
+    MemoryError
+        If a worker process was ended for want of memory.
     """
     datasets = load_runs(runs) if isinstance(runs, (str, PathLike)) else list(runs)
     if not datasets:
@@ -147,14 +97,16 @@ def compare_runs(
         [
             method
             for method in standard_recalibrators(gamma, n_bins, binning)
-            if maps or not method.needs_embedding
+            if maps or method.is_global
         ]
         if recalibrators is None
         else list(recalibrators)
     )
+    by = [group_column] if isinstance(group_column, str) else list(group_column or [])
     for dataset in datasets:
-        _check_run(dataset, bool(maps), group_column)
+        _check_run(dataset, bool(maps), by)
     names_of_runs = _names(datasets)
+    rows = _rows(datasets, names_of_runs)
     # What no metric needs is not sent to other processes.
     datasets = [dataclasses.replace(item, images=None, metadata=None) for item in datasets]
     options: dict[str, Any] = {
@@ -172,10 +124,18 @@ def compare_runs(
         step = max(1, _RUNS_A_WORKER * joblib.effective_n_jobs(pool.n_jobs))
         for start in range(0, len(datasets), step):
             part = datasets[start : start + step]
-            tables += pool(
-                joblib.delayed(_one_run)(dataset, methods, maps, group_column, options)
-                for dataset in part
-            )
+            try:
+                tables += pool(
+                    joblib.delayed(_one_run)(dataset, methods, maps, by, options)
+                    for dataset in part
+                )
+            except ShutdownExecutorError as error:
+                # The interpreter is closing and has taken the workers along.
+                raise Cancelled from error
+            except BrokenProcessPool as error:
+                raise MemoryError(
+                    "a worker process was ended from outside, most likely for want of memory"
+                ) from error
             if progress is not None:
                 done = len(tables)
                 progress(done / len(datasets), f"run {done} of {len(datasets)}: {part[-1].name}")
@@ -184,14 +144,14 @@ def compare_runs(
         for name, table in zip(names_of_runs, tables, strict=True)
     ]
     frame = pd.concat(labelled, ignore_index=True)
-    return RunsComparison(frame[["run", *frame.columns.drop("run")]])
+    return RunsComparison(frame[["run", *frame.columns.drop("run")]], rows)
 
 
 def _one_run(
     dataset: Dataset,
     methods: list[Recalibrator],
     maps: dict[str, tuple[str, int]],
-    group_column: str | None,
+    by: list[str],
     options: dict[str, Any],
 ) -> pd.DataFrame:
     """One run, one table: methods × metrics."""
@@ -206,9 +166,9 @@ def _one_run(
             placed[split][name] = made.coordinates[mask]
     evaluation = dataset.evaluation
     groups = None
-    if group_column is not None:
+    if by:
         assert evaluation.groups is not None  # checked before
-        groups = evaluation.groups[group_column]
+        groups = evaluation.groups[by]
     return compare(
         calibration,
         evaluation,
@@ -234,7 +194,7 @@ def _map_of(name: str, n_components: int) -> tuple[str, int]:
     return method, n_components if method == "pca" else 2
 
 
-def _check_run(dataset: Dataset, needs_features: bool, group_column: str | None) -> None:
+def _check_run(dataset: Dataset, needs_features: bool, by: list[str]) -> None:
     if dataset.calibration is None:
         raise InputError(f"run '{dataset.name}' has no calibration rows to fit recalibrators on.")
     if needs_features and dataset.features is None:
@@ -242,13 +202,24 @@ def _check_run(dataset: Dataset, needs_features: bool, group_column: str | None)
             f"run '{dataset.name}' has no features to map; compare the global methods with "
             "feature_map=None."
         )
-    if group_column is None:
-        return
     known = [] if dataset.groups is None else [str(name) for name in dataset.groups.columns]
-    if group_column not in known:
-        raise InputError(
-            f"'group_column' must be one of {known} in run '{dataset.name}'; got {group_column!r}."
-        )
+    for name in by:
+        if name not in known:
+            raise InputError(
+                f"'group_column' must be one of {known} in run '{dataset.name}'; got {name!r}."
+            )
+
+
+def _rows(datasets: list[Dataset], names: list[str]) -> pd.DataFrame:
+    """How many rows each run was fitted and measured on."""
+    calibrations = [dataset.calibration for dataset in datasets]
+    return pd.DataFrame(
+        {
+            "run": names,
+            "calibration_rows": [0 if item is None else len(item) for item in calibrations],
+            "evaluation_rows": [len(dataset.evaluation) for dataset in datasets],
+        }
+    )
 
 
 def _names(datasets: list[Dataset]) -> list[str]:

@@ -1,5 +1,7 @@
+import dataclasses
 import json
 import re
+from concurrent.futures.process import BrokenProcessPool
 
 import joblib
 import numpy as np
@@ -17,6 +19,7 @@ from lore_core import (
     compare,
     compare_runs,
     embed,
+    groupwise_maximum_calibration_error,
     save_npz,
 )
 from lore_core.cli import main
@@ -61,7 +64,7 @@ def test_it_is_compare_run_by_run(runs):
             ).table
         )  # fmt: skip
     stacked = np.stack([table.to_numpy() for table in tables])
-    assert list(result.table.index) == ["None", "Temperature scaling", "LoRe"]
+    assert list(result.table.index) == ["No recalibration", "Temperature scaling", "LoRe"]
     assert list(result.table.columns) == list(tables[0].columns)
     np.testing.assert_allclose(result.table, stacked.mean(axis=0))
     np.testing.assert_allclose(result.sd, stacked.std(axis=0))
@@ -160,7 +163,7 @@ def test_the_command_prints_a_table(directory, capsys):
     assert lines[0].split()[:2] == ["accuracy", "mean_confidence"]
     assert re.match(r"LoRe tuned +0\.\d{3} ± 0\.\d{3}", lines[8])
     assert "2 runs" in lines[-1]
-    assert "100%  run 2 of 2: run1" in printed.err
+    assert not printed.err  # progress is for terminals
     written = pd.read_csv(out)
     assert len(written) == 16
     mean = written[written["method"] == "LoRe tuned"]["NLL"].mean()
@@ -172,17 +175,41 @@ def test_the_command_prints_json(directory, capsys):
     content = json.loads(capsys.readouterr().out)
     assert content["runs"] == 2
     assert set(content["mean"]) == set(content["sd"])
-    assert 0 < content["mean"]["None"]["ECE"] < 1
+    assert 0 < content["mean"]["No recalibration"]["ECE"] < 1
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
         (["--features", "lda"], "'feature_map' must be one of"),
-        (["--out", "table.txt"], "'--out' must be a .csv file"),
+        (["--out", "table.txt"], "'--out' must be a .csv, .parquet or .json file"),
         (["--group", "race"], "'group_column' must be one of"),
     ],
 )
 def test_the_command_says_what_is_wrong(directory, capsys, more, message):
-    assert main(["compare", str(directory), "--jobs", "1", *more]) == 2
+    assert main(["compare", str(directory), "--jobs", "1", *more]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_intersections_of_groups_and_the_rows_of_each_run(runs):
+    shift = np.where(np.arange(160) % 4 < 2, "day", "night")
+    both = [dataclasses.replace(run, groups=run.groups.assign(shift=shift)) for run in runs]
+    options = {"feature_map": None, "n_jobs": 1, "n_bins": 5}
+    result = compare_runs(both, METHODS[:1], group_column=["region", "shift"], **options)
+    for run, found in zip(both, result.runs["max group-wise MCE"], strict=True):
+        rows = run.evaluation
+        names = rows.groups["region"] + rows.groups["shift"]
+        assert found == pytest.approx(
+            groupwise_maximum_calibration_error(rows.confidence, rows.outcome, names, n_bins=5)
+        )
+    assert result.rows["calibration_rows"].tolist() == [80] * 3
+    assert result.rows["evaluation_rows"].tolist() == [80] * 3
+
+
+def test_a_worker_that_is_ended_is_want_of_memory(runs):
+    class Ended(TemperatureScaling):
+        def _fit(self, calibration, embedding):
+            raise BrokenProcessPool("a process was terminated abruptly")
+
+    with pytest.raises(MemoryError, match="want of memory"):
+        compare_runs(runs[:1], [Ended()], feature_map=None, n_jobs=1)

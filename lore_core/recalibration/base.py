@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import Any, Self
 
 from lore_core.dataset import Dataset
+from lore_core.shipping.fitted_on import FittedOn
 from lore_core.validation import InputError
 
 __all__ = ["Recalibrator"]
@@ -22,9 +24,13 @@ class Recalibrator(ABC):
     label: str = ""
     #: Whether ``fit`` and ``recalibrate`` need an embedding.
     needs_embedding: bool = False
+    #: Whether they need the rows' features themselves.
+    needs_features: bool = False
 
     #: Rows the method was fitted on; 0 before ``fit``.
     n_rows_: int = 0
+    #: Names of what those rows consisted of, and the maps that placed them; None before ``fit``.
+    fitted_on_: FittedOn | None = None
 
     def fit(self, calibration: Dataset, embedding: Any = None) -> Self:
         """Learn from calibration rows.
@@ -39,6 +45,7 @@ class Recalibrator(ABC):
         """
         self._fit(calibration, embedding)
         self.n_rows_ = len(calibration)
+        self.fitted_on_ = FittedOn.of(calibration, embedding)
         return self
 
     def recalibrate(self, evaluation: Dataset, embedding: Any = None) -> Dataset:
@@ -54,6 +61,52 @@ class Recalibrator(ABC):
         if self.n_rows_ == 0:
             raise InputError(f"{type(self).__name__} must be fitted before it can recalibrate.")
         return self._recalibrate(evaluation, embedding)
+
+    def to_bytes(self, *, maps: bool = True) -> bytes:
+        """Return the content of the file that :meth:`save` writes.
+
+        Parameters
+        ----------
+        maps : bool
+            See :meth:`save`.
+        """
+        from lore_core.shipping.record import recorded
+
+        return recorded(self, maps=maps)
+
+    def save(self, path: str | Path, *, maps: bool = True) -> None:
+        """Write the fitted method to one file, without pickle.
+
+        :func:`lore_core.load_recalibrator` reads it back; :class:`lore_core.shipping.Predictor`
+        applies it with numpy alone.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to; an existing file is replaced, at once or not at all.
+        maps : bool
+            Also keep the feature maps, so that new rows need only their features. Without them
+            their coordinates must be given.
+
+        Raises
+        ------
+        InputError
+            If the method is not fitted, belongs to another library, has a map that no file can
+            hold, or the file cannot be written.
+
+        Notes
+        -----
+        A local method consists of its calibration rows: their confidences, outcomes and
+        coordinates are in the file (for t-SNE also their features). Treat it like those rows.
+        """
+        from lore_core.shipping.atomic import write_bytes
+
+        write_bytes(path, self.to_bytes(maps=maps))
+
+    @property
+    def is_global(self) -> bool:
+        """True for a method that looks at the predictions only."""
+        return not (self.needs_embedding or self.needs_features)
 
     def clone(self) -> Self:
         """Return the same method with the same settings, not fitted."""

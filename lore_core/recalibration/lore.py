@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lore_core.binning import Binning, confidence_bins
 from lore_core.dataset import Dataset
+from lore_core.formulas import lowest_confidence, pulled
 from lore_core.kernel_sums import KernelMeans
 from lore_core.local_error import Kernel, kernel_means
 from lore_core.progress import Progress
@@ -40,28 +41,6 @@ class LocalAccuracy:
     def empty(self) -> NDArray[np.bool_]:
         """Rows whose bin holds no calibration row: they keep their confidence."""
         return np.isnan(self.accuracy)
-
-
-def lowest_confidence(n_classes: int, floor: bool) -> float:
-    """Return 1/K, below which the largest of K probabilities cannot be, or 0 without a floor."""
-    return 1.0 / n_classes if floor else 0.0
-
-
-def pulled(
-    mean: NDArray[np.float64],
-    mass: NDArray[np.float64],
-    toward: NDArray[np.float64],
-    prior_strength: float,
-) -> NDArray[np.float64]:
-    """(Σ k v + s·toward) / (Σ k + s), from the mean of v and the mass Σ k.
-
-    Where there is nothing to average (NaN) ``toward`` is returned. With s = 0 the mean is returned
-    to the last bit, also where the mass underflows.
-    """
-    if prior_strength == 0:
-        return np.where(np.isnan(mean), toward, mean)
-    share = mass / (mass + prior_strength)
-    return np.where(np.isnan(mean), toward, np.nan_to_num(mean) * share + toward * (1 - share))
 
 
 def chosen_map(embedding: Any, name: str | None) -> Any:

@@ -13,7 +13,7 @@ __all__ = ["NoRecalibration"]
 class NoRecalibration(Recalibrator):
     """Leaves every probability as it is."""
 
-    label = "None"
+    label = "No recalibration"
 
     def _fit(self, calibration: Dataset, embedding: Any) -> None:
         """Nothing to learn."""

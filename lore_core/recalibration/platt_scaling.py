@@ -6,30 +6,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
 from lore_core.dataset import Dataset
+from lore_core.formulas import expit, logit, top_log_odds
 from lore_core.recalibration.base import Recalibrator
 
 __all__ = ["PlattScaling"]
 
-#: Probabilities below this are lifted before their logarithm is taken.
-_SMALLEST = 1e-12
 #: Log-odds that differ less than this are one confidence, rounded differently.
 _SMALLEST_SPREAD = 1e-9
 
 
 def _log_odds(dataset: Dataset) -> NDArray[np.float64]:
-    """Log-odds of the top label against all others together, in about [−28, 28].
-
-    The odds are taken from the other classes' sum, not from 1 − c: a confidence that rounds to 1
-    still has them.
-    """
-    confidence = dataset.confidence
-    others = dataset.probabilities.copy()
-    others[np.arange(len(dataset)), dataset.predictions] = 0.0
-    against = np.maximum(others.sum(axis=1), _SMALLEST)
-    return np.asarray(np.log(np.maximum(confidence, _SMALLEST)) - np.log(against))
+    return top_log_odds(dataset.probabilities, np.asarray(dataset.predictions))
 
 
 class PlattScaling(Recalibrator):

@@ -7,26 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
 
+from lore_core import formulas
 from lore_core.dataset import Dataset
+from lore_core.formulas import log_softmax, softmax
 from lore_core.metrics import PROBABILITY_FLOOR
 from lore_core.recalibration.base import Recalibrator
 
 __all__ = ["TemperatureScaling"]
 
-#: Probabilities below this are lifted before their logarithm is taken.
-_SMALLEST = 1e-12
-
 
 def log_probabilities(dataset: Dataset) -> NDArray[np.float64]:
     """Log p of every class, finite, shape (n, K)."""
-    return np.asarray(np.log(np.maximum(dataset.probabilities, _SMALLEST)))
+    return formulas.log_probabilities(dataset.probabilities)
 
 
 def tempered(logs: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
     """softmax(log p / T), shape (n, K)."""
-    return np.asarray(softmax(logs / temperature, axis=1))
+    return softmax(logs / temperature)
 
 
 class TemperatureScaling(Recalibrator):
@@ -58,7 +56,7 @@ class TemperatureScaling(Recalibrator):
         index = np.arange(len(calibration))
 
         def loss(log_temperature: float) -> float:
-            scaled = log_softmax(logs * np.exp(-log_temperature), axis=1)
+            scaled = log_softmax(logs * np.exp(-log_temperature))
             true = scaled[index, calibration.labels]
             return float(-np.maximum(true, np.log(PROBABILITY_FLOOR)).mean())
 

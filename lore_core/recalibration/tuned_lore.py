@@ -11,18 +11,24 @@ from numpy.typing import NDArray
 
 from lore_core.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.dataset import Dataset
+from lore_core.formulas import lowest_confidence, on_line, pulled
 from lore_core.local_error import Kernel, kernel_means
+from lore_core.metrics import PROBABILITY_FLOOR
 from lore_core.progress import Progress
+from lore_core.recalibration.averaging import (
+    confidence_levels,
+    global_line,
+    stacked_weights,
+)
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.lore import LoRe, chosen_map, lowest_confidence, pulled
+from lore_core.recalibration.lore import LoRe, chosen_map
 from lore_core.recalibration.no_recalibration import NoRecalibration
+from lore_core.recalibration.other_classes import OtherClasses
 from lore_core.recalibration.tuning import Candidate, Trial, leave_one_out
 from lore_core.validation import InputError, as_coordinates, check_lengths
 
 __all__ = ["TunedLoRe"]
 
-#: Bayesian-bootstrap resamples behind the weights of the candidates.
-_N_RESAMPLES = 100
 #: Candidates of less weight than this are left out of the average.
 _SMALLEST_WEIGHT = 1e-3
 
@@ -39,6 +45,8 @@ class TunedLoRe(Recalibrator):
         What to choose from: see :func:`~lore_core.recalibration.tuning.leave_one_out`.
     average : bool
         Average the plausible candidates; False takes the best one, as :meth:`LoRe.tuned` does.
+    line : bool
+        Correct the average as a whole by a logistic curve.
     levels : bool
         Pool the corrected confidences to levels that are backed by many calibration rows.
 
@@ -47,26 +55,41 @@ class TunedLoRe(Recalibrator):
     lore_ : LoRe
         The single best candidate, fitted.
     candidates_ : DataFrame
-        All candidates with their leave-one-out NLL and ``weight`` in the average, best first.
+        All candidates with their leave-one-out NLL (of the whole vector, as LoRe with that base
+        gives it) and ``weight`` in the average, best first.
+    line_ : tuple of float or None
+        Slope and intercept; None without the line.
     levels_ : ConfidenceBins or None
         Which averaged confidences share a level; None without levels.
     level_confidence_ : ndarray of shape (n_levels,)
         What each level says.
+    other_classes_ : OtherClasses
+        How the rest is shared among the classes that were not predicted.
 
     Notes
     -----
+    Everything after the candidates is fitted to leave-one-out confidences q_i, so no row vouches
+    for itself.
+
     *Average.* On some hundred rows the likelihoods of many settings differ by less than chance,
-    and taking the best of them is taking the luckiest. Each candidate's weight is how much of the
-    likelihood it holds, exp(Σ_i ℓ_i) normalised, averaged over 100 Bayesian-bootstrap reweightings
-    of the rows (pseudo-BMA+ of Yao et al.); the probability vectors are averaged with them.
+    and taking the best of them is taking the luckiest. Candidates are averaged,
+    q = Σ_m w_m q_m, with weights between pseudo-BMA+ and stacking: see
+    :func:`~lore_core.recalibration.averaging.stacked_weights`.
+
+    *Line.* q' = 1/(1 + exp(−(α logit q + β))), with a prior around α = 1, β = 0: see
+    :func:`~lore_core.recalibration.averaging.global_line`.
 
     *Levels.* An average of local estimates says something slightly different to every row, and some
     of it to a handful of rows only; that can neither be checked nor be relied on, and it is what
-    the maxima over bins, places and groups pick out. So averaged confidences are pooled to ∛n
-    levels: quantiles of the leave-one-out confidences of the n calibration rows, each told its
-    mean. ∛n is the rate at which a step function's resolution and its noise balance. This is the
-    binning half of Kumar et al.'s scaling-binning calibrator. It costs a little likelihood
-    (``levels=False`` shows how much).
+    the maxima over bins, places and groups pick out. So confidences are pooled to about 0.8·∛n
+    levels, each told the mean of its calibration rows: see
+    :func:`~lore_core.recalibration.averaging.confidence_levels`. ∛n is the rate at which a step
+    function's resolution and its noise balance. This is the binning half of Kumar et al.'s
+    scaling-binning calibrator. It costs a little likelihood (``levels=False`` shows how much).
+
+    *Other classes.* The likelihood of a vector is that of the predicted class's confidence times
+    that of the other classes' shares of the rest; the two are fitted apart: see
+    :class:`~lore_core.recalibration.other_classes.OtherClasses`.
 
     References
     ----------
@@ -90,6 +113,7 @@ class TunedLoRe(Recalibrator):
         kernel: Kernel = "laplacian",
         max_rows: int = 10_000,
         average: bool = True,
+        line: bool = True,
         levels: bool = True,
         progress: Progress | None = None,
     ) -> None:
@@ -101,6 +125,7 @@ class TunedLoRe(Recalibrator):
         self.kernel = kernel
         self.max_rows = max_rows
         self.average = average
+        self.line = line
         self.levels = levels
         self.progress = progress
 
@@ -124,9 +149,12 @@ class TunedLoRe(Recalibrator):
             max_rows=self.max_rows,
             progress=self.progress,
         )
+        outcome = calibration.outcome[trial.rows]
         weights = np.zeros(len(trial.candidates))
         if self.average:
-            weights = model_weights(trial.log_likelihood)
+            # Of the predicted class only: the others are fitted apart.
+            likelihood = np.where(outcome == 1, trial.confidence, 1.0 - trial.confidence)
+            weights = stacked_weights(np.log(np.maximum(likelihood, PROBABILITY_FLOOR)))
             weights[weights < _SMALLEST_WEIGHT * weights.max()] = 0.0
             weights /= weights.sum()
         else:
@@ -134,13 +162,16 @@ class TunedLoRe(Recalibrator):
         self.candidates_ = trial.table(weight=weights)
         self.lore_ = LoRe(**trial.settings(trial.best)).fit(calibration, embedding)
         self._keep(trial, weights, calibration, embedding)
+        self.other_classes_ = OtherClasses.fit(calibration)
+        left_out = np.clip(weights @ trial.confidence, 0.0, 1.0)
+        self.line_ = global_line(left_out, outcome) if self.line else None
         self.levels_: ConfidenceBins | None = None
         self.level_confidence_ = np.empty(0)
         if self.levels:
-            self.levels_, self.level_confidence_ = confidence_levels(
-                np.clip(weights @ trial.confidence, 0.0, 1.0),
-                max(1, round(len(calibration) ** (1 / 3))),
-            )
+            self.levels_, self.level_confidence_ = confidence_levels(self._straight(left_out))
+
+    def _straight(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+        return confidence if self.line_ is None else on_line(confidence, *self.line_)
 
     def _keep(
         self,
@@ -189,10 +220,10 @@ class TunedLoRe(Recalibrator):
             return self.lore_.recalibrate(evaluation, embedding)
         lowest = lowest_confidence(evaluation.n_classes, True)
         starts = [
-            evaluation if base is None else base.recalibrate(evaluation) for base in self._bases
+            np.zeros(len(evaluation)) if base is None else base.recalibrate(evaluation).confidence
+            for base in self._bases
         ]
-        total = np.zeros(len(self._bases))
-        mixed = np.zeros((len(self._bases), len(evaluation)))
+        averaged = np.zeros(len(evaluation))
         for (name, bins), members in self._by_partition().items():
             points = self._coordinates(embedding, name, evaluation)
             partition = confidence_bins(self._confidence, bins, self.binning)
@@ -207,29 +238,22 @@ class TunedLoRe(Recalibrator):
                 self._values,
                 gammas=grid,
                 kernel=self.kernel,
+                effective_size=False,
             )
             accuracy = self._bin_accuracy(source_index, index, evaluation.confidence)
             for candidate, weight, column in members:
                 g = int(np.searchsorted(grid, candidate.gamma))
-                offset, toward = starts[column].confidence, np.zeros(len(evaluation))
+                toward = np.zeros(len(evaluation))
                 if candidate.base is None:
-                    offset = toward
                     toward = evaluation.confidence if candidate.prior_strength == 0 else accuracy
                 local = pulled(
                     means.mean[g, :, column], means.mass[g], toward, candidate.prior_strength
                 )
-                mixed[column] += weight * np.clip(offset + local, lowest, 1.0)
-                total[column] += weight
-        vectors = sum(
-            weight * start.with_confidence(np.clip(confidence / weight, 0.0, 1.0)).probabilities
-            for start, confidence, weight in zip(starts, mixed, total, strict=True)
-        )
-        averaged = evaluation.with_probabilities(vectors)
-        if self.levels_ is None:
-            return averaged
-        return averaged.with_confidence(
-            self.level_confidence_[self.levels_.assign(averaged.confidence)]
-        )
+                averaged += weight * np.clip(starts[column] + local, lowest, 1.0)
+        new = self._straight(np.clip(averaged, 0.0, 1.0))
+        if self.levels_ is not None:
+            new = self.level_confidence_[self.levels_.assign(new)]
+        return self.other_classes_.complete(evaluation, new)
 
     def _by_partition(
         self,
@@ -249,47 +273,3 @@ class TunedLoRe(Recalibrator):
         count = np.bincount(source_index, minlength=size)
         right = np.bincount(source_index, weights=self._outcome, minlength=size)
         return np.where(count[index] > 0, right[index] / np.maximum(count[index], 1), confidence)
-
-
-def model_weights(log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Pseudo-BMA+ weights of candidates, from each row's leave-one-out log-likelihood.
-
-    Parameters
-    ----------
-    log_likelihood : ndarray of shape (n_candidates, n)
-        ℓ_i of every candidate.
-
-    Returns
-    -------
-    ndarray of shape (n_candidates,)
-        Sum to 1.
-    """
-    n = log_likelihood.shape[1]
-    rng = np.random.default_rng(0)
-    draws = rng.standard_exponential((n, _N_RESAMPLES))
-    draws *= n / draws.sum(axis=0)
-    total = log_likelihood @ draws
-    share = np.exp(total - total.max(axis=0))
-    return np.asarray((share / share.sum(axis=0)).mean(axis=1))
-
-
-def confidence_levels(
-    confidence: NDArray[np.float64], n_levels: int
-) -> tuple[ConfidenceBins, NDArray[np.float64]]:
-    """Cut confidences into levels of about as many rows, and return the mean of each.
-
-    Parameters
-    ----------
-    confidence : ndarray of shape (n,)
-        Confidences of calibration rows; equal ones share a level.
-    n_levels : int
-        How many.
-
-    Returns
-    -------
-    ConfidenceBins, ndarray of shape (n_levels,)
-    """
-    bins = confidence_bins(confidence, n_levels, "equal-mass")
-    level = bins.assign(confidence)
-    count = np.bincount(level, minlength=bins.n_bins)
-    return bins, np.bincount(level, weights=confidence, minlength=bins.n_bins) / count

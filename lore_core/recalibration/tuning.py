@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from lore_core.binning import Binning, confidence_bins
 from lore_core.dataset import Dataset
+from lore_core.formulas import lowest_confidence, pulled
 from lore_core.local_error import Kernel, kernel_means
 from lore_core.metrics import PROBABILITY_FLOOR
 from lore_core.progress import Progress
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.lore import lowest_confidence, pulled
 from lore_core.recalibration.platt_scaling import PlattScaling
 from lore_core.recalibration.temperature_scaling import TemperatureScaling
 from lore_core.validation import InputError, as_coordinates, check_integer, check_lengths
@@ -199,7 +199,15 @@ def leave_one_out(
         partition = confidence_bins(confidence, bins, binning)
         index = partition.assign(confidence)
         means = kernel_means(
-            maps[name], index, None, index, values, gammas=grid, kernel=kernel, exclude_self=True
+            maps[name],
+            index,
+            None,
+            index,
+            values,
+            gammas=grid,
+            kernel=kernel,
+            exclude_self=True,
+            effective_size=False,
         )
         accuracy = _accuracy_without_self(index, outcome, confidence)
         for column, (base, start) in enumerate(zip(chosen, starts, strict=True)):

@@ -9,6 +9,7 @@ import streamlit as st
 from lore_core import Comparison, region_report
 from lore_core.figures import group_figure, landscape_figure, reliability_figure, shared_limit
 from pages.shared import compute
+from pages.shared.cells import marked
 from pages.shared.charts import next_step, show_chart
 from pages.shared.compute_compared import group_comparison, group_reliability, group_reports
 from pages.shared.controls import (
@@ -21,7 +22,7 @@ from pages.shared.controls import (
 )
 from pages.shared.header import plain, question
 from pages.shared.maps import planar_maps
-from pages.shared.methods import compared
+from pages.shared.methods import MIN_GROUP_SIZE, compared
 
 
 def _group_names(view: View) -> tuple[np.ndarray, str]:
@@ -47,12 +48,7 @@ def _worst_table(table: pd.DataFrame, first: str, min_group_size: int) -> None:
     """Maximum group-wise MCE by method."""
 
     def tint(row: pd.Series) -> list[str]:
-        style = ""
-        if row["difference_high"] < 0:
-            style = "background-color: rgba(0, 158, 115, 0.18)"
-        elif row["difference_low"] > 0:
-            style = "background-color: rgba(230, 159, 0, 0.22)"
-        return [style] * len(row)
+        return [marked(row["difference_low"], row["difference_high"])] * len(row)
 
     points = table.copy()
     scaled = ["max_group_mce", "low", "high", "difference", "difference_low", "difference_high"]
@@ -107,7 +103,7 @@ def _one_group(
                     rows=f"{group}, {report.n_rows:,} evaluation rows",
                     mode=theme_mode(),
                     height=360,
-                    title=method if method != "None" else "No recalibration",
+                    title=method,
                 ),
                 f"group_{place}",
             )
@@ -171,12 +167,12 @@ min_group_size = st.slider(
     "Smallest group counted",
     1,
     max(min(largest, 500), 2),
-    min(30, largest),
+    min(MIN_GROUP_SIZE, largest),
     key="min_group",
     bind="query-params",
     help="Smaller groups are shown, faint, but do not set the maximum.",
 )
-small = sizes[sizes < 30]
+small = sizes[sizes < MIN_GROUP_SIZE]
 if len(small):
     listed = ", ".join(f"{name} ({n})" for name, n in small.head(8).items())
     st.warning(

@@ -23,11 +23,6 @@ _MIN_BIN_ROWS = 30
 _PLACES = ("before", "after")
 
 
-def title(method: str) -> str:
-    """Name a method where it stands alone."""
-    return "No recalibration" if method == "None" else method
-
-
 def before_after(view: View, result: Comparison, measured_on: str) -> None:
     """Let the reader choose two methods and a bin, and show the same rows under both."""
     methods = list(result.datasets)
@@ -71,7 +66,7 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
                         axes=on_name,
                         mode=theme_mode(),
                         height=430,
-                        title=title(name),
+                        title=name,
                     ),
                     f"landscape_{place}",
                 )
@@ -90,7 +85,7 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
                     rows=f"{len(rows):,} evaluation rows, {view.n_bins} {view.binning} bins",
                     mode=theme_mode(),
                     height=360,
-                    title=f"Reliability: {title(name)}",
+                    title=f"Reliability: {name}",
                 ),
                 f"reliability_{place}",
             )

@@ -21,7 +21,7 @@ from pages.shared.controls import (
 )
 from pages.shared.header import question
 from pages.shared.maps import planar_maps
-from pages.shared.methods import compared
+from pages.shared.methods import compared, grouping, grouping_control
 
 question(
     "Does recalibration help?",
@@ -30,10 +30,12 @@ question(
 )
 view = view_controls()
 dataset = view.dataset
-measured_on, measure_map = metric_map(view)
+row = st.container(horizontal=True)
+measured_on, measure_map = metric_map(view, row)
+grouping_control(dataset, row)
 result = compared(view, measure_map)
 methods = list(result.datasets)
-metrics_table(result)
+metrics_table(result, grouping(dataset), measured_on)
 lore = result.recalibrators.get("LoRe")
 if isinstance(lore, LoRe):
     assert view.embedding is not None
@@ -44,7 +46,8 @@ if isinstance(lore, LoRe):
         f"{view.features} ({view.embedding.description}); the local errors are measured on "
         f"{measured_on}. "
         + (
-            f"{n_kept:,} evaluation rows keep their confidence: their bin holds no calibration row."
+            f"{n_kept:,} evaluation row{'s' * (n_kept > 1)} kept the old confidence: no "
+            "calibration row lies in the same bin."
             if n_kept
             else "Every evaluation row shares its bin with calibration rows."
         )

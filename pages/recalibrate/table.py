@@ -6,25 +6,25 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import Comparison
+from lore_core.metrics import MAX_GROUPWISE
+from pages.shared.cells import METRICS, heading, marked, number
+from pages.shared.header import plain
+from pages.shared.methods import Grouping
 
 __all__ = ["metrics_table"]
 
-_POINTS = ("ECE", "MCE", "ALCE", "MLCE")
-_SHOWN = ("ECE", "MCE", "ALCE", "MLCE", "NLL", "Brier", "accuracy")
-
 
 def _cell(result: Comparison, method: str, metric: str) -> str:
-    scale, digits = (100, 1) if metric in (*_POINTS, "accuracy") else (1, 3)
-    text = f"{result.table.loc[method, metric] * scale:.{digits}f}"
+    text = number(metric, result.table.loc[method, metric])
     if result.low is not None and result.high is not None and metric in result.low:
         low, high = result.low.loc[method, metric], result.high.loc[method, metric]
-        text += f"  ({low * scale:.{digits}f}–{high * scale:.{digits}f})"
+        text += f"  ({number(metric, low)}–{number(metric, high)})"
     return text
 
 
-def metrics_table(result: Comparison) -> None:
+def metrics_table(result: Comparison, grouping: Grouping | None, measured_on: str) -> None:
     """Methods × metrics; tinted where the paired difference to the first is beyond chance."""
-    metrics = [name for name in _SHOWN if name in result.table]
+    metrics = [name for name in METRICS if name in result.table]
     text = pd.DataFrame(
         {m: [_cell(result, method, m) for method in result.table.index] for m in metrics},
         index=result.table.index,
@@ -32,33 +32,46 @@ def metrics_table(result: Comparison) -> None:
 
     def tint(column: pd.Series) -> list[str]:
         low, high = result.difference_low, result.difference_high
-        styles = []
-        for method in column.index:
-            style = ""
-            if low is not None and high is not None and column.name in low:
-                if column.name != "accuracy" and high.loc[method, column.name] < 0:
-                    style = "background-color: rgba(0, 158, 115, 0.18)"
-                elif column.name != "accuracy" and low.loc[method, column.name] > 0:
-                    style = "background-color: rgba(230, 159, 0, 0.22)"
-            styles.append(style)
-        return styles
+        if column.name == "accuracy" or low is None or high is None or column.name not in low:
+            return [""] * len(column)
+        return [
+            marked(low.loc[method, column.name], high.loc[method, column.name])
+            for method in column.index
+        ]
 
-    units = {m: f"{m}, points" if m in _POINTS else m for m in metrics}
-    units |= {"accuracy": "accuracy, %"}
     st.dataframe(
         text.style.apply(tint),
-        column_config={m: st.column_config.TextColumn(units[m]) for m in metrics},
+        column_config={m: st.column_config.TextColumn(heading(m)) for m in metrics},
         height="content",
     )
-    draws = next(iter(result.summaries.values())).draws
-    first = result.table.index[0]
-    n = next(iter(result.summaries.values())).n_rows
-    if draws is None:
-        st.caption(f"n = {n:,} evaluation rows; too many for bootstrap intervals on this map.")
-    else:
-        st.caption(
-            f"n = {n:,} evaluation rows; 95 % intervals from {len(draws.values)} resamples. Green: "
-            f"better than “{first}” beyond chance (the paired 95 % interval of the difference "
-            "excludes 0); amber: worse. Recalibration never changes the predicted class, so the "
-            "accuracy stays."
+    st.caption(" ".join(_notes(result, metrics, grouping, measured_on)))
+
+
+def _notes(
+    result: Comparison, metrics: list[str], grouping: Grouping | None, measured_on: str
+) -> list[str]:
+    """Say what the table shows, how sure it is, and which metrics have no interval and why."""
+    summary = next(iter(result.summaries.values()))
+    first, n = result.table.index[0], summary.n_rows
+    if summary.draws is None:
+        return [f"n = {n:,} evaluation rows; too many to resample them while you wait."]
+    said = [
+        f"n = {n:,} evaluation rows, 95 % intervals. Green: better than “{first}” beyond chance "
+        f"(the paired interval of the difference over {len(summary.draws.values)} resamples "
+        "excludes 0); amber: worse. What lies above its own interval is mostly chance."
+    ]
+    assert summary.intervals is not None  # as there are draws
+    without = [name for name in metrics if name not in summary.intervals.index]
+    if without:
+        said.append(
+            f"{' and '.join(without)} have no intervals: simulating the neighbours of {n:,} rows "
+            f"on {measured_on} would take too long to wait for."
         )
+    if MAX_GROUPWISE in metrics and grouping is not None:
+        said.append(
+            f"The {MAX_GROUPWISE} is the MCE of the worst group by {plain(grouping.column)} with "
+            f"{grouping.min_group_size} rows or more, a maximum over noisy cells whose interval "
+            "leans upwards."
+        )
+    said.append("Recalibration never changes the predicted class, so the accuracy stays.")
+    return said

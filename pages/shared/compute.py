@@ -19,13 +19,14 @@ from lore_core import (
     ReliabilityTable,
     Summary,
     affordable_draws,
+    affordable_null_draws,
     bandwidth_curve,
     compare,
     error_field,
     local_errors,
+    offered_recalibrators,
     reliability_table,
     smoothed_field,
-    standard_recalibrators,
     suggest_bandwidth,
     summarize,
 )
@@ -87,6 +88,7 @@ def exact_field(
     binning: Any,
     bin_index: int,
     min_effective_size: float,
+    largest_p: float | None = None,
 ) -> Field:
     """Exact field of one bin of the evaluation rows."""
     aimed = dataset.evaluation.target(target)
@@ -98,6 +100,7 @@ def exact_field(
         gamma=gamma,
         rows=table.bins.assign(aimed.confidence) == bin_index,
         min_effective_size=min_effective_size,
+        largest_p=largest_p,
     )
 
 
@@ -109,6 +112,7 @@ def row_field(
     _found: LocalErrors,
     _rows: np.ndarray,
     min_effective_size: float,
+    _significant: np.ndarray | None = None,
 ) -> Field:
     """Rows' own errors averaged on a map; ``key`` names the errors and the rows for the cache."""
     return smoothed_field(
@@ -117,6 +121,7 @@ def row_field(
         _points(dataset, on_map, EVALUATION),
         rows=_rows,
         min_effective_size=min_effective_size,
+        significant=_significant,
     )
 
 
@@ -131,7 +136,6 @@ def summary(
 ) -> Summary:
     """Every metric of the evaluation rows, with as many bootstrap draws as can be afforded."""
     points = _points(dataset, embedding, EVALUATION)
-    d = None if points is None else points.shape[1]
     return summarize(
         dataset.evaluation,
         points,
@@ -139,8 +143,29 @@ def summary(
         gamma=gamma,
         n_bins=n_bins,
         binning=binning,
-        n_draws=affordable_draws(len(dataset.evaluation), d),
+        **_affordable(len(dataset.evaluation), points, 200),
     )
+
+
+#: True errors tried by the intervals of one method, each as dear as one bandwidth of a band.
+_TRIED = 16
+_FEWEST = 40
+
+
+def _affordable(n_rows: int, points: Any, wanted: int, n_methods: int = 1) -> dict[str, Any]:
+    """Return how much to resample and simulate for each method.
+
+    Where the local metrics are too dear the global ones alone have intervals.
+    """
+    if points is None:
+        return {"n_draws": affordable_draws(n_rows, None, wanted=wanted * n_methods) // n_methods}
+    d = points.shape[1]
+    simulated = affordable_null_draws(n_rows, d, _TRIED * n_methods) >= _FEWEST
+    draws = affordable_draws(n_rows, d, wanted=wanted * n_methods) // n_methods
+    if draws:
+        return {"n_draws": draws, "local_intervals": simulated}
+    draws = affordable_draws(n_rows, None, wanted=wanted * n_methods) // n_methods
+    return {"n_draws": draws, "local_draws": False}
 
 
 @st.cache_resource(max_entries=32, hash_funcs=_HASH, show_spinner="Computing the curve …")
@@ -160,9 +185,9 @@ def curve(
 
 @st.cache_resource(max_entries=32, hash_funcs=_HASH, show_spinner="Looking for the best γ …")
 def suggestion(
-    dataset: Dataset, embedding: Embedding, target: Target, n_bins: int, binning: Any
+    dataset: Dataset, embedding: Embedding, target: Target, n_bins: tuple[int, ...], binning: Any
 ) -> BandwidthSuggestion | None:
-    """Return the γ that predicts best on the calibration rows; None where they are too few."""
+    """Return the γ and bins that predict calibration rows best; None where they are too few."""
     if dataset.calibration is None:
         return None
     try:
@@ -172,7 +197,7 @@ def suggestion(
 
 
 def _suggestion(
-    dataset: Dataset, embedding: Embedding, target: Target, n_bins: int, binning: Any
+    dataset: Dataset, embedding: Embedding, target: Target, n_bins: tuple[int, ...], binning: Any
 ) -> BandwidthSuggestion:
     assert dataset.calibration is not None
     aimed = dataset.calibration.target(target)
@@ -194,14 +219,17 @@ def comparison(
     gamma: float,
     n_bins: int,
     binning: Any,
+    groups: tuple[str, int] | None,
 ) -> Comparison:
-    """Every method fitted on the calibration rows and measured on the evaluation rows."""
+    """Every method fitted on the calibration rows and measured on the evaluation rows.
+
+    ``groups`` names the group column and the smallest group of the maximum group-wise MCE.
+    """
     assert dataset.calibration is not None
     metric_points = _points(dataset, measured_on, EVALUATION)
-    d = None if metric_points is None else metric_points.shape[1]
-    wanted = 100 * len(methods)
-    draws = affordable_draws(len(dataset.evaluation), d, wanted=wanted) // len(methods)
-    made = {item.label: item for item in standard_recalibrators(gamma, n_bins, binning)}
+    column, smallest = groups or (None, 1)
+    frame = dataset.evaluation.groups
+    made = {item.label: item for item in offered_recalibrators(gamma, n_bins, binning)}
     return compare(
         dataset.calibration,
         dataset.evaluation,
@@ -212,7 +240,9 @@ def comparison(
         gamma=gamma,
         n_bins=n_bins,
         binning=binning,
-        n_draws=draws,
+        groups=None if column is None or frame is None else frame[column],
+        min_group_size=smallest,
+        **_affordable(len(dataset.evaluation), metric_points, 100, len(methods)),
     )
 
 

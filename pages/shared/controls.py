@@ -20,7 +20,7 @@ from pages.shared.maps import (
 )
 from pages.shared.session import current
 
-__all__ = ["GAMMAS", "View", "theme_mode", "view_controls"]
+__all__ = ["GAMMAS", "View", "bins_control", "gamma_control", "theme_mode", "view_controls"]
 
 #: Bandwidths the slider offers: ten steps a decade.
 GAMMAS = [
@@ -83,6 +83,9 @@ class View:
 _LINKED = (
     "gamma", "bins", "features", "target", "binning", "bin", "map", "error", "picture", "metric",
     "measure", "compare_bin", "min_group", "group_metric", "unsure", "wrong",
+    "runs_metric",
+    "variable", "second", "parts",
+    "beyond", "below", "q", "edge", "evidence", "look",
 )  # fmt: skip
 
 
@@ -139,6 +142,50 @@ def missing_map(dataset: Dataset, wanted: str, shown: str) -> None:
     )
 
 
+def gamma_control(container: st.delta_generator.DeltaGenerator) -> float:
+    """Choose the bandwidth."""
+    return float(
+        container.select_slider(
+            "Bandwidth γ",
+            GAMMAS,
+            value=0.2,
+            key="gamma",
+            bind="query-params",
+            help="How near another row must be to count: small γ looks at single rows, large γ at "
+            "the whole confidence bin. In units of the map's scale.",
+        )
+    )
+
+
+def bins_control(container: st.delta_generator.DeltaGenerator) -> int:
+    """Choose the number of confidence bins."""
+    return int(
+        container.slider(
+            "Confidence bins",
+            1,
+            50,
+            15,
+            key="bins",
+            bind="query-params",
+            help="Only rows in the same confidence bin are compared.",
+        )
+    )
+
+
+def target_control(dataset: Dataset) -> str | int:
+    """Choose what is being calibrated: the top label or one class."""
+    choices = [TOP_LABEL, *map(str, dataset.class_names or ())]
+    chosen = st.selectbox(
+        "Target",
+        choices,
+        key="target",
+        bind="query-params",
+        help="top-label: is the prediction right as often as its confidence says? A class: does it "
+        "occur as often as its probability says?",
+    )
+    return TOP_LABEL if chosen == TOP_LABEL else choices.index(chosen) - 1
+
+
 def view_controls(*, gamma: bool = True, extra: bool = True) -> View:
     """Draw the shared settings in one row and return what they say.
 
@@ -154,26 +201,8 @@ def view_controls(*, gamma: bool = True, extra: bool = True) -> View:
     has_features = dataset.features is not None
     names = available_maps(dataset)
     columns = st.columns([2.4, 1.6, 1.5, 1.1], vertical_alignment="bottom")
-    value = 0.2
-    if gamma and has_features:
-        value = columns[0].select_slider(
-            "Bandwidth γ",
-            GAMMAS,
-            value=0.2,
-            key="gamma",
-            bind="query-params",
-            help="How near another row must be to count: small γ looks at single rows, large γ at "
-            "the whole confidence bin. In units of the map's scale.",
-        )
-    n_bins = columns[1].slider(
-        "Confidence bins",
-        1,
-        50,
-        15,
-        key="bins",
-        bind="query-params",
-        help="Only rows in the same confidence bin are compared.",
-    )
+    value = gamma_control(columns[0]) if gamma and has_features else 0.2
+    n_bins = bins_control(columns[1])
     wanted = ""
     if has_features:
         wanted = columns[2].selectbox(
@@ -187,16 +216,7 @@ def view_controls(*, gamma: bool = True, extra: bool = True) -> View:
     binning = "equal-width"
     if extra:
         with columns[3].popover("More", icon=":material/tune:", width="stretch"):
-            choices = [TOP_LABEL, *map(str, dataset.class_names or ())]
-            chosen = st.selectbox(
-                "Target",
-                choices,
-                key="target",
-                bind="query-params",
-                help="top-label: is the prediction right as often as its confidence says? A class: "
-                "does it occur as often as its probability says?",
-            )
-            target = TOP_LABEL if chosen == TOP_LABEL else choices.index(chosen) - 1
+            target = target_control(dataset)
             binning = st.segmented_control(
                 "Bins of",
                 ["equal-width", "equal-mass"],
@@ -216,7 +236,7 @@ def view_controls(*, gamma: bool = True, extra: bool = True) -> View:
             "confidence is wrong.",
             icon=":material/info:",
         )
-    return View(dataset, target, float(value), int(n_bins), str(binning), shown, embedding)
+    return View(dataset, target, value, n_bins, str(binning), shown, embedding)
 
 
 def map_control(view: View, container: st.delta_generator.DeltaGenerator) -> tuple[str, Embedding]:
@@ -243,12 +263,14 @@ def map_control(view: View, container: st.delta_generator.DeltaGenerator) -> tup
     return shown, embedding
 
 
-def metric_map(view: View) -> tuple[str, Embedding | None]:
+def metric_map(
+    view: View, container: st.delta_generator.DeltaGenerator
+) -> tuple[str, Embedding | None]:
     """Choose the map the local metrics are measured on, apart from the one LoRe uses."""
     if view.embedding is None:
         return "", None
     same = "same as LoRe's"
-    wanted = st.selectbox(
+    wanted = container.selectbox(
         "Measure local errors on",
         [same, *(name for name in available_maps(view.dataset) if name != view.features)],
         key="measure",

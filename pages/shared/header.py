@@ -9,8 +9,19 @@ from pages.shared.session import current, problem
 __all__ = ["plain", "question"]
 
 
-def question(title: str, text: str) -> None:
-    """Head a page with the question it answers, and name the data every page shows."""
+def question(title: str, text: str, *, names_data: bool = True) -> None:
+    """Head a page with the question it answers, and name the data every page shows.
+
+    Parameters
+    ----------
+    title, text : str
+        The question, and more for those who hover over it.
+    names_data : bool
+        False on a page about other data than those.
+    """
+    if not names_data:
+        st.subheader(title, anchor=False, help=text)
+        return
     dataset = current().dataset
     calibration = 0 if dataset.calibration is None else len(dataset.calibration)
     left, right = st.columns([1.1, 1], vertical_alignment="center")

@@ -44,7 +44,7 @@ class Job:
         self.name = name
         self.seconds = seconds
         self.fraction = 0.0
-        self.message = "waiting for another map to finish"
+        self.message = "waiting for earlier work to finish"
         self.error: str | None = None
         self.cancelled = False
         self.started = time.monotonic()
@@ -78,6 +78,10 @@ class Job:
             self.error = str(error)
         except MemoryError:
             self.error = f"{self.name} needs more memory than this machine has; use fewer rows."
+        except Exception as error:
+            # A bug: the reader learns that it failed, the terminal why.
+            self.error = f"{self.name} failed ({type(error).__name__}); the terminal says more."
+            raise
 
 
 @st.cache_resource

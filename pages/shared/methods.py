@@ -2,16 +2,87 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import streamlit as st
 
-from lore_core import Comparison, Embedding, standard_recalibrators
+from lore_core import (
+    Comparison,
+    Dataset,
+    Embedding,
+    offered_recalibrators,
+    standard_recalibrators,
+)
 from lore_core.dataset import TOP_LABEL
 from pages.shared import compute
 from pages.shared.charts import next_step
 from pages.shared.controls import View
 from pages.shared.header import plain
 
-__all__ = ["compared", "needs_calibration"]
+__all__ = [
+    "MIN_GROUP_SIZE",
+    "Grouping",
+    "compared",
+    "grouping",
+    "grouping_control",
+    "labels",
+    "needs_calibration",
+    "preselected",
+]
+
+#: Smaller groups do not set the maximum: their numbers are mostly noise.
+MIN_GROUP_SIZE = 30
+_COLUMN = "group_column"
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """What the maximum group-wise MCE is taken over.
+
+    Attributes
+    ----------
+    column : str
+        Group column.
+    min_group_size : int
+        Groups of fewer evaluation rows are left out.
+    """
+
+    column: str
+    min_group_size: int
+
+
+def _columns(dataset: Dataset) -> list[str]:
+    return [] if dataset.groups is None else [str(name) for name in dataset.groups.columns]
+
+
+def grouping_control(dataset: Dataset, container: st.delta_generator.DeltaGenerator) -> None:
+    """Let the reader choose the group column of the comparison, where there are several."""
+    columns = _columns(dataset)
+    if len(columns) > 1:
+        container.selectbox(
+            "Worst group by",
+            columns,
+            key=_COLUMN,
+            persist_state="session",
+            width=300,
+            help="The table holds the MCE of the worst of these groups. Fairness shows them all.",
+        )
+
+
+def grouping(dataset: Dataset) -> Grouping | None:
+    """Return the grouping chosen, the first column where nothing was; None without groups.
+
+    Every page that compares asks for the same one, so that the comparison is computed once.
+    """
+    columns = _columns(dataset)
+    if not columns:
+        return None
+    chosen = st.session_state.get(_COLUMN)
+    column = chosen if chosen in columns else columns[0]
+    groups = dataset.evaluation.groups
+    assert groups is not None  # it has columns
+    largest = int(groups[column].astype(str).value_counts().max())
+    return Grouping(column, min(MIN_GROUP_SIZE, largest))
 
 
 def needs_calibration(view: View) -> None:
@@ -32,6 +103,17 @@ def needs_calibration(view: View) -> None:
         )
 
 
+def labels(*, local: bool) -> list[str]:
+    """Names of the methods on offer; without features only global ones."""
+    return [method.label for method in offered_recalibrators() if local or method.is_global]
+
+
+def preselected(offered: list[str]) -> list[str]:
+    """Those that are compared until the reader says otherwise: none of other libraries."""
+    standard = {method.label for method in standard_recalibrators()}
+    return [name for name in offered if name in standard]
+
+
 def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
     """Let the reader choose methods; fit them on calibration rows, measure them on the others.
 
@@ -43,15 +125,11 @@ def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
         Map of the local metrics, where it is to be another.
     """
     needs_calibration(view)
-    offered = [
-        method.label
-        for method in standard_recalibrators()
-        if view.embedding is not None or not method.needs_embedding
-    ]
+    offered = labels(local=view.embedding is not None)
     methods = st.multiselect(
         "Methods",
         offered,
-        default=offered,
+        default=preselected(offered),
         key="methods",
         persist_state="session",
         help="The first is the one the others are held against.",
@@ -67,4 +145,9 @@ def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
         view.gamma,
         view.n_bins,
         view.binning,
+        _asked(grouping(view.dataset)),
     )
+
+
+def _asked(wanted: Grouping | None) -> tuple[str, int] | None:
+    return None if wanted is None else (wanted.column, wanted.min_group_size)

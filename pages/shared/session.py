@@ -45,7 +45,7 @@ def adopt(loaded: Loaded) -> None:
     before = st.session_state.get(_KEY)
     if before is not None and before.key != loaded.key:
         # What was picked on the old data means nothing on the new ones.
-        for picked in ("_row", "_region"):
+        for picked in ("_row", "_region", "_found"):
             st.session_state.pop(picked, None)
     st.session_state[_KEY] = loaded
     _name_in_link(loaded)

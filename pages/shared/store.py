@@ -1,4 +1,4 @@
-"""Loaded data and finished maps, kept by digest so that a reload or a second tab finds them."""
+"""Loaded data, finished maps and compared runs, kept for a reload or a second tab to find."""
 
 from __future__ import annotations
 
@@ -46,12 +46,17 @@ class Loaded:
 class Store:
     """Bounded, least recently used first out, safe to use from several sessions."""
 
-    def __init__(self, max_datasets: int = 6, max_embeddings: int = 24) -> None:
+    def __init__(
+        self, max_datasets: int = 6, max_embeddings: int = 24, max_comparisons: int = 12
+    ) -> None:
         self._lock = threading.Lock()
-        self._limits = {"loaded": max_datasets, "embedding": max_embeddings}
+        self._limits = {
+            "loaded": max_datasets,
+            "embedding": max_embeddings,
+            "runs": max_comparisons,
+        }
         self._items: dict[str, OrderedDict[Any, Any]] = {
-            "loaded": OrderedDict(),
-            "embedding": OrderedDict(),
+            kind: OrderedDict() for kind in self._limits
         }
 
     def _put(self, kind: str, key: Any, value: Any) -> None:
@@ -86,6 +91,14 @@ class Store:
         """Return a finished map, or None where it has not been computed."""
         found: Embedding | None = self._get("embedding", (dataset.digest, name))
         return found
+
+    def put_runs(self, key: str, result: Any) -> None:
+        """Keep a comparison over many runs, with what it was asked."""
+        self._put("runs", key, result)
+
+    def runs(self, key: str) -> Any:
+        """Return a comparison over many runs, or None where it is gone."""
+        return self._get("runs", key)
 
 
 @st.cache_resource

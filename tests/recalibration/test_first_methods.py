@@ -129,13 +129,24 @@ def test_compare_puts_methods_side_by_side():
         n_bins=5,
         n_draws=30,
     )
-    assert list(result.table.index) == ["None", "Temperature scaling", "Histogram binning", "LoRe"]
-    assert result.table.loc["None", "NLL"] == pytest.approx(
+    assert list(result.table.index) == [
+        "No recalibration",
+        "Temperature scaling",
+        "Histogram binning",
+        "LoRe",
+    ]
+    assert result.table.loc["No recalibration", "NLL"] == pytest.approx(
         negative_log_likelihood(evaluation.probabilities, evaluation.labels)
     )
     assert result.table["accuracy"].nunique() == 1
     assert (result.low <= result.high).all().all()
     # The paired difference of the first method to itself is exactly nothing.
-    assert (result.difference_low.loc["None"] == 0).all()
+    assert (result.difference_low.loc["No recalibration"] == 0).all()
     # Softening an overconfident model lowers its NLL beyond chance.
     assert result.difference_high.loc["Temperature scaling", "NLL"] < 0
+
+
+def test_a_rest_barely_above_zero_is_rescaled_without_overflow():
+    sure = Dataset([[1.0, 5e-324, 0.0], [1.0, 1e-310, 1e-310]], [0, 1])
+    vectors = sure.with_confidence([0.4, 0.5]).probabilities
+    np.testing.assert_allclose(vectors, [[0.4, 0.6, 0.0], [0.5, 0.25, 0.25]], rtol=1e-12)

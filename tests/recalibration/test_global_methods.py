@@ -147,7 +147,7 @@ def test_every_method_keeps_the_class_and_the_sum(k):
         np.testing.assert_allclose(after.probabilities.sum(axis=1), 1, err_msg=method.label)
         assert (after.probabilities >= 0).all()
         error = expected_calibration_error(after.confidence, after.outcome)
-        assert error < before or method.label == "None", method.label
+        assert error < before or method.label == "No recalibration", method.label
 
 
 def test_a_clone_has_the_settings_but_not_the_fit():

@@ -14,7 +14,13 @@ from lore_core import (
     TunedLoRe,
     negative_log_likelihood,
 )
-from lore_core.recalibration.tuned_lore import confidence_levels, model_weights
+from lore_core.formulas import on_line
+from lore_core.recalibration.averaging import (
+    confidence_levels,
+    global_line,
+    model_weights,
+    stacked_weights,
+)
 from lore_core.recalibration.tuning import cross_fitted, leave_one_out, parts
 
 
@@ -93,11 +99,11 @@ def test_tuned_is_the_best_candidate_fitted_on_all_rows():
         tuned.recalibrate(evaluation, maps).confidence,
         again.recalibrate(evaluation, maps).confidence,
     )
-    alone = TunedLoRe(average=False, levels=False)
+    alone = TunedLoRe(average=False, line=False, levels=False)
     alone.fit(calibration, {"plane": cal_z, "line": cal_z[:, :1]})
     np.testing.assert_allclose(
-        alone.recalibrate(evaluation, maps).probabilities,
-        tuned.recalibrate(evaluation, maps).probabilities,
+        alone.recalibrate(evaluation, maps).confidence,
+        tuned.recalibrate(evaluation, maps).confidence,
         atol=1e-12,
     )
 
@@ -106,16 +112,17 @@ def test_the_average_is_the_weighted_mean_of_the_candidates():
     calibration, cal_z = overconfident(300, seed=1)
     evaluation, z = overconfident(100, seed=2)
     options = {"gammas": [0.2, 1.0], "n_bins": [1, 5], "prior_strengths": [1.0, 10.0]}
-    method = TunedLoRe(**options, levels=False).fit(calibration, cal_z)
+    method = TunedLoRe(**options, line=False, levels=False).fit(calibration, cal_z)
     trial = leave_one_out(calibration, cal_z, **options)
-    weights = model_weights(trial.log_likelihood)
-    expected = np.zeros_like(evaluation.probabilities)
+    share = np.where(calibration.outcome == 1, trial.confidence, 1 - trial.confidence)
+    weights = stacked_weights(np.log(np.maximum(share, 1e-6)))
+    expected = np.zeros(len(evaluation))
     for candidate, weight in zip(trial.candidates, weights, strict=True):
         one = LoRe(**trial.settings(candidate)).fit(calibration, cal_z)
-        expected += weight * one.recalibrate(evaluation, z).probabilities
+        expected += weight * one.recalibrate(evaluation, z).confidence
+    after = method.recalibrate(evaluation, z).confidence
     # Candidates of next to no weight are left out.
-    after = method.recalibrate(evaluation, z).probabilities
-    np.testing.assert_allclose(after, expected, atol=2e-3)
+    np.testing.assert_allclose(after, expected, atol=1e-3)
     assert method.candidates_["weight"].sum() == pytest.approx(1)
 
 
@@ -127,21 +134,126 @@ def test_weights_are_the_likelihoods_shares():
     assert model_weights(worse)[0] > 1 - 1e-12
 
 
+def test_stacking_steps_are_em_from_half_way():
+    rng = np.random.default_rng(0)
+    likelihood = rng.uniform(0.1, 1, size=(3, 40))
+    logs = np.log(likelihood)
+    weights = (model_weights(logs) + 1 / 3) / 2
+    for _ in range(4):
+        # The share of each row that each candidate accounts for, row by row.
+        shares = np.array([weights * likelihood[:, i] for i in range(40)])
+        weights = (shares / shares.sum(axis=1, keepdims=True)).mean(axis=0)
+    np.testing.assert_allclose(stacked_weights(logs, 4), weights, atol=1e-12)
+
+
+def test_stacking_steps_raise_the_likelihood_of_the_average():
+    rng = np.random.default_rng(1)
+    logs = np.log(rng.uniform(0.05, 1, size=(20, 100)))
+    reached = [np.log(stacked_weights(logs, k) @ np.exp(logs)).sum() for k in (0, 5, 20, 200)]
+    assert (np.diff(reached) > 0).all()
+    assert stacked_weights(logs).sum() == pytest.approx(1)
+
+
+def test_two_half_right_candidates_are_both_kept():
+    """The better on the whole has nearly all the likelihood, but the average needs the other."""
+    logs = np.log(np.array([[0.9] * 60 + [0.3] * 40, [0.3] * 60 + [0.9] * 40]))
+    assert model_weights(logs)[0] > 0.9
+    # The best average has weight w: 60·0.6/(0.3 + 0.6w) = 40·0.6/(0.9 − 0.6w), w = 0.7.
+    np.testing.assert_allclose(stacked_weights(logs), [0.7, 0.3], atol=0.05)
+    np.testing.assert_allclose(stacked_weights(logs, 500), [0.7, 0.3], atol=1e-6)
+
+
+def test_the_global_line_is_the_best_of_all_lines():
+    rng = np.random.default_rng(2)
+    confidence = rng.uniform(0.5, 0.99, 300)
+    outcome = (rng.uniform(size=300) < confidence - 0.1).astype(float)
+    slope, intercept = global_line(confidence, outcome)
+
+    def loss(a, b):
+        p = 1 / (1 + np.exp(-(a * np.log(confidence / (1 - confidence)) + b)))
+        hit = np.where(outcome == 1, p, 1 - p)
+        return -np.log(hit).sum() + 5 * ((a - 1) ** 2 + b**2)
+
+    best = loss(slope, intercept)
+    for a in (slope - 0.01, slope, slope + 0.01):
+        for b in (intercept - 0.01, intercept, intercept + 0.01):
+            assert best <= loss(a, b) + 1e-9
+    assert intercept < -0.1
+    straight = on_line(confidence, slope, intercept)
+    assert abs(straight.mean() - outcome.mean()) < 0.5 * abs(confidence.mean() - outcome.mean())
+
+
+def test_without_evidence_the_line_changes_nothing():
+    p = np.array([0.6, 0.6, 0.6, 0.6, 0.6])
+    slope, intercept = global_line(p, np.array([1.0, 1.0, 1.0, 0.0, 0.0]))
+    assert (slope, intercept) == pytest.approx((1, 0), abs=1e-6)
+    np.testing.assert_allclose(on_line(np.array([0.2, 0.9]), 1, 0), [0.2, 0.9])
+    assert on_line(np.array([0.0, 1.0]), 1, 0) == pytest.approx([1e-4, 1 - 1e-4])
+
+
 def test_levels_by_hand():
-    bins, means = confidence_levels(np.array([0.5, 0.6, 0.6, 0.7, 0.8, 0.9]), 3)
-    # Two rows each, but equal ones stay together: 0.5 | 0.6 0.6 0.7 | 0.8 0.9.
-    assert bins.assign([0.1, 0.55, 0.6, 0.79, 0.8, 1.0]).tolist() == [0, 0, 1, 1, 2, 2]
-    assert means.tolist() == pytest.approx([0.5, 1.9 / 3, 0.85])
+    # 0.8·∛64 = 3.2, three levels. Weights √(p(1 − p)): 0.5 → 0.5, 0.8 → 0.4, 0.98 → 0.14.
+    # In all 20·0.5 + 20·0.4 + 24·0.14 = 21.36: cut after 7.12 = 14.2 rows of 0.5 (equal ones stay
+    # together, so after all) and 14.24, which is 10.6 rows into 0.8.
+    rows = np.array([0.5] * 20 + [0.8] * 20 + [0.98] * 24)
+    bins, means = confidence_levels(rows)
+    assert bins.assign([0.1, 0.79, 0.8, 0.97, 0.98, 1.0]).tolist() == [0, 0, 1, 1, 1, 1]
+    assert means.tolist() == pytest.approx([0.5, (20 * 0.8 + 24 * 0.98) / 44])
 
 
-def test_tuned_confidences_are_few_levels_above_one_over_k():
+def test_levels_tell_doubtful_rows_apart_rather_than_sure_ones():
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.uniform(0.5, 0.9, 50), rng.uniform(0.998, 1.0, 950)])
+    bins, _ = confidence_levels(rows)
+    size = np.bincount(bins.assign(rows), minlength=bins.n_bins)
+    assert bins.n_bins == 8
+    weight = np.bincount(bins.assign(rows), weights=np.sqrt(rows * (1 - rows)))
+    # Equal weights, up to a row; equal numbers would have put all 50 with sure ones.
+    assert weight.max() - weight.min() < 1
+    assert size[0] < 20
+
+
+def test_one_level_and_certain_rows():
+    bins, means = confidence_levels(np.array([0.7, 0.9]))
+    assert (bins.n_bins, means.tolist()) == (1, pytest.approx([0.8]))
+    bins, means = confidence_levels(np.ones(100))
+    assert means[bins.assign([1.0])].tolist() == [1.0]
+
+
+def test_tuned_confidences_are_few_levels():
     calibration, cal_z = overconfident(343, seed=1)
     evaluation, z = overconfident(200, seed=2)
     method = TunedLoRe().fit(calibration, cal_z)
     after = method.recalibrate(evaluation, z)
-    assert len(np.unique(after.confidence.round(12))) <= 7
-    assert after.confidence.min() >= 1 / 3 - 1e-12
+    assert len(np.unique(after.confidence.round(12))) <= 6
     assert len(method.candidates_) > 400
+    # Each level says the mean of the left-out calibration rows in it, after the line.
+    trial = leave_one_out(calibration, cal_z)
+    weights = method.candidates_.set_index(["gamma", "n_bins", "base", "prior_strength"])["weight"]
+    keys = [(c.gamma, c.n_bins, c.base_label, c.prior_strength) for c in trial.candidates]
+    left_out = on_line(weights.loc[keys].to_numpy() @ trial.confidence, *method.line_)
+    level = method.levels_.assign(left_out)
+    for own in range(method.levels_.n_bins):
+        assert method.level_confidence_[own] == pytest.approx(left_out[level == own].mean())
+
+
+def test_a_classifier_off_as_a_whole_is_right_as_a_whole_afterwards():
+    """Below 1/K in half of the plane, where candidates are clipped: the line makes up for it."""
+    rng = np.random.default_rng(0)
+
+    def half_wrong(n):
+        z = rng.uniform(-1, 1, size=(n, 2))
+        right = rng.uniform(size=n) < np.where(z[:, 0] > 0, 0.9, 0.2)
+        c = rng.uniform(0.9, 0.999, n)
+        return Dataset(np.column_stack([c, 1 - c]), 1 - right), z
+
+    (calibration, cal_z), (evaluation, z) = half_wrong(800), half_wrong(4000)
+    gaps = {}
+    for line in (True, False):
+        after = TunedLoRe(line=line).fit(calibration, cal_z).recalibrate(evaluation, z)
+        gaps[line] = abs(after.confidence.mean() - evaluation.accuracy)
+    assert gaps[False] > 0.1
+    assert gaps[True] < 0.05
 
 
 def test_a_row_is_corrected_as_if_alone():

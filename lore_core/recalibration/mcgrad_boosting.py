@@ -1,0 +1,120 @@
+"""MCGrad: multicalibration by gradient boosting, fitted by the package of that name."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lore_core.dataset import Dataset
+from lore_core.recalibration.rivals import Rival
+from lore_core.validation import InputError
+
+__all__ = ["MCGrad"]
+
+#: Folds of its own cross-validation: it needs as many rows of each outcome.
+_FOLDS = 5
+#: Confidences of exactly 0 and 1 have no log-odds.
+_SMALLEST = 1e-12
+
+
+class MCGrad(Rival):
+    """Boosted trees that look in the features for where the top-label confidence is wrong.
+
+    The number of boosting rounds is chosen by cross-validation on the calibration rows; where it is
+    0, or fewer than five rows are right or wrong, every confidence stays.
+
+    Parameters
+    ----------
+    random_state : int
+        Seed of the folds and the trees.
+
+    Attributes
+    ----------
+    n_rounds_ : int
+        Boosting rounds used.
+
+    Notes
+    -----
+    Needs ``mcgrad`` and ``lightgbm``. The features are given as they are, as numbers; groups are
+    not, as to no other method here.
+
+    References
+    ----------
+    "MCGrad: multicalibration at web scale", arXiv 2509.19884.
+    """
+
+    label = "MCGrad"
+    needs_features = True
+    modules = ("mcgrad", "lightgbm", "psutil")
+    installation = "pip install --no-deps mcgrad && pip install lightgbm psutil"
+
+    def __init__(self, random_state: int = 42) -> None:
+        self.random_state = random_state
+        self.n_rounds_ = 0
+
+    def _fit(self, calibration: Dataset, embedding: Any) -> None:
+        methods = self.library("mcgrad.methods")
+        frame, names = _frame(calibration)
+        self._names = names
+        self._fitted = None
+        self.n_rounds_ = 0
+        right = int(calibration.outcome.sum())
+        if min(right, len(calibration) - right) < _FOLDS:
+            return
+        frame["label"] = calibration.outcome.astype(np.int64)
+        model = methods.MCGrad(random_state=self.random_state, n_folds=_FOLDS)
+        with _quiet():
+            model.fit(
+                df_train=frame,
+                prediction_column_name="prediction",
+                label_column_name="label",
+                categorical_feature_column_names=[],
+                numerical_feature_column_names=names,
+            )
+        self.n_rounds_ = len(model.mr)
+        self._fitted = model if self.n_rounds_ else None
+
+    def _recalibrate(self, evaluation: Dataset, embedding: Any) -> Dataset:
+        if self._fitted is None:
+            return evaluation
+        frame, names = _frame(evaluation)
+        if names != self._names:
+            raise InputError(
+                f"'{evaluation.name}' must have the {len(self._names)} features MCGrad was fitted "
+                f"on; got {len(names)}."
+            )
+        with _quiet():
+            found = self._fitted.predict(
+                df=frame,
+                prediction_column_name="prediction",
+                categorical_feature_column_names=[],
+                numerical_feature_column_names=names,
+            )
+        return evaluation.with_confidence(np.clip(found, 0.0, 1.0))
+
+
+def _frame(dataset: Dataset) -> tuple[pd.DataFrame, list[str]]:
+    if dataset.features is None:
+        raise InputError(f"MCGrad needs the features of every row; '{dataset.name}' has none.")
+    names = [f"f{column}" for column in range(dataset.features.shape[1])]
+    # In float32 its log loss overflows and it gives back what it got.
+    frame = pd.DataFrame(np.asarray(dataset.features, dtype=np.float64), columns=names)
+    frame["prediction"] = np.clip(dataset.confidence, _SMALLEST, 1 - _SMALLEST)
+    return frame, names
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Hold back its remarks on every fold."""
+    log = logging.getLogger("mcgrad")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)

@@ -1,0 +1,107 @@
+"""How the probability that is left over is shared among the classes that were not predicted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from lore_core.dataset import Dataset
+from lore_core.formulas import completed, log_shares_of_the_others, log_softmax
+from lore_core.metrics import PROBABILITY_FLOOR
+
+__all__ = ["OtherClasses"]
+
+#: What is added to every probability; the first only keeps logarithms finite.
+_OFFSETS = (1e-12, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+#: Temperatures tried.
+_BOUNDS = (0.05, 20.0)
+
+
+@dataclass(frozen=True)
+class OtherClasses:
+    """Shares of the other classes, softened so that they fit the wrong rows.
+
+    Attributes
+    ----------
+    temperature : float
+        T > 0; above 1 the shares become more alike.
+    offset : float
+        ε > 0, added first: what a class is worth that the classifier gave no probability.
+
+    Notes
+    -----
+    With ŷ the predicted class and c its confidence, a probability vector is c and, for k ≠ ŷ,
+    (1 − c)·q_k with Σ q_k = 1. Its likelihood is a product,
+
+        log p_y = 1[y = ŷ] log c + 1[y ≠ ŷ] (log(1 − c) + log q_y),
+
+    so q can be fitted apart from c, on the wrong rows alone. Here
+    q_k = (p_k + ε)^{1/T} / Σ_{j≠ŷ} (p_j + ε)^{1/T}, with the T and ε that minimise
+    −Σ_{wrong} log q_y + (log T)²/2. The last term is a standard normal prior of log T, for few
+    wrong rows.
+    """
+
+    temperature: float = 1.0
+    offset: float = _OFFSETS[0]
+
+    @classmethod
+    def fit(cls, calibration: Dataset) -> Self:
+        """Fit T and ε; two classes, or no wrong row, leave the shares as they are.
+
+        Parameters
+        ----------
+        calibration : Dataset
+            Rows whose outcomes may be looked at.
+        """
+        wrong = calibration.outcome == 0
+        if calibration.n_classes == 2 or not wrong.any():
+            return cls()
+        rows = calibration.rows(wrong)
+        index = np.arange(len(rows))
+        best, lowest = cls(), np.inf
+        for offset in _OFFSETS:
+            logs = _logs_of_the_others(rows, offset)
+
+            def loss(log_temperature: float, logs: NDArray[np.float64] = logs) -> float:
+                share = log_softmax(logs * np.exp(-log_temperature))[index, rows.labels]
+                fitted = np.maximum(share, np.log(PROBABILITY_FLOOR)).sum()
+                return float(log_temperature**2 / 2 - fitted)
+
+            found = minimize_scalar(loss, bounds=tuple(np.log(_BOUNDS)), method="bounded")
+            # Where shares do not depend on the offset, the smallest one wins.
+            if found.fun < lowest - 1e-9:
+                best, lowest = cls(float(np.exp(found.x)), offset), float(found.fun)
+        return best
+
+    def shares(self, dataset: Dataset) -> NDArray[np.float64]:
+        """Shares q of each row, shape (n, K); 0 at the predicted class, the others sum to 1."""
+        logs = _logs_of_the_others(dataset, self.offset)
+        return np.asarray(np.exp(log_softmax(logs / self.temperature)))
+
+    def complete(self, dataset: Dataset, confidence: NDArray[np.float64]) -> Dataset:
+        """Give the predicted classes new confidences, and the others their shares of the rest.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            The classifier's own probabilities.
+        confidence : ndarray of shape (n,)
+            New top-label confidences, in [0, 1].
+        """
+        vectors = completed(
+            dataset.probabilities,
+            np.asarray(dataset.predictions),
+            confidence,
+            temperature=self.temperature,
+            offset=self.offset,
+        )
+        return dataset.with_probabilities(vectors)
+
+
+def _logs_of_the_others(dataset: Dataset, offset: float) -> NDArray[np.float64]:
+    """Log(p + offset), shape (n, K), −inf at the predicted class."""
+    return log_shares_of_the_others(dataset.probabilities, np.asarray(dataset.predictions), offset)

@@ -1,0 +1,52 @@
+"""Recalibrators of other libraries: which are installed, and what to say where one is not."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import Any
+
+from lore_core.recalibration.base import Recalibrator
+from lore_core.validation import InputError
+
+__all__ = ["Rival", "installed_rivals"]
+
+
+class Rival(Recalibrator):
+    """A recalibrator whose fit is another library's; that is imported when it is first needed."""
+
+    #: Modules without which it cannot be fitted; the first is the library itself.
+    modules: tuple[str, ...] = ()
+    #: How to get them.
+    installation: str = ""
+
+    @classmethod
+    def installed(cls) -> bool:
+        """Whether its library can be found; nothing is imported."""
+        return all(importlib.util.find_spec(name) is not None for name in cls.modules)
+
+    @classmethod
+    def library(cls, module: str) -> Any:
+        """Import a module of the library.
+
+        Raises
+        ------
+        InputError
+            If it is not installed, or a part it needs is missing.
+        """
+        try:
+            return importlib.import_module(module)
+        except (ImportError, OSError) as error:  # OSError: a shared object is not there
+            raise InputError(
+                f"{cls.__name__} needs the package '{cls.modules[0]}', which cannot be imported "
+                f"({error}). Install it with: {cls.installation}."
+            ) from error
+
+
+def installed_rivals() -> list[Recalibrator]:
+    """Return one of each whose library is installed, not yet fitted."""
+    from lore_core.recalibration.beta_calibration import BetaCalibration
+    from lore_core.recalibration.mcgrad_boosting import MCGrad
+
+    kinds: tuple[type[Rival], ...] = (BetaCalibration, MCGrad)
+    return [kind() for kind in kinds if kind.installed()]

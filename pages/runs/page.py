@@ -1,0 +1,95 @@
+"""Runs: does it hold over many trainings?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.runs.controls import ask
+from pages.runs.request import RunsAnswer, start
+from pages.runs.results import show
+from pages.runs.source import choose
+from pages.shared.charts import next_step
+from pages.shared.header import question
+from pages.shared.jobs import current_job, join_job
+from pages.shared.maps import duration
+from pages.shared.store import store
+
+_PARAMETER = "runs"
+_SHOWN = "_runs_shown"
+
+
+def _wanted() -> str | None:
+    """Key of the comparison to show: the one started last, else the one in the link."""
+    key: str | None = st.session_state.get(_SHOWN) or st.query_params.get(_PARAMETER)
+    return key
+
+
+def _name_in_link(key: str) -> None:
+    st.session_state[_SHOWN] = key
+    if st.query_params.get(_PARAMETER) != key:
+        st.query_params[_PARAMETER] = key
+
+
+def _forget() -> None:
+    st.session_state.pop(_SHOWN, None)
+    st.query_params.pop(_PARAMETER, None)
+
+
+def _answer() -> RunsAnswer | None:
+    """Return the comparison to show, join it while it is being made, or say that it is gone."""
+    key = _wanted()
+    if key is None:
+        return None
+    found: RunsAnswer | None = store().runs(key)
+    if found is not None:
+        _name_in_link(key)
+        return found
+    job = current_job()
+    if job is not None and job.running:
+        return None
+    if join_job(("runs", key)):
+        _name_in_link(key)
+        st.rerun()  # so that its progress is on screen from the start
+    if _SHOWN not in st.session_state:
+        st.warning(
+            "The comparison this link was made for is no longer kept here; compare the runs again.",
+            icon=":material/warning:",
+        )
+    # Started here and not there: it was cancelled or failed, which the panel has said.
+    _forget()
+    return None
+
+
+question(
+    "Does it hold over many trainings?",
+    "Every recalibrator is fitted on each run's calibration rows and measured on its evaluation "
+    "rows; then runs are compared in pairs.",
+    names_data=False,
+)
+answer = _answer()
+source = choose(explain=answer is None)
+if source is not None:
+    request, seconds = ask(source)
+    job = current_job()
+    busy = job is not None and job.running
+    if request is not None:
+        key = request.key(source)
+        ready = store().runs(key) is not None
+        with st.container(horizontal=True, vertical_alignment="center"):
+            pressed = st.button(
+                "Show" if ready else "Compare",
+                type="primary",
+                disabled=busy or (ready and _wanted() == key),
+                icon=":material/play_arrow:",
+                help="Something is being computed already." if busy else None,
+            )
+            if not ready:
+                st.caption(f"about {duration(seconds)}, in the background; it can be cancelled")
+        if pressed:
+            _name_in_link(key)
+            if not ready:
+                start(source, request, seconds)
+            st.rerun()
+if answer is not None:
+    show(answer)
+next_step("pages/decisions/page.py", "is it worth it? Decisions")

@@ -1,0 +1,190 @@
+"""A comparison over many runs: the table, one metric run by run, and what goes with the groups."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from lore_core import RunsComparison
+from lore_core.figures import run_scatter_figure, runs_figure
+from lore_core.metrics import MAX_GROUPWISE
+from pages.runs.request import RunsAnswer
+from pages.shared.cells import METRICS, heading, marked, number
+from pages.shared.charts import show_chart
+from pages.shared.controls import theme_mode
+from pages.shared.header import plain
+
+__all__ = ["show"]
+
+_BEST = "★"
+
+
+def show(answer: RunsAnswer) -> None:
+    """Show a finished comparison."""
+    result = answer.comparison
+    metrics = [name for name in METRICS if name in result.metrics]
+    st.subheader(f"{result.n_runs:,} runs of {answer.source}", anchor=False)
+    st.caption(plain(_what(answer)))
+    _table(result, metrics)
+    st.subheader("Run by run", anchor=False)
+    shown = [name for name in metrics if name != "accuracy"]
+    left, right = st.columns([1, 2.5], vertical_alignment="bottom")
+    preferred = MAX_GROUPWISE if MAX_GROUPWISE in shown else shown[0]
+    metric = left.selectbox(
+        "Metric", shown, index=shown.index(preferred), key="runs_metric", bind="query-params"
+    )
+    lines = right.toggle(
+        "Join the dots of each run",
+        key="runs_lines",
+        persist_state="session",
+        help="A method that is better in nearly every run shows as lines that lean one way.",
+    )
+    show_chart(
+        runs_figure(result, metric, rows=_rows(answer), lines=lines, mode=theme_mode()),
+        "runs_strip",
+    )
+    _worst_group(answer, shown)
+    _downloads(result)
+
+
+def _rows(answer: RunsAnswer) -> str:
+    """Which runs and rows the pictures show."""
+    counts = answer.comparison.rows
+    rows = "" if counts is None else f", {_range(counts['evaluation_rows'])} evaluation rows each"
+    return f"{answer.comparison.n_runs:,} runs{rows}"
+
+
+def _range(counts: pd.Series) -> str:
+    low, high = int(counts.min()), int(counts.max())
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+def _what(answer: RunsAnswer) -> str:
+    """Say what was fitted and measured where."""
+    request, counts = answer.request, answer.comparison.rows
+    on = ""
+    if request.feature_map is not None:
+        name, _, dimensions = request.feature_map.partition("-")
+        called = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP", "identity": "all features"}[name]
+        size = f" {dimensions}-D" if dimensions else ""
+        on = (
+            f" Local methods and metrics: γ = {request.gamma:g} on {called}{size} of each run's "
+            "calibration and evaluation rows together."
+        )
+    groups = ""
+    if request.by:
+        least = request.min_group_size
+        size = f"of {least} evaluation rows or more" if least > 1 else "however small"
+        groups = f" Groups by {' × '.join(request.by)}, {size}."
+    rows = ""
+    if counts is not None:
+        rows = (
+            f"Fitted on the {_range(counts['calibration_rows'])} calibration rows of each run, "
+            f"measured on its {_range(counts['evaluation_rows'])} evaluation rows"
+        )
+    return f"{rows}, {request.n_bins} equal-width confidence bins.{on}{groups}"
+
+
+def _table(result: RunsComparison, metrics: list[str]) -> None:
+    """Methods × metrics, mean ± sd; tinted against the first method, a star for the best."""
+    mean, sd, paired, best = result.table, result.sd, result.difference(), result.best()
+
+    def cell(method: str, metric: str) -> str:
+        text = (
+            f"{number(metric, mean.loc[method, metric])} ± {number(metric, sd.loc[method, metric])}"
+        )
+        clear = metric in best.index and best.loc[metric, "beyond_chance"]
+        return f"{text} {_BEST}" if clear and best.loc[metric, "method"] == method else text
+
+    text = pd.DataFrame(
+        {metric: [cell(method, metric) for method in mean.index] for metric in metrics},
+        index=pd.Index(mean.index, name="method"),
+    )
+
+    def tint(column: pd.Series) -> list[str]:
+        if column.name not in best.index:
+            return [""] * len(column)
+        return [
+            marked(paired.low.loc[method, column.name], paired.high.loc[method, column.name])
+            for method in column.index
+        ]
+
+    st.dataframe(
+        text.style.apply(tint),
+        column_config={m: st.column_config.TextColumn(heading(m)) for m in metrics},
+        height="content",
+    )
+    st.caption(_how_sure(result))
+
+
+def _how_sure(result: RunsComparison) -> str:
+    if result.n_runs < 2:
+        return "One run has no spread: nothing here can be told from chance."
+    first, others = result.methods[0], len(result.methods) - 1
+    if not others:
+        return f"Mean ± standard deviation over {result.n_runs:,} runs."
+    return (
+        f"Mean ± standard deviation over {result.n_runs:,} runs. Green: lower than "
+        f"“{plain(first)}” beyond chance (the 95 % t interval of the paired difference over runs "
+        f"excludes 0); amber: higher. {_BEST} lowest mean, and lower than each of the other "
+        f"{others} beyond chance (the same intervals, at 1 − 5 %/{others} each since the best was "
+        "picked by looking); a column without a star has no clear winner. This is about other "
+        "trainings of the same kind, not about other data."
+    )
+
+
+def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
+    """Show what goes with the worst group's error, over runs and methods."""
+    result = answer.comparison
+    if MAX_GROUPWISE not in shown:
+        return
+    st.subheader("What goes with the worst group", anchor=False)
+    left, right = st.columns([1, 1.9], gap="medium")
+    others = [name for name in shown if name != MAX_GROUPWISE]
+    correlation = result.correlation().reindex(others).sort_values(ascending=False)
+    with left:
+        preferred = "MLCE" if "MLCE" in others else others[0]
+        metric = st.selectbox(
+            "Against", others, index=others.index(preferred), key="runs_against",
+            persist_state="session",
+        )  # fmt: skip
+        st.dataframe(
+            # Adding 0 takes the sign off a zero.
+            (correlation.round(2) + 0.0).rename("correlation").rename_axis("metric").reset_index(),
+            hide_index=True,
+            height="content",
+            column_config={
+                "correlation": st.column_config.NumberColumn("Pearson r", format="%.2f")
+            },
+        )
+        st.caption(
+            f"Correlation of each metric with the {MAX_GROUPWISE}, over "
+            f"{len(result.runs):,} pairs of run and method (Luo et al. 2022, Table 2). Runs and "
+            "methods are mixed: part of it is that some methods are better at everything."
+        )
+    with right:
+        show_chart(
+            run_scatter_figure(result, metric, rows=_rows(answer), mode=theme_mode()),
+            "runs_scatter",
+        )
+
+
+def _downloads(result: RunsComparison) -> None:
+    st.subheader("Take it away", anchor=False)
+    with st.container(horizontal=True):
+        st.download_button(
+            "Every run as CSV",
+            lambda: result.runs.to_csv(index=False).encode(),
+            "lore-lens-runs.csv",
+            "text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+        st.download_button(
+            "Means and differences as CSV",
+            lambda: result.summary().to_csv(index=False).encode(),
+            "lore-lens-runs-summary.csv",
+            "text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )

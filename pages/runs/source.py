@@ -1,0 +1,165 @@
+"""Where runs come from: a directory on this machine, or files dropped in."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from lore_core import Dataset, InputError, reading
+from lore_core.reading.formats import READABLE
+from lore_core.reading.pairs import runs_in
+from lore_core.reading.raw import RawFile
+from pages.data.sources import is_local
+from pages.shared.header import plain
+
+__all__ = ["RunsSource", "choose"]
+
+_PATH, _UPLOAD = "Directory", "Upload"
+_KEPT = "_runs_source"
+#: What a directory of runs looks like.
+_EXAMPLE = """my_runs/
+├── seed00_cal.npz    to fit on
+├── seed00_test.npz   to measure on
+├── seed01_cal.npz
+├── seed01_test.npz
+└── …"""
+
+
+@dataclass(frozen=True, eq=False)
+class RunsSource:
+    """Runs that can be read, and the first of them, which says what they hold.
+
+    Attributes
+    ----------
+    name : str
+        What to call them.
+    files : tuple of tuple of RawFile
+        Of each run.
+    first : Dataset
+        The first run.
+    digest : str
+        Changes with the files.
+    """
+
+    name: str
+    files: tuple[tuple[RawFile, ...], ...]
+    first: Dataset
+    digest: str
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs there are."""
+        return len(self.files)
+
+    @property
+    def flat(self) -> list[RawFile]:
+        """Every file, as :func:`lore_core.load_runs` takes them."""
+        return [file for run in self.files for file in run]
+
+
+def choose(*, explain: bool = True) -> RunsSource | None:
+    """Draw the sources; return the runs that were given.
+
+    Parameters
+    ----------
+    explain : bool
+        Say what is wanted where nothing was given yet.
+    """
+    kinds = [_PATH, _UPLOAD] if is_local() else [_UPLOAD]
+    kind = _PATH
+    if len(kinds) > 1:
+        kind = st.segmented_control(
+            "Runs from", kinds, default=_PATH, required=True, key="runs_from",
+            label_visibility="collapsed", persist_state="session",
+        )  # fmt: skip
+    given = _directory() if kind == _PATH and is_local() else _uploads()
+    if given is None:
+        if explain:
+            _explain()
+        return None
+    try:
+        return _looked_at(*given)
+    except InputError as error:
+        said = str(error)
+        st.error(plain(said[:1].upper() + said[1:]), icon=":material/error:")
+        return None
+
+
+def _directory() -> tuple[Any, str] | None:
+    text = st.text_input(
+        "Directory of runs on this machine",
+        key="runs_path",
+        persist_state="session",
+        placeholder="~/experiments/my_runs",
+        help="Every pair of files <run>_cal.* and <run>_test.* in it is one training. Without any "
+        "pair each file is a run, with a split column of its own.",
+    ).strip()
+    return (Path(text).expanduser(), Path(text).name or text) if text else None
+
+
+def _uploads() -> tuple[Any, str] | None:
+    files = st.file_uploader(
+        "Files of all runs: pairs <run>_cal.* and <run>_test.*, or files with a split column",
+        type=[suffix.lstrip(".") for suffix in READABLE],
+        accept_multiple_files=True,
+        key="runs_upload",
+    )
+    return ([*files], f"{len(files)} uploaded files") if files else None
+
+
+def _explain() -> None:
+    left, right = st.columns([1.2, 1], gap="large")
+    left.markdown(
+        "**One training is one draw.** A recalibrator that won on your data may have been lucky. "
+        "Train the same model several times (other seeds, other splits), save each training's "
+        "predictions, and every recalibrator is fitted and measured on every one of them.\n\n"
+        "A *directory of runs* holds two files a training, whose names differ in `_cal` and "
+        "`_test` only; the files are those of the Data page (.npz, .csv, .parquet, .feather). "
+        "Ten runs say something, thirty say it well."
+    )
+    right.code(_EXAMPLE, language=None)
+
+
+def _looked_at(given: Any, name: str) -> RunsSource:
+    """Read the first run, once for each state of the files."""
+    marks = [_mark(item) for item in given] if isinstance(given, list) else _marks_of(given)
+    digest = hashlib.sha256(repr(marks).encode()).hexdigest()
+    kept: RunsSource | None = st.session_state.get(_KEPT)
+    if kept is not None and kept.digest == digest:
+        return kept
+    with st.spinner("Looking at the first run …"):
+        runs = runs_in(given)
+        run, files = next(iter(runs.items()))
+        first = reading.load(list(files), name=run)
+    source = RunsSource(name, tuple(runs.values()), first, digest)
+    st.session_state[_KEPT] = source
+    return source
+
+
+def _mark(upload: Any) -> tuple[str, str]:
+    """Name and content of an upload; hashed once, not on every rerun."""
+    known: dict[str, str] = st.session_state.setdefault("_runs_marks", {})
+    if upload.file_id not in known:
+        known[upload.file_id] = hashlib.sha256(upload.getvalue()).hexdigest()
+    return upload.name, known[upload.file_id]
+
+
+def _marks_of(directory: Path) -> list[tuple[str, int, int]]:
+    """Return what tells one state of a directory from another, without reading its files."""
+    try:
+        listed = sorted(directory.iterdir())
+        found = [(path, path.stat()) for path in listed if path.is_file()]
+    except FileNotFoundError as error:
+        raise InputError(f"'{directory}' does not exist. Check the path.") from error
+    except NotADirectoryError as error:
+        raise InputError(
+            f"'{directory}' is a file. Give the directory that holds the runs; a single file "
+            "belongs on the Data page."
+        ) from error
+    except OSError as error:
+        raise InputError(f"'{directory}' cannot be read: {error.strerror}.") from error
+    return [(str(path), state.st_size, state.st_mtime_ns) for path, state in found]

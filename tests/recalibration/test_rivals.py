@@ -1,0 +1,140 @@
+"""Recalibrators of other libraries: one interface, and one clear sentence without the library."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from lore_core import (
+    BetaCalibration,
+    Dataset,
+    InputError,
+    MCGrad,
+    compare,
+    negative_log_likelihood,
+    offered_recalibrators,
+    standard_recalibrators,
+)
+from lore_core.cli import main
+
+RIVALS = [BetaCalibration, MCGrad]
+
+
+def overconfident(n, seed):
+    """Promises 0.6 to 1, delivers the square of that; worse where the first feature is positive."""
+    rng = np.random.default_rng(seed)
+    confidence = rng.uniform(0.6, 1.0, n)
+    features = rng.normal(size=(n, 3))
+    right = rng.random(n) < confidence**2 - 0.2 * (features[:, 0] > 0)
+    return Dataset(
+        np.column_stack([confidence, 1 - confidence]), (~right).astype(int), features=features
+    )
+
+
+def test_only_what_is_installed_is_offered(monkeypatch):
+    standard = [method.label for method in standard_recalibrators()]
+    for kind in RIVALS:
+        monkeypatch.setattr(kind, "modules", ("surely_not_installed",))
+    assert [method.label for method in offered_recalibrators()] == standard
+    monkeypatch.setattr(BetaCalibration, "modules", ("numpy",))
+    assert [method.label for method in offered_recalibrators()] == [*standard, "Beta calibration"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "command"),
+    [
+        (BetaCalibration, "pip install betacal"),
+        (MCGrad, "pip install --no-deps mcgrad && pip install lightgbm psutil"),
+    ],
+)
+def test_a_missing_library_is_named_with_its_command(monkeypatch, kind, command):
+    # None in sys.modules makes an import fail, whether the library is there or not.
+    for module in (*kind.modules, "mcgrad.methods"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(InputError) as caught:
+        kind().fit(overconfident(50, 0))
+    said = str(caught.value)
+    assert said.startswith(f"{kind.__name__} needs the package '{kind.modules[0]}'")
+    assert said.endswith(f"Install it with: {command}.")
+    assert "\n" not in said
+
+
+def test_the_command_says_what_to_install(monkeypatch, capsys, tmp_path):
+    for kind in RIVALS:
+        monkeypatch.setattr(kind, "modules", ("surely_not_installed",))
+    assert main(["compare", str(tmp_path), "--rivals"]) == 1
+    assert "pip install 'lore-lens[rivals]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", RIVALS)
+class TestInstalled:
+    @pytest.fixture(autouse=True)
+    def needs_the_library(self, kind):
+        if not kind.installed():
+            pytest.skip(f"{kind.modules[0]} is an optional library and not installed")
+
+    def test_it_softens_an_overconfident_classifier(self, kind):
+        calibration, evaluation = overconfident(800, 1), overconfident(800, 2)
+        method = kind()
+        result = compare(calibration, evaluation, [*standard_recalibrators()[:1], method])
+        before, after = (
+            negative_log_likelihood(data.probabilities, data.labels)
+            for data in result.datasets.values()
+        )
+        assert after < before - 0.05
+        assert method.n_rows_ == 800
+        assert method.clone().n_rows_ == 0
+        assert (result.datasets[method.label].predictions == evaluation.predictions).all()
+
+    @pytest.mark.parametrize("n", [1, 2, 7])
+    @pytest.mark.parametrize("wrong", [False, True])
+    def test_where_nothing_can_be_fitted_every_confidence_stays(self, kind, n, wrong):
+        rows = overconfident(n, 0)
+        alike = Dataset(rows.probabilities, np.full(n, int(wrong)), features=rows.features)
+        after = kind().fit(alike).recalibrate(rows)
+        np.testing.assert_array_equal(after.confidence, rows.confidence)
+
+    def test_warnings_stay_as_they_were(self, kind):
+        before = list(warnings.filters)
+        kind().fit(overconfident(60, 0))
+        assert list(warnings.filters) == before
+
+
+class TestMCGrad:
+    @pytest.fixture(autouse=True)
+    def needs_the_library(self):
+        if not MCGrad.installed():
+            pytest.skip("mcgrad is an optional library and not installed")
+
+    def test_it_finds_the_place_that_is_worse(self):
+        calibration, evaluation = overconfident(1500, 1), overconfident(1500, 2)
+        method = MCGrad().fit(calibration)
+        assert method.n_rounds_ > 0
+        after = method.recalibrate(evaluation).confidence
+        worse = evaluation.features[:, 0] > 0
+        assert after[~worse].mean() > after[worse].mean() + 0.1
+
+    def test_it_needs_features(self):
+        rows = overconfident(60, 0)
+        bare = Dataset(rows.probabilities, rows.labels)
+        with pytest.raises(InputError, match="MCGrad needs the features of every row"):
+            MCGrad().fit(bare)
+        fewer = Dataset(rows.probabilities, rows.labels, features=rows.features[:, :2])
+        method = MCGrad().fit(overconfident(1500, 1))
+        with pytest.raises(InputError, match="must have the 3 features MCGrad was fitted on"):
+            method.recalibrate(fewer)
+
+
+def test_beta_calibration_knows_its_own_curve():
+    pytest.importorskip("betacal")
+    rng = np.random.default_rng(0)
+    c = rng.uniform(0.5, 1, 40_000)
+    a, b, m = 1.5, 0.8, 0.3
+    share = 1 / (1 + np.exp(-(a * np.log(c) - b * np.log1p(-c) + m)))
+    rows = Dataset(np.column_stack([c, 1 - c]), (rng.random(len(c)) >= share).astype(int))
+    method = BetaCalibration().fit(rows)
+    np.testing.assert_allclose(method.recalibrate(rows).confidence, share, atol=0.02)
+    assert np.isfinite(method.coefficients_).all()
