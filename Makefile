@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 # What was left half-made by an error or a Ctrl-C is made again.
 .DELETE_ON_ERROR:
-.PHONY: help app test lint bench clean chromium kernels
+.PHONY: help app test lint bench paper docs clean chromium kernels
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -21,6 +21,9 @@ given = $(if $(filter command,$(firstword $(origin $(1)))),$($(1)))
 export LORE_MAKE_DATA := $(call given,DATA)
 export LORE_MAKE_PORT := $(call given,PORT)
 export LORE_MAKE_TESTS := $(call given,TESTS)
+export LORE_MAKE_RUNS := $(call given,RUNS)
+export LORE_MAKE_IMAGES := $(call given,IMAGES)
+export LORE_MAKE_COMPAS := $(call given,COMPAS)
 
 help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +31,7 @@ help: ## Print this list.
 	@echo "  make app DATA=predictions.npz   open a file (or DATA='calibration.npz test.npz') instead of the demo"
 	@echo "  make app PORT=8600 HEADLESS=1   another port; do not open a browser"
 	@echo "  make test TESTS=tests/packaging only these tests"
+	@echo "  make paper RUNS=directory IMAGES='calibration.npz test.npz' [COMPAS='calibration.npz test.npz']"
 	@echo "  make app PYTHON=/path/to/python use this Python (3.11 or newer)"
 
 app: $(INSTALLED) ## Set everything up and open the dashboard on the demo.
@@ -51,6 +55,13 @@ bench: $(DEV_INSTALLED) kernels ## Run the benchmarks (benchmarks/*.py).
 	@set -- benchmarks/[!_]*.py; \
 	if [ ! -e "$$1" ]; then echo "There are no benchmarks yet: benchmarks/ holds no .py file."; exit 0; fi; \
 	for script; do echo "== $$script"; $(PY) "$$script" || exit 1; done
+
+# The data are not ours to pass on: what is missing is said by the script.
+paper: $(DEV_INSTALLED) chromium kernels ## Write docs/paper.md: the paper's figures and tables on your data.
+	@exec $(PY) -m benchmarks.paper --runs "$$LORE_MAKE_RUNS" --images $$LORE_MAKE_IMAGES --compas $$LORE_MAKE_COMPAS
+
+docs: $(DEV_INSTALLED) ## Write docs/api from the docstrings.
+	@$(PY) docs/build_api.py
 
 clean: ## Remove the environment, caches and build results.
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache build dist test-results ./*.egg-info

@@ -1,7 +1,9 @@
-"""MLCE and ALCE as the bandwidth γ grows, their two limits, and a γ suggested by the data."""
+"""MLCE and ALCE as the bandwidth γ grows, and their two limits."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.binning import Binning, confidence_bins
 from lore_core.local_error import Kernel, kernel_means
-from lore_core.metrics import PROBABILITY_FLOOR, reliability_table
+from lore_core.metrics import reliability_table
 from lore_core.progress import Progress
 from lore_core.validation import (
     InputError,
@@ -24,10 +26,10 @@ from lore_core.validation import (
 
 __all__ = [
     "BandwidthCurve",
-    "BandwidthSuggestion",
+    "BandwidthSpread",
     "bandwidth_curve",
     "default_gammas",
-    "suggest_bandwidth",
+    "mean_bandwidth_curve",
 ]
 
 
@@ -155,6 +157,70 @@ def bandwidth_curve(
     )
 
 
+@dataclass(frozen=True)
+class BandwidthSpread:
+    """Bandwidth curves of many runs.
+
+    Attributes
+    ----------
+    mean, sd : BandwidthCurve
+        Mean and population standard deviation over the runs, value by value; a NaN of one run is
+        left out.
+    n_runs : int
+        Number of runs.
+    """
+
+    mean: BandwidthCurve
+    sd: BandwidthCurve
+    n_runs: int
+
+
+def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:
+    """Mean and spread of the curves of many runs (Luo et al. 2022, appendix B).
+
+    Parameters
+    ----------
+    curves : sequence of BandwidthCurve
+        One a run, at the same bandwidths and the same ``min_effective_size``.
+
+    Returns
+    -------
+    BandwidthSpread
+
+    Raises
+    ------
+    InputError
+        If there is no curve, or they were not taken at the same settings.
+    """
+    if not curves:
+        raise InputError("'curves' must hold at least one curve; got none.")
+    first = curves[0]
+    settings: dict[str, Any] = {
+        "gamma": first.gamma,
+        "min_effective_size": first.min_effective_size,
+    }
+    for name, value in settings.items():
+        if any(not np.array_equal(getattr(curve, name), value) for curve in curves):
+            raise InputError(f"'curves' must share one {name!r}; got curves that do not.")
+    mean: dict[str, Any] = dict(settings)
+    sd: dict[str, Any] = dict(settings)
+    for item in dataclasses.fields(BandwidthCurve):
+        if item.name not in settings:
+            values = np.stack([np.asarray(getattr(curve, item.name)) for curve in curves])
+            mean[item.name], sd[item.name] = _mean_and_sd(values)
+    return BandwidthSpread(BandwidthCurve(**mean), BandwidthCurve(**sd), len(curves))
+
+
+def _mean_and_sd(values: NDArray[np.float64]) -> tuple[Any, Any]:
+    """Mean and population standard deviation over the first axis without NaN; NaN if all are."""
+    known = np.isfinite(values)
+    count = np.where(known.any(axis=0), known.sum(axis=0), np.nan)
+    mean = np.where(known, values, 0.0).sum(axis=0) / count
+    square = np.where(known, (values - mean) ** 2, 0.0).sum(axis=0) / count
+    sd = np.sqrt(square)
+    return (mean, sd) if values.ndim > 1 else (float(mean), float(sd))
+
+
 def _duplicate_means(
     values: NDArray[np.float64], index: NDArray[np.int64], points: NDArray[Any]
 ) -> NDArray[np.float64]:
@@ -165,100 +231,3 @@ def _duplicate_means(
     code = frame.groupby(list(frame.columns), sort=False).ngroup().to_numpy()
     total = np.bincount(code, weights=values)
     return np.asarray((total / np.bincount(code))[code])
-
-
-@dataclass(frozen=True)
-class BandwidthSuggestion:
-    """The γ with the best leave-one-out likelihood, and the whole curve behind it.
-
-    Attributes
-    ----------
-    gamma : float
-        The suggestion.
-    gammas, negative_log_likelihood : ndarray of shape (g,)
-        Mean leave-one-out NLL of the outcome, in nats.
-    at_edge : bool
-        True where the best γ is the smallest or largest tried: no interior optimum was found.
-    n_rows : int
-        Rows it was chosen on.
-    """
-
-    gamma: float
-    gammas: NDArray[np.float64]
-    negative_log_likelihood: NDArray[np.float64]
-    at_edge: bool
-    n_rows: int
-
-
-def suggest_bandwidth(
-    confidence: ArrayLike,
-    outcome: ArrayLike,
-    embedding: Any,
-    gammas: ArrayLike | None = None,
-    *,
-    n_bins: int = 15,
-    binning: Binning = "equal-width",
-    progress: Progress | None = None,
-) -> BandwidthSuggestion:
-    """Choose γ by the leave-one-out likelihood of the local accuracy.
-
-    Each row's outcome is predicted by the kernel-weighted accuracy of the *other* rows in its bin
-    (LoRe with the row left out, in closed form). Too small a γ predicts single neighbours, too
-    large a one averages away what is local. Use calibration rows: never tune on what you evaluate.
-
-    Parameters
-    ----------
-    confidence, outcome, embedding, gammas, n_bins, binning, progress
-        See :func:`bandwidth_curve`.
-
-    Returns
-    -------
-    BandwidthSuggestion
-
-    Raises
-    ------
-    InputError
-        If no bin holds two rows.
-
-    Notes
-    -----
-    The prediction is (Σ_{j≠i} k a_j + b_i) / (Σ_{j≠i} k + 1), b_i the accuracy of the bin's other
-    rows: one pseudo-row keeps the loss finite where all neighbours agree. Clipped to
-    [1e-6, 1 − 1e-6]. Both limits, γ→0 and γ→∞, are the bin's accuracy: no locality at all.
-    """
-    c, a = as_confidence(confidence), as_outcome(outcome)
-    check_lengths(outcome=a, confidence=c)
-    grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
-    index = confidence_bins(c, n_bins, binning).assign(c)
-    means = kernel_means(
-        embedding,
-        index,
-        None,
-        index,
-        a[:, None],
-        gammas=grid,
-        exclude_self=True,
-        effective_size=False,
-        progress=progress,
-    )
-    others = np.bincount(index) - 1
-    known = others[index] > 0
-    if not known.any():
-        raise InputError(
-            "a bandwidth can only be suggested where some confidence bin holds two rows or more; "
-            f"here {len(c)} rows lie in {len(np.unique(index))} bins. Use fewer bins."
-        )
-    leave_one_out = (np.bincount(index, weights=a)[index] - a) / np.maximum(others[index], 1)
-    local = np.where(np.isfinite(means.mean[..., 0]), means.mean[..., 0], 0.0)
-    predicted = (means.mass * local + leave_one_out) / (means.mass + 1.0)
-    predicted = np.clip(predicted[:, known], PROBABILITY_FLOOR, 1 - PROBABILITY_FLOOR)
-    hit = a[known]
-    loss = -(hit * np.log(predicted) + (1 - hit) * np.log1p(-predicted)).mean(axis=1)
-    best = int(np.argmin(loss))
-    return BandwidthSuggestion(
-        gamma=float(grid[best]),
-        gammas=grid,
-        negative_log_likelihood=loss,
-        at_edge=best in (0, len(grid) - 1),
-        n_rows=int(known.sum()),
-    )

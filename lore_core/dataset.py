@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from lore_core.formulas import with_confidence
 from lore_core.validation import (
     InputError,
     as_confidence,
@@ -48,7 +49,8 @@ class Dataset:
     labels : array-like of shape (n,)
         True classes: indices 0 … K−1.
     features : array-like of shape (n, p), optional
-        What "similar rows" means: a hidden layer, or the input table.
+        What "similar rows" means: a hidden layer, or the input table. A DataFrame brings its
+        column names.
     groups : DataFrame or array-like of shape (n, g), optional
         Columns that name a group of each row (for fairness).
     metadata : DataFrame, optional
@@ -69,6 +71,8 @@ class Dataset:
         spread evenly; NLL and Brier of the vector are then not the classifier's.
     has_image : array-like of shape (n,), optional
         Which rows have an image, where some have none (theirs are black). None: all or no rows.
+    feature_names : sequence of str, optional
+        One name a feature, where they mean something: the columns of the input table.
 
     Notes
     -----
@@ -87,6 +91,7 @@ class Dataset:
     name: str = "data"
     complete: bool = field(default=True, kw_only=True)
     has_image: NDArray[np.bool_] | None = field(default=None, kw_only=True)
+    feature_names: Sequence[str] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         def put(field_name: str, value: Any) -> None:
@@ -103,7 +108,12 @@ class Dataset:
             put("predictions", probabilities.argmax(axis=1).astype(np.int64))
         else:
             put("predictions", as_labels(self.predictions, n_classes, "predictions"))
-        put("features", _as_features(self.features))
+        given: Any = self.features
+        names = self.feature_names
+        if names is None and isinstance(given, pd.DataFrame):
+            names = [str(name) for name in given.columns]
+        put("features", _as_features(given))
+        put("feature_names", _as_feature_names(names, self.features))
         put("groups", _as_frame(self.groups, "group"))
         put("metadata", _as_frame(self.metadata, "metadata"))
         images, has_image = _as_images(self.images), self.has_image
@@ -163,6 +173,15 @@ class Dataset:
         """Name of class ``index``."""
         assert self.class_names is not None  # set in __post_init__
         return self.class_names[index]
+
+    @property
+    def feature_labels(self) -> tuple[str, ...]:
+        """One name a feature: its own, else ``f_0, f_1, …``; empty without features."""
+        if self.features is None:
+            return ()
+        if self.feature_names is not None:
+            return tuple(self.feature_names)
+        return tuple(f"f_{k}" for k in range(self.features.shape[1]))
 
     def target(self, target: str | int = TOP_LABEL) -> Target:
         """Confidence and outcome of the top label, or of one class.
@@ -275,16 +294,7 @@ class Dataset:
         """
         new = as_confidence(confidence)
         check_lengths(confidence=new, probabilities=self.probabilities)
-        index = np.arange(len(self))
-        others = self.probabilities.copy()
-        others[index, self._predicted] = 0.0
-        rest = others.sum(axis=1)
-        empty = rest <= 0
-        others[empty] = 1.0
-        others[index, self._predicted] = 0.0
-        rest[empty] = self.n_classes - 1
-        vectors = others * ((1.0 - new) / rest)[:, None]
-        vectors[index, self._predicted] = new
+        vectors = with_confidence(self.probabilities, self._predicted, new)
         return dataclasses.replace(self, probabilities=vectors, predictions=self._predicted)
 
     def with_probabilities(self, probabilities: ArrayLike) -> Dataset:
@@ -337,6 +347,24 @@ def _as_features(values: Any) -> NDArray[np.floating[Any]] | None:
             f"({int(bad.sum())} such rows). Drop or fill these rows."
         )
     return array if array.shape[1] else None
+
+
+def _as_feature_names(
+    names: Sequence[str] | None, features: NDArray[Any] | None
+) -> tuple[str, ...] | None:
+    if names is None or features is None:
+        return None
+    found = tuple(map(str, names))
+    if len(found) != features.shape[1]:
+        raise InputError(
+            f"'feature_names' must hold one name a feature; got {len(found)} names for "
+            f"{features.shape[1]} features."
+        )
+    if len(set(found)) < len(found):
+        twice = next(name for name in found if found.count(name) > 1)
+        raise InputError(f"'feature_names' must differ; got {twice!r} twice.")
+    # Numbers for names are what features without names are called anyway.
+    return None if found == tuple(f"f_{k}" for k in range(len(found))) else found
 
 
 def _as_frame(values: Any, prefix: str) -> pd.DataFrame | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lore_core.dataset import Dataset
 from lore_core.validation import InputError
@@ -26,7 +27,7 @@ def from_estimator(
     y : array-like of shape (n,)
         Their true classes, as in ``estimator.classes_``.
     features : array-like of shape (n, q), optional
-        What "similar rows" means; by default ``X`` itself.
+        What "similar rows" means; by default ``X`` itself. A DataFrame brings its column names.
     groups : DataFrame or array-like of shape (n, g), optional
         Group names.
 
@@ -67,8 +68,13 @@ def from_estimator(
     return Dataset(
         probabilities=estimator.predict_proba(X),
         labels=labels,
-        features=np.asarray(X) if features is None else features,
+        features=_table(X) if features is None else features,
         groups=groups,
         class_names=[str(name) for name in classes],
         name=type(estimator).__name__,
     )
+
+
+def _table(X: Any) -> Any:
+    """Keep a DataFrame, whose columns have names, and make anything else an array."""
+    return X if isinstance(X, pd.DataFrame) else np.asarray(X)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from lore_core.binning import Binning, confidence_bins
-from lore_core.bootstrap import bootstrap_draws
+from lore_core.chance.bootstrap import bootstrap_draws
 from lore_core.dataset import Dataset
 from lore_core.metrics import (
+    MAX_GROUPWISE,
     groupwise_calibration_error,
     groupwise_maximum_calibration_error,
     wilson_interval,
@@ -23,13 +23,9 @@ from lore_core.validation import (
     as_group_labels,
     as_outcome,
     check_integer,
-    check_lengths,
 )
 
 __all__ = ["compare_groups", "group_report", "worst_group_error"]
-
-#: Draws whose weights are held at once.
-_CHUNK = 50
 
 
 def group_report(
@@ -120,32 +116,18 @@ def worst_group_error(
     draws : ndarray of shape (n_draws,)
         On resamples; a maximum over noisy cells, so they lean upwards.
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
-    names = as_group_labels(groups).astype(str)
-    n = check_lengths(outcome=a, confidence=c, groups=names)
-    value = groupwise_maximum_calibration_error(
-        c, a, names, n_bins=n_bins, binning=binning, min_group_size=min_group_size
+    options: dict[str, Any] = {
+        "n_bins": n_bins,
+        "binning": binning,
+        "min_group_size": min_group_size,
+    }
+    value = groupwise_maximum_calibration_error(confidence, outcome, groups, **options)
+    if not n_draws:
+        return value, np.empty(0)
+    draws = bootstrap_draws(
+        confidence, outcome, groups=groups, n_draws=n_draws, random_state=random_state, **options
     )
-    _, member, size = np.unique(names, return_inverse=True, return_counts=True)
-    kept = size[member] >= min_group_size
-    bins = confidence_bins(c, n_bins, binning)
-    cell = member * bins.n_bins + bins.assign(c)
-    used, cell = np.unique(cell[kept], return_inverse=True)
-    n_kept = int(kept.sum())
-    cells = sparse.csr_array((np.ones(n_kept), (cell, np.arange(n_kept))), (len(used), n_kept))
-    rng = np.random.default_rng(random_state)
-    draws = []
-    for start in range(0, n_draws, _CHUNK):
-        weights = np.column_stack(
-            [
-                np.bincount(rng.integers(0, n, n), minlength=n)
-                for _ in range(min(_CHUNK, n_draws - start))
-            ]
-        )[kept].astype(np.float64)
-        count = cells @ weights
-        gap = np.abs(cells @ (weights * (c - a)[kept][:, None]))
-        draws.append((gap / np.maximum(count, 1)).max(axis=0))
-    return value, np.concatenate(draws) if draws else np.empty(0)
+    return value, draws.values[MAX_GROUPWISE].to_numpy(np.float64)
 
 
 def compare_groups(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import ndimage
 
+from lore_core.chance.significance import null_test
 from lore_core.kernel_sums import laplacian_means
 from lore_core.validation import (
     InputError,
@@ -20,7 +21,7 @@ from lore_core.validation import (
     check_positive,
 )
 
-__all__ = ["Field", "error_field", "smoothed_field"]
+__all__ = ["Field", "Outline", "error_field", "rows_outline", "smoothed_field"]
 
 #: Nodes farther than this share of the map's width from any row stay empty, whatever γ is:
 #: a colour there would be extrapolation.
@@ -47,6 +48,9 @@ class Field:
         True: the SLCE itself, evaluated at each node. False: the rows' values averaged nearby.
     context : ndarray of shape (r, r)
         Nodes near any row of the map, of this bin or another.
+    chance_share : float or None
+        Share of the nodes with support that are hidden because chance could explain them; None
+        where this was not asked.
     """
 
     x: NDArray[np.float64]
@@ -56,6 +60,7 @@ class Field:
     masked_share: float
     exact: bool
     context: NDArray[np.bool_]
+    chance_share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -99,15 +104,20 @@ def _field(
     min_effective_size: float,
     exact: bool,
     context: NDArray[np.bool_],
+    beyond_chance: NDArray[np.bool_] | None = None,
 ) -> Field:
     shape = grid.near.shape
-    shown = (effective_size >= min_effective_size) & np.isfinite(signed)
+    known = (effective_size >= min_effective_size) & np.isfinite(signed)
+    shown, chance = known, None
+    if beyond_chance is not None:
+        shown = known & beyond_chance
+        chance = 1.0 - float(shown.sum() / max(known.sum(), 1))
     raster = np.full(shape, np.nan)
     raster[grid.near] = np.where(shown, signed, np.nan)
     support = np.full(shape, np.nan)
     support[grid.near] = effective_size
-    masked = float(1.0 - shown.mean()) if shown.size else 0.0
-    return Field(grid.x, grid.y, raster, support, masked, exact, context)
+    masked = float(1.0 - known.mean()) if known.size else 0.0
+    return Field(grid.x, grid.y, raster, support, masked, exact, context, chance)
 
 
 def error_field(
@@ -119,6 +129,7 @@ def error_field(
     rows: NDArray[np.bool_] | None = None,
     resolution: int = 200,
     min_effective_size: float = 10.0,
+    largest_p: float | None = None,
 ) -> Field:
     """Exact signed local error at every node of a raster over the map.
 
@@ -136,6 +147,9 @@ def error_field(
         Nodes along each side.
     min_effective_size : float
         Nodes with a smaller n_eff are hidden.
+    largest_p : float, optional
+        Nodes with a larger p-value are hidden too: give
+        :meth:`Significance.cutoff <lore_core.chance.significance.Significance.cutoff>` of the rows.
 
     Returns
     -------
@@ -154,8 +168,23 @@ def error_field(
     resolution = check_integer(resolution, "resolution", minimum=2)
     grid = _grid(z, chosen, resolution, bandwidth)
     context = _grid(z, np.ones(len(c), dtype=bool), resolution, np.inf).near
-    means = laplacian_means(grid.nodes, z[chosen], (c - a)[chosen][:, None], bandwidth=bandwidth)
-    return _field(grid, means.mean[:, 0], means.effective_size, min_effective_size, True, context)
+    if largest_p is None:
+        means = laplacian_means(
+            grid.nodes, z[chosen], (c - a)[chosen][:, None], bandwidth=bandwidth
+        )
+        signed, size, beyond = means.mean[:, 0], means.effective_size, None
+    else:
+        signed, _, p, size = null_test(
+            grid.nodes,
+            np.zeros(len(grid.nodes), dtype=np.int64),
+            z[chosen],
+            np.zeros(int(chosen.sum()), dtype=np.int64),
+            c[chosen],
+            a[chosen],
+            gamma=gamma,
+        )
+        beyond = p <= largest_p
+    return _field(grid, signed, size, min_effective_size, True, context, beyond)
 
 
 def smoothed_field(
@@ -166,6 +195,7 @@ def smoothed_field(
     rows: NDArray[np.bool_] | None = None,
     resolution: int = 200,
     min_effective_size: float = 10.0,
+    significant: NDArray[np.bool_] | None = None,
 ) -> Field:
     """Average the rows' own signed errors over a map they were not computed on.
 
@@ -181,6 +211,9 @@ def smoothed_field(
         The map.
     rows, resolution, min_effective_size
         See :func:`error_field`; rows with a smaller n_eff are left out of the average.
+    significant : ndarray of shape (n,), optional
+        Mask of the rows whose error is beyond chance; nodes where they are not the majority are
+        hidden.
 
     Returns
     -------
@@ -202,13 +235,63 @@ def smoothed_field(
     means = laplacian_means(
         grid.nodes,
         z[good],
-        np.column_stack([v[good], n_eff[good]]),
+        np.column_stack(
+            [v[good], n_eff[good]] + ([] if significant is None else [significant[good]])
+        ),
         bandwidth=SMOOTHING * extent,
     )
-    field = _field(grid, means.mean[:, 0], means.mean[:, 1], min_effective_size, False, context)
+    beyond = None if significant is None else means.mean[:, 2] > 0.5
+    field = _field(
+        grid, means.mean[:, 0], means.mean[:, 1], min_effective_size, False, context, beyond
+    )
     # Nodes whose only nearby rows were left out would borrow a value from afar: hide them too.
     near_good = _grid(z, good, resolution, 2 * SMOOTHING * extent).near
     hidden = grid.near & ~near_good
-    signed = np.where(hidden, np.nan, field.signed)
-    masked = float(np.isnan(signed[grid.near]).mean())
-    return Field(field.x, field.y, signed, field.effective_size, masked, False, context)
+    unknown = (means.mean[:, 1] < min_effective_size) | hidden[grid.near]
+    return replace(
+        field,
+        signed=np.where(hidden, np.nan, field.signed),
+        masked_share=float(unknown.mean()),
+    )
+
+
+@dataclass(frozen=True)
+class Outline:
+    """Where on the map a set of rows lies.
+
+    Attributes
+    ----------
+    x, y : ndarray of shape (r,)
+        Node coordinates on the map.
+    inside : ndarray of shape (r, r)
+        At (y, x): share of the nearby rows that belong to the set; 0 where no row is near. The
+        outline is where it crosses ½.
+    """
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    inside: NDArray[np.float64]
+
+
+def rows_outline(coordinates: Any, inside: NDArray[np.bool_], *, resolution: int = 120) -> Outline:
+    """Find the part of the map where most rows belong to a set.
+
+    Parameters
+    ----------
+    coordinates : Embedding or array-like of shape (n, 2)
+        The map, all rows.
+    inside : ndarray of shape (n,)
+        Mask of the set's rows.
+    resolution : int
+        Nodes along each side.
+    """
+    z = as_coordinates(coordinates, "coordinates")
+    check_lengths(inside=inside, coordinates=z)
+    grid = _grid(z, inside, check_integer(resolution, "resolution", minimum=2), np.inf)
+    share = np.zeros(grid.near.shape)
+    if inside.any():
+        means = laplacian_means(
+            grid.nodes, z, inside.astype(np.float64), bandwidth=SMOOTHING * grid.extent
+        )
+        share[grid.near] = means.mean
+    return Outline(grid.x, grid.y, share)

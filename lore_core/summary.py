@@ -10,10 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.binning import Binning
-from lore_core.bootstrap import BootstrapDraws, bootstrap_draws
+from lore_core.chance.bootstrap import BootstrapDraws, bootstrap_draws
+from lore_core.chance.intervals import ABSOLUTE, calibration_intervals
 from lore_core.dataset import TOP_LABEL, Dataset
 from lore_core.local_error import LocalErrors, local_errors
 from lore_core.metrics import (
+    MAX_GROUPWISE,
     PROBABILITY_FLOOR,
     ReliabilityTable,
     groupwise_maximum_calibration_error,
@@ -23,6 +25,10 @@ from lore_core.metrics import (
 from lore_core.progress import Progress
 
 __all__ = ["Summary", "Verdict", "describe_rows", "local_bin_table", "summarize", "verdict"]
+
+
+#: Simulations for each true error tried by the intervals of ECE, MCE, ALCE and MLCE.
+_N_SIMULATED = 40
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,10 @@ class Summary:
     local : LocalErrors or None
         The rows behind MLCE and ALCE.
     draws : BootstrapDraws or None
-        Resampled metrics, for intervals.
+        Resampled metrics, for paired differences between methods.
+    intervals : DataFrame or None
+        95 % intervals, ``low`` and ``high`` by metric: of ECE, MCE, ALCE and MLCE those of
+        :func:`~lore_core.chance.intervals.calibration_intervals`, else percentiles of the draws.
     n_rows : int
         Rows measured.
     """
@@ -49,6 +58,7 @@ class Summary:
     local: LocalErrors | None
     draws: BootstrapDraws | None
     n_rows: int
+    intervals: pd.DataFrame | None = None
 
 
 def row_losses(dataset: Dataset) -> pd.DataFrame:
@@ -79,6 +89,8 @@ def summarize(
     groups: Any = None,
     min_group_size: int = 1,
     n_draws: int = 0,
+    local_draws: bool = True,
+    local_intervals: bool = True,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Summary:
@@ -99,7 +111,12 @@ def summarize(
     min_group_size : int
         See ``groups``.
     n_draws : int
-        Bootstrap draws; 0 for none.
+        Bootstrap draws, for intervals; 0 for none.
+    local_draws : bool
+        Resample MLCE and ALCE too. On many rows they cost far more than all other metrics
+        together; False leaves them without paired differences and intervals.
+    local_intervals : bool
+        Simulate the intervals of MLCE and ALCE: about as long again.
     random_state : int
         Seed of the draws.
     progress : callable, optional
@@ -121,7 +138,7 @@ def summarize(
         local = local_errors(c, a, embedding, gamma=gamma, **options)
         values |= {"MLCE": local.maximum, "ALCE": local.average}
     if groups is not None:
-        values["max group-wise MCE"] = groupwise_maximum_calibration_error(
+        values[MAX_GROUPWISE] = groupwise_maximum_calibration_error(
             c, a, groups, min_group_size=min_group_size, **options
         )
     draws = None
@@ -129,15 +146,39 @@ def summarize(
         draws = bootstrap_draws(
             c,
             a,
-            embedding,
+            embedding if local_draws else None,
             losses=losses,
+            groups=groups,
+            min_group_size=min_group_size,
             gamma=gamma,
             n_draws=n_draws,
             random_state=random_state,
             progress=progress,
             **options,
         )
-    return Summary(pd.Series(values), reliability, local, draws, len(dataset))
+        simulated = calibration_intervals(
+            c,
+            a,
+            embedding if local_draws and local_intervals else None,
+            gamma=gamma,
+            n_draws=_N_SIMULATED,
+            random_state=random_state,
+            **options,
+        )
+    return Summary(
+        pd.Series(values),
+        reliability,
+        local,
+        draws,
+        len(dataset),
+        None if draws is None else _intervals(draws, simulated),
+    )
+
+
+def _intervals(draws: BootstrapDraws, simulated: pd.DataFrame) -> pd.DataFrame:
+    """Percentiles, but for the absolute errors, which a bootstrap gets wrong."""
+    percentiles = draws.interval().drop(index=list(ABSOLUTE), errors="ignore")
+    return pd.concat([percentiles, simulated[["low", "high"]]])
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ __all__ = ["save_npz"]
 #: Names with a meaning of their own in the file; a metadata column of that name is renamed.
 _RESERVED = {
     "probs", "logits", "confidence", "predictions", "labels", "features", "groups", "group_names",
-    "class_names", "images", "split", "inputs", "input_names",
+    "class_names", "images", "split", "inputs", "input_names", "feature_names",
 }  # fmt: skip
 #: numpy gives every text of a column the room of its longest one: refuse before memory runs out.
 _MAX_TEXT_BYTES = 4 * 2**30
@@ -69,6 +69,8 @@ def _arrays(dataset: Dataset) -> dict[str, NDArray[Any]]:
     for name in ("features", "images", "split"):
         if getattr(dataset, name) is not None:
             arrays[name] = getattr(dataset, name)
+    if dataset.feature_names is not None:
+        arrays["feature_names"] = np.array(dataset.feature_names, dtype=np.str_)
     if dataset.groups is not None:
         columns = [_text(dataset.groups.iloc[:, i]) for i in range(dataset.groups.shape[1])]
         arrays["groups"] = np.column_stack(columns)

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from lore_core import (
     expected_calibration_error,
     local_calibration_error,
     maximum_calibration_error,
+    mean_bandwidth_curve,
     suggest_bandwidth,
 )
 
@@ -75,3 +78,57 @@ def test_leave_one_out_loss_by_hand():
 def test_suggestion_needs_company():
     with pytest.raises(InputError, match="some confidence bin holds two rows"):
         suggest_bandwidth([0.1, 0.9], [0, 1], [[0.0], [1.0]])
+
+
+def test_mean_and_spread_over_runs():
+    # Two rows at one point: gaps −.05 and +.95 together, .45 for both; alone in the second run.
+    one = bandwidth_curve([0.95, 0.95], [1, 0], [[0.0], [0.0]], [0.2, 5.0], min_effective_size=2)
+    two = bandwidth_curve([0.95], [1], [[0.0]], [0.2, 5.0], min_effective_size=2)
+    found = mean_bandwidth_curve([one, two])
+    assert found.n_runs == 2
+    assert found.mean.mlce == pytest.approx([0.25, 0.25])
+    assert found.sd.mlce == pytest.approx([0.2, 0.2])
+    assert found.mean.mlce_infinity == pytest.approx(0.25)
+    # Only the first run has a row with two effective neighbours.
+    assert found.mean.mlce_supported == pytest.approx([0.45, 0.45])
+    assert found.sd.mlce_supported == pytest.approx([0.0, 0.0])
+    assert np.isnan(mean_bandwidth_curve([two]).mean.mlce_supported).all()
+    np.testing.assert_array_equal(found.mean.gamma, [0.2, 5.0])
+
+
+def test_curves_at_unlike_settings_have_no_mean():
+    curve = bandwidth_curve([0.95], [1], [[0.0]], [0.2, 5.0])
+    with pytest.raises(InputError, match="at least one curve"):
+        mean_bandwidth_curve([])
+    for other in ({"gamma": np.array([0.2, 4.0])}, {"min_effective_size": 3.0}):
+        with pytest.raises(InputError, match=f"share one '{next(iter(other))}'"):
+            mean_bandwidth_curve([curve, dataclasses.replace(curve, **other)])
+
+
+def test_suggested_bins_are_judged_on_the_same_rows():
+    """Confidence says all there is to know: more bins predict better, and locality adds nothing."""
+    rng = np.random.default_rng(8)
+    c = rng.uniform(0.05, 0.95, 3000)
+    a = (rng.uniform(size=3000) < c).astype(float)
+    z = rng.normal(size=(3000, 2))
+    best = suggest_bandwidth(c, a, z, [0.1, 1.0, 10.0], n_bins=(1, 2, 10))
+    assert best.n_bins == 10
+    assert best.loss.shape == (3, 3)
+    assert best.tried_bins == (1, 2, 10)
+    for bins, loss in zip(best.tried_bins, best.loss, strict=True):
+        alone = suggest_bandwidth(c, a, z, [0.1, 1.0, 10.0], n_bins=bins)
+        np.testing.assert_allclose(alone.loss[0], loss)
+    assert best.gain < 3 * best.gain_error
+    with pytest.raises(InputError, match="at least one number of bins"):
+        suggest_bandwidth(c, a, z, n_bins=())
+
+
+def test_gain_over_the_bin_alone():
+    rng = np.random.default_rng(9)
+    z = np.repeat([[-3.0], [3.0]], 500, axis=0) + rng.normal(size=(1000, 1)) * 0.1
+    a = (rng.uniform(size=1000) < np.where(z[:, 0] > 0, 0.95, 0.55)).astype(float)
+    best = suggest_bandwidth(np.full(1000, 0.75), a, z, [0.3], n_bins=1)
+    others = (a.sum() - a) / 999
+    plain = -(a * np.log(others) + (1 - a) * np.log1p(-others)).mean()
+    assert best.gain == pytest.approx(plain - best.loss[0, 0])
+    assert best.gain > 5 * best.gain_error > 0

@@ -75,9 +75,9 @@ def test_methods_side_by_side(grouped):
     c, a, names = grouped
     before = Dataset(np.column_stack([c, 1 - c]), 1 - a.astype(int), predictions=np.zeros(len(c)))
     after = before.with_confidence(np.full(len(c), a.mean()))
-    table = compare_groups({"None": before, "flat": after}, names, n_bins=5, n_draws=40)
-    assert table.loc["None", "difference"] == 0
-    assert table.loc["None", ["difference_low", "difference_high"]].tolist() == [0, 0]
+    table = compare_groups({"No recalibration": before, "flat": after}, names, n_bins=5, n_draws=40)
+    assert table.loc["No recalibration", "difference"] == 0
+    assert table.loc["No recalibration", ["difference_low", "difference_high"]].tolist() == [0, 0]
     assert table.loc["flat", "max_group_mce"] == groupwise_maximum_calibration_error(
         after.confidence, after.outcome, names, n_bins=5
     )

@@ -1,7 +1,12 @@
 import numpy as np
 import pytest
 
-from lore_core import InputError, error_field, smoothed_field
+from lore_core import (
+    InputError,
+    error_field,
+    rows_outline,
+    smoothed_field,
+)
 
 
 def test_nodes_are_the_definition(sample):
@@ -64,3 +69,39 @@ def test_a_map_has_two_dimensions(sample):
     c, a, z = sample
     with pytest.raises(InputError, match="a map must have 2 dimensions; got 3"):
         error_field(c, a, np.column_stack([z, z[:, 0]]))
+
+
+def test_only_what_is_beyond_chance_is_shown(sample):
+    c, a, z = sample
+    everything = error_field(c, a, z, gamma=0.3, resolution=25)
+    assert everything.chance_share is None
+    real = error_field(c, a, z, gamma=0.3, resolution=25, largest_p=0.01)
+    shown = np.isfinite(real.signed)
+    assert 0 < shown.sum() < np.isfinite(everything.signed).sum()
+    np.testing.assert_allclose(real.signed[shown], everything.signed[shown])
+    assert real.masked_share == everything.masked_share
+    assert real.chance_share == pytest.approx(
+        1 - shown.sum() / np.isfinite(everything.signed).sum()
+    )
+    nothing = error_field(c, a, z, gamma=0.3, resolution=25, largest_p=0.0)
+    assert np.isnan(nothing.signed).all()
+    assert nothing.chance_share == 1.0
+
+
+def test_averaged_rows_beyond_chance_are_the_majority(sample):
+    _, _, z = sample
+    left = z[:, 0] < 0
+    values, support = np.where(left, 0.2, 0.1), np.full(400, 50.0)
+    field = smoothed_field(values, support, z, resolution=40, significant=left)
+    columns = np.nonzero(np.isfinite(field.signed))[1]
+    assert field.x[columns].max() < 0.15
+    assert field.chance_share == pytest.approx(0.5, abs=0.15)
+
+
+def test_outline_of_a_set(sample):
+    _, _, z = sample
+    left = z[:, 0] < 0
+    outline = rows_outline(z, left)
+    column = np.nonzero(outline.inside > 0.5)[1]
+    assert outline.x[column].max() < 0.15
+    assert not (rows_outline(z, np.zeros(400, dtype=bool)).inside > 0).any()

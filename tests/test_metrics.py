@@ -114,3 +114,28 @@ def test_small_groups_can_be_left_out():
 def test_bad_input_is_told_in_one_sentence(c, a, message):
     with pytest.raises(InputError, match=message):
         expected_calibration_error(c, a)
+
+
+class TestDebiased:
+    def test_by_hand(self):
+        """One bin: |gap| less the mean excess of a normal value's absolute over it."""
+        c, a = np.full(100, 0.8), np.repeat([1.0, 0.0], [75, 25])
+        table = reliability_table(c, a, n_bins=1)
+        share = 76 / 102
+        error = np.sqrt(share * (1 - share) / 100)
+        folded = np.abs(np.random.default_rng(0).normal(0.05, error, 400_000)).mean()
+        assert table.debiased_calibration_error == pytest.approx(0.05 - (folded - 0.05), abs=2e-4)
+
+    def test_large_gaps_stay_and_chance_shrinks(self):
+        rng = np.random.default_rng(1)
+        wrong = reliability_table(np.full(5000, 0.9), rng.random(5000) < 0.5)
+        ece = wrong.expected_calibration_error
+        assert wrong.debiased_calibration_error == pytest.approx(ece, abs=1e-6)
+        left, chance = [], []
+        for seed in range(50):
+            rng = np.random.default_rng(seed)
+            c = rng.uniform(0.3, 1.0, 300)
+            table = reliability_table(c, rng.random(300) < c)
+            left.append(table.debiased_calibration_error)
+            chance.append(table.expected_calibration_error)
+        assert np.mean(left) < 0.65 * np.mean(chance)

@@ -4,15 +4,22 @@ import pytest
 
 from lore_core import (
     Dataset,
+    HistogramBinning,
+    InputError,
+    NoRecalibration,
     affordable_draws,
     bootstrap_draws,
+    compare,
+    compare_groups,
     describe_rows,
+    groupwise_maximum_calibration_error,
     local_bin_table,
     local_errors,
     reliability_table,
     summarize,
     verdict,
 )
+from lore_core.metrics import MAX_GROUPWISE
 
 
 def test_unit_weights_reproduce_the_metrics(sample, monkeypatch):
@@ -64,7 +71,9 @@ def test_draws_shrink_with_the_work():
     assert affordable_draws(1000, 2) == 200
     assert 20 <= affordable_draws(200_000, 2) < 200 or affordable_draws(200_000, 2) == 0
     assert affordable_draws(1_000_000, 50) == 0
-    assert affordable_draws(10**9, None) == 200
+    assert affordable_draws(100_000, None) == 200
+    assert 20 <= affordable_draws(5_000_000, None) < 200
+    assert affordable_draws(10**9, None) == 0
 
 
 def test_a_row_of_confidences_only_has_no_vector_metrics():
@@ -110,3 +119,47 @@ def test_bin_table_holds_only_bins_with_rows(sample):
     table = local_bin_table(reliability_table(c, a), local_errors(c, a, z))
     assert (table["rows"] > 0).all()
     assert (table["max_lce"] >= table["mean_lce"]).all()
+
+
+def test_groups_are_resampled_with_everything_else(sample):
+    c, a, z = sample
+    names = np.array(["big"] * 300 + ["mid"] * 80 + ["tiny"] * 20)
+    options = {"n_bins": 5, "groups": names, "min_group_size": 50}
+    draws = bootstrap_draws(c, a, z, n_draws=3, random_state=8, **options).values
+    alone = bootstrap_draws(c, a, n_draws=3, random_state=8, **options).values
+    np.testing.assert_array_equal(draws[MAX_GROUPWISE], alone[MAX_GROUPWISE])
+    rng = np.random.default_rng(8)
+    for draw in draws[MAX_GROUPWISE]:
+        rows = rng.integers(0, len(c), len(c))
+        kept = rows[names[rows] != "tiny"]
+        assert draw == pytest.approx(
+            groupwise_maximum_calibration_error(c[kept], a[kept], names[kept], n_bins=5)
+        )
+    with pytest.raises(InputError, match="'min_group_size' must leave"):
+        bootstrap_draws(c, a, n_draws=1, groups=names, min_group_size=301)
+
+
+def test_global_metrics_have_intervals_where_local_ones_are_too_dear(sample):
+    c, a, z = sample
+    data = Dataset(np.column_stack([c, 1 - c]), 1 - a.astype(int), predictions=np.zeros(len(c)))
+    names = np.array(["a", "b"])[np.arange(len(c)) % 2]
+    found = summarize(data, z, groups=names, n_draws=30, local_draws=False)
+    assert {"MLCE", "ALCE", MAX_GROUPWISE} <= set(found.values.index)
+    assert set(found.draws.values) == set(found.values.index) - {"MLCE", "ALCE"}
+    full = summarize(data, z, groups=names, n_draws=30)
+    assert set(full.draws.values) == set(full.values.index)
+    for name in found.draws.values:
+        np.testing.assert_allclose(found.draws.values[name], full.draws.values[name])
+
+
+def test_comparing_with_groups_gives_a_paired_interval(sample):
+    c, a, _ = sample
+    data = Dataset(np.column_stack([c, 1 - c]), 1 - a.astype(int), predictions=np.zeros(len(c)))
+    names = np.array(["a", "b"])[np.arange(len(c)) % 2]
+    methods = [NoRecalibration(), HistogramBinning(5)]
+    result = compare(data, data, methods, groups=names, n_bins=5, n_draws=40)
+    by_groups = compare_groups(result.datasets, names, n_bins=5, n_draws=40)
+    for method in result.table.index:
+        assert result.table.loc[method, MAX_GROUPWISE] == by_groups.loc[method, "max_group_mce"]
+        found = [frame.loc[method, MAX_GROUPWISE] for frame in (result.low, result.difference_high)]
+        assert found == pytest.approx(by_groups.loc[method, ["low", "difference_high"]].tolist())

@@ -11,7 +11,9 @@ from lore_core.figures.landscape import (
     surface_figure,
 )
 from lore_core.figures.reliability import reliability_figure
+from lore_core.figures.runs import run_scatter_figure, runs_figure
 from lore_core.figures.style import Chart, Mode
+from lore_core.figures.variables import variable_figure, variable_grid_figure
 
 __all__ = [
     "Chart",
@@ -23,7 +25,11 @@ __all__ = [
     "landscape_figure",
     "reliability_figure",
     "reward_figure",
+    "run_scatter_figure",
+    "runs_figure",
     "shared_limit",
     "suggestion_figure",
     "surface_figure",
+    "variable_figure",
+    "variable_grid_figure",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from lore_core.field import Field
+from lore_core.field import Field, Outline
 from lore_core.figures.style import (
     INK,
     NEUTRAL,
@@ -22,7 +23,7 @@ from lore_core.figures.style import (
     rgba,
     sequential,
 )
-from lore_core.selection import Region
+from lore_core.regions.selection import Region
 
 __all__ = ["landscape_3d_figure", "landscape_figure", "shared_limit", "surface_figure"]
 
@@ -118,6 +119,7 @@ def landscape_figure(
     rows: str,
     axes: str = "map",
     region: Region | None = None,
+    found: Sequence[tuple[str, Outline]] = (),
     places: pd.DataFrame | None = None,
     mode: Mode = "light",
     height: int = 620,
@@ -147,6 +149,8 @@ def landscape_figure(
         Name of the map.
     region : Region, optional
         A region to outline.
+    found : sequence of (str, Outline)
+        Names of regions that were found, and where they lie: outlined and numbered.
     places : DataFrame, optional
         Names to write on the map: columns ``name, x, y`` (:func:`~lore_core.rows.class_places`).
     mode, height, title
@@ -215,6 +219,14 @@ def landscape_figure(
         )  # fmt: skip
     figure.update_yaxes(scaleanchor="x", scaleratio=1)
     figure.update_layout(uirevision=axes, dragmode="lasso", clickmode="event+select")
+    for name, outline in found:
+        figure.add_trace(_found_outline(name, outline, mode))
+        row, column = np.unravel_index(int(np.argmax(outline.inside)), outline.inside.shape)
+        figure.add_annotation(
+            x=float(outline.x[column]), y=float(outline.y[row]), text=f"<b>{escape(name)}</b>",
+            showarrow=False, font={"size": 12, "color": PAPER[mode]}, bgcolor=INK[mode],
+            borderpad=2,
+        )  # fmt: skip
     if places is not None:
         for place in places.itertuples():
             figure.add_annotation(
@@ -253,6 +265,19 @@ def _outline(field: Field, mode: Mode) -> go.Contour:
     )
 
 
+def _found_outline(name: str, outline: Outline, mode: Mode) -> go.Contour:
+    return go.Contour(
+        x=outline.x.astype(np.float32),
+        y=outline.y.astype(np.float32),
+        z=outline.inside.astype(np.float32),
+        contours={"coloring": "none", "start": 0.5, "end": 0.5, "size": 1.0},
+        line={"color": INK[mode], "width": 2, "smoothing": 1.0},
+        showscale=False,
+        hoverinfo="skip",
+        name=f"region {escape(name)}",
+    )
+
+
 def _reading(value: Value, field: Field | None) -> str:
     text = (
         "Red: the model promises more than it delivers here; blue: less."
@@ -272,6 +297,11 @@ def _reading(value: Value, field: Field | None) -> str:
         if field.masked_share > 0.005
         else ""
     )
+    if field.chance_share is not None:
+        hidden += (
+            " Only places beyond chance are coloured: "
+            f"{field.chance_share:.0%} of the area with enough neighbours could be chance."
+        )
     others = bool((field.context & np.isnan(field.signed)).any())
     return text + what + hidden + (" The thin line encloses all rows." if others else "")
 

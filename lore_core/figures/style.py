@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import pandas as pd
@@ -95,10 +96,24 @@ class Chart:
     name: str
     config: dict[str, Any] = field(default_factory=dict)
 
+    def _ipython_display_(self) -> None:
+        """Show the figure in a notebook by Plotly's own renderer, and below it how to read it."""
+        if find_spec("nbformat") is None:  # Plotly needs it
+            raise NotImplementedError  # IPython then takes _repr_html_
+        from IPython.display import display
+
+        self.figure.show(config=self.config)
+        display({"text/markdown": self.how_to_read, "text/plain": self.how_to_read}, raw=True)
+
+    def _repr_html_(self) -> str:
+        """Return the figure and how to read it as HTML that needs no network."""
+        picture = self.figure.to_html(full_html=False, include_plotlyjs=True, config=self.config)
+        return f"{picture}<p>{escape(self.how_to_read)}</p>"
+
 
 #: A method keeps its colour on every page, whichever others it is compared with.
 _METHOD_PLACES = {
-    "None": 0,
+    "No recalibration": 0,
     "Temperature scaling": 1,
     "Histogram binning": 2,
     "LoRe": 3,

@@ -1,4 +1,7 @@
-"""The one way kernels are compiled, and a disk cache that no update can leave stale."""
+"""The one way kernels are compiled, and a disk cache that no update can leave stale.
+
+Without numba nothing is compiled and the sums go another way: :mod:`lore_core.kernel_sums.plain`.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from numba import njit
-from numba.core.caching import FunctionCache
+try:
+    from llvmlite import ir  # type: ignore[import-untyped]
+    from numba import njit, types
+    from numba.core.caching import FunctionCache
+    from numba.extending import intrinsic
+except ImportError:  # a process that only applies a shipped recalibrator may have numpy alone
+    HAS_NUMBA = False
+    FunctionCache = object
+    ir = types = None
 
-__all__ = ["compiled", "compiled_sums"]
+    def intrinsic(function):
+        """Leave alone what nothing will call."""
+        return function
+else:
+    HAS_NUMBA = True
+
+__all__ = ["HAS_NUMBA", "compiled", "compiled_sums", "intrinsic", "ir", "types"]
 
 
 def _sources_hash() -> str:
@@ -35,6 +51,8 @@ class _PackageCache(FunctionCache):  # type: ignore[misc]
 
 
 def _compiler(fastmath: set[str]) -> Callable[[Callable[..., Any]], Any]:
+    if not HAS_NUMBA:
+        return lambda function: function
     # Kernels run without the interpreter lock, so a thread pool can run several; they never start
     # threads of their own (numba's thread layer aborts when two of the caller's threads enter it).
     compile_it = njit(nogil=True, error_model="numpy", fastmath=fastmath)

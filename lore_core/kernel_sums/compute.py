@@ -7,8 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.kernel_sums.compiled import HAS_NUMBA
 from lore_core.kernel_sums.fixed_point import as_fixed_point
 from lore_core.kernel_sums.grid import Entry, Grid, as_grid, as_passes
+from lore_core.kernel_sums.plain import plain_sums
 from lore_core.kernel_sums.plan_blocks import between_phases, block_work, within_phases
 from lore_core.kernel_sums.plan_trees import (
     line_phases,
@@ -56,6 +58,8 @@ def compute_sums(
     -------
     dict of bandwidth to ndarray of shape (m − first, n_t)
     """
+    if not HAS_NUMBA:
+        return plain_sums(problem, wanted, reporter, share, ones=ones)
     n_t = len(problem.targets)
     m = problem.weights.shape[1] + ones
     layout = arrange(problem, apart=problem.targets.shape[1] > 3, ones=ones)

@@ -7,11 +7,8 @@ which saves the reduction by ln 2: exp(−D/h) = 2^(−D · rate) with rate = lo
 
 from __future__ import annotations
 
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.extending import intrinsic
 
-from lore_core.kernel_sums.compiled import compiled
+from lore_core.kernel_sums.compiled import compiled, intrinsic, ir, types
 
 __all__ = ["LOG2_E", "NEGLIGIBLE_EXPONENT", "half_power", "square"]
 

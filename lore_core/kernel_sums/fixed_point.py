@@ -25,10 +25,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from lore_core.kernel_sums.compiled import intrinsic, ir, types
 
 __all__ = ["FixedPoint", "add_gap", "as_fixed_point"]
 

@@ -10,10 +10,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
 
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
-
 from lore_core.progress import Cancelled
 from lore_core.validation import check_integer
+
+try:
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+except ImportError:  # comes with scikit-learn; without it only the processors count
+    ThreadpoolController = None
 
 __all__ = ["Phase", "Reporter", "Step", "run", "thread_count"]
 
@@ -76,6 +79,8 @@ def thread_count(n_jobs: int | None) -> int:
     available = _processors()
     if n_jobs is not None:
         return min(check_integer(n_jobs, "n_jobs"), 2 * available)
+    if ThreadpoolController is None:
+        return available
     limits = [pool["num_threads"] for pool in _libraries().info()]
     return max(1, min([available, max(limits, default=available)]))
 

@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from lore_core.kernel_sums.blocked import distances
-from lore_core.kernel_sums.compiled import compiled
+from lore_core.kernel_sums.compiled import HAS_NUMBA, compiled
 from lore_core.kernel_sums.exponential import LOG2_E, half_power
+from lore_core.kernel_sums.plain import plain_means
+
+try:
+    from scipy.spatial import cKDTree
+except ImportError:  # then every source is looked at, which is slower and as exact
+    cKDTree = None
 
 __all__ = ["GroupSources", "direct_means"]
 
@@ -98,7 +103,7 @@ class GroupSources:
         self._values = np.ascontiguousarray(values)
         # A search pays in few dimensions; it subtracts bounds, so it must stay far from overflow.
         self._tree: cKDTree | None = None
-        if sources.shape[1] <= 3 and np.abs(sources).max() < _SEARCHABLE:
+        if cKDTree is not None and sources.shape[1] <= 3 and np.abs(sources).max() < _SEARCHABLE:
             # Sliding midpoints cope with many duplicates; medians do not.
             self._tree = cKDTree(self._sources, balanced_tree=False, compact_nodes=False)
 
@@ -136,7 +141,8 @@ class GroupSources:
         if len(open_rows):
             left_means = np.empty((len(self._values), len(open_rows)))
             left_effective = np.empty(len(open_rows))
-            direct_means(
+            loop = direct_means if HAS_NUMBA else plain_means
+            loop(
                 points[open_rows],
                 own[open_rows],
                 self._columns,

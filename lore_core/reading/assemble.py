@@ -90,6 +90,7 @@ def assemble(parts: Sequence[Part], *, name: str) -> Assembled:
         name=name,
         complete=complete,
         has_image=has_image,
+        feature_names=first.feature_names,
     )
     return Assembled(dataset, tuple(dict.fromkeys(notes)))
 

@@ -36,8 +36,8 @@ class Columns:
         Name to values: a Series for shape (n,), else an array.
     parents : mapping of str to str
         Columns that are one column of a 2-D array, with the array's name (``race`` of ``groups``).
-    class_names : tuple of str, optional
-        Class names the file holds.
+    class_names, feature_names : tuple of str, optional
+        Class names, and names of the columns of the array ``features``, that the file holds.
     notes : tuple of str
         What was done while opening it, in plain sentences.
     line : callable, optional
@@ -53,6 +53,7 @@ class Columns:
     class_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     line: Callable[[int], int] | None = None
+    feature_names: tuple[str, ...] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lore_core.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.progress import Progress
 from lore_core.reading.assemble import assemble
 from lore_core.reading.columns import Columns
 from lore_core.reading.formats import open_columns
@@ -72,16 +73,22 @@ def load(source: Any, *, mapping: _Given = None, name: str | None = None) -> Dat
     return read(source, mapping=mapping, name=name).dataset
 
 
-def load_runs(directory: Any, *, mapping: _Given = None) -> list[Dataset]:
-    """Read every pair ``<run>_cal.*`` and ``<run>_test.*`` of a directory.
+def load_runs(
+    source: Any, *, mapping: _Given = None, progress: Progress | None = None
+) -> list[Dataset]:
+    """Read every pair ``<run>_cal.*`` and ``<run>_test.*`` of a directory, or the files given.
 
     Parameters
     ----------
-    directory : path
-        Other files in it are left alone. A run stored in several formats is read once:
-        ``.npz`` before ``.parquet``, ``.feather`` and ``.csv``.
+    source : path of a directory, or a sequence of paths and file-likes
+        Other files of a directory are left alone, unless it holds no pair at all: then each file
+        is a run, whose rows a ``split`` column tells apart. Files given one by one are all read,
+        in pairs or alone. A run stored in several formats is read once: ``.npz`` before
+        ``.parquet``, ``.feather`` and ``.csv``.
     mapping : ColumnMapping or dict, optional
         Which column plays which role, in every file.
+    progress : callable, optional
+        Called with the share done and the run that was read; it may raise to stop.
 
     Returns
     -------
@@ -91,10 +98,15 @@ def load_runs(directory: Any, *, mapping: _Given = None) -> list[Dataset]:
     Raises
     ------
     InputError
-        If no pair is found, a half is missing, or a file cannot be read.
+        If no run is found, a half is missing, or a file cannot be read.
     """
-    runs = runs_in(directory)
-    return [read(list(runs[run]), mapping=mapping, name=run).dataset for run in sorted(runs)]
+    runs = runs_in(source)
+    datasets = []
+    for number, (run, files) in enumerate(runs.items(), start=1):
+        datasets.append(read(list(files), mapping=mapping, name=run).dataset)
+        if progress is not None:
+            progress(number / len(runs), f"reading run {number} of {len(runs)}: {run}")
+    return datasets
 
 
 def inspect(source: Any, *, mapping: _Given = None) -> FileOverview:

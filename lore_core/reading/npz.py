@@ -52,6 +52,9 @@ def open_npz(raw: RawFile) -> Columns:
     names = {name: header for name, header in headers.items() if name != "class_names"}
     expanded: dict[str, tuple[str, int]] = {}
     companions: set[str] = set()
+    feature_names = _feature_names(raw, headers)
+    if feature_names is not None:
+        companions.add("feature_names")
     for array, single in _EXPANDED.items():
         if array not in headers or len(headers[array][0]) not in (1, 2):
             continue
@@ -87,7 +90,9 @@ def open_npz(raw: RawFile) -> Columns:
         values = _read(raw, name)
         return vector_of(values) if values.ndim == 1 else values
 
-    return Columns(raw.name, "NPZ", shapes, kinds, load, parents, class_names)
+    return Columns(
+        raw.name, "NPZ", shapes, kinds, load, parents, class_names, feature_names=feature_names
+    )
 
 
 @contextmanager
@@ -178,6 +183,17 @@ def _class_names(raw: RawFile, headers: dict[str, Any]) -> tuple[str, ...] | Non
             f"array 'class_names' of '{raw.name}' names two classes '{twice}'. Rename one."
         )
     return texts
+
+
+def _feature_names(raw: RawFile, headers: dict[str, Any]) -> tuple[str, ...] | None:
+    """Return the names of the columns of ``features``, where there is one a column."""
+    if "feature_names" not in headers or "features" not in headers:
+        return None
+    shape = headers["features"][0]
+    names = _read(raw, "feature_names")
+    if names.ndim != 1 or len(shape) != 2 or len(names) != shape[1]:
+        return None
+    return tuple(vector_of(names).astype(str))
 
 
 def _column_names(

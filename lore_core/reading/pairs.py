@@ -24,6 +24,8 @@ _TOKEN = re.compile(
 )
 #: Where a run is stored in several formats, the first of these is read.
 _PREFERRED = (".npz", ".parquet", ".pq", ".feather", ".arrow", ".csv", ".tsv")
+#: Both know their name and suffix.
+_File = Path | RawFile
 
 
 @dataclass(frozen=True)
@@ -88,34 +90,68 @@ def in_directory(directory: Path) -> list[RawFile]:
     )
 
 
-def runs_in(directory: Any) -> dict[str, tuple[RawFile, RawFile]]:
-    """Return run name to its calibration and test file, for every pair of a directory.
+def runs_in(source: Any) -> dict[str, tuple[RawFile, ...]]:
+    """Return run name to its files: a calibration and a test file, or one file with a split.
+
+    Parameters
+    ----------
+    source : path of a directory, or a sequence of paths and file-likes
+        Of a directory every pair; where there is none, every file is a run. Files given one by one
+        are all runs: pairs where two names belong together, else each alone.
 
     Raises
     ------
     InputError
-        If there is no pair, or a file lacks its other half.
+        If there is no run, or a file lacks its other half.
     """
-    path = Path(directory).expanduser()
-    if not path.is_dir():
-        raise InputError(f"'{path}' is not a directory. Use load for a file.")
-    pairs, rest = _paired(_readable(path))
-    if not pairs:
-        raise InputError(f"'{path}' holds no pair of files such as run1_cal.npz and run1_test.npz.")
+    if isinstance(source, (list, tuple)):
+        files: list[_File] = [raw_file(item) for item in source]
+        pairs, rest = _paired(files)
+        _check_halves(pairs, rest, "the files given")
+        alone = rest
+        fallback = "run"
+    else:
+        path = Path(source).expanduser()
+        if not path.is_dir():
+            raise InputError(f"'{path}' is not a directory. Use load for a file.")
+        files = [*_readable(path)]
+        pairs, rest = _paired(files)
+        _check_halves(pairs, rest, f"'{path}'")
+        # Beside pairs a lone file may be anything; without any pair the files are what there is.
+        alone = [] if pairs else rest
+        fallback = path.name
+        if not files:
+            raise InputError(
+                f"'{path}' holds no pair of files such as run1_cal.npz and run1_test.npz, and no "
+                "other file of predictions."
+            )
+    chosen: dict[str, tuple[_File, ...]] = {}
+    ordered = sorted(pairs.items(), key=lambda item: (item[0][0], _preference(item[0][1])))
+    for (run, _), pair in ordered:
+        chosen.setdefault(run or fallback, pair)
+    for file in sorted(alone, key=lambda item: (item.name, _preference(item.suffix.lower()))):
+        chosen.setdefault(Path(file.name).stem, (file,))
+    if not chosen:
+        raise InputError("there is no run to read: no file was given.")
+    return {run: tuple(map(raw_file, found)) for run, found in sorted(chosen.items())}
+
+
+def _check_halves(
+    pairs: dict[tuple[str, str], tuple[_File, _File]], rest: Sequence[_File], where: str
+) -> None:
     names = {run for run, _ in pairs}
     for file in rest:
         half = half_of(file.name)
         if half.split is not None and half.run not in names:
             other = "test" if half.split == CALIBRATION else "calibration"
             raise InputError(
-                f"'{file.name}' has no {other} file beside it in '{path}'. Add it, or remove this "
+                f"'{file.name}' has no {other} file beside it in {where}. Add it, or remove this "
                 "file."
             )
-    chosen: dict[str, tuple[Path, Path]] = {}
-    ordered = sorted(pairs.items(), key=lambda item: (item[0][0], _PREFERRED.index(item[0][1])))
-    for (run, _), pair in ordered:
-        chosen.setdefault(run or path.name, pair)
-    return {run: (raw_file(one), raw_file(two)) for run, (one, two) in chosen.items()}
+
+
+def _preference(suffix: str) -> int:
+    return _PREFERRED.index(suffix) if suffix in _PREFERRED else len(_PREFERRED)
 
 
 def _readable(directory: Path) -> list[Path]:
@@ -131,16 +167,16 @@ def _readable(directory: Path) -> list[Path]:
 
 
 def _paired(
-    files: Sequence[Path],
-) -> tuple[dict[tuple[str, str], tuple[Path, Path]], list[Path]]:
+    files: Sequence[_File],
+) -> tuple[dict[tuple[str, str], tuple[_File, _File]], list[_File]]:
     """Return (run, suffix) to pair, and the files that are in no pair."""
-    halves: dict[tuple[str, str], dict[str, list[Path]]] = {}
+    halves: dict[tuple[str, str], dict[str, list[_File]]] = {}
     for path in files:
         half = half_of(path.name)
         if half.split is not None:
             key = (half.run, path.suffix.lower())
             halves.setdefault(key, {}).setdefault(half.split, []).append(path)
-    pairs: dict[tuple[str, str], tuple[Path, Path]] = {}
+    pairs: dict[tuple[str, str], tuple[_File, _File]] = {}
     for key, found in halves.items():
         one, two = found.get(CALIBRATION, []), found.get(EVALUATION, [])
         if len(one) > 1 or len(two) > 1:

@@ -48,6 +48,7 @@ class Part:
     names_from_columns: bool
     dropped: tuple[str, ...]
     notes: tuple[str, ...]
+    feature_names: tuple[str, ...] | None = None
 
     @property
     def n_classes(self) -> int | None:
@@ -126,6 +127,7 @@ def read_part(columns: Columns, mapping: ColumnMapping) -> Part:
         from_columns,
         tuple(dropped),
         tuple(notes),
+        _feature_names(columns, mapping),
     )
 
 
@@ -314,6 +316,14 @@ def _features(
             rows,
         )
     return matrix
+
+
+def _feature_names(columns: Columns, mapping: ColumnMapping) -> tuple[str, ...] | None:
+    """Return the columns' own names, or the names that come with one array of features."""
+    names = mapping.features or ()
+    if names and all(len(columns.shapes[name]) == 1 for name in names):
+        return tuple(names)
+    return columns.feature_names if names == ("features",) else None
 
 
 def group_frame(part: Part, names: Sequence[str]) -> pd.DataFrame:

@@ -8,14 +8,19 @@ import streamlit as st
 from lore_core.figures import bandwidth_figure, suggestion_figure
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
+from pages.shared.compute_null import chance_band
 from pages.shared.controls import GAMMAS, curve_metric, theme_mode, view_controls
 from pages.shared.header import question
 from pages.shared.maps import MAPS, available_maps, find_map
 from pages.shared.store import store
 
+#: Numbers of confidence bins tried besides the one in use.
+_TRIED_BINS = (1, 5, 10, 15, 30, 50)
 
-def _use(gamma: float) -> None:
+
+def _use(gamma: float, n_bins: int) -> None:
     st.session_state["gamma"] = gamma
+    st.session_state["bins"] = n_bins
 
 
 question(
@@ -59,13 +64,30 @@ else:
             curves[name] = compute.curve(
                 view.dataset, embedding, view.target, view.n_bins, view.binning
             )
+    chance = None
+    if view.features in curves:
+        chance = chance_band(view.dataset, view.embedding, view.target, view.n_bins, view.binning)
     show_chart(
-        bandwidth_figure(curves, metric=metric, rows=about, gamma=view.gamma, mode=mode),
+        bandwidth_figure(
+            curves,
+            metric=metric,
+            rows=about,
+            gamma=view.gamma,
+            null=None if chance is None else (view.features, chance),
+            mode=mode,
+        ),
         "curve",
     )
+    if view.features in curves and chance is None:
+        st.caption(
+            f"What a calibrated model would show is not drawn: simulating it on {view.rows} of "
+            f"{view.features} at every γ would take too long. Choose a 2-D map, or ask for one γ "
+            "on the Overview."
+        )
 
-st.subheader("A γ suggested by the data", anchor=False)
-best = compute.suggestion(view.dataset, view.embedding, view.target, view.n_bins, view.binning)
+st.subheader("Settings suggested by the data", anchor=False)
+tried = tuple(sorted({*_TRIED_BINS, view.n_bins}))
+best = compute.suggestion(view.dataset, view.embedding, view.target, tried, view.binning)
 if best is None:
     st.info(
         "A suggestion is made on calibration rows, and these data have none, or no confidence bin "
@@ -79,28 +101,42 @@ else:
     with chart_side:
         show_chart(
             suggestion_figure(
-                best, rows=f"{best.n_rows:,} calibration rows, {view.features}", mode=mode
+                best,
+                rows=f"{best.n_rows:,} calibration rows, {view.features}",
+                in_use=(view.gamma, view.n_bins),
+                mode=mode,
             ),
             "suggestion",
         )
+    bins = "one bin" if best.n_bins == 1 else f"{best.n_bins} confidence bins"
+    gain = f"{best.gain:.4f} ± {1.96 * best.gain_error:.4f}"
     with text_side:
-        if best.at_edge:
+        if best.at_edge or best.gain <= 1.96 * best.gain_error:
             st.markdown(
-                f"The likelihood is best at γ = {best.gamma:.2g}, the end of the range: on "
-                f"{view.features} the calibration rows hold no local pattern that predicts better "
-                "than the bin itself."
+                f"The likelihood is best at γ = {best.gamma:.2g} with {bins}, but that is not "
+                f"clearly better than the bin alone (NLL lower by {gain} a row): on "
+                f"{view.features} the calibration rows hold no local pattern that predicts."
             )
         else:
             st.markdown(
                 f"On {view.features} the calibration rows are predicted best from neighbours at "
-                f"**γ = {best.gamma:.2g}**. The evaluation rows were not looked at."
+                f"**γ = {best.gamma:.2g}** within **{bins}**: NLL lower by {gain} a row than "
+                "with the bin alone. The evaluation rows were not looked at."
             )
-            st.button(f"Use γ = {nearest:g}", type="primary", on_click=_use, args=(nearest,))
-        n_eff = float(
-            np.median(compute.errors(view.dataset, view.embedding, *view.settings).effective_size)
+        st.button(
+            f"Use γ = {nearest:g}, {best.n_bins} bins",
+            type="primary",
+            on_click=_use,
+            args=(nearest, best.n_bins),
+            disabled=nearest == view.gamma and best.n_bins == view.n_bins,
         )
+        errors = compute.errors(view.dataset, view.embedding, *view.settings)
+        table = compute.reliability(view.dataset, view.target, view.n_bins, view.binning)
         st.caption(
-            f"At the γ in use, {view.gamma:g}, half of the evaluation rows rest on {n_eff:,.0f} "
-            "effective neighbours or more."
+            f"At the settings in use, γ = {view.gamma:g} and {view.n_bins} bins, half of the "
+            f"evaluation rows rest on {np.median(errors.effective_size):,.0f} effective neighbours "
+            f"or more. The MLCE there is {errors.maximum * 100:.0f} points; its limits are the "
+            f"largest single |c − a| as γ → 0 and the MCE, "
+            f"{table.maximum_calibration_error * 100:.0f} points, as γ → ∞."
         )
 next_step("pages/recalibrate/page.py", "does recalibration help? Recalibrate")

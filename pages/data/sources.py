@@ -13,7 +13,7 @@ from pages.shared.header import plain
 from pages.shared.session import adopt, adopt_reading, load_demo
 from pages.shared.store import Loaded
 
-__all__ = ["choose", "read_and_adopt", "resplit"]
+__all__ = ["choose", "is_local", "read_and_adopt", "resplit"]
 
 _SUFFIXES = ["npz", "csv", "tsv", "txt", "parquet", "feather", "arrow"]
 _UPLOAD, _PATH, _DEMO = "Upload", "Path", "Demo"
@@ -21,7 +21,7 @@ _UPLOAD, _PATH, _DEMO = "Upload", "Path", "Demo"
 
 def choose() -> tuple[list[Any], str] | None:
     """Draw the sources; return what was given as files, and a name for it."""
-    kinds = [_UPLOAD, _PATH, _DEMO] if _is_local() else [_UPLOAD, _DEMO]
+    kinds = [_UPLOAD, _PATH, _DEMO] if is_local() else [_UPLOAD, _DEMO]
     kind = st.segmented_control(
         "From", kinds, default=_UPLOAD, required=True, key="source", label_visibility="collapsed",
         persist_state="session",
@@ -34,7 +34,7 @@ def choose() -> tuple[list[Any], str] | None:
     return None
 
 
-def _is_local() -> bool:
+def is_local() -> bool:
     """Paths are the server's: only offer them where the reader sits at it."""
     return st.get_option("server.address") in ("127.0.0.1", "localhost", "::1")
 

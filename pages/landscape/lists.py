@@ -6,8 +6,9 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Dataset, LocalErrors, Target, report_by
+from pages.landscape.evidence import show_evidence
 from pages.landscape.region import picked_row
-from pages.shared.controls import MIN_EFFECTIVE_SIZE
+from pages.shared.controls import MIN_EFFECTIVE_SIZE, View
 from pages.shared.rows import show_row, show_rows
 
 __all__ = ["list_by", "list_worst"]
@@ -15,8 +16,9 @@ __all__ = ["list_by", "list_worst"]
 _PREDICTED, _TRUE = "predicted class", "true class"
 
 
-def list_worst(dataset: Dataset, errors: LocalErrors, worst: np.ndarray, gamma: float) -> None:
-    """List the worst rows, and show the picked one beside them."""
+def list_worst(view: View, errors: LocalErrors, worst: np.ndarray) -> None:
+    """List the worst rows, the picked one beside them, and below it the rows that speak for it."""
+    dataset, gamma = view.dataset.evaluation, view.gamma
     if len(worst) == 0:
         st.caption(
             f"No row here has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = {gamma:g}: "
@@ -34,6 +36,8 @@ def list_worst(dataset: Dataset, errors: LocalErrors, worst: np.ndarray, gamma: 
         shown = picked_row(int(worst[0])) if picked is None else picked
         if shown < len(dataset):
             show_row(dataset, shown, errors)
+    if shown < len(dataset):
+        show_evidence(view, shown)
 
 
 def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -> None:

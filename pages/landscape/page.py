@@ -5,20 +5,34 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from lore_core import describe_rows, worst_rows
+from lore_core import Outline, describe_rows, worst_rows
 from lore_core.figures import cdf_figure, reliability_figure
+from pages.landscape.found import (
+    DEFAULT_Q,
+    calibration_rows,
+    found_regions,
+    list_regions,
+    outlines,
+)
 from pages.landscape.lists import list_by, list_worst
-from pages.landscape.picture import Scene, show_picture
-from pages.landscape.region import point_number
-from pages.shared import compute
+from pages.landscape.picture import Scene, show_picture, show_region
+from pages.landscape.region import chosen_found, point_number, region_panel
+from pages.shared import compute, compute_null
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import MIN_EFFECTIVE_SIZE, map_control, theme_mode, view_controls
+from pages.shared.controls import (
+    MIN_EFFECTIVE_SIZE,
+    evaluation_points,
+    map_control,
+    theme_mode,
+    view_controls,
+)
 from pages.shared.header import question
 from pages.shared.maps import planar_maps
 
 #: A bin with fewer rows is not offered as "best" or "worst".
 _MIN_BIN_ROWS = 30
 _N_WORST = 30
+_REGIONS, _WORST, _DIVIDED = "Regions", "Worst rows", "By class or group"
 
 
 def _choose_bin(names: dict[int, str]) -> None:
@@ -94,43 +108,92 @@ bin_name = "All confidences" if chosen is None else f"Confidence {names[chosen]}
 sentence = describe_rows(
     bin_name, evaluation, errors, rows, target=view.target, min_effective_size=MIN_EFFECTIVE_SIZE
 )
-st.markdown(f"**{sentence}**")
+said, switch = st.columns([4.6, 1.4], vertical_alignment="center")
+said.markdown(f"**{sentence}**")
+beyond = switch.toggle(
+    "Beyond chance",
+    key="beyond",
+    bind="query-params",
+    help="Colour only what is significant: Benjamini–Yekutieli over all rows, at the false "
+    "discovery rate q of “Regions” below; and show beside the LCE what a calibrated model has.",
+)
 worst = worst_rows(errors, within=rows, n_rows=_N_WORST, min_effective_size=MIN_EFFECTIVE_SIZE)
 
-big, side = st.columns([2.1, 1], gap="medium")
-with big:
-    show_picture(view, Scene(errors, rows, chosen, bin_name, worst, value, layer, map_name, on_map))
-with side:
-    show_chart(
-        reliability_figure(
-            table,
-            rows=f"{view.rows}; click a bar",
-            chosen=chosen,
-            mode=theme_mode(),
-            height=330,
-            title="Confidence bins",
-        ),
-        "chooser",
-        narrow=True,
-        on_select=lambda: _choose_bin(names),
-        selection_mode="points",
-    )
-    show_chart(
-        cdf_figure(
-            {"LCE": errors.absolute[rows]},
-            rows=f"{bin_name.lower()}, {int(rows.sum()):,} evaluation rows",
-            global_error=None if chosen is None else float(abs(table.gap[chosen])),
-            mode=theme_mode(),
-            height=300,
-            title="LCE over rows",
-        ),
-        "cdf",
-        narrow=True,
-    )
+picture = st.container()
+below = st.container()
+tabs = below.tabs([_REGIONS, _WORST, _DIVIDED], key="below", bind="query-params")
+# The search comes before the picture that outlines what it found, though it stands below.
+search = chosen_region = None
+outlined: tuple[tuple[str, Outline], ...] = ()
+if tabs[0].open:
+    with tabs[0]:
+        search, key = found_regions(view)
+    points = evaluation_points(view, on_map)
+    if search is not None:
+        chosen_region = chosen_found(key, len(search.regions))
+        if points.shape[1] == 2:
+            outlined = outlines(search, points, chosen_region)
+tests = chance = None
+if beyond:  # not at every move of γ: simulations take their time
+    tests = compute_null.significance(view.dataset, view.embedding, *view.settings)
+    chance = compute_null.chance_errors(view.dataset, view.embedding, *view.settings, chosen)
+scene = Scene(
+    errors, rows, chosen, bin_name, worst, value, layer, map_name, on_map, tests,
+    float(st.session_state.get("q", DEFAULT_Q)), outlined,
+)  # fmt: skip
+with picture:
+    big, side = st.columns([2.1, 1], gap="medium")
+    with big:
+        show_picture(view, scene)
+    with side:
+        show_chart(
+            reliability_figure(
+                table,
+                rows=f"{view.rows}; click a bar",
+                chosen=chosen,
+                mode=theme_mode(),
+                height=330,
+                title="Confidence bins",
+            ),
+            "chooser",
+            narrow=True,
+            on_select=lambda: _choose_bin(names),
+            selection_mode="points",
+        )
+        show_chart(
+            cdf_figure(
+                {"LCE": errors.absolute[rows]},
+                rows=f"{bin_name.lower()}, {int(rows.sum()):,} evaluation rows",
+                global_error=None if chosen is None else float(abs(table.gap[chosen])),
+                null=chance,
+                mode=theme_mode(),
+                height=300,
+                title="LCE over rows",
+            ),
+            "cdf",
+            narrow=True,
+        )
 
-listed, divided = st.tabs(["Worst rows", "By class or group"])
-with listed:
-    list_worst(evaluation, errors, worst, view.gamma)
-with divided:
-    list_by(evaluation, evaluation.target(view.target), rows, sentence)
+    if search is not None and chosen_region is not None:
+        inside = search.label == chosen_region
+        region_panel(
+            view,
+            errors,
+            inside,
+            among=np.ones_like(inside),
+            fitted_on=calibration_rows(view, inside),
+            key=(*key, chosen_region),
+            title=f"Region {chosen_region + 1}",
+        )
+    else:
+        show_region(view, scene)
+if tabs[0].open and search is not None:
+    with tabs[0]:
+        list_regions(view, search, key)
+if tabs[1].open:
+    with tabs[1]:
+        list_worst(view, errors, worst)
+if tabs[2].open:
+    with tabs[2]:
+        list_by(evaluation, evaluation.target(view.target), rows, sentence)
 next_step("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from lore_core import Embedding, LocalErrors, class_places, drawn_rows, row_table
+from lore_core import (
+    Embedding,
+    LocalErrors,
+    Outline,
+    Region,
+    Significance,
+    class_places,
+    drawn_rows,
+    row_table,
+)
+from lore_core.dataset import CALIBRATION
 from lore_core.figures import (
     landscape_3d_figure,
     landscape_figure,
@@ -20,7 +30,7 @@ from pages.shared import compute
 from pages.shared.charts import show_chart
 from pages.shared.controls import MIN_EFFECTIVE_SIZE, View, evaluation_points, theme_mode
 
-__all__ = ["Scene", "show_picture"]
+__all__ = ["Scene", "show_picture", "show_region"]
 
 #: Rows drawn over the raster, and without it: more slow the browser down.
 _DRAWN = 1500
@@ -51,6 +61,12 @@ class Scene:
         The map.
     on_map : Embedding
         Its coordinates, all rows.
+    significance : Significance or None
+        Where given, only what is beyond chance is coloured.
+    q : float
+        False discovery rate for that.
+    found : tuple of (str, Outline)
+        Regions to outline.
     """
 
     errors: LocalErrors
@@ -62,6 +78,9 @@ class Scene:
     layer: str
     map_name: str
     on_map: Embedding
+    significance: Significance | None = None
+    q: float = 0.05
+    found: tuple[tuple[str, Outline], ...] = ()
 
 
 def _camera() -> str:
@@ -72,7 +91,7 @@ def _camera() -> str:
 
 
 def show_picture(view: View, scene: Scene) -> None:
-    """Draw the landscape, and below it what was selected on it."""
+    """Draw the landscape."""
     assert view.embedding is not None
     dataset = view.dataset.evaluation
     points = evaluation_points(view, scene.on_map)
@@ -97,13 +116,22 @@ def show_picture(view: View, scene: Scene) -> None:
         )
         show_chart(chart, "landscape_3d")
         return
+    tests = scene.significance
     if scene.bin_index is not None and scene.map_name == view.features:
         field = compute.exact_field(
-            view.dataset, scene.on_map, *view.settings, scene.bin_index, MIN_EFFECTIVE_SIZE
+            view.dataset,
+            scene.on_map,
+            *view.settings,
+            scene.bin_index,
+            MIN_EFFECTIVE_SIZE,
+            None if tests is None else tests.cutoff(scene.q),
         )
     else:
-        key = (view.embedding.digest, *view.settings, scene.bin_name)
-        field = compute.row_field(view.dataset, scene.on_map, key, errors, rows, MIN_EFFECTIVE_SIZE)
+        real = None if tests is None else tests.significant(scene.q)
+        key = (view.embedding.digest, *view.settings, scene.bin_name, tests is not None, scene.q)
+        field = compute.row_field(
+            view.dataset, scene.on_map, key, errors, rows, MIN_EFFECTIVE_SIZE, real
+        )
     if scene.layer == "3-D":
         show_chart(surface_figure(field, camera=_camera(), **common), "landscape_height")
         return
@@ -119,6 +147,7 @@ def show_picture(view: View, scene: Scene) -> None:
         worst=row_table(dataset, scene.worst, errors, extra=5),
         n_total=n_total,
         region=region,
+        found=scene.found,
         places=class_places(dataset, points, rows),
         **common,
     )
@@ -133,5 +162,36 @@ def show_picture(view: View, scene: Scene) -> None:
             "Draw a lasso or a box on the map to report on the rows inside it; click a ring to "
             "see its row below."
         )
-    else:
-        region_panel(dataset, dataset.target(view.target), errors, region.contains(points) & rows)
+
+
+def show_region(view: View, scene: Scene) -> None:
+    """Report on what was drawn on the picture, if anything was."""
+    points = evaluation_points(view, scene.on_map)
+    region = drawn_region(scene.map_name)
+    if region is None or points.shape[1] != 2 or scene.layer == "3-D":
+        return
+    region_panel(
+        view,
+        scene.errors,
+        region.contains(points) & scene.rows,
+        among=scene.rows,
+        fitted_on=_calibration_inside(view, scene, region),
+        # Without γ: it moves the errors, not what the region holds.
+        key=(region, scene.on_map.digest, view.target, _bin_key(view, scene)),
+    )
+
+
+def _bin_key(view: View, scene: Scene) -> tuple[int, int, str] | None:
+    return None if scene.bin_index is None else (scene.bin_index, view.n_bins, view.binning)
+
+
+def _calibration_inside(view: View, scene: Scene, region: Region) -> np.ndarray:
+    """Calibration rows inside the same outline and, where one is chosen, in the same bin."""
+    calibration = view.dataset.calibration
+    if calibration is None:
+        return np.zeros(0, dtype=bool)
+    inside = region.contains(scene.on_map.coordinates[view.dataset.in_split(CALIBRATION)])
+    if scene.bin_index is None:
+        return inside
+    c = calibration.target(view.target).confidence
+    return inside & (scene.errors.bins.assign(c) == scene.bin_index)

@@ -5,16 +5,44 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from lore_core import Dataset, LocalErrors, Region, Target, region_report, row_table, worst_rows
+from lore_core import (
+    Dataset,
+    LocalErrors,
+    Region,
+    describe_composition,
+    region_report,
+    reliability_table,
+    row_table,
+    worst_rows,
+)
+from lore_core.dataset import TOP_LABEL
+from lore_core.figures import reliability_figure
+from lore_core.words import p_words
+from pages.shared import compute_rows
+from pages.shared.charts import show_chart
+from pages.shared.controls import View, theme_mode
+from pages.shared.header import plain
 from pages.shared.rows import show_rows
 
-__all__ = ["drawn_region", "picked_row", "region_panel", "take_selection"]
+__all__ = [
+    "choose_found",
+    "chosen_found",
+    "drawn_region",
+    "picked_row",
+    "region_panel",
+    "take_selection",
+]
 
-_REGION, _ROW = "_region", "_row"
+_REGION, _FOUND, _ROW = "_region", "_found", "_row"
 #: Rows listed; the CSV holds all.
 _LISTED = 200
+#: Values listed in the composition; its toolbar saves them.
+_COMPOSITION_ROWS = 9
+#: A region holds fewer rows than the map, so its reliability diagram has fewer bins.
+_INSIDE_BINS = 10
 
 
 def point_number(point: Any) -> int | None:
@@ -31,9 +59,11 @@ def take_selection(key: str, map_name: str) -> None:
     if event.lasso:
         corners = event.lasso[-1]
         region = Region(tuple(map(float, corners["x"])), tuple(map(float, corners["y"])))
+        clear_region()
         st.session_state[_REGION] = (map_name, region)
     elif event.box:
         region = Region.box(event.box[-1]["x"], event.box[-1]["y"])
+        clear_region()
         st.session_state[_REGION] = (map_name, region)
     elif len(event.points) == 1:
         row = point_number(event.points[0])
@@ -52,41 +82,208 @@ def picked_row(default: int) -> int:
     return int(st.session_state.get(_ROW, default))
 
 
-def _clear() -> None:
+def choose_found(key: tuple[Any, ...], number: int) -> None:
+    """Select a region that was found instead of one that was drawn."""
+    clear_region()
+    st.session_state[_FOUND] = (key, number)
+
+
+def chosen_found(key: tuple[Any, ...], n_regions: int) -> int | None:
+    """Return the place of the region chosen in this search, if any."""
+    kept = st.session_state.get(_FOUND)
+    return int(kept[1]) if kept is not None and kept[0] == key and kept[1] < n_regions else None
+
+
+def clear_region() -> None:
+    """Select nothing."""
     st.session_state.pop(_REGION, None)
+    st.session_state.pop(_FOUND, None)
 
 
 def region_panel(
-    dataset: Dataset,
-    target: Target,
+    view: View,
     errors: LocalErrors,
     inside: np.ndarray,
+    *,
+    among: np.ndarray,
+    fitted_on: np.ndarray,
+    key: tuple[Any, ...],
+    title: str = "Selected region",
 ) -> None:
-    """Report on the rows inside: promised, got, the rows themselves, and all of them as CSV."""
+    """Report on the rows inside: the gap, what they are made of, the rows, and a way to mend them.
+
+    Parameters
+    ----------
+    view : View
+        Data and settings.
+    errors : LocalErrors
+        Of all evaluation rows.
+    inside : ndarray of shape (n_eval,)
+        Mask of the region's rows.
+    among : ndarray of shape (n_eval,)
+        Rows the map shows; those outside the region are what it is compared with.
+    fitted_on : ndarray of shape (n_cal,)
+        Mask of the calibration rows inside the same outline.
+    key : tuple
+        Names the region, for caches.
+    title : str
+        Names it for the reader.
+    """
+    dataset = view.dataset.evaluation
+    target = dataset.target(view.target)
     report = region_report(target.confidence, target.outcome, inside)
     with st.container(border=True):
         head, button = st.columns([6, 1], vertical_alignment="center")
-        head.markdown(f"**Selected region** · {report.sentence}")
-        button.button("Clear", on_click=_clear, width="stretch", key="clear_region")
+        head.markdown(f"**{title}** · {report.sentence}")
+        button.button("Clear", on_click=clear_region, width="stretch", key="clear_region")
         if report.n_rows == 0:
             return
-        listed = worst_rows(errors, within=inside, n_rows=_LISTED)
-        picked = show_rows(dataset, listed, errors, "region_rows")
-        if picked is not None:
-            st.session_state[_ROW] = picked
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(
-                f"{len(listed):,} of {report.n_rows:,} rows, largest local error first.",
-                width="stretch",
-            )
-            st.download_button(
-                "All of them as CSV",
-                lambda: (
-                    row_table(dataset, np.flatnonzero(inside), errors).to_csv(index=False).encode()
+        made_of = compute_rows.made_of(view.dataset, key, inside, among)
+        head.markdown(f"It is {plain(describe_composition(made_of))}.")
+        left, right = st.columns([1.7, 1], gap="medium")
+        with left:
+            _show_composition(made_of, int(among.sum()) - report.n_rows)
+        with right:
+            show_chart(
+                reliability_figure(
+                    reliability_table(
+                        target.confidence[inside], target.outcome[inside], n_bins=_INSIDE_BINS
+                    ),
+                    rows=f"{report.n_rows:,} selected rows",
+                    mode=theme_mode(),
+                    height=300,
+                    title="Reliability inside",
                 ),
-                "lore-lens-region.csv",
-                "text/csv",
-                on_click="ignore",
-                icon=":material/download:",
-                key="region_csv",
+                "inside",
+                narrow=True,
             )
+        listed, mend = st.tabs(["Rows", "Recalibrate just this"])
+        with listed:
+            _show_inside(dataset, errors, inside, report.n_rows)
+        with mend:
+            _show_mended(view, inside, fitted_on, key)
+
+
+def _show_composition(made_of: pd.DataFrame, n_outside: int) -> None:
+    """List what is over-represented inside."""
+    looked_at = int(made_of.attrs["looked_at"])
+    st.markdown("**What it is made of, against the rest**")
+    if looked_at == 0:
+        st.caption("Nothing to compare: no other rows are shown, or no columns are known.")
+        return
+    shown = made_of[made_of["p_adjusted"] < 0.05].head(_COMPOSITION_ROWS)
+    if shown.empty:
+        st.caption(
+            f"None of the {looked_at:,} values looked at is more frequent inside than among the "
+            f"{n_outside:,} other rows on the map, beyond chance."
+        )
+        return
+    shares = ["share_inside", "share_outside"]
+    table = shown[["attribute", "value", *shares]].assign(
+        times=[
+            _times(*row)
+            for row in shown[["lift", "lift_low", "lift_high"]].itertuples(index=False, name=None)
+        ],
+        p=shown["p_adjusted"].map(p_words),
+        rows=shown["rows_inside"],
+    )
+    table[shares] *= 100
+    st.dataframe(
+        table,
+        hide_index=True,
+        height="content",
+        column_config={
+            "attribute": "column",
+            "value": "value",
+            "share_inside": st.column_config.NumberColumn("inside", format="%.1f %%", width=70),
+            "share_outside": st.column_config.NumberColumn("outside", format="%.1f %%", width=70),
+            "times": st.column_config.TextColumn(
+                "times", help="How many times as frequent inside, and its 95 % interval."
+            ),
+            "p": st.column_config.TextColumn(
+                "p",
+                width=70,
+                help=f"Fisher's exact test, adjusted (Holm) for the {looked_at:,} values looked "
+                "at.",
+            ),
+            "rows": st.column_config.NumberColumn("rows", format="localized", width=60),
+        },
+    )
+    st.caption(
+        f"What is over-represented beyond chance, of {looked_at:,} values looked at; strongest "
+        f"evidence first. Outside are the {n_outside:,} other rows on the map."
+    )
+
+
+def _times(lift: float, low: float, high: float) -> str:
+    """Write a ratio with its interval; beyond a hundred only that it is."""
+    if lift >= 100:
+        return f"over 100 (at least {min(low, 100):.1f})"
+    return f"{lift:.1f} ({low:.1f} to {high:.1f})"
+
+
+def _show_inside(dataset: Dataset, errors: LocalErrors, inside: np.ndarray, n_rows: int) -> None:
+    """List the rows inside, worst first, and offer all of them as a file."""
+    listed = worst_rows(errors, within=inside, n_rows=_LISTED)
+    picked = show_rows(dataset, listed, errors, "region_rows")
+    if picked is not None:
+        st.session_state[_ROW] = picked
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            f"{len(listed):,} of {n_rows:,} rows, largest local error first. A picked row is "
+            "explained below.",
+            width="stretch",
+        )
+        st.download_button(
+            "All of them as CSV",
+            lambda: row_table(dataset, np.flatnonzero(inside), errors).to_csv(index=False).encode(),
+            "lore-lens-region.csv",
+            "text/csv",
+            on_click="ignore",
+            icon=":material/download:",
+            key="region_csv",
+        )
+
+
+def _show_mended(
+    view: View, inside: np.ndarray, fitted_on: np.ndarray, key: tuple[Any, ...]
+) -> None:
+    """Preview simple recalibrators fitted on the region's own calibration rows."""
+    if view.target != TOP_LABEL:
+        st.info(
+            "Recalibration works on the top label; choose it as target.", icon=":material/info:"
+        )
+        return
+    found = compute_rows.mended(view.dataset, key, fitted_on, inside)
+    if isinstance(found, str):
+        st.info(plain(found), icon=":material/info:")
+        return
+    table = found.table
+    columns: dict[str, Any] = {"method": table["method"]}
+    for name in ("gap", "NLL", "Brier"):
+        if name not in table:
+            continue
+        scale, form = (100, "+.1f") if name == "gap" else (1, ".3f")
+        title = "gap, points" if name == "gap" else name
+        columns[title] = _with_interval(table, name, scale, form)
+        changed = _with_interval(
+            table, f"{name}_change", scale, "+.1f" if name == "gap" else "+.3f"
+        )
+        columns[f"change of {name}"] = ["", *changed[1:]]
+    st.dataframe(pd.DataFrame(columns), hide_index=True, height="content")
+    st.markdown(plain(found.sentence))
+    st.caption(
+        "A preview: 95 % intervals in brackets, of the difference row by row where it says change; "
+        "they take the fitted numbers as given. The outline was drawn with these evaluation rows "
+        "in sight, so part of their gap before may be luck; that of the calibration rows is not."
+    )
+
+
+def _with_interval(table: pd.DataFrame, name: str, scale: float, form: str) -> list[str]:
+    texts = []
+    for value, low, high in zip(
+        table[name], table[f"{name}_low"], table[f"{name}_high"], strict=True
+    ):
+        bounds = "" if np.isnan(low) else f" ({low * scale:{form}} to {high * scale:{form}})"
+        texts.append(f"{value * scale:{form}}{bounds}".replace("-", "−"))
+    return texts

@@ -5,12 +5,19 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from lore_core import Summary, local_bin_table, verdict
+from lore_core import (
+    Summary,
+    describe_bias,
+    describe_composition,
+    describe_maximum,
+    local_bin_table,
+    verdict,
+)
 from lore_core.figures import reliability_figure
-from pages.shared import compute
+from pages.shared import compute, compute_null, compute_rows
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import MIN_EFFECTIVE_SIZE, theme_mode, view_controls
-from pages.shared.header import question
+from pages.shared.header import plain, question
 
 _WHAT = {
     "accuracy": ("Accuracy", "Share of evaluation rows predicted right."),
@@ -26,6 +33,8 @@ _WHAT = {
     "NLL": ("NLL", "Mean −log p of the true class, in nats; probabilities clipped at 1e-6."),
     "Brier": ("Brier", "Mean squared distance of the probabilities to the truth."),
 }
+#: How regions are searched for, as on the Landscape by default.
+_Q, _EDGE = 0.05, 0.5
 _POINTS = ("ECE", "MCE", "ALCE", "MLCE")
 
 
@@ -43,8 +52,8 @@ def _metric(found: Summary, name: str) -> None:
         return f"{number * 100:.1f} pts" if name in _POINTS else f"{number:.3f}"
 
     interval = None
-    if found.draws is not None and name in found.draws.values:
-        low, high = found.draws.interval().loc[name]
+    if found.intervals is not None and name in found.intervals.index:
+        low, high = found.intervals.loc[name]
         interval = f"95 %: {text(low).removesuffix(' pts')} to {text(high).removesuffix(' pts')}"
     st.metric(
         label,
@@ -68,23 +77,50 @@ show = {"good": st.success, "local": st.warning, "global": st.error}[said.level]
 icons = {"good": "check_circle", "local": "location_searching", "global": "error"}
 show(said.sentence, icon=f":material/{icons[said.level]}:")
 
+if view.embedding is not None:
+    search = compute_null.regions(
+        view.dataset, view.embedding, view.target, view.gamma, 1, view.binning, _Q, _EDGE
+    )
+    top = next((region for region in search.regions if region.sign > 0 or region.confirmed), None)
+    if top is None:
+        st.markdown(f"**Worst place**: none is beyond chance at γ = {view.gamma:g}.")
+    else:
+        inside = search.label == search.regions.index(top)
+        made_of = compute_rows.made_of(
+            view.dataset,
+            (view.embedding.digest, *view.settings, _Q, _EDGE),
+            inside,
+            np.ones_like(inside),
+        )
+        st.markdown(
+            f"**Worst place**: {top.sentence}; {plain(describe_composition(made_of))}. The "
+            "Landscape shows it and all others."
+        )
+
 with st.grid(4, min_column_width=150, gap="small"):
     for name in _WHAT:
         _metric(found, name)
-n_draws = 0 if found.draws is None else len(found.draws.values)
-if n_draws:
+if found.draws is None:
     st.caption(
-        f"n = {found.n_rows:,} evaluation rows. Intervals: {n_draws} bootstrap resamples of these "
-        "rows. Resampling makes neighbourhoods noisier, so the intervals of ECE, MCE, ALCE and "
-        "MLCE lean upwards and may lie above the value itself."
+        f"n = {found.n_rows:,} evaluation rows. No intervals: resampling so many rows would take "
+        "too long to wait for."
     )
 else:
+    assert found.intervals is not None  # as there are draws
+    without = "" if found.local is None or "MLCE" in found.intervals.index else (
+        f" ALCE and MLCE have none: simulating the neighbours of {found.n_rows:,} rows on "
+        f"{view.features} would take too long to wait for."
+    )  # fmt: skip
     st.caption(
-        f"n = {found.n_rows:,} evaluation rows. No intervals: resampling {found.n_rows:,} rows in "
-        f"{view.features or 'this map'} would take too long to wait for."
+        f"n = {found.n_rows:,} evaluation rows, 95 % intervals: {len(found.draws.values)} "
+        "bootstrap resamples; for the calibration errors, which chance enlarges, the true errors "
+        "that would show such values in simulations. A value above its interval is mostly chance."
+        f"{without}"
     )
 
-if found.local is not None:
+chance = None
+if found.local is not None and view.embedding is not None:
+    chance = compute_null.chance_errors(view.dataset, view.embedding, *view.settings)
     worst = int(np.nanargmax(found.local.absolute))
     supported = found.local.supported_maximum(MIN_EFFECTIVE_SIZE)
     largest = (
@@ -94,8 +130,10 @@ if found.local is not None:
     )
     st.caption(
         f"The MLCE is set by row {worst}, which rests on {found.local.effective_size[worst]:.0f} "
-        f"effective neighbours. Among rows with {MIN_EFFECTIVE_SIZE:g} or more {largest}."
+        f"effective neighbours. Among rows with {MIN_EFFECTIVE_SIZE:g} or more {largest}. "
+        + ("" if chance is None else describe_maximum(found.local, chance))
     )
+st.caption(describe_bias(found.reliability, chance))
 
 left, right = st.columns([1.15, 1])
 with left:

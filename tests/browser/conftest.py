@@ -20,7 +20,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 import lore_core as lore
-from lore_core.server import local_url, wait_until_served
+from lore_core.dashboard.server import local_url, wait_until_served
 
 ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -242,8 +242,11 @@ class App:
         """What a select box says."""
         return self.page.get_by_role("combobox", name=label).input_value()
 
-    def choose(self, label: str, option: str) -> None:
-        box = self.page.get_by_role("combobox", name=label)
+    def choose(self, label: str, option: str, *, exact: bool = False) -> None:
+        box = self.page.get_by_role("combobox", name=label, exact=exact)
+        # A list that is opened while the page still scrolls to it closes again.
+        box.scroll_into_view_if_needed()
+        self.page.wait_for_timeout(300)
         box.click()
         self.page.get_by_role("option", name=option, exact=True).click()
 

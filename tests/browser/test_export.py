@@ -87,9 +87,8 @@ def test_the_metrics(open_app, dataset, points):
     app.drawn("cdf_compare")
     name, table = save(app, app.button("Metrics as CSV"))
     assert name == "lore-lens-metrics.csv"
-    # Or pandas would take the method "None" for a missing value.
-    table = pd.read_csv(io.BytesIO(table), index_col="method", keep_default_na=False)
-    assert {"None", "Temperature scaling", "LoRe"} <= set(table.index)
+    table = pd.read_csv(io.BytesIO(table), index_col="method")
+    assert {"No recalibration", "Temperature scaling", "LoRe"} <= set(table.index)
     rows = dataset.evaluation
     expected = lore.average_local_calibration_error(
         rows.confidence, rows.outcome, points, gamma=0.5

@@ -13,6 +13,7 @@ FIGURES = {
     "data": [],
     "overview": ["reliability"],
     "landscape": ["landscape", "chooser", "cdf"],
+    "variables": ["along", "grid"],
     "bandwidth": ["curve", "suggestion"],
     "recalibrate": ["landscape_before", "landscape_after", "cdf_compare", "method_curves"],
 }
@@ -63,7 +64,7 @@ def ready(app, name):
 def test_nothing_is_cut_off(open_app, width):
     app = open_app("overview", gamma=0.5)
     app.page.set_viewport_size({"width": width, "height": 900})
-    for name in ("overview", "landscape", "bandwidth", "recalibrate", "data"):
+    for name in ("overview", "landscape", "variables", "bandwidth", "recalibrate", "data"):
         if name != "overview":
             app.go(name.title())
         ready(app, name)
@@ -90,7 +91,7 @@ def test_figures_have_the_pages_colour(
         expect(app.page.get_by_test_id("stApp")).to_have_css("background-color", paper)
         for key in FIGURES["landscape"]:
             assert app.chart(key).evaluate("gd => gd._fullLayout.paper_bgcolor") == PAPER[scheme]
-        for name in ("overview", "bandwidth", "recalibrate", "data"):
+        for name in ("overview", "variables", "bandwidth", "recalibrate", "data"):
             app.go(name.title())
             ready(app, name)
             for key in FIGURES[name]:

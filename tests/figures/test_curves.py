@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import suggest_bandwidth
+from lore_core import (
+    bandwidth_curve,
+    mean_bandwidth_curve,
+    null_band,
+    null_errors,
+    suggest_bandwidth,
+)
 from lore_core.figures import bandwidth_figure, cdf_figure, suggestion_figure
 from lore_core.figures.style import PAPER
 
@@ -120,12 +126,29 @@ class TestCdf:
         np.testing.assert_array_equal(line.y, [1.0])
 
 
+class TestManyRuns:
+    def test_the_mean_is_drawn_in_a_band_of_one_standard_deviation(self, dataset, points):
+        c, a = dataset.confidence, dataset.outcome
+        curves = [bandwidth_curve(c[k::2], a[k::2], points[k::2], [0.1, 1.0]) for k in range(2)]
+        runs = mean_bandwidth_curve(curves)
+        chart = bandwidth_figure({"a": runs, "b": curves[0]}, rows="300 rows")
+        band, mean, single = chart.figure.data
+        np.testing.assert_array_equal(mean.y, runs.mean.mlce)
+        np.testing.assert_array_equal(single.y, curves[0].mlce)
+        high = np.minimum(runs.mean.mlce + runs.sd.mlce, 1)
+        low = np.maximum(runs.mean.mlce - runs.sd.mlce, 0)
+        np.testing.assert_array_equal(band.y, [*high, *low[::-1]])
+        np.testing.assert_array_equal(chart.table["mlce_sd"][:2], runs.sd.mlce)
+        assert "over 2 runs" in chart.how_to_read
+
+
 class TestSuggestion:
     @pytest.mark.parametrize("mode", ["light", "dark"])
     def test_is_the_likelihood_with_its_minimum_marked(self, dataset, points, mode):
         best = suggest_bandwidth(dataset.confidence, dataset.outcome, points)
         chart = suggestion_figure(best, rows="300 rows", mode=mode)
-        (line,) = chart.figure.data
+        line, ring = chart.figure.data
+        assert (ring.x[0], ring.y[0]) == (best.gamma, best.loss.min())
         np.testing.assert_array_equal(line.x, best.gammas)
         np.testing.assert_array_equal(line.y, best.negative_log_likelihood)
         (mark,) = chart.figure.layout.shapes
@@ -133,3 +156,42 @@ class TestSuggestion:
         np.testing.assert_array_equal(chart.table["gamma"], best.gammas)
         np.testing.assert_array_equal(chart.table["loo_nll"], best.negative_log_likelihood)
         assert chart.figure.layout.paper_bgcolor == PAPER[mode]
+
+
+class TestChance:
+    @pytest.mark.parametrize("metric", ["mlce", "mlce_supported", "alce"])
+    def test_band_of_a_calibrated_model_lies_behind_the_curve(self, dataset, points, metric):
+        curve = bandwidth_curve(dataset.confidence, dataset.outcome, points, n_bins=5)
+        null = null_band(dataset.confidence, points, n_bins=5, n_draws=20)
+        chart = bandwidth_figure({"PCA": curve}, metric=metric, rows="x", null=("PCA", null))
+        band = chart.figure.data[0]
+        low, high = null.band(metric)
+        known = np.isfinite(low)
+        np.testing.assert_allclose(band.y, np.concatenate([high[known], low[known][::-1]]))
+        assert "if calibrated" in band.name
+        assert "PCA" not in band.name
+        assert "20 simulations" in chart.how_to_read
+        rows = chart.table[chart.table["curve"] == "PCA, if calibrated"]
+        np.testing.assert_allclose(rows[f"{metric}_low"], low)
+        two = bandwidth_figure({"PCA": curve, "t-SNE": curve}, rows="x", null=("PCA", null))
+        assert "PCA" in two.figure.data[0].name
+
+    def test_cdf_of_calibrated_rows(self, dataset, points):
+        null = null_errors(dataset.confidence, points, n_draws=20)
+        chart = cdf_figure({"LCE": np.array([0.1, 0.2])}, rows="x", null=null)
+        low, high = null.band()
+        np.testing.assert_allclose(chart.figure.data[0].x, np.concatenate([high, low[::-1]]))
+        table = chart.table[chart.table["method"] == "if calibrated"]
+        np.testing.assert_allclose(table["lce_high"], high)
+        assert "20 simulations" in chart.how_to_read
+
+    def test_every_number_of_bins_has_a_line(self, dataset, points):
+        best = suggest_bandwidth(dataset.confidence, dataset.outcome, points, n_bins=(1, 5))
+        chart = suggestion_figure(best, rows="x", in_use=(0.2, 5))
+        one, five, ring = chart.figure.data
+        np.testing.assert_array_equal(one.y, best.loss[0])
+        np.testing.assert_array_equal(five.y, best.loss[1])
+        assert five.name == "5 bins (in use)"
+        assert one.name == "1 bin"
+        assert ring.y[0] == best.loss.min()
+        assert len(chart.table) == best.loss.size

@@ -19,7 +19,9 @@ def grouped(sample):
 @pytest.mark.parametrize("metric", ["gap", "ece", "mce"])
 def test_groups(grouped, metric, mode):
     report = group_report(*grouped, n_draws=20)
-    chart = group_figure({"None": report, "LoRe": report}, metric=metric, rows="rows", mode=mode)
+    chart = group_figure(
+        {"No recalibration": report, "LoRe": report}, metric=metric, rows="rows", mode=mode
+    )
     drawn = chart.figure.data[0]
     np.testing.assert_allclose(drawn.x, report[metric])
     np.testing.assert_allclose(
@@ -34,15 +36,18 @@ def test_groups(grouped, metric, mode):
 
 def test_small_groups_are_faint(grouped):
     report = group_report(*grouped, small=1000, n_draws=0)
-    chart = group_figure({"None": report}, rows="rows")
+    chart = group_figure({"No recalibration": report}, rows="rows")
     assert all("0.35" in color for color in chart.figure.data[0].marker.color)
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_rewards(grouped, mode):
     c, a, _ = grouped
-    curves = {"None": reward_curve(c, a), "<i>odd</i>": reward_curve(c**2, a, baseline=c)}
-    chart = reward_figure(curves, rows="rows", baseline="None", ratio=10.0, mode=mode)
+    curves = {
+        "No recalibration": reward_curve(c, a),
+        "<i>odd</i>": reward_curve(c**2, a, baseline=c),
+    }
+    chart = reward_figure(curves, rows="rows", baseline="No recalibration", ratio=10.0, mode=mode)
     lines = [
         trace
         for trace in chart.figure.data

@@ -6,7 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import Region, drawn_rows, row_table, smoothed_field, worst_rows
+from lore_core import (
+    Region,
+    drawn_rows,
+    row_table,
+    rows_outline,
+    smoothed_field,
+    worst_rows,
+)
 from lore_core.figures import (
     landscape_3d_figure,
     landscape_figure,
@@ -299,3 +306,15 @@ class TestSurface:
         (sheet,) = surface_figure(field, limit=0.3, rows="").figure.data
         assert np.isnan(sheet.z).any()
         assert sheet.connectgaps is False
+
+
+def test_found_regions_are_outlined_and_numbered(dataset, points):
+    inside = points[:, 0] < np.median(points[:, 0])
+    outline = rows_outline(points, inside)
+    chart = landscape_figure(
+        None, points, n_total=len(points), limit=0.2, rows="x", found=[("1", outline)]
+    )
+    (line,) = [trace for trace in chart.figure.data if trace.name == "region 1"]
+    np.testing.assert_allclose(line.z, outline.inside, rtol=1e-6)
+    (note,) = [note for note in chart.figure.layout.annotations if note.text == "<b>1</b>"]
+    assert note.x <= np.median(points[:, 0]) + 0.3

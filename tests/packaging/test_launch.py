@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lore_core.dashboard.launch import launch
+from lore_core.dashboard.server import choose_port, local_url, wait_until_served
 from lore_core.dataset import Dataset
-from lore_core.launch import launch
-from lore_core.server import choose_port, local_url, wait_until_served
 
-# Not `lore_core.launch`: that name is the function.
-launch_module = sys.modules["lore_core.launch"]
+# Not `lore_core.dashboard.launch`: that name is the function.
+launch_module = sys.modules["lore_core.dashboard.launch"]
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,8 @@ import tomllib
 
 import pytest
 
+from lore_core.dashboard.server import find_app
 from lore_core.figures import style
-from lore_core.server import find_app
 
 CONFIG = find_app().parent / ".streamlit" / "config.toml"
 

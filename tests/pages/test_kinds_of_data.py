@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 PAGES = (
-    "data", "overview", "landscape", "bandwidth", "recalibrate", "fairness", "decisions"
+    "data", "overview", "landscape", "variables", "bandwidth", "recalibrate", "fairness",
+    "decisions",
 )  # fmt: skip
 NASTY = ("<b>x</b>", "a & b", "**[link](http://x)** $y$ :red[z]")
 
@@ -17,6 +18,7 @@ FIGURES = {
     "data": [],
     "overview": ["reliability"],
     "landscape": ["landscape", "chooser", "cdf"],
+    "variables": ["along", "grid"],
     "bandwidth": ["curve", "suggestion"],
     "recalibrate": [
         "landscape_before",
@@ -53,9 +55,9 @@ def test_without_features(open_page, made, name):
     assert page.errors == []
     if name == "data":
         assert "No features were loaded" in page.text
-    else:
+    elif name != "variables":
         assert "These data hold no features" in page.text
-    shown = {"overview": ["reliability"], "decisions": ["reward"]}
+    shown = {"overview": ["reliability"], "decisions": ["reward"], "variables": ["along"]}
     assert page.figures == shown.get(name, [])
     if name == "recalibrate":
         (methods,) = [item for item in page.app.multiselect if item.key == "methods"]

@@ -124,6 +124,11 @@ def test_landscape_of_every_bin_at_once(open_page, dataset, points):
     np.testing.assert_array_equal(array(rings["customdata"]), worst)
     line = page.figure("cdf")["data"][0]
     np.testing.assert_allclose(array(line["x"])[-1], found.maximum)
+    page = open_page("landscape", dataset, gamma=1.0, bins=5, beyond="true")
+    chance, line, *_ = page.figure("cdf")["data"]
+    np.testing.assert_allclose(array(line["x"])[-1], found.maximum)
+    low, high = lore.null_errors(rows.confidence, points, gamma=1.0, n_bins=5).band()
+    np.testing.assert_allclose(array(chance["x"]), np.concatenate([high, low[::-1]]))
 
 
 @pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
@@ -148,18 +153,21 @@ def test_bandwidth(open_page, dataset, points, embedding):
     rows = dataset.evaluation
     page = open_page("bandwidth", dataset, bins=5, metric="ALCE")
     curve = lore.bandwidth_curve(rows.confidence, rows.outcome, points, n_bins=5)
-    line = page.figure("curve")["data"][0]
+    chance, line = page.figure("curve")["data"]
     np.testing.assert_allclose(array(line["x"]), curve.gamma)
     np.testing.assert_allclose(array(line["y"]), curve.alce)
+    low, high = lore.null_band(rows.confidence, points, n_bins=5).band("alce")
+    np.testing.assert_allclose(array(chance["y"]), np.concatenate([high, low[::-1]]))
     fitted_on = dataset.calibration
     best = lore.suggest_bandwidth(
         fitted_on.confidence,
         fitted_on.outcome,
         embedding[dataset.in_split("calibration")],
-        n_bins=5,
+        n_bins=(1, 5, 10, 15, 30, 50),
     )
-    line = page.figure("suggestion")["data"][0]
-    np.testing.assert_allclose(array(line["y"]), best.negative_log_likelihood)
+    lines = page.figure("suggestion")["data"]
+    for line, loss in zip(lines, best.loss, strict=False):
+        np.testing.assert_allclose(array(line["y"]), loss)
     assert f"γ = {best.gamma:.2g}" in page.text
 
 
@@ -170,11 +178,11 @@ def test_recalibrate(open_page, dataset, points, embedding):
     lce = lore.local_calibration_error(after.confidence, after.outcome, points, gamma=1.0, n_bins=5)
     table = page.app.dataframe[0].value
     table = getattr(table, "data", table)
-    assert table.index[0] == "None"
+    assert table.index[0] == "No recalibration"
     assert table.loc["LoRe", "ALCE"].split()[0] == f"{lce.mean() * 100:.1f}"
     assert table.loc["LoRe", "MLCE"].split()[0] == f"{lce.max() * 100:.1f}"
     rows = dataset.evaluation
-    assert table.loc["None", "accuracy"].split()[0] == f"{rows.accuracy * 100:.1f}"
+    assert table.loc["No recalibration", "accuracy"].split()[0] == f"{rows.accuracy * 100:.1f}"
     assert table["accuracy"].nunique() == 1
     before = lore.local_calibration_error(
         rows.confidence, rows.outcome, points, gamma=1.0, n_bins=5
@@ -195,7 +203,7 @@ def test_before_and_after_have_one_colour_scale(open_page, dataset):
 
 
 def test_divided_by_predicted_class(open_page, dataset):
-    page = open_page("landscape", dataset)
+    page = open_page("landscape", dataset, below="By class or group")
     rows = dataset.evaluation
     expected = lore.report_by(
         np.array(rows.class_names)[rows.predictions], rows.confidence, rows.outcome

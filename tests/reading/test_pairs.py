@@ -252,5 +252,32 @@ def test_no_runs(npz, tmp_path):
         load_runs(tmp_path)
 
 
+def test_runs_given_file_by_file(npz, tmp_path):
+    names = ("b_test", "a_cal", "b_cal", "a_test")
+    files = [npz(f"{name}.npz") for name in names]
+    split = ["calibration", "evaluation"] * 3
+    files.append(npz("whole.npz", split=np.array(split)))
+    seen = []
+    runs = load_runs(files, progress=lambda share, message: seen.append((share, message)))
+    assert [data.name for data in runs] == ["a", "b", "whole"]
+    assert [len(data.calibration) for data in runs] == [6, 6, 3]
+    assert seen[-1] == (1.0, "reading run 3 of 3: whole")
+    with pytest.raises(InputError, match=r"'b_test.npz' has no calibration file.*files given"):
+        load_runs(files[:1])
+    with pytest.raises(InputError, match="no file was given"):
+        load_runs([])
+
+
+def test_a_directory_without_any_pair_is_one_run_a_file(npz, tmp_path):
+    split = np.array(["calibration", "evaluation"] * 3)
+    for name in ("seed1", "seed0"):
+        npz(f"{name}.npz", split=split)
+    runs = load_runs(tmp_path)
+    assert [data.name for data in runs] == ["seed0", "seed1"]
+    npz("seed0_cal.npz")
+    npz("seed0_test.npz")
+    assert len(load_runs(tmp_path)) == 1
+
+
 def test_name_can_be_given(npz):
     assert load(npz(), name="my model").name == "my model"

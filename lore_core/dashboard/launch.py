@@ -13,9 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from lore_core.dataset import Dataset
-from lore_core.kernel_cache import compile_kernels
-from lore_core.server import (
+from lore_core.dashboard.server import (
     choose_port,
     find_app,
     local_url,
@@ -23,6 +21,8 @@ from lore_core.server import (
     streamlit_arguments,
     wait_until_served,
 )
+from lore_core.dataset import Dataset
+from lore_core.kernel_cache import compile_kernels
 from lore_core.writing import save_npz
 
 __all__ = ["Dashboard", "launch"]

@@ -107,7 +107,7 @@ def streamlit_arguments(app: Path, data: Sequence[Path], port: int) -> list[str]
 
 def find_app() -> Path:
     """Return the dashboard's script: inside an installed package, else beside it in a checkout."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parent.parent
     candidates = [package / "dashboard" / "app.py", package.parent / "app.py"]
     for app in candidates:
         if app.is_file() and (app.parent / "pages").is_dir():

@@ -19,7 +19,7 @@ from lore_core.validation import (
     check_lengths,
 )
 
-__all__ = ["Region", "RegionReport", "region_report", "report_by"]
+__all__ = ["Region", "RegionReport", "describe_excess", "region_report", "report_by"]
 
 
 @dataclass(frozen=True)
@@ -186,3 +186,45 @@ def report_by(
         }
     )
     return frame.sort_values("excess", ascending=False, ignore_index=True)
+
+
+def describe_excess(
+    names: ArrayLike,
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    inside: NDArray[np.bool_],
+    *,
+    what: str = "predicted",
+    n_names: int = 3,
+) -> str:
+    """Say which rows of a region carry its excess of mistakes, or of hits.
+
+    Parameters
+    ----------
+    names, confidence, outcome, inside
+        See :func:`report_by`.
+    what : str
+        Put before each name.
+    n_names : int
+        How many names are told at most: those that carry a tenth of the excess or more.
+
+    Returns
+    -------
+    str
+        A sentence; empty where no name stands out or there is only one.
+    """
+    table = report_by(names, confidence, outcome, inside)
+    total = float(table["excess"].sum())
+    if len(table) < 2 or total == 0:
+        return ""
+    share = table.assign(share=table["excess"] / total)
+    told = share[share["share"] >= 0.1].sort_values("share", ascending=False).head(n_names)
+    if told.empty:
+        return ""
+    parts = [
+        f"{abs(excess):,.0f} on rows {what} {name}"
+        for name, excess in zip(told["name"], told["excess"], strict=True)
+    ]
+    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    kind = "more" if total > 0 else "fewer"
+    return f"Its {abs(total):,.0f} {kind} mistakes: {listed}."

@@ -12,10 +12,13 @@ from scipy import sparse
 
 from lore_core.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.kernel_sums import laplacian_sums
+from lore_core.metrics import MAX_GROUPWISE
 from lore_core.progress import Progress
 from lore_core.validation import (
+    InputError,
     as_confidence,
     as_coordinates,
+    as_group_labels,
     as_outcome,
     check_integer,
     check_lengths,
@@ -30,6 +33,8 @@ _CHUNK = 16
 _BLOCKED_BUDGET = 2e10
 #: The same for the exact sweeps (rows × log₂ rows^(d−1) × draws).
 _SWEEP_BUDGET = 1.2e9
+#: The same for the global metrics alone (rows × draws).
+_GLOBAL_BUDGET = 2e8
 
 
 @dataclass(frozen=True)
@@ -57,14 +62,14 @@ class BootstrapDraws:
 
 
 def affordable_draws(n_rows: int, n_dimensions: int | None, *, wanted: int = 200) -> int:
-    """Return how many draws of the local metrics fit an interactive wait (a few seconds).
+    """Return how many draws fit an interactive wait (a few seconds).
 
     Parameters
     ----------
     n_rows : int
         Rows resampled.
     n_dimensions : int or None
-        Embedding dimensions; None where only global metrics are wanted.
+        Embedding dimensions of the local metrics; None where only global ones are wanted.
     wanted : int
         Upper limit.
 
@@ -74,8 +79,8 @@ def affordable_draws(n_rows: int, n_dimensions: int | None, *, wanted: int = 200
         0 where fewer than 20 would fit: such an interval would say nothing.
     """
     if n_dimensions is None:
-        return wanted
-    if n_dimensions <= 3:
+        fits = int(_GLOBAL_BUDGET / n_rows)
+    elif n_dimensions <= 3:
         per_draw = n_rows * np.log2(n_rows + 2) ** (n_dimensions - 1) * 4
         fits = int(_SWEEP_BUDGET / per_draw)
     else:
@@ -89,6 +94,8 @@ def bootstrap_draws(
     embedding: Any = None,
     *,
     losses: pd.DataFrame | None = None,
+    groups: Any = None,
+    min_group_size: int = 1,
     gamma: float = 0.2,
     n_bins: int = 15,
     binning: Binning = "equal-width",
@@ -107,6 +114,10 @@ def bootstrap_draws(
         Adds ``MLCE`` and ``ALCE``.
     losses : DataFrame of shape (n, q), optional
         Further per-row losses whose means are wanted (NLL, Brier).
+    groups : array-like of shape (n,) or (n, g), optional
+        Adds ``max group-wise MCE``; of several columns the intersections are taken.
+    min_group_size : int
+        Groups with fewer rows, before resampling, are left out of it.
     gamma, n_bins, binning
         See :func:`~lore_core.local_error.local_errors`. Bins are those of the original rows.
     bins : ConfidenceBins, optional
@@ -121,13 +132,20 @@ def bootstrap_draws(
     Returns
     -------
     BootstrapDraws
-        Columns ``accuracy, mean_confidence, ECE, MCE``, the losses, and ``MLCE, ALCE``.
+        Columns ``accuracy, mean_confidence, ECE, MCE``, the losses, ``max group-wise MCE`` and
+        ``MLCE, ALCE``.
+
+    Raises
+    ------
+    InputError
+        If no group has ``min_group_size`` rows.
 
     Notes
     -----
     A resample is a vector of counts, so the local sums of many draws are weight columns of one
     pass. Rows drawn twice weigh twice, which makes small neighbourhoods noisier than they were:
-    resampled ECE, MLCE and ALCE lean upwards, and so do their intervals.
+    resampled ECE, MLCE and ALCE lean upwards, and so do their intervals. So does the group-wise
+    MCE, a maximum over noisy cells.
     """
     c, a = as_confidence(confidence), as_outcome(outcome)
     n = check_lengths(outcome=a, confidence=c, losses=losses)
@@ -137,6 +155,7 @@ def bootstrap_draws(
     index = chosen.assign(c)
     bandwidth = 1.0 if z is None else check_positive(gamma, "gamma") * z.shape[1]
     member = sparse.csr_array((np.ones(n), (index, np.arange(n))))
+    cells = None if groups is None else _group_cells(groups, index, min_group_size)
     rng = np.random.default_rng(random_state)
     parts = []
     for start in range(0, n_draws, _CHUNK):
@@ -145,6 +164,8 @@ def bootstrap_draws(
         for draw in range(size):
             weights[:, draw] = np.bincount(rng.integers(0, n, n), minlength=n)
         part = _global_draws(c, a, weights, member)
+        if cells is not None:
+            part[MAX_GROUPWISE] = _largest_gap(c - a, weights, cells)
         if losses is not None:
             part |= {str(name): losses[name].to_numpy(np.float64) @ weights / n for name in losses}
         if z is not None:
@@ -170,6 +191,29 @@ def _global_draws(
         "ECE": gap.sum(axis=0) / n,
         "MCE": (gap / np.maximum(count, 1)).max(axis=0),
     }
+
+
+def _group_cells(groups: Any, index: NDArray[np.int64], min_group_size: int) -> sparse.csr_array:
+    """Which rows lie in which cell of group and confidence bin, of the groups that count."""
+    names = as_group_labels(groups).astype(str)
+    n = check_lengths(confidence=index, groups=names)
+    _, member, size = np.unique(names, return_inverse=True, return_counts=True)
+    kept = np.flatnonzero(size[member] >= check_integer(min_group_size, "min_group_size"))
+    if not len(kept):
+        raise InputError(
+            f"'min_group_size' must leave at least one group; the largest has {size.max()} rows, "
+            f"got {min_group_size}."
+        )
+    used, cell = np.unique(member[kept] * (index.max() + 1) + index[kept], return_inverse=True)
+    return sparse.csr_array((np.ones(len(kept)), (cell, kept)), (len(used), n))
+
+
+def _largest_gap(
+    gap: NDArray[np.float64], weights: NDArray[np.float64], cells: sparse.csr_array
+) -> NDArray[np.float64]:
+    """Largest |confidence − accuracy| over the cells, in every resample."""
+    total = np.abs(cells @ (weights * gap[:, None]))
+    return np.asarray((total / np.maximum(cells @ weights, 1)).max(axis=0))
 
 
 def _local_draws(

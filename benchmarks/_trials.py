@@ -1,0 +1,150 @@
+"""One trial of each promise of the null model, on one made-up world; rows of plain numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from _worlds import World, blobs, calibrated, slope
+from scipy import stats
+
+import lore_core as lore
+from lore_core.local_error import kernel_means
+
+__all__ = [
+    "curve_band", "discoveries", "intervals", "null_regions", "planted_regions", "row_tests",
+    "summary_tests",
+]  # fmt: skip
+
+ALPHAS = (0.05, 0.01, 0.001)
+RATES = (0.05, 0.1, 0.2)
+
+
+def row_tests(seed: int, kind: str, gamma: float, n: int = 2000) -> dict[str, float]:
+    """Share of the rows of a calibrated world called significant, without adjustment."""
+    world = calibrated(seed, n, kind)
+    found = lore.local_significance(world.confidence, world.outcome, world.z, gamma=gamma)
+    p = found.p_value[found.tested]
+    if len(p) == 0:
+        return {}
+    normal = 2 * stats.norm.sf(np.abs(found.z[found.tested]))
+    return {f"{alpha}": float((p <= alpha).mean()) for alpha in ALPHAS} | {
+        f"normal {alpha}": float((normal <= alpha).mean()) for alpha in ALPHAS
+    }
+
+
+def discoveries(seed: int, n: int, gap: float, gamma: float) -> dict[str, float]:
+    """False discovery proportion and power at each rate."""
+    world = blobs(seed, n, gap)
+    planted = world.gap > 0
+    found = lore.local_significance(world.confidence, world.outcome, world.z, n_bins=1, gamma=gamma)
+    result = {}
+    for q in RATES:
+        flagged = found.significant(q)
+        result[f"false {q}"] = float((flagged & ~planted).sum() / max(flagged.sum(), 1))
+        if planted.any():
+            result[f"power {q}"] = float(flagged[planted].mean())
+    return result
+
+
+def summary_tests(seed: int, n: int, gap: float) -> dict[str, float]:
+    """p-values of MLCE, ALCE and ECE; gap 0 is a calibrated world."""
+    world = blobs(seed, n, gap)
+    c, a, z = world.confidence, world.outcome, world.z
+    null = lore.null_errors(c, z, n_draws=99, random_state=seed)
+    errors = lore.local_errors(c, a, z)
+    return {
+        "MLCE": null.p_value("mlce", errors.maximum),
+        "MLCE, supported": null.p_value("mlce_supported", errors.supported_maximum()),
+        "ALCE": null.p_value("alce", errors.average),
+        "ECE": null.p_value("ece", lore.expected_calibration_error(c, a)),
+    }
+
+
+def curve_band(seed: int, n: int = 1000) -> dict[str, float]:
+    """Share of the bandwidths at which a calibrated world's curve lies in its 90 % band."""
+    world = calibrated(seed, n, "spread (Beta 8, 1)")
+    band = lore.null_band(world.confidence, world.z, n_draws=100, random_state=seed)
+    curve = lore.bandwidth_curve(world.confidence, world.outcome, world.z)
+    inside = {}
+    for metric in ("mlce", "alce"):
+        low, high = band.band(metric)
+        value = getattr(curve, metric)
+        inside[metric.upper()] = float(((value >= low - 1e-9) & (value <= high + 1e-9)).mean())
+    return inside
+
+
+def null_regions(seed: int, kind: str, n: int = 2000) -> dict[str, float]:
+    """Regions found in a calibrated world."""
+    world = calibrated(seed, n, kind)
+    search = lore.find_regions(world.confidence, world.outcome, world.z, random_state=seed)
+    return {
+        "any region": float(len(search.regions) > 0),
+        "any confirmed": float(any(region.confirmed for region in search.regions)),
+    }
+
+
+def planted_regions(seed: int, n: int, gap: float, gamma: float, d: int = 2) -> dict[str, float]:
+    """How well the top region is the planted blob, and how right its gaps are."""
+    world = blobs(seed, n, gap, d=d)
+    planted = world.gap > 0
+    search = lore.find_regions(
+        world.confidence, world.outcome, world.z, gamma=gamma, random_state=seed
+    )
+    result = {
+        "found": float(len(search.regions) > 0),
+        "false regions": float(sum(planted[region.rows].mean() < 0.5 for region in search.regions)),
+        "confirmed": float(bool(search.regions) and search.regions[0].confirmed),
+    }
+    if not search.regions:
+        return result | {"recall": 0.0}
+    top = search.regions[0]
+    inside = planted[top.rows]
+    result |= {"recall": float(inside.sum() / planted.sum()), "precision": float(inside.mean())}
+    true_gap = float(world.gap[top.rows].mean())
+    result["gap − truth"] = top.gap - true_gap
+    result["gap covers"] = float(top.gap_low <= true_gap <= top.gap_high)
+    if top.held_out is not None:
+        # The held-out rows are nearly the region's, so its true gap is theirs.
+        result["held-out gap − truth"] = top.held_out.gap - true_gap
+        result["held-out covers"] = float(top.held_out.gap_low <= true_gap <= top.held_out.gap_high)
+    return result
+
+
+def _truth(world: World, n_bins: int, gamma: float) -> dict[str, float]:
+    """Return the metrics of the true gaps of these very rows."""
+    index = lore.confidence_bins(world.confidence, n_bins).assign(world.confidence)
+    total = np.abs(np.bincount(index, weights=world.gap))
+    count = np.maximum(np.bincount(index), 1)
+    local = kernel_means(
+        world.z, index, None, index, world.gap[:, None], gammas=np.array([gamma]),
+        effective_size=False,
+    ).mean[0, :, 0]  # fmt: skip
+    return {
+        "ECE": float(total.sum() / len(index)),
+        "MCE": float((total / count).max()),
+        "ALCE": float(np.abs(local).mean()),
+        "MLCE": float(np.abs(local).max()),
+    }
+
+
+def intervals(seed: int, n: int, size: float, kind: str) -> dict[str, float]:
+    """Whether each interval covers the truth: ours, and the percentile bootstrap's."""
+    world = slope(seed, n, size) if kind == "slope" else blobs(seed, n, size)
+    c, a, z = world.confidence, world.outcome, world.z
+    truth = _truth(world, 15, 0.2)
+    ours = lore.calibration_intervals(c, a, z, n_draws=60, random_state=seed)
+    plain = lore.bootstrap_draws(c, a, z, n_draws=60, random_state=seed).interval()
+    table = lore.reliability_table(c, a)
+    accuracy = np.bincount(table.bins.assign(c), weights=c - world.gap, minlength=15) / np.maximum(
+        table.count, 1
+    )
+    full = table.count > 0
+    bars = (table.accuracy_low <= accuracy) & (accuracy <= table.accuracy_high)
+    result = {"Wilson bars": float(bars[full].mean())}
+    for name, value in truth.items():
+        tiny = 1e-9
+        low, high = ours.loc[name, "low"], ours.loc[name, "high"]
+        result[name] = float(low - tiny <= value <= high + tiny)
+        result[f"{name} width"] = float(high - low)
+        low, high = plain.loc[name]
+        result[f"{name} bootstrap"] = float(low - tiny <= value <= high + tiny)
+    return result

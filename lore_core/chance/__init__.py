@@ -1,0 +1,1 @@
+"""What chance makes of calibration metrics: tests, simulations, intervals, resampling."""

@@ -1,0 +1,377 @@
+"""What a calibrated model would show: MLCE, ALCE and the CDF of LCE when every confidence is right.
+
+The MLCE is a maximum over noisy values: at small γ it is large for any model. So outcomes are drawn
+from the confidences themselves, a ~ Bernoulli(c), again and again, and the summaries computed as if
+they were the data (a parametric bootstrap). The draws are weight columns of one kernel sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lore_core.bandwidth import default_gammas
+from lore_core.binning import Binning, confidence_bins
+from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
+from lore_core.kernel_sums import laplacian_means, laplacian_sums
+from lore_core.local_error import LocalErrors
+from lore_core.metrics import ReliabilityTable
+from lore_core.progress import Progress
+from lore_core.validation import (
+    InputError,
+    as_confidence,
+    as_coordinates,
+    check_integer,
+    check_lengths,
+    check_positive,
+)
+
+__all__ = [
+    "NullBand",
+    "NullErrors",
+    "affordable_null_draws",
+    "describe_bias",
+    "describe_maximum",
+    "null_band",
+    "null_errors",
+]
+
+Metric = Literal["mlce", "mlce_supported", "alce", "ece", "mce"]
+
+#: Two values this near are the same: both may be the gap of one lone row, summed differently.
+_TIE = 1e-9
+#: Bytes of kernel sums held at once.
+_MEMORY = 2.0**27
+_MOST_COLUMNS = 64
+#: Work that still feels interactive (some five seconds on two cores), counted as in `bootstrap`.
+_SWEEP_BUDGET = 1.5e9
+_BLOCKED_BUDGET = 4e10
+
+
+@dataclass(frozen=True)
+class NullBand:
+    """Summaries of calibrated data over a grid of bandwidths, draw by draw.
+
+    Attributes
+    ----------
+    gamma : ndarray of shape (g,)
+        Bandwidths.
+    mlce, mlce_supported, alce : ndarray of shape (b, g)
+        As in :class:`~lore_core.bandwidth.BandwidthCurve`, for each of b draws.
+    """
+
+    gamma: NDArray[np.float64]
+    mlce: NDArray[np.float64]
+    mlce_supported: NDArray[np.float64]
+    alce: NDArray[np.float64]
+
+    @property
+    def n_draws(self) -> int:
+        """b, the number of draws."""
+        return len(self.mlce)
+
+    def band(
+        self, metric: Metric, level: float = 0.9
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the middle ``level`` of a summary at each bandwidth: low, high of shape (g,)."""
+        return _middle(getattr(self, metric), level)
+
+
+@dataclass(frozen=True)
+class NullErrors:
+    """Summaries of calibrated data at one bandwidth, draw by draw.
+
+    Attributes
+    ----------
+    gamma : float
+        Bandwidth.
+    mlce, mlce_supported, alce, ece, mce : ndarray of shape (b,)
+        Of each draw.
+    share : ndarray of shape (s,)
+        Shares of rows, from 0 to 1.
+    lce : ndarray of shape (b, s)
+        The LCE that this share of the rows stays below, for each draw.
+    """
+
+    gamma: float
+    mlce: NDArray[np.float64]
+    mlce_supported: NDArray[np.float64]
+    alce: NDArray[np.float64]
+    ece: NDArray[np.float64]
+    mce: NDArray[np.float64]
+    share: NDArray[np.float64]
+    lce: NDArray[np.float64]
+
+    @property
+    def n_draws(self) -> int:
+        """b, the number of draws."""
+        return len(self.mlce)
+
+    def p_value(self, metric: Metric, observed: float) -> float:
+        """How often a calibrated model shows this value or a larger one.
+
+        Parameters
+        ----------
+        metric : {"mlce", "mlce_supported", "alce", "ece", "mce"}
+            Which summary.
+        observed : float
+            Its value on the data.
+
+        Returns
+        -------
+        float
+            (1 + number of draws ≥ observed) / (1 + b), in (0, 1]: exact, not only for large b,
+            because under the null model the data are one more draw (conservative where values tie:
+            the MLCE of sparse data is often the gap of a lone row). NaN where it is not known.
+        """
+        draws = getattr(self, metric)
+        if not np.isfinite(observed) or not np.isfinite(draws).all():
+            return float("nan")
+        return float((1 + np.sum(draws >= observed * (1 - _TIE))) / (1 + len(draws)))
+
+    def band(self, level: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the middle ``level`` of the LCE at each share: low, high of shape (s,)."""
+        return _middle(self.lce, level)
+
+    def expected(self, metric: Metric) -> float:
+        """Mean of a summary over the draws: what chance alone makes of it."""
+        return float(np.mean(getattr(self, metric)))
+
+
+def null_band(
+    confidence: ArrayLike,
+    embedding: Any,
+    gammas: ArrayLike | None = None,
+    *,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    n_draws: int = 200,
+    min_effective_size: float = MIN_EFFECTIVE_SIZE,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> NullBand:
+    """MLCE and ALCE over γ of a model whose confidences are these and right.
+
+    Parameters
+    ----------
+    confidence : array-like of shape (n,)
+        Confidences c in [0, 1]. Outcomes are not needed: they are drawn.
+    embedding : Embedding or array-like of shape (n, d)
+        Coordinates z.
+    gammas : array-like of shape (g,), optional
+        Bandwidths γ > 0; by default :func:`~lore_core.bandwidth.default_gammas`.
+    n_bins, binning, min_effective_size, progress
+        See :func:`~lore_core.bandwidth.bandwidth_curve`.
+    n_draws : int
+        Sets of outcomes drawn.
+    random_state : int
+        Seed.
+
+    Returns
+    -------
+    NullBand
+    """
+    grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
+    parts: list[list[NDArray[np.float64]]] = [[], [], []]
+    for _, error, supported in _drawn_errors(
+        confidence, embedding, grid, n_bins, binning, n_draws, min_effective_size, random_state,
+        progress,
+    ):  # fmt: skip
+        parts[0].append(error.max(axis=1))
+        parts[1].append(_supported_maximum(error, supported))
+        parts[2].append(error.mean(axis=1))
+    mlce, mlce_supported, alce = (np.concatenate(part, axis=1).T for part in parts)
+    return NullBand(grid, mlce, mlce_supported, alce)
+
+
+def null_errors(
+    confidence: ArrayLike,
+    embedding: Any,
+    *,
+    gamma: float = 0.2,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    n_draws: int = 200,
+    min_effective_size: float = MIN_EFFECTIVE_SIZE,
+    within: NDArray[np.bool_] | None = None,
+    n_shares: int = 201,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> NullErrors:
+    """All summaries, and the CDF of LCE, of a model whose confidences are these and right.
+
+    Parameters
+    ----------
+    confidence, embedding, n_bins, binning, n_draws, min_effective_size, random_state, progress
+        See :func:`null_band`.
+    gamma : float
+        The one bandwidth γ.
+    within : ndarray of shape (n,), optional
+        Mask of the rows whose CDF is wanted (one confidence bin); the summaries are of all rows.
+    n_shares : int
+        Points of the CDF.
+
+    Returns
+    -------
+    NullErrors
+    """
+    c = as_confidence(confidence)
+    grid = np.array([check_positive(gamma, "gamma")])
+    chosen = np.ones(len(c), dtype=bool) if within is None else np.asarray(within, dtype=bool)
+    check_lengths(confidence=c, within=chosen)
+    if not chosen.any():
+        raise InputError("'within' must hold at least one row; got none.")
+    index = confidence_bins(c, n_bins, binning).assign(c)
+    count = np.bincount(index)
+    share = np.linspace(0.0, 1.0, check_integer(n_shares, "n_shares", minimum=2))
+    parts: dict[str, list[NDArray[np.float64]]] = {}
+    for gap, error, supported in _drawn_errors(
+        c, embedding, grid, n_bins, binning, n_draws, min_effective_size, random_state, progress
+    ):
+        of_bin = np.stack([np.bincount(index, weights=column) for column in gap.T])
+        found = {
+            "mlce": error[0].max(axis=0),
+            "mlce_supported": _supported_maximum(error, supported)[0],
+            "alce": error[0].mean(axis=0),
+            "ece": np.abs(of_bin).sum(axis=1) / len(c),
+            "mce": (np.abs(of_bin) / np.maximum(count, 1)).max(axis=1),
+            "lce": np.quantile(error[0][chosen], share, axis=0).T,
+        }
+        for name, values in found.items():
+            parts.setdefault(name, []).append(values)
+    joined = {name: np.concatenate(values) for name, values in parts.items()}
+    return NullErrors(gamma=float(gamma), share=share, **joined)
+
+
+def affordable_null_draws(
+    n_rows: int, n_dimensions: int, n_gammas: int = 30, *, wanted: int = 200
+) -> int:
+    """Return how many draws fit an interactive wait of some seconds.
+
+    Parameters
+    ----------
+    n_rows, n_dimensions, n_gammas : int
+        Size of the embedding and of the grid of bandwidths.
+    wanted : int
+        Upper limit.
+
+    Returns
+    -------
+    int
+        0 where fewer than 40 would fit: the 5 % on either side would be a draw or two.
+    """
+    if n_dimensions <= 3:
+        per_draw = n_rows * np.log2(n_rows + 2) ** (n_dimensions - 1) * n_gammas
+        fits = int(_SWEEP_BUDGET / per_draw)
+    else:
+        fits = int(_BLOCKED_BUDGET / (float(n_rows) ** 2 * n_gammas))
+    return 0 if fits < 40 else min(wanted, fits)
+
+
+def describe_maximum(errors: LocalErrors, null: NullErrors) -> str:
+    """Say in words whether the MLCE is more than chance.
+
+    Parameters
+    ----------
+    errors : LocalErrors
+        The data's local errors.
+    null : NullErrors
+        At the same bandwidth and bins.
+    """
+    low, high = np.quantile(null.mlce, [0.05, 0.95]) * 100
+    p = null.p_value("mlce", errors.maximum)
+    said = (
+        "so this is more than chance"
+        if p <= 0.05
+        else "so by itself it is no sign of a local error"
+    )
+    smallest = 1 / (1 + null.n_draws)
+    shown = f"p < {smallest:.2g}" if p <= smallest else f"p = {p:.2g}"
+    return (
+        f"A calibrated model with these confidences shows an MLCE of {low:.0f} to {high:.0f} "
+        f"points at γ = {null.gamma:g} (5–95 % of {null.n_draws} simulations); these data show "
+        f"{errors.maximum * 100:.0f}, {said} ({shown})."
+    )
+
+
+def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None) -> str:
+    """Say how much of the ECE is chance.
+
+    Parameters
+    ----------
+    reliability : ReliabilityTable
+        The data's bins.
+    null : NullErrors, optional
+        Of the same confidences and bins: adds what a calibrated model shows, and a p-value.
+    """
+    ece = reliability.expected_calibration_error
+    text = (
+        f"Chance adds to the ECE, the more the fewer rows a bin holds: of the {ece * 100:.1f} "
+        f"points, {max(reliability.debiased_calibration_error, 0.0) * 100:.1f} are left when the "
+        "noise of each bin is taken off (debiased, Kumar et al. 2019)."
+    )
+    if null is None:
+        return text
+    p = null.p_value("ece", ece)
+    smallest = 1 / (1 + null.n_draws)
+    shown = f"p < {smallest:.2g}" if p <= smallest else f"p = {p:.2g}"
+    return (
+        f"{text} A calibrated model with these confidences shows "
+        f"{null.expected('ece') * 100:.1f} points on average ({shown})."
+    )
+
+
+def _drawn_errors(
+    confidence: ArrayLike,
+    embedding: Any,
+    gammas: NDArray[np.float64],
+    n_bins: int,
+    binning: Binning,
+    n_draws: int,
+    min_effective_size: float,
+    random_state: int,
+    progress: Progress | None,
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]]:
+    """Yield drawn gaps (n, b'), their LCE (g, n, b') and which rows are supported (g, n)."""
+    c, z = as_confidence(confidence), as_coordinates(embedding)
+    n = check_lengths(embedding=z, confidence=c)
+    n_draws = check_integer(n_draws, "n_draws")
+    bandwidth = gammas * z.shape[1]
+    index = confidence_bins(c, n_bins, binning).assign(c)
+    support = laplacian_means(z, None, c, bandwidth=bandwidth, target_groups=index)
+    supported = support.effective_size >= min_effective_size
+    rng = np.random.default_rng(random_state)
+    columns = int(np.clip(_MEMORY / (8 * n * len(gammas)), 1, _MOST_COLUMNS))
+    for start in range(0, n_draws, columns):
+        size = min(columns, n_draws - start)
+        # Draw by draw, so that the draws do not depend on how many are made at once.
+        gap = np.stack([c - (rng.random(n) < c) for _ in range(size)], axis=1)
+        sums = laplacian_sums(z, None, gap, bandwidth=bandwidth, target_groups=index)
+        np.abs(sums, out=sums)
+        # Every row weighs 1 in its own mean, so no mass is small.
+        sums /= support.mass[:, :, None]
+        yield gap, sums, supported
+        if progress is not None:
+            progress((start + size) / n_draws, f"simulation {start + size} of {n_draws}")
+
+
+def _supported_maximum(
+    error: NDArray[np.float64], supported: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Largest error of the supported rows, shape (g, b'); NaN where there is none."""
+    largest = np.where(supported[:, :, None], error, -np.inf).max(axis=1)
+    return np.where(np.isfinite(largest), largest, np.nan)
+
+
+def _middle(
+    draws: NDArray[np.float64], level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    if not 0 < level < 1:
+        raise InputError(f"'level' must lie strictly between 0 and 1; got {level!r}.")
+    tail = (1 - level) / 2
+    low, high = np.quantile(draws, [tail, 1 - tail], axis=0)
+    return low, high

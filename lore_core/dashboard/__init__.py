@@ -1,0 +1,1 @@
+"""Start the dashboard from Python, a notebook or the command line."""

@@ -1,0 +1,220 @@
+"""What is known about each row of a dataset, column by column."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.dataset import Dataset
+from lore_core.validation import InputError, check_integer
+from lore_core.variables.cutting import Attribute, Origin, cut
+
+__all__ = ["attribute", "attributes", "columns", "says_the_truth"]
+
+PREDICTED, TRUE, PAIR = "predicted class", "true class", "true and predicted class"
+BRIGHTNESS = "image brightness"
+#: Value of :data:`PAIR` where both classes are one.
+RIGHT = "right"
+#: More feature columns without names than this are an embedding, whose axes mean nothing.
+MAX_UNNAMED_FEATURES = 20
+#: More feature columns than this are passed over even with names.
+MAX_FEATURES = 200
+#: Names like these (f_0, x12, 7) do not tell what a feature is.
+_NUMBERED = re.compile(r"[a-z]*[_\- ]?\d+", re.IGNORECASE)
+#: In fewer rows rising whole numbers may well be more than row numbers.
+_MIN_COUNTED = 20
+#: Images are averaged so many at a time.
+_IMAGE_CHUNK = 4096
+
+
+def attributes(
+    dataset: Dataset,
+    *,
+    extra: pd.DataFrame | Mapping[str, Any] | None = None,
+    n_parts: int = 4,
+    classes: bool = True,
+) -> list[Attribute]:
+    """Code every column of a dataset.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Rows. Its classes, groups, metadata, image brightness and features are taken, unless there
+        are more than 20 features without names of their own, or more than 200 with.
+    extra : DataFrame or mapping of str to array-like of shape (n,), optional
+        Further columns.
+    n_parts : int
+        Numbers are cut at quantiles into so many parts of about equal size.
+    classes : bool
+        Whether to begin with predicted class, true class, and both together where they differ.
+
+    Returns
+    -------
+    list of Attribute
+        Columns that say the same as an earlier one, and constant ones, are left out.
+    """
+    n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
+    found: list[Attribute] = []
+    seen: set[bytes] = set()
+
+    def add(attribute: Attribute) -> None:
+        if np.all(attribute.codes == attribute.codes[0]):
+            return
+        # Two columns that divide the rows alike are one piece of news.
+        same = _division(attribute.codes)
+        if same not in seen:
+            seen.add(same)
+            found.append(attribute)
+
+    if classes:
+        for item in _classes(dataset):
+            add(item)
+    for name, origin, values in columns(dataset, extra=extra):
+        add(cut(name, values, origin=origin, n_parts=n_parts))
+    return found
+
+
+def attribute(
+    dataset: Dataset,
+    name: str,
+    *,
+    extra: pd.DataFrame | Mapping[str, Any] | None = None,
+    n_parts: int = 4,
+) -> Attribute:
+    """Code one column of a dataset, by the name :func:`attributes` gives it.
+
+    Parameters
+    ----------
+    dataset, extra, n_parts
+        See :func:`attributes`.
+    name : str
+        The column.
+
+    Raises
+    ------
+    InputError
+        If there is no such column.
+    """
+    n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
+    for item in _classes(dataset) if name in (PREDICTED, TRUE, PAIR) else []:
+        if item.name == name:
+            return item
+    for known, origin, values in columns(dataset, extra=extra):
+        if known == name:
+            return cut(name, values, origin=origin, n_parts=n_parts)
+    raise InputError(f"'name' must be a column of the dataset; got {name!r}.")
+
+
+def says_the_truth(dataset: Dataset, attribute: Attribute) -> bool:
+    """Whether a column tells the true class: along it even a calibrated model looks wrong."""
+    return _division(attribute.codes) == _division(dataset.labels)
+
+
+def _division(codes: NDArray[np.integer[Any]]) -> bytes:
+    """Return bytes that two columns share exactly if they divide the rows alike."""
+    order = pd.factorize(codes)[0]
+    return hashlib.sha256(order.astype(np.int64).data).digest()
+
+
+def columns(
+    dataset: Dataset, *, extra: pd.DataFrame | Mapping[str, Any] | None = None
+) -> list[tuple[str, Origin, pd.Series[Any]]]:
+    """List every column that says something about a row, classes apart: name, origin, values.
+
+    Columns that only number the rows are left out.
+    """
+    listed: list[tuple[str, Origin, pd.Series[Any]]] = []
+    taken = {PREDICTED, TRUE, PAIR}
+
+    def put(name: object, origin: Origin, values: Any) -> None:
+        series = pd.Series(np.asarray(values) if not isinstance(values, pd.Series) else values)
+        if len(series) != len(dataset):
+            raise InputError(
+                f"'{name}' must have as many rows as the dataset; got {len(series):,} and "
+                f"{len(dataset):,}."
+            )
+        if _is_row_number(series):
+            return
+        text = str(name)
+        while text in taken:
+            text = f"{text} ({origin})"
+        taken.add(text)
+        listed.append((text, origin, series.reset_index(drop=True)))
+
+    if extra is not None:
+        for name, values in extra.items():
+            put(name, "extra", values)
+    groups, metadata = dataset.groups, dataset.metadata
+    if groups is not None:
+        for position, name in enumerate(groups.columns):
+            put(name, "group", groups.iloc[:, position])
+    if metadata is not None:
+        for position, name in enumerate(metadata.columns):
+            # Reading puts a group column in both places.
+            if groups is None or name not in groups.columns:
+                put(name, "metadata", metadata.iloc[:, position])
+    if dataset.images is not None:
+        put(BRIGHTNESS, "image", _brightness(dataset))
+    for name, values in _feature_columns(dataset):
+        put(name, "feature", values)
+    return listed
+
+
+def _is_row_number(series: pd.Series[Any]) -> bool:
+    """Whether a column only counts the rows: whole numbers that always rise."""
+    return (
+        pd.api.types.is_integer_dtype(series)
+        and len(series) >= _MIN_COUNTED
+        and not series.isna().any()
+        and bool((np.diff(series.to_numpy(np.int64)) > 0).all())
+    )
+
+
+def _classes(dataset: Dataset) -> list[Attribute]:
+    assert dataset.predictions is not None  # set by Dataset
+    names = tuple(dataset.class_name(k) for k in range(dataset.n_classes))
+    pair = dataset.labels * dataset.n_classes + dataset.predictions
+    # What is right is told by either class alone.
+    pair = np.where(dataset.labels == dataset.predictions, -1, pair)
+    used, code = np.unique(pair, return_inverse=True)
+    pairs = tuple(
+        f"true {names[k // dataset.n_classes]} predicted {names[k % dataset.n_classes]}"
+        if k >= 0
+        else RIGHT
+        for k in used
+    )
+    return [
+        Attribute(PREDICTED, "class", dataset.predictions, names),
+        Attribute(TRUE, "class", dataset.labels, names),
+        Attribute(PAIR, "class", code.astype(np.int64), pairs),
+    ]
+
+
+def _brightness(dataset: Dataset) -> NDArray[np.float64]:
+    """Mean grey level of each image, 0 to 1; NaN where a row has none."""
+    assert dataset.images is not None
+    images = dataset.images.reshape(len(dataset), -1)
+    mean = np.empty(len(dataset))
+    for start in range(0, len(dataset), _IMAGE_CHUNK):
+        part = slice(start, start + _IMAGE_CHUNK)
+        mean[part] = images[part].mean(axis=1, dtype=np.float64) / 255
+    if dataset.has_image is not None:
+        mean[~dataset.has_image] = np.nan
+    return mean
+
+
+def _feature_columns(dataset: Dataset) -> list[tuple[str, NDArray[Any]]]:
+    features = dataset.features
+    if features is None:
+        return []
+    names = dataset.feature_labels
+    numbered = all(_NUMBERED.fullmatch(name) for name in names)
+    if features.shape[1] > (MAX_UNNAMED_FEATURES if numbered else MAX_FEATURES):
+        return []
+    return [(name, features[:, k]) for k, name in enumerate(names)]

@@ -1,0 +1,243 @@
+"""One column as a small number of named values: a number by its quantiles, all else by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+__all__ = ["Attribute", "Origin", "cut"]
+
+Origin = Literal["class", "group", "metadata", "image", "feature", "extra"]
+
+MISSING, EMPTY = "missing", "(empty)"
+#: A numeric column with at most so many distinct values is taken value by value.
+_FEW_VALUES = 6
+#: Share of the rows that may change their part so that an edge needs fewer digits.
+_MOVED = 0.005
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One column, each row coded by one of a few named values.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    origin : {"class", "group", "metadata", "image", "feature", "extra"}
+        Where it is from.
+    codes : ndarray of shape (n,)
+        Index into ``values`` of each row.
+    values : tuple of str
+        Names; of a number its parts in order, ``"< 0.21"``, ``"0.21 to 0.4"``, ``"≥ 0.4"``; a
+        missing value is ``"missing"``.
+    borders : tuple of str
+        Of a number, what lies between its parts, in words; empty otherwise.
+    """
+
+    name: str
+    origin: Origin
+    codes: NDArray[np.integer[Any]]
+    values: tuple[str, ...]
+    borders: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # A hundred columns of a million rows are coded at once: one byte a cell is enough for most.
+        small = self.codes.astype(np.min_scalar_type(len(self.values)))
+        object.__setattr__(self, "codes", small)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether ``values`` are parts of a number line, perhaps with ``"missing"`` at the end."""
+        return bool(self.borders)
+
+
+def cut(name: str, values: Any, *, origin: Origin = "metadata", n_parts: int = 4) -> Attribute:
+    """Code one column: a number by its quantiles, anything else by its values.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    values : array-like of shape (n,)
+        Numbers, dates, texts or anything that can be shown; None and NaN are "missing".
+    origin : str
+        Where it is from.
+    n_parts : int
+        Parts of about equal size. Ties stay together, so there may be fewer. Each edge is written
+        with the fewest digits that move at most 0.5 % of the rows, and the rows are divided by the
+        edges as they are written: the names say exactly what they hold.
+
+    Returns
+    -------
+    Attribute
+    """
+    series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values))
+    missing = series.isna().to_numpy()
+    dates = pd.api.types.is_datetime64_any_dtype(series)
+    if dates or _is_number(series):
+        known = series[~missing]
+        if dates:
+            numbers = pd.DatetimeIndex(known).as_unit("ns").asi8.astype(np.float64)
+        else:
+            numbers = known.to_numpy(np.float64)
+            infinite = ~np.isfinite(numbers)
+            if infinite.any():
+                numbers = np.clip(numbers, *_finite_range(numbers))
+        distinct, count = np.unique(numbers, return_counts=True)
+        if len(distinct) > _FEW_VALUES:
+            edges = _edges(distinct, count, n_parts, rounded=not dates)
+            write = _date if dates else number
+            return _cut_numbers(name, origin, numbers, missing, distinct, edges, write)
+    return _cut_names(name, origin, series, missing)
+
+
+def _is_number(series: pd.Series[Any]) -> bool:
+    return (
+        pd.api.types.is_numeric_dtype(series)
+        and not pd.api.types.is_bool_dtype(series)
+        and not pd.api.types.is_complex_dtype(series)
+    )
+
+
+def _finite_range(numbers: NDArray[np.float64]) -> tuple[float, float]:
+    finite = numbers[np.isfinite(numbers)]
+    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+
+
+def _cut_names(
+    name: str, origin: Origin, series: pd.Series[Any], missing: NDArray[np.bool_]
+) -> Attribute:
+    texts = np.array([_text(value) for value in series.astype(object)], dtype=object)
+    if pd.api.types.is_float_dtype(series):
+        texts[~missing] = _few_numbers(series.to_numpy(np.float64)[~missing])
+    texts[missing] = MISSING
+    codes, unique = pd.factorize(texts, sort=False)
+    order = _natural_order(unique)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return Attribute(name, origin, place[codes], tuple(str(unique[k]) for k in order))
+
+
+def _few_numbers(numbers: NDArray[np.float64]) -> list[str]:
+    """Write numbers, of which there are few different ones, as short as keeps them apart."""
+    values, place = np.unique(numbers, return_inverse=True)
+    if (values == np.floor(values)).all():
+        return [number(values[k]) for k in place]
+    for digits in range(3, 18):
+        short = [f"{value:.{digits}g}".replace("-", "−") for value in values]
+        if len(set(short)) == len(values):
+            break
+    return [short[k] for k in place]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    text = " ".join(str(value).split())
+    return text or EMPTY
+
+
+def _natural_order(texts: Any) -> NDArray[np.int64]:
+    """Numbers by size, then words by the alphabet, then what is missing."""
+
+    def key(k: int) -> tuple[int, float, str]:
+        text = str(texts[k])
+        if text == MISSING:
+            return (2, 0.0, "")
+        try:
+            return (0, float(text.replace("−", "-").replace(",", "")), "")
+        except ValueError:
+            return (1, 0.0, text)
+
+    return np.array(sorted(range(len(texts)), key=key), dtype=np.int64)
+
+
+def _edges(
+    distinct: NDArray[np.float64], count: NDArray[np.int64], n_parts: int, *, rounded: bool
+) -> NDArray[np.float64]:
+    """Choose where to cut: quantiles, and both sides of a value that fills a part by itself."""
+    n, upto = int(count.sum()), np.cumsum(count)
+    place = np.ceil(np.arange(1, n_parts) * (n - 1) / n_parts)
+    wanted = distinct[np.searchsorted(upto, place, side="right")]
+    heavy = np.flatnonzero(count * n_parts >= n)
+    after = distinct[heavy[heavy + 1 < len(distinct)] + 1]
+    edges = np.unique(np.concatenate([wanted, distinct[heavy], after]))
+    edges = edges[edges > distinct[0]]
+    return _short_edges(edges, distinct, upto) if rounded else edges
+
+
+def _short_edges(
+    edges: NDArray[np.float64], distinct: NDArray[np.float64], upto: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Write each edge with the fewest digits that move hardly any row to another part."""
+    below = np.concatenate([[0], upto])
+    short = edges.copy()
+    for k, edge in enumerate(edges):
+        exact = below[np.searchsorted(distinct, edge)]
+        for digits in range(2, 16):
+            size = 10.0 ** (np.floor(np.log10(abs(edge) or 1.0)) - digits + 1)
+            candidates = (round(edge / size), np.floor(edge / size))
+            fits = [
+                value
+                for value in (float(f"{multiple * size:.{digits}g}") for multiple in candidates)
+                if abs(below[np.searchsorted(distinct, value)] - exact) <= _MOVED * upto[-1]
+            ]
+            if fits:
+                short[k] = fits[0]
+                break
+    return short if (np.diff(short) > 0).all() else edges
+
+
+def _cut_numbers(
+    name: str,
+    origin: Origin,
+    numbers: NDArray[np.float64],
+    missing: NDArray[np.bool_],
+    distinct: NDArray[np.float64],
+    edges: NDArray[np.float64],
+    write: Callable[[float], str],
+) -> Attribute:
+    texts = [write(float(edge)) for edge in edges]
+    start = np.concatenate([[0], np.searchsorted(distinct, edges)])
+    end = np.append(start[1:], len(distinct))
+    used = np.flatnonzero(end > start)
+    names = []
+    for k in used:
+        if end[k] - start[k] == 1:
+            only = distinct[start[k] : end[k]]
+            names.append(f"= {_few_numbers(only)[0] if write is number else write(float(only[0]))}")
+        elif k == 0:
+            names.append(f"< {texts[0]}")
+        elif k == len(edges):
+            names.append(f"≥ {texts[-1]}")
+        else:
+            names.append(f"{texts[k - 1]} to {texts[k]}")
+    place = np.zeros(len(edges) + 1, dtype=np.int64)
+    place[used] = np.arange(len(used))
+    codes = np.full(len(missing), len(names), dtype=np.int64)
+    codes[~missing] = place[np.searchsorted(edges, numbers, side="right")]
+    if missing.any():
+        names.append(MISSING)
+    borders = tuple(texts[k - 1] for k in used[1:])
+    return Attribute(name, origin, codes, tuple(names), borders)
+
+
+def number(value: float) -> str:
+    """Write a number with as many digits as it has, at most fifteen, and thousands apart."""
+    text = f"{value + 0.0:.15g}"  # no −0
+    if "e" in text:
+        return text
+    whole = abs(value) >= 10_000
+    text = f"{value:,.15g}" if whole else text
+    return text.replace("-", "−")
+
+
+def _date(nanoseconds: float) -> str:
+    stamp = pd.Timestamp(int(nanoseconds))
+    return str(stamp.date()) if stamp == stamp.normalize() else f"{stamp:%Y-%m-%d %H:%M}"

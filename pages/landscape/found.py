@@ -1,0 +1,182 @@
+"""Regions that find themselves: listed, explained, and chosen for a closer look."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from lore_core import (
+    MiscalibratedRegion,
+    Outline,
+    RegionSearch,
+    describe_composition,
+    describe_excess,
+    rows_like,
+    rows_outline,
+)
+from pages.landscape.region import choose_found, chosen_found
+from pages.shared import compute_null, compute_rows
+from pages.shared.controls import View, evaluation_points
+from pages.shared.header import plain
+from pages.shared.thumbnails import has_image, thumbnail_urls
+
+__all__ = ["DEFAULT_Q", "calibration_rows", "found_regions", "list_regions", "outlines"]
+
+#: Regions listed and outlined.
+_LISTED = 8
+_EXAMPLES = 6
+_POOLED = "all confidences together"
+#: More rows than this are searched when the reader asks for it.
+_AT_ONCE = 50_000
+#: False discovery rate until the reader says otherwise.
+DEFAULT_Q = 0.05
+
+
+def found_regions(view: View) -> tuple[RegionSearch | None, tuple[object, ...]]:
+    """Search with the reader's settings, drawn here; the key names the search.
+
+    Many rows are searched only on demand: each move of γ would wait for it.
+    """
+    assert view.embedding is not None
+    n_rows = len(view.dataset.evaluation)
+    if n_rows > _AT_ONCE and not st.toggle(
+        f"Look for regions among {n_rows:,} rows", key="look", bind="query-params"
+    ):
+        return None, ()
+    with st.popover("How regions are found", icon=":material/tune:"):
+        q = st.select_slider(
+            "False discovery rate q",
+            [0.01, 0.02, DEFAULT_Q, 0.1, 0.2],
+            value=DEFAULT_Q,
+            key="q",
+            bind="query-params",
+            help="Of the significant rows at most this share is there by chance, in expectation.",
+        )
+        edge = st.select_slider(
+            "A region ends at this share of its height",
+            [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
+            value=0.5,
+            key="edge",
+            bind="query-params",
+            help="½ recovers a sharp edge that the kernel blurred; more picks out the worst part "
+            "of a wide slope.",
+        )
+        evidence = st.segmented_control(
+            "Evidence from",
+            [_POOLED, "each confidence bin"],
+            default=_POOLED,
+            required=True,
+            key="evidence",
+            bind="query-params",
+            help="Together: the most evidence. Each bin: finds places where high and low "
+            "confidences are wrong in opposite directions, and needs more rows.",
+        )
+    n_bins = 1 if evidence == _POOLED else view.n_bins
+    search = compute_null.regions(
+        view.dataset, view.embedding, view.target, view.gamma, n_bins, view.binning,
+        float(q), float(edge),
+    )  # fmt: skip
+    places = (view.dataset.digest, view.embedding.digest, view.target)
+    return search, (*places, view.gamma, view.binning, n_bins, q, edge)
+
+
+def outlines(
+    search: RegionSearch, points: np.ndarray, only: int | None
+) -> tuple[tuple[str, Outline], ...]:
+    """Where the listed regions, or one of them, lie on the map."""
+    wanted = range(min(len(search.regions), _LISTED)) if only is None else [only]
+    return tuple((str(i + 1), rows_outline(points, search.label == i)) for i in wanted)
+
+
+def calibration_rows(view: View, inside: np.ndarray) -> np.ndarray:
+    """Return which calibration rows lie in a found region: where their nearest row does."""
+    calibration = view.dataset.in_split("calibration")
+    if not calibration.any():
+        return np.zeros(0, dtype=bool)
+    assert view.embedding is not None
+    return rows_like(
+        evaluation_points(view, view.embedding), inside, view.embedding.coordinates[calibration]
+    )
+
+
+def list_regions(view: View, search: RegionSearch, key: tuple[object, ...]) -> None:
+    """Say in words where the confidence is wrong, worst place first."""
+    tests = search.significance
+    masked = (
+        f" {tests.masked_share:.0%} of the rows have too few effective neighbours to be tested."
+        if tests.masked_share > 0.005
+        else ""
+    )
+    n_significant = int(tests.significant(search.q).sum())
+    if not search.regions:
+        st.success(
+            f"No region is beyond chance at γ = {view.gamma:g} on {view.features} "
+            f"(q = {search.q:g}; {n_significant:,} significant rows).{masked}",
+            icon=":material/check_circle:",
+        )
+        return
+    chosen = chosen_found(key, len(search.regions))
+    for number, region in enumerate(search.regions[:_LISTED]):
+        _show(view, region, number, key, number == chosen)
+    hidden = len(search.regions) - _LISTED
+    st.caption(
+        f"{n_significant:,} of {len(tests.signed):,} evaluation rows are significant "
+        f"(Benjamini–Yekutieli, q = {search.q:g}).{masked} Gaps are those of held-out rows: found "
+        "on one half of the rows, measured on the other, both ways; confirmed where p is at most "
+        "0.05 over the number of regions."
+        + (f" {hidden} smaller regions are not listed." if hidden > 0 else "")
+    )
+    st.download_button(
+        "Regions as CSV",
+        lambda: search.frame().to_csv(index=False).encode(),
+        "lore-lens-regions.csv",
+        "text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        key="regions_csv",
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _show(
+    view: View,
+    region: MiscalibratedRegion,
+    number: int,
+    key: tuple[object, ...],
+    is_chosen: bool,
+) -> None:
+    dataset = view.dataset.evaluation
+    inside = np.zeros(len(dataset), dtype=bool)
+    inside[region.rows] = True
+    made_of = compute_rows.made_of(
+        view.dataset, (*key, number), inside, np.ones(len(dataset), dtype=bool)
+    )
+    target = dataset.target(view.target)
+    names = np.array(dataset.class_names)[dataset.predictions]
+    with st.container(border=True):
+        text, button = st.columns([6, 1.2], vertical_alignment="center")
+        mark = ":material/verified:" if region.confirmed else ":material/help:"
+        color = "red" if region.sign > 0 else "blue"
+        excess = f"{abs(region.excess):,.0f} {'more' if region.sign > 0 else 'fewer'} mistakes"
+        text.markdown(
+            f":{color}-badge[**{number + 1}**] {mark} **{_sentence(region.sentence)}** · "
+            f"{excess} than promised  \n{plain(_sentence(describe_composition(made_of)))}. "
+            f"{plain(describe_excess(names, target.confidence, target.outcome, inside))}"
+        )
+        button.button(
+            "Look closer",
+            icon=":material/search:",
+            key=f"found_{number}",
+            width="stretch",
+            disabled=is_chosen,
+            on_click=choose_found,
+            args=(key, number),
+        )
+        if has_image(dataset):
+            rows = region.examples(target.confidence, target.outcome, _EXAMPLES)
+            with st.container(horizontal=True, gap="small"):
+                for row, url in zip(rows, thumbnail_urls(dataset, rows), strict=True):
+                    st.image(url, width=56, caption=f"{target.confidence[row]:.0%}")

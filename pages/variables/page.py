@@ -1,0 +1,143 @@
+"""Variables: along which variable is the confidence wrong?"""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from lore_core import describe_variable
+from lore_core.dataset import TOP_LABEL
+from lore_core.figures import shared_limit, variable_figure, variable_grid_figure
+from lore_core.words import p_words
+from pages.shared import compute_rows
+from pages.shared.charts import next_step, show_chart
+from pages.shared.controls import target_control, theme_mode
+from pages.shared.header import plain, question
+from pages.shared.session import current
+
+#: Combinations of two variables with fewer rows stay empty.
+_MIN_CELL = 20
+#: The grid has fewer parts than a variable alone: its cells share the rows.
+_GRID_PARTS = 6
+_NONE = "none"
+
+
+def _pick_from_table(names: list[str]) -> None:
+    """Take a click on the table as the new variable."""
+    rows = st.session_state["ranking"].selection.rows
+    if rows and rows[0] < len(names):
+        st.session_state["variable"] = names[rows[0]]
+
+
+def _show_ranking(ranking: pd.DataFrame) -> None:
+    """List the variables by evidence; a click shows one."""
+    st.markdown("**Where to look first**")
+    points = ["spread", "worst_gap"]
+    shown = ranking[["variable", "p_adjusted", "spread", "worst_value", "worst_gap"]]
+    st.dataframe(
+        shown.assign(
+            p_adjusted=shown["p_adjusted"].map(p_words),
+            **{name: shown[name] * 100 for name in points},
+        ),
+        hide_index=True,
+        height="content" if len(ranking) <= 11 else 430,
+        column_config={
+            "variable": st.column_config.TextColumn("variable", width=140),
+            "spread": st.column_config.NumberColumn(
+                "spread", format="%.1f", width=55,
+                help="How far the true gaps of its parts lie apart, in points: their standard "
+                "deviation without what chance adds.",
+            ),
+            "p_adjusted": st.column_config.TextColumn(
+                "p", width=60,
+                help="Test that the gap is the same in all parts (Cochran's Q), adjusted for the "
+                "number of variables (Holm). Small: a difference beyond chance.",
+            ),
+            "worst_value": st.column_config.TextColumn("furthest off", width=105),
+            "worst_gap": st.column_config.NumberColumn("gap", format="%+.1f", width=55),
+        },
+        on_select=lambda: _pick_from_table(list(ranking["variable"])),
+        selection_mode="single-row",
+        key="ranking",
+    )  # fmt: skip
+    st.caption(
+        "Strongest evidence first; click a row to see it. Gap and spread in points of confidence − "
+        "accuracy. The true class, and columns that say the same, are not ranked."
+    )
+
+
+question(
+    "Along which variable is the confidence wrong?",
+    "The gap of the evaluation rows over their groups, metadata, image brightness and named "
+    "features, one by one and two by two.",
+)
+dataset = current().dataset
+columns = st.columns([2, 2, 1.6, 1.4], vertical_alignment="bottom")
+with columns[3]:
+    target = target_control(dataset)
+with columns[2]:
+    parts = int(
+        st.slider(
+            "Parts of a number", 3, 24, 12, key="parts", bind="query-params",
+            help="A number is cut at its quantiles into so many parts with about as many rows.",
+        )
+    )  # fmt: skip
+ranking = compute_rows.ranking(dataset, target, parts)
+ranked = list(ranking["variable"])
+names = [*ranked, *(name for name in compute_rows.variable_names(dataset) if name not in ranked)]
+name = columns[0].selectbox(
+    "Variable", names, key="variable", bind="query-params",
+    help="The first is the one with the strongest evidence.",
+)  # fmt: skip
+others = [other for other in names if other != name]
+second = columns[1].selectbox(
+    "Together with", [_NONE, *others], index=1 if len(ranked) > 1 else 0, key="second",
+    bind="query-params", help="A second variable: the gap on every combination of the two.",
+)  # fmt: skip
+
+evaluation = dataset.evaluation
+aimed = evaluation.target(target)
+what = "" if target == TOP_LABEL else f", target {aimed.name}"
+rows = f"{len(evaluation):,} evaluation rows{what}"
+table, curve, truth = compute_rows.along(dataset, target, name, parts)
+st.markdown(f"**{plain(describe_variable(name, table, ranking))}**")
+if truth:
+    st.warning(
+        f"{plain(name)} tells the true class. Divided by the answer even a calibrated model looks "
+        "wrong: do not judge by it.",
+        icon=":material/warning:",
+    )
+big, side = st.columns([1.35, 1], gap="medium")
+with big:
+    show_chart(
+        variable_figure(
+            table,
+            name=name,
+            rows=rows,
+            curve=curve,
+            overall=float(aimed.confidence.mean() - aimed.outcome.mean()),
+            mode=theme_mode(),
+        ),
+        "along",
+    )
+with side:
+    if ranking.empty:
+        st.info("No column has two parts with enough rows to compare.", icon=":material/info:")
+    else:
+        _show_ranking(ranking)
+if second != _NONE:
+    # The one with more parts lies across, where there is more room.
+    pair = compute_rows.wider_first(dataset, name, second, min(parts, _GRID_PARTS))
+    grid = compute_rows.on_grid(dataset, target, *pair, min(parts, _GRID_PARTS), _MIN_CELL)
+    show_chart(
+        variable_grid_figure(
+            grid,
+            names=pair,
+            limit=shared_limit(grid.loc[grid["shown"], "gap"].to_numpy()),
+            min_rows=_MIN_CELL,
+            rows=rows,
+            mode=theme_mode(),
+        ),
+        "grid",
+    )
+next_step("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")

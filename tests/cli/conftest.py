@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import lore_core as lore
+from lore_core.cli import main
+
+
+@pytest.fixture(scope="session")
+def dataset():
+    return lore.demo.synthetic(1600, n_features=4).dataset
+
+
+@pytest.fixture(scope="session")
+def file(dataset, tmp_path_factory):
+    path = tmp_path_factory.mktemp("cli") / "planted.npz"
+    lore.save_npz(dataset, path)
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def undivided(dataset, tmp_path_factory):
+    """The same rows without a split."""
+    path = tmp_path_factory.mktemp("cli") / "undivided.npz"
+    lore.save_npz(dataclasses.replace(dataset, split=None), path)
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def points(dataset):
+    """Evaluation rows on the map the commands use by default."""
+    return lore.embed(dataset.features, "pca", 2).coordinates[dataset.in_split("evaluation")]
+
+
+@pytest.fixture
+def run(capsys):
+    """Run `lore` and return its standard output; it must succeed and say nothing else."""
+
+    def run(*arguments, error=""):
+        code = main([str(item) for item in arguments])
+        out, err = capsys.readouterr()
+        assert (code, err) == (0, error)
+        return out
+
+    return run
+
+
+@pytest.fixture
+def run_json(run):
+    return lambda *arguments: json.loads(run(*arguments, "--json"))
+
+
+@pytest.fixture
+def runner():
+    return CliRunner()

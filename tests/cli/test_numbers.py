@@ -1,0 +1,273 @@
+"""The commands print what the library's functions return."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lore_core as lore
+from lore_core import figures
+
+
+class TestMetrics:
+    def test_values_and_verdict(self, run_json, file, dataset, points):
+        found = run_json("metrics", file, "--draws", "0", "--gamma", "0.3", "--bins", "5")
+        summary = lore.summarize(dataset.evaluation, points, gamma=0.3, n_bins=5)
+        for name, value in summary.values.items():
+            assert found["metrics"][name]["value"] == value
+        said = lore.verdict(summary.reliability, summary.local)
+        assert found["verdict"] == {"level": said.level, "sentence": said.sentence}
+        metrics = found["metrics"]
+        assert metrics["MLCE supported"]["value"] == summary.local.supported_maximum()
+        assert metrics["ECE debiased"]["value"] == summary.reliability.debiased_calibration_error
+        assert {item["low"] for item in metrics.values()} == {None}
+        assert found["gamma"] == 0.3
+        assert (found["evaluation_rows"], found["calibration_rows"]) == (800, 800)
+
+    def test_intervals_and_chance(self, run_json, file, dataset, points):
+        found = run_json("metrics", file, "--draws", "40", "--seed", "3")["metrics"]
+        aimed = dataset.evaluation.target()
+        intervals = lore.calibration_intervals(
+            aimed.confidence, aimed.outcome, points, n_draws=40, random_state=3
+        )
+        for name in ("ECE", "MCE", "ALCE", "MLCE"):
+            low, high = intervals.loc[name, ["low", "high"]]
+            assert (found[name]["low"], found[name]["high"]) == (low, high)
+        chance = lore.null_errors(aimed.confidence, points, n_draws=40, random_state=3)
+        assert found["ALCE"]["p_value"] == chance.p_value("alce", found["ALCE"]["value"])
+        assert found["ALCE"]["p_value"] < 0.05 < found["ECE"]["p_value"]
+        draws = lore.summarize(dataset.evaluation, n_draws=40, random_state=3).draws.interval()
+        assert found["accuracy"]["low"] == draws.loc["accuracy", "low"]
+
+    def test_top_regions(self, run, run_json, file):
+        assert run_json("metrics", file, "--draws", "0", "--top", "0")["regions"] == []
+        options = (file, "--gamma", "0.4")
+        listed = run_json("metrics", *options, "--draws", "0", "--top", "1")["regions"]
+        assert listed == run_json("regions", *options)["regions"][:1]
+        text = run("metrics", *options, "--draws", "0", "--top", "1")
+        assert f"1. {listed[0]['sentence']}; {listed[0]['made_of']}\n" in text
+
+    def test_one_class(self, run_json, file, dataset):
+        found = run_json("metrics", file, "--target", "positive", "--draws", "0")
+        aimed = dataset.evaluation.target(1)
+        ece = lore.expected_calibration_error(aimed.confidence, aimed.outcome)
+        assert found["metrics"]["ECE"]["value"] == ece
+        assert found["target"] == "class positive"
+
+    def test_without_a_map_only_what_is_global(self, run_json, file):
+        found = run_json("metrics", file, "--map", "none", "--draws", "0")
+        assert "MLCE" not in found["metrics"]
+        assert found["regions"] == []
+        assert found["gamma"] is None
+
+    def test_rows_without_a_split_are_divided_as_in_the_dashboard(self, run, undivided):
+        note = (
+            "lore: undivided names no split: 800 rows, chosen at random, are evaluated "
+            "(--calibration-share 0: all).\n"
+        )
+        options = ("--map", "none", "--draws", "0", "--json")
+        found = json.loads(run("metrics", undivided, *options, error=note))
+        halves = lore.load(undivided).with_split(0.5, random_state=0)
+        assert found["metrics"]["accuracy"]["value"] == halves.evaluation.outcome.mean()
+        everything = json.loads(run("metrics", undivided, *options, "--calibration-share", "0"))
+        assert everything["evaluation_rows"] == 1600
+
+    def test_a_column_by_name(self, run_json, tmp_path, dataset):
+        rows = dataset.evaluation
+        table = pd.DataFrame({"wahr": rows.labels, "chance": rows.probabilities[:, 1]})
+        table.to_csv(tmp_path / "odd.csv", index=False)
+        found = run_json(
+            "metrics", tmp_path / "odd.csv", "--column", "label=wahr", "--column",
+            "probabilities=chance", "--column", "probability_kind=positive", "--draws", "0",
+            "--calibration-share", "0",
+        )  # fmt: skip
+        expected = (rows.labels == (rows.probabilities[:, 1] > 0.5)).mean()
+        assert found["metrics"]["accuracy"]["value"] == pytest.approx(expected)
+
+
+class TestLandscape:
+    def test_sentence(self, run, file, dataset, points):
+        aimed = dataset.evaluation.target()
+        errors = lore.local_errors(aimed.confidence, aimed.outcome, points)
+        all_rows = np.ones(len(points), dtype=bool)
+        said = lore.describe_rows("All confidences", dataset.evaluation, errors, all_rows)
+        assert run("landscape", file) == f"{said}\n"
+
+    @pytest.mark.parametrize("significant", [False, True])
+    def test_one_bin_is_the_exact_field(self, run, file, dataset, points, tmp_path, significant):
+        out = tmp_path / "nodes.parquet"
+        more = ["--significant", "--q", "0.2"] if significant else []
+        run("landscape", file, "--bin", "0.7", "--bins", "3", "--gamma", "0.4", "-o", out, *more)
+        aimed = dataset.evaluation.target()
+        settings = {"gamma": 0.4, "n_bins": 3}
+        tests = lore.local_significance(aimed.confidence, aimed.outcome, points, **settings)
+        table = lore.reliability_table(aimed.confidence, aimed.outcome, n_bins=3)
+        field = lore.error_field(
+            aimed.confidence,
+            aimed.outcome,
+            points,
+            gamma=0.4,
+            rows=table.bins.assign(aimed.confidence) == table.bins.assign([0.7])[0],
+            largest_p=tests.cutoff(0.2) if significant else None,
+        )
+        nodes = pd.read_parquet(out)
+        known = np.isfinite(field.signed)
+        assert 0 < known.sum() == len(nodes)
+        np.testing.assert_array_equal(nodes["signed_error"], field.signed[known])
+
+    def test_what_is_drawn(self, run, file, monkeypatch, tmp_path):
+        drawn = []
+        draw = figures.landscape_figure
+        monkeypatch.setattr(
+            figures,
+            "landscape_figure",
+            lambda *args, **options: drawn.append((args, options)) or draw(*args, **options),
+        )
+        out = tmp_path / "map.html"
+        said = run("landscape", file, "-o", out, "--gamma", "0.4", "--theme", "dark")
+        assert said.endswith(f"Wrote {out}.\n")
+        assert b"Plotly.newPlot" in out.read_bytes()
+        run("landscape", file, "-o", out, "--absolute", "--no-outlines", "--show", "rows")
+        (field, _), options = drawn[0]
+        assert not field.exact
+        assert options["value"] == "signed"
+        assert options["mode"] == "dark"
+        assert [name for name, _ in options["found"]][:1] == ["1"]
+        assert options["points"] is None
+        (field, _), options = drawn[1]
+        assert field is None
+        assert (options["value"], options["found"]) == ("absolute", ())
+        assert len(options["points"]) == 800
+
+    def test_another_map_to_draw_on(self, run, file, tmp_path, dataset):
+        out = tmp_path / "nodes.json"
+        run("landscape", file, "--map", "identity", "--bin", "worst", "-o", out)
+        content = json.loads(out.read_text())
+        assert (content["map"], content["drawn_on"]) == (
+            "All features",
+            "PCA 2-D, isotropic scale",
+        )
+        assert content["bin"].startswith("Confidence ")
+
+    def test_a_static_image(self, run, file, tmp_path):
+        from lore_core.figures.export import why_no_static_images
+
+        if why_no_static_images() is not None:
+            pytest.skip(why_no_static_images())
+        out = tmp_path / "map.svg"
+        run("landscape", file, "-o", out, "--width", "700", "--no-outlines")
+        assert 'width="700"' in out.read_text()[:500]
+
+    @pytest.mark.parametrize("wanted", ["median", "1.5", "0.05"])
+    def test_no_such_bin(self, file, runner, wanted):
+        from lore_core.cli import lore as command
+
+        result = runner.invoke(command, ["landscape", file, "--bin", wanted])
+        assert isinstance(result.exception, lore.InputError)
+        assert "'--bin' must" in str(result.exception)
+
+
+class TestCurve:
+    def test_numbers(self, run_json, file, dataset, points):
+        found = run_json("curve", file, "--draws", "20")
+        aimed = dataset.evaluation.target()
+        curve = lore.bandwidth_curve(aimed.confidence, aimed.outcome, points)
+        table = pd.DataFrame(found["curve"])
+        for name in ("gamma", "mlce", "alce"):
+            np.testing.assert_array_equal(table[name], getattr(curve, name))
+        band = lore.null_band(aimed.confidence, points, n_draws=20)
+        np.testing.assert_array_equal(table["mlce_chance_high"], band.band("mlce")[1])
+        assert found["limits"]["PCA 2-D"]["mlce_infinity"] == curve.mlce_infinity
+
+    def test_several_maps(self, run, file, tmp_path):
+        out, figure = tmp_path / "curve.csv", tmp_path / "curve.html"
+        arguments = ("--map", "pca", "--map", "identity", "--draws", "0")
+        run("curve", file, *arguments, "--metric", "alce", "-o", out, "-o", figure)
+        table = pd.read_csv(out)
+        assert list(table["map"].unique()) == ["PCA 2-D", "All features"]
+        assert len(table) == 2 * len(lore.default_gammas())
+        assert "mlce_chance_low" not in table
+        assert b"ALCE against bandwidth" in figure.read_bytes()
+
+
+class TestRegions:
+    def test_are_those_of_the_library(self, run, run_json, file, dataset, points):
+        found = run_json("regions", file, "--gamma", "0.3", "--edge", "0.3")
+        aimed = dataset.evaluation.target()
+        search = lore.find_regions(aimed.confidence, aimed.outcome, points, gamma=0.3, edge=0.3)
+        assert len(search.regions) >= 1
+        assert [item["sentence"] for item in found["regions"]] == [
+            region.sentence for region in search.regions
+        ]
+        made_of = lore.describe_composition(lore.composition(dataset.evaluation, search.label == 0))
+        assert found["regions"][0]["made_of"] == made_of
+        assert found["regions"][0]["gap"] == search.regions[0].gap
+        assert found["significant_rows"] == search.significance.significant(0.05).sum()
+        assert search.regions[0].sentence in run("regions", file, "--gamma", "0.3", "--edge", "0.3")
+
+    def test_none(self, run, file):
+        said = run("regions", file, "--gamma", "0.001", "--each-bin")
+        assert said.startswith("No region is wrong beyond chance.\n")
+
+
+class TestCompare:
+    METHODS = ("--method", "No recalibration", "--method", "LoRe")
+
+    def test_one_dataset(self, run, run_json, file, dataset, points, tmp_path):
+        out = tmp_path / "methods.parquet"
+        options = (*self.METHODS, "--draws", "20", "--gamma", "0.3")
+        found = run_json("compare", file, *options)
+        coordinates = lore.embed(dataset.features, "pca", 2).coordinates
+        result = lore.compare(
+            dataset.calibration,
+            dataset.evaluation,
+            [lore.NoRecalibration(), lore.LoRe(gamma=0.3)],
+            calibration_embedding=coordinates[dataset.in_split("calibration")],
+            evaluation_embedding=points,
+            gamma=0.3,
+            groups=dataset.evaluation.groups["region"],
+            min_group_size=30,
+            n_draws=20,
+        )
+        expected = result.table.to_dict(orient="index")
+        assert {name: found["methods"][name] for name in expected} == expected
+        assert found["low"]["LoRe"] == result.low.to_dict(orient="index")["LoRe"]
+        text = run("compare", file, *options, "-o", out)
+        assert f"{result.table['MLCE']['LoRe']:.4f}" in text
+        long = pd.read_parquet(out).set_index(["method", "metric"])
+        assert long["difference_high"]["LoRe", "ECE"] == result.difference_high["ECE"]["LoRe"]
+
+    def test_without_a_map_only_global_methods(self, run_json, file):
+        found = run_json("compare", file, "--map", "none", "--draws", "0")
+        assert "LoRe" not in found["methods"]
+        assert "Temperature scaling" in found["methods"]
+
+    def test_a_directory_of_runs(self, run, run_json, dataset, tmp_path):
+        runs = tmp_path / "runs"
+        runs.mkdir()
+        for seed in range(2):
+            made = lore.demo.synthetic(400, n_features=4, random_state=seed).dataset
+            for split, ending in (("calibration", "cal"), ("evaluation", "test")):
+                lore.save_npz(made.rows(made.in_split(split)), runs / f"run{seed}_{ending}.npz")
+        options = (*self.METHODS, "--map", "pca-3", "--group", "region", "--jobs", "1")
+        out = tmp_path / "runs.parquet"
+        found = run_json("compare", runs, *options, "-o", out)
+        result = lore.compare_runs(
+            runs,
+            [lore.NoRecalibration(), lore.LoRe(gamma=0.4)],
+            feature_map="pca-3",
+            gamma=0.4,
+            group_column="region",
+            n_jobs=1,
+        )
+        assert found["mean"] == result.table.to_dict(orient="index")
+        assert found["sd"] == result.sd.to_dict(orient="index")
+        correlation = found["correlation_with_worst_group"]
+        assert correlation["MLCE"] == result.correlation()["MLCE"]
+        pd.testing.assert_frame_equal(pd.read_parquet(out), result.runs)
+        text = run("compare", runs, *options)
+        assert "Correlation with max group-wise MCE:" in text
+        assert text.endswith("Mean ± standard deviation over 2 runs.\n")

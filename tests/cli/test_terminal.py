@@ -1,0 +1,217 @@
+"""What a terminal and a script rely on: exit codes, streams, start-up, completion, files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lore_core.cli import COMMANDS, main, output, regions, view
+from lore_core.cli import lore as command
+from lore_core.validation import InputError
+
+LORE = [sys.executable, "-m", "lore_core.cli"]
+
+
+def lore_process(*arguments, **options):
+    return subprocess.run(
+        [*LORE, *arguments], capture_output=True, text=True, check=False, **options
+    )
+
+
+class TestExitCodes:
+    def test_in_a_process(self, tmp_path):
+        result = lore_process("metrics", str(tmp_path / "missing.npz"))
+        assert result.returncode == 1
+        assert not result.stdout
+        assert re.fullmatch(r"lore: .*missing\.npz.*\n", result.stderr)
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["--map", "lda"], "'--map' must be one of pca, tsne, umap, identity or none"),
+            (["--map", "pca-x"], "'--map' must be one of"),
+            (["--target", "Shirt"], r"'--target' must be top-label or a class \(negative, posit"),
+            (["--column", "label"], "'--column' must be ROLE=NAME"),
+            (["-o", "table.txt"], r"'--out' must be a \.csv, \.parquet or \.json file"),
+            (["-o", "no/folder/table.csv"], "'--out' must be .* in a directory that exists"),
+            (["--draws", "5"], "'n_draws' must be"),
+        ],
+    )
+    def test_what_the_user_can_fix_is_1_and_one_sentence(self, file, capsys, arguments, message):
+        assert main(["metrics", file, *arguments]) == 1
+        out, error = capsys.readouterr()
+        assert not out
+        assert error.startswith("lore: ")
+        assert error.count("\n") == 1
+        assert re.search(message, error)
+
+    @pytest.mark.parametrize("name", ["landscape", "curve", "regions"])
+    def test_features_are_needed(self, file, capsys, name):
+        assert main([name, file, "--map", "none"]) == 1
+        assert "must have features" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["nothing"],
+            ["metrics"],
+            ["metrics", "demo", "--gamma", "0"],
+            ["metrics", "demo", "--binning", "equal"],
+            ["regions", "demo", "--edge", "1"],
+            ["metrics", "demo", "--nonsense"],
+        ],
+    )
+    def test_a_command_line_that_cannot_be_read_is_2(self, capsys, arguments):
+        assert main(arguments) == 2
+        out, error = capsys.readouterr()
+        assert not out
+        assert error.startswith("Usage: lore ")
+
+    def test_ctrl_c_is_130(self, monkeypatch, capsys):
+        def interrupted(*_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(view, "open_view", interrupted)
+        assert main(["metrics", "demo"]) == 130
+        assert "Traceback" not in capsys.readouterr().err
+
+    def test_a_fault_of_ours_is_not_hidden(self, monkeypatch, file):
+        monkeypatch.setattr(regions, "described", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            main(["regions", file])
+
+
+class TestHelp:
+    @pytest.mark.parametrize("name", COMMANDS)
+    def test_has_an_example_and_a_line_for_each_option(self, runner, name):
+        result = runner.invoke(command, [name, "--help"])
+        assert result.exit_code == 0
+        assert f"Examples:\n    lore {name}" in result.output
+        known = command.get_command(None, name)
+        for option in known.params:
+            if getattr(option, "help", None) is not None:
+                assert option.opts[0] in result.output
+            else:
+                assert option.param_type_name == "argument", option.name
+
+    def test_starts_without_the_library(self):
+        script = (
+            "import sys; from lore_core.cli import COMMANDS, main\n"
+            "assert main(['--help']) == 0\n"
+            "assert all(main([name, '--help']) == 0 for name in COMMANDS)\n"
+            "heavy = {'numpy', 'pandas', 'numba', 'scipy', 'sklearn', 'plotly', 'streamlit'}\n"
+            "print('LOADED', sorted(heavy & set(sys.modules)))"
+        )
+        result = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        )
+        assert result.stdout.endswith("LOADED []\n")
+
+
+class TestCompletion:
+    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+    def test_a_script(self, runner, shell):
+        result = runner.invoke(command, prog_name="lore", env={"_LORE_COMPLETE": f"{shell}_source"})
+        assert result.exit_code == 0
+        assert "_LORE_COMPLETE=" in result.output
+        assert "_lore_completion" in result.output
+
+    def test_of_a_command(self):
+        more = {"_LORE_COMPLETE": "bash_complete", "COMP_WORDS": "lore re", "COMP_CWORD": "1"}
+        result = lore_process(env=os.environ | more)
+        assert "plain,regions" in result.stdout.splitlines()
+
+    def test_of_an_option(self, runner):
+        env = {
+            "_LORE_COMPLETE": "bash_complete",
+            "COMP_WORDS": "lore metrics --binn",
+            "COMP_CWORD": "2",
+        }
+        result = runner.invoke(command, prog_name="lore", env=env)
+        assert result.output == "plain,--binning\n"
+
+
+class TestProgress:
+    @pytest.mark.skipif(os.name != "posix", reason="a POSIX terminal")
+    def test_only_on_a_terminal(self, file):
+        import pty
+
+        ours, theirs = pty.openpty()
+        arguments = [*LORE, "metrics", file, "--draws", "20", "--top", "0"]
+        result = subprocess.run(
+            arguments, stdout=subprocess.PIPE, stderr=theirs, text=True, check=True
+        )
+        os.close(theirs)
+        shown = os.read(ours, 65536).decode()
+        os.close(ours)
+        assert re.search(r"\r *\d+%  simulation 20 of 20", shown)
+        assert shown.endswith("\r")  # what was shown is wiped
+        assert result.stdout.startswith("On average")
+
+
+class TestFiles:
+    @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".json"])
+    def test_numbers_survive(self, tmp_path, suffix):
+        path = tmp_path / f"table{suffix}"
+        table = pd.DataFrame({"name": ["γ", "b"], "value": [0.1 + 0.2, np.nan]})
+        output.write_numbers(path, table)
+        if suffix == ".json":
+            content = json.loads(path.read_text())
+            assert content == [{"name": "γ", "value": 0.1 + 0.2}, {"name": "b", "value": None}]
+        else:
+            read = pd.read_csv if suffix == ".csv" else pd.read_parquet
+            pd.testing.assert_frame_equal(read(path), table, check_exact=True)
+
+    def test_a_file_is_whole_or_not_there(self, tmp_path):
+        path = tmp_path / "table.csv"
+        path.write_text("old")
+
+        def fail(place):
+            place.write_text("half")
+            raise RuntimeError("out of luck")
+
+        with pytest.raises(RuntimeError):
+            output.write_atomically(path, fail)
+        assert path.read_text() == "old"
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_has_the_rights_of_any_new_file(self, tmp_path):
+        (tmp_path / "plain").touch()
+        output.write_atomically(tmp_path / "made", lambda place: place.write_text("x"))
+        modes = {path.stat().st_mode for path in tmp_path.iterdir()}
+        assert len(modes) == 1
+
+    def test_no_place_to_write(self, tmp_path):
+        def full(place):
+            raise OSError(28, "No space left on device")
+
+        with pytest.raises(InputError, match="must be writable; got No space left on device"):
+            output.write_atomically(tmp_path / "table.csv", full)
+        assert not list(tmp_path.iterdir())
+
+    def test_json_has_no_nan(self):
+        content = {"a": np.array([1.0, np.nan]), "b": (np.int64(3), np.bool_(True)), 4: np.inf}
+        assert json.loads(output.as_json(content)) == {"a": [1, None], "b": [3, True], "4": None}
+
+
+def test_jobs_limit_the_threads_until_the_command_ends(file, monkeypatch, capsys):
+    from lore_core.kernel_sums.schedule import thread_count
+
+    before, seen = thread_count(None), []
+    search = regions.search_regions
+
+    def watched(*arguments, **options):
+        seen.append(thread_count(None))
+        return search(*arguments, **options)
+
+    monkeypatch.setattr(regions, "search_regions", watched)
+    assert main(["regions", file, "--jobs", "1"]) == 0
+    assert seen == [1]
+    assert thread_count(None) == before

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+from docs.markdown import ROOT
+
+import lore_core as lore
+
+FOLDER = ROOT / "docs" / "api"
+
+
+@pytest.fixture(scope="module")
+def built():
+    spec = importlib.util.spec_from_file_location("build_api", ROOT / "docs" / "build_api.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.pages()
+
+
+def test_is_up_to_date(built):
+    stored = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
+    stale = sorted(name for name in {*built, *stored} if built.get(name) != stored.get(name))
+    assert stale == [], "run `make docs`"
+
+
+def test_every_public_name_is_there(built):
+    text = "".join(built.values())
+    modules = {"demo", "reading"}
+    missing = [name for name in lore.public_names.__all__ if f"\n## `{name}`\n" not in text]
+    assert set(missing) == modules
+
+
+def test_an_entry(built):
+    page = built["local.md"]
+    entry = page[page.index("## `local_errors`") : page.index("## `LocalErrors`")]
+    assert "    gamma=0.2,\n" in entry
+    assert "- `gamma` (*float*): Bandwidth γ > 0" in entry
+    assert "- (*LocalErrors*)" in entry
+    assert "S\\_γ(i) = Σ\\_{j∈β(i)}" in entry  # not taken for emphasis
+    assert "### `LocalErrors.supported_maximum`" in page
+
+
+def test_nothing_is_left_of_the_docstrings_markup(built):
+    for name, text in built.items():
+        assert ":func:" not in text, name
+        assert ":class:" not in text, name
+        assert "``" not in text.replace("```", ""), name

@@ -1,0 +1,73 @@
+"""Work in the background ends in one of three ways, and says which."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from lore_core import InputError
+from pages.shared.jobs import Job
+
+PATIENCE = 30
+
+
+def finished(job):
+    end = time.monotonic() + PATIENCE
+    while job.running:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return job
+
+
+def work_that(raises):
+    def work(progress):
+        progress(0.5, "half")
+        raise raises
+
+    return work
+
+
+def test_the_result_is_handed_over():
+    found = []
+    job = finished(Job("a sum", lambda progress: 1 + 1, found.append, 1.0))
+    assert found == [2]
+    assert job.error is None
+
+
+@pytest.mark.parametrize(
+    ("raises", "said"),
+    [
+        (InputError("'x' must be y."), "'x' must be y."),
+        (MemoryError(), "a sum needs more memory than this machine has; use fewer rows."),
+    ],
+)
+def test_what_the_user_can_fix_is_said(raises, said):
+    found = []
+    job = finished(Job("a sum", work_that(raises), found.append, 1.0))
+    assert job.error == said
+    assert (found, job.fraction) == ([], 0.5)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_bug_is_not_taken_for_success():
+    job = finished(Job("a sum", work_that(ZeroDivisionError("oh")), print, 1.0))
+    assert job.error == "a sum failed (ZeroDivisionError); the terminal says more."
+
+
+def test_cancelling_stops_at_the_next_step():
+    steps = []
+
+    def work(progress):
+        for step in range(10_000):
+            progress(step / 10_000, "step")
+            steps.append(step)
+            time.sleep(0.005)
+
+    job = Job("steps", work, print, 1.0)
+    while not steps:
+        time.sleep(0.01)
+    job.cancelled = True
+    finished(job)
+    assert len(steps) < 10_000
+    assert job.error is None

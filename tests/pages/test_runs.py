@@ -1,0 +1,239 @@
+"""The Runs page: what it asks for, what it says of bad input, and that its numbers are right."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import io
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lore_core import (
+    LoRe,
+    NoRecalibration,
+    TemperatureScaling,
+    compare_runs,
+    load_runs,
+    save_npz,
+)
+from lore_core.metrics import MAX_GROUPWISE
+from pages.runs import request
+
+#: Seconds a comparison of a few small runs may take on a slow machine.
+PATIENCE = 120
+
+
+@pytest.fixture(autouse=True)
+def in_this_process(monkeypatch):
+    """A few small runs are not worth processes of their own."""
+    monkeypatch.setattr(request, "compare_runs", functools.partial(compare_runs, n_jobs=1))
+
+
+def run_of(made, seed, groups=True, **options):
+    rows = made(n=240, n_classes=2, seed=seed, **options)
+    if not groups:
+        return rows
+    names = np.array(["north", "south & co"])[np.arange(240) % 2]
+    frame = pd.DataFrame({"site": names, "shift": np.where(np.arange(240) % 3, "day", "night")})
+    return dataclasses.replace(rows, groups=frame)
+
+
+def write(folder, dataset, name):
+    for split, ending in (("calibration", "cal"), ("evaluation", "test")):
+        save_npz(dataset.rows(dataset.in_split(split)), folder / f"{name}_{ending}.npz")
+
+
+@pytest.fixture
+def folder(tmp_path, made):
+    for seed in range(3):
+        write(tmp_path, run_of(made, seed), f"seed{seed}")
+    return tmp_path
+
+
+@pytest.fixture
+def runs_page(open_page):
+    """The page with a directory typed in, where paths are offered."""
+
+    def open_(directory=None, **settings):
+        page = open_page("runs", **settings)
+        if not any(item.key == "runs_from" for item in page.app.button_group):
+            pytest.skip("paths are offered only on the reader's own machine")
+        if directory is not None:
+            page.app.text_input(key="runs_path").set_value(str(directory))
+            page.run()
+        return page
+
+    return open_
+
+
+def choose(page, **values):
+    kinds = {"runs_map": "selectbox", "runs_pca": "number_input", "runs_min_group": "number_input",
+             "runs_groups": "multiselect", "runs_metric": "selectbox"}  # fmt: skip
+    for key, value in values.items():
+        getattr(page.app, kinds.get(key, "multiselect"))(key=key).set_value(value)
+        page.run()
+    return page
+
+
+def compare(page):
+    """Press the button and wait for the comparison."""
+    next(b for b in page.app.button if b.label == "Compare").click()
+    page.run()
+    end = time.monotonic() + PATIENCE
+    while not page.figures and not page.errors:
+        assert time.monotonic() < end, page.text
+        time.sleep(0.2)
+        page.run()
+    return page
+
+
+def table(page):
+    shown = page.app.dataframe[0].value
+    return getattr(shown, "data", shown)
+
+
+SETTINGS = {
+    "runs_map": "PCA", "runs_pca": 2, "runs_min_group": 20,
+    "runs_methods_True": ["No recalibration", "Temperature scaling", "LoRe"],
+}  # fmt: skip
+
+
+def test_without_runs_it_says_what_a_directory_of_runs_is(runs_page):
+    page = runs_page()
+    assert page.title == "Does it hold over many trainings?"
+    assert "Train the same model several times" in page.text
+    (example,) = page.app.get("code")
+    assert "seed00_cal.npz" in example.value
+    assert page.errors == []
+    assert page.figures == []
+
+
+def test_the_table_is_compare_runs(runs_page, folder):
+    page = choose(runs_page(folder, gamma=1.0, bins=5), **SETTINGS)
+    assert "3 runs" in page.text
+    assert "120 calibration + 120 evaluation rows" in page.text
+    compare(page)
+    assert page.errors == []
+    datasets = load_runs(folder)
+    expected = compare_runs(
+        datasets,
+        [NoRecalibration(), TemperatureScaling(), LoRe(1.0, 5)],
+        feature_map="pca-2",
+        gamma=1.0,
+        n_bins=5,
+        group_column="site",
+        min_group_size=20,
+    )
+    shown = table(page)
+    for method in expected.table.index:
+        for metric, scale, digits in (("ECE", 100, 1), (MAX_GROUPWISE, 100, 1), ("NLL", 1, 3)):
+            mean = expected.table.loc[method, metric] * scale
+            sd = expected.sd.loc[method, metric] * scale
+            cell = shown.loc[method, metric]
+            assert cell.removesuffix(" ★") == f"{mean:.{digits}f} ± {sd:.{digits}f}"
+    best = expected.best()
+    for metric in best.index:
+        starred = shown.index[shown[metric].str.endswith("★")].tolist()
+        row = best.loc[metric]
+        assert starred == ([row["method"]] if row["beyond_chance"] else [])
+    correlation = page.app.dataframe[1].value.set_index("metric")["correlation"]
+    assert correlation["ECE"] == pytest.approx(expected.correlation()["ECE"], abs=0.005)
+    assert page.figures == ["runs_strip", "runs_scatter"]
+    assert "of 20 evaluation rows or more" in page.text
+
+
+def test_another_metric_and_lines(runs_page, folder):
+    page = compare(choose(runs_page(folder, bins=5), **SETTINGS))
+    first = page.figure("runs_strip")
+    choose(page, runs_metric="NLL")
+    second = page.figure("runs_strip")
+    assert first["layout"]["title"] != second["layout"]["title"]
+    page.app.toggle(key="runs_lines").set_value(True)
+    page.run()
+    joined = page.figure("runs_strip")
+    assert len(joined["data"]) == len(second["data"]) + 1
+
+
+def test_a_link_finds_the_comparison_again(runs_page, folder, open_page):
+    page = compare(choose(runs_page(folder, bins=5), **SETTINGS))
+    key = page.app.query_params["runs"]
+    again = open_page("runs", runs=key)
+    assert table(again).equals(table(page))
+    assert f"3 runs of {folder.name}" in again.text
+    gone = open_page("runs", runs="0" * 20)
+    assert "no longer kept here" in gone.text
+    assert "runs" not in gone.app.query_params
+    gone.run()
+    assert "no longer kept here" not in gone.text
+
+
+def test_global_methods_only(runs_page, tmp_path, made):
+    for seed in range(2):
+        write(tmp_path, run_of(made, seed, groups=False, n_features=0), f"r{seed}")
+    page = compare(runs_page(tmp_path))
+    assert "name no groups" in page.text
+    assert "LoRe" not in table(page).index
+    assert MAX_GROUPWISE not in table(page)
+    assert page.figures == ["runs_strip"]
+
+
+def test_uploads(open_page, made):
+    page = open_page("runs")
+    for item in page.app.button_group:
+        if item.key == "runs_from":
+            item.set_value("Upload")
+            page.run()
+    files = []
+    for seed in range(2):
+        buffer = io.BytesIO()
+        rows = run_of(made, seed)
+        np.savez(
+            buffer, probs=rows.probabilities, labels=rows.labels, features=rows.features,
+            split=rows.split,
+        )  # fmt: skip
+        files.append((f"whole{seed}.npz", buffer.getvalue(), "application/octet-stream"))
+    page.app.file_uploader(key="runs_upload").set_value(files)
+    page.run()
+    assert "2 runs" in page.text
+    compare(choose(page, runs_map="none"))
+    assert page.errors == []
+    assert len(table(page)) == 6
+
+
+@pytest.mark.parametrize("kind", ["missing", "file", "empty", "half", "broken", "unsplit"])
+def test_bad_input_is_one_sentence(runs_page, folder, made, kind):
+    whole = made(n=60, n_classes=2, calibration=None)
+    given = folder
+    if kind == "missing":
+        given = folder / "nowhere"
+    elif kind == "file":
+        given = folder / "seed0_cal.npz"
+    elif kind == "empty":
+        given = folder / "empty"
+        given.mkdir()
+    elif kind == "half":
+        (folder / "seed1_test.npz").unlink()
+    elif kind == "broken":
+        (folder / "seed0_cal.npz").write_bytes(b"no archive")
+    else:
+        given = folder / "single"
+        given.mkdir()
+        save_npz(whole, given / "one.npz")
+    page = runs_page(given)
+    (sentence,) = page.errors
+    assert "Traceback" not in sentence
+    assert {
+        "missing": "does not exist", "file": "is a file", "empty": "holds no pair",
+        "half": "has no test file", "broken": "seed0", "unsplit": "no calibration rows",
+    }[kind] in sentence.replace("\\", "")  # fmt: skip
+
+
+def test_a_run_unlike_the_others_is_one_sentence(runs_page, folder, made):
+    write(folder, run_of(made, 9, groups=False), "seed9")
+    page = compare(choose(runs_page(folder), **SETTINGS))
+    (sentence,) = page.errors
+    assert "'group_column' must be one of [] in run 'seed9'" in sentence
+    assert page.figures == []

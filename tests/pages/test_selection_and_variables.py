@@ -1,0 +1,204 @@
+"""A region drawn on the map, the rows behind one row, and the Variables page."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lore_core as lore
+
+MAP = "PCA 2-D"
+
+
+@pytest.fixture
+def dataset(made):
+    data = made(n=900, n_classes=3, seed=4)
+    site = np.where(data.features[:, 0] > 0.5, "north", "south")
+    frame = pd.DataFrame({"site": site, "age": data.features[:, 1] * 10 + 40})
+    return dataclasses.replace(data, metadata=frame, groups=frame[["site"]])
+
+
+@pytest.fixture
+def embedding(dataset):
+    return lore.embed(dataset.features, "pca", 2, random_state=0).coordinates
+
+
+def inside(dataset, embedding, region, split):
+    return region.contains(embedding[dataset.in_split(split)])
+
+
+@pytest.fixture
+def region(embedding):
+    low, high = np.quantile(embedding, 0.1, axis=0), np.quantile(embedding, 0.75, axis=0)
+    return lore.Region.box([low[0], high[0]], [low[1], high[1]])
+
+
+@pytest.fixture
+def selected(open_page, dataset, region):
+    """The Landscape page with a region drawn on its map."""
+
+    def open_(data=dataset, **settings):
+        page = open_page("landscape", data, **settings)
+        page.app.session_state["_region"] = (MAP, region)
+        return page.run()
+
+    return open_
+
+
+def frames(page):
+    return [getattr(item.value, "data", item.value) for item in page.app.dataframe]
+
+
+def with_columns(page, *names):
+    (found,) = [frame for frame in frames(page) if set(names) <= set(frame.columns)]
+    return found
+
+
+class TestRegion:
+    def test_what_it_is_made_of(self, selected, dataset, embedding, region):
+        page = selected()
+        assert page.errors == []
+        rows = dataset.evaluation
+        mask = inside(dataset, embedding, region, "evaluation")
+        expected = lore.composition(rows, mask)
+        clear = expected[expected["p_adjusted"] < 0.05].head(9)
+        assert len(clear) >= 1
+        shown = with_columns(page, "attribute", "value", "share_inside")
+        pd.testing.assert_series_equal(shown["share_inside"], clear["share_inside"] * 100)
+        assert f"{expected.attrs['looked_at']} values looked at" in page.text
+        table = lore.reliability_table(rows.confidence[mask], rows.outcome[mask], n_bins=10)
+        bars = next(t for t in page.figure("inside")["data"] if t.get("name") == "rows")
+        assert len(bars["hovertext"]) == (table.count > 0).sum()
+
+    def test_recalibrate_just_this(self, selected, dataset, embedding, region):
+        page = selected()
+        found = lore.recalibrate_region(
+            dataset.calibration,
+            dataset.evaluation,
+            inside(dataset, embedding, region, "calibration"),
+            inside(dataset, embedding, region, "evaluation"),
+        )
+        shown = with_columns(page, "method", "gap, points", "NLL")
+        gap = f"{found.table['gap'].iloc[0] * 100:+.1f}".replace("-", "−")
+        assert shown["gap, points"].iloc[0].startswith(gap)
+        assert shown["change of NLL"].iloc[0] == ""
+        assert found.sentence.split(".")[0] in page.text
+
+    def test_in_one_bin_only_rows_of_that_bin_are_used(self, selected, dataset, embedding, region):
+        page = selected(bin="worst", bins=3)
+        rows, cal = dataset.evaluation, dataset.calibration
+        table = lore.reliability_table(rows.confidence, rows.outcome, n_bins=3)
+        index = table.worst_bin(30)
+        n = (
+            inside(dataset, embedding, region, "calibration")
+            & (table.bins.assign(cal.confidence) == index)
+        ).sum()
+        told = f"Fitted on the {n} calibration rows" if n >= 50 else f"this one holds {n}"
+        assert told in page.text
+
+    def test_too_few_calibration_rows(self, selected, made, dataset):
+        few = dataset.with_split(0.05)
+        page = selected(few)
+        assert "at least 50 calibration rows" in page.text
+        assert page.errors == []
+
+    def test_no_calibration_rows_or_another_target(self, selected, dataset):
+        page = selected(dataclasses.replace(dataset, split=None))
+        assert "no calibration rows to fit on" in page.text
+        page = selected(target="1")
+        assert "Recalibration works on the top label" in page.text
+        assert page.errors == []
+
+    def test_a_region_of_all_rows(self, open_page, made):
+        data = made(n=300, n_features=2)
+        page = open_page("landscape", data)
+        points = lore.embed(data.features, "pca", 2, random_state=0).coordinates
+        low = points.min(axis=0) - 1
+        page.app.session_state["_region"] = (MAP, lore.Region.box([low[0], 90], [low[1], 90]))
+        page.run()
+        assert "Nothing to compare" in page.text
+        assert page.errors == []
+
+    def test_an_empty_region(self, open_page, dataset):
+        page = open_page("landscape", dataset)
+        page.app.session_state["_region"] = (MAP, lore.Region.box([900, 901], [900, 901]))
+        page.run()
+        assert "No rows lie in this region." in page.text
+
+
+class TestEvidence:
+    @pytest.mark.parametrize("choice", ["its local error", "LoRe's answer"])
+    def test_the_rows_behind_the_worst_row(self, open_page, dataset, embedding, choice):
+        page = open_page("landscape", dataset, gamma="0.5", bins=5, below="Worst rows")
+        (control,) = [item for item in page.app.button_group if item.key == "evidence"]
+        control.set_value(choice)
+        page.run()
+        points = {
+            split: embedding[dataset.in_split(split)] for split in ("calibration", "evaluation")
+        }
+        rows = dataset.evaluation
+        errors = lore.local_errors(
+            rows.confidence, rows.outcome, points["evaluation"], gamma=0.5, n_bins=5
+        )
+        row = int(lore.worst_rows(errors, n_rows=1, min_effective_size=10.0)[0])
+        fitted = {
+            "calibration": dataset.calibration,
+            "calibration_embedding": points["calibration"],
+        }
+        found = lore.row_evidence(
+            rows, points["evaluation"], row, gamma=0.5, n_bins=5,
+            **(fitted if choice == "LoRe's answer" else {}),
+        )  # fmt: skip
+        shown = with_columns(page, "share", "cumulative", "distance")
+        np.testing.assert_array_equal(shown["row"], found.neighbours["row"])
+        np.testing.assert_allclose(shown["share"], found.neighbours["share"] * 100)
+        assert found.sentence.split(".")[0] in page.text
+
+    def test_without_calibration_rows_only_the_error(self, open_page, dataset):
+        page = open_page("landscape", dataclasses.replace(dataset, split=None), below="Worst rows")
+        (control,) = [item for item in page.app.button_group if item.key == "evidence"]
+        assert list(control.options) == ["its local error"]
+
+
+class TestVariables:
+    def test_the_first_is_the_one_with_the_strongest_evidence(self, open_page, dataset):
+        page = open_page("variables", dataset)
+        rows = dataset.evaluation
+        ranking = lore.rank_variables(rows)
+        assert ranking["variable"].iloc[0] in ("site", "f_0")
+        shown = with_columns(page, "variable", "p_adjusted")
+        assert shown["variable"].tolist() == ranking["variable"].tolist()
+        np.testing.assert_allclose(shown["spread"], ranking["spread"] * 100)
+        assert "a difference beyond chance" in page.text
+        assert page.figures == ["along", "grid"]
+
+    def test_a_variable_and_its_bars(self, open_page, dataset):
+        page = open_page("variables", dataset, variable="site", second="none")
+        rows = dataset.evaluation
+        table = lore.gap_along(rows.confidence, rows.outcome, rows.groups["site"])
+        (bars,) = page.figure("along")["data"]
+        assert bars["hovertext"][0].startswith(f"<b>north</b><br>{table['rows'][0]} rows")
+        assert page.figures == ["along"]
+        page = open_page("variables", dataset, variable="age", second="site", parts=6)
+        names = [trace["name"] for trace in page.figure("along")["data"]]
+        assert "smoothed" in names
+        assert page.figure("grid")["data"][0]["type"] == "heatmap"
+
+    def test_the_answer_itself_is_warned_of(self, open_page, dataset):
+        page = open_page("variables", dataset, variable="true class")
+        assert "do not judge by it" in page.text
+
+    @pytest.mark.parametrize("target", [0, 2])
+    def test_a_class_as_target(self, open_page, dataset, target):
+        page = open_page("variables", dataset, target=str(target))
+        assert (
+            f"target class {target}" in page.figure("along")["layout"]["title"]["subtitle"]["text"]
+        )
+
+    def test_nothing_to_rank(self, open_page, made):
+        page = open_page("variables", made(n=12, n_features=0))
+        assert "No column has two parts with enough rows" in page.text
+        assert page.errors == []

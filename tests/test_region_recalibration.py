@@ -1,0 +1,101 @@
+"""Recalibrating one region: by hand, against the recalibrators themselves, and refused."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from synthetic import overconfident
+
+from lore_core import (
+    InputError,
+    LoRe,
+    PlattScaling,
+    TemperatureScaling,
+    brier_score,
+    negative_log_likelihood,
+    recalibrate_region,
+)
+
+
+@pytest.fixture(scope="module")
+def halves():
+    return overconfident(800, seed=1)[0], overconfident(900, seed=2)[0]
+
+
+@pytest.fixture(scope="module")
+def found(halves):
+    cal, ev = halves
+    return recalibrate_region(cal, ev, cal.features[:, 0] > 0, ev.features[:, 0] > 0)
+
+
+def test_numbers_are_those_of_the_methods_on_the_rows_inside(halves, found):
+    cal, ev = (data.rows(data.features[:, 0] > 0) for data in halves)
+    assert (found.n_fitted, found.n_measured) == (len(cal), len(ev))
+    table = found.table.set_index("method")
+    assert list(table.index) == ["as it is", "Temperature scaling", "Platt scaling"]
+    for name, after in {
+        "as it is": ev,
+        "Temperature scaling": TemperatureScaling().fit(cal).recalibrate(ev),
+        "Platt scaling": PlattScaling().fit(cal).recalibrate(ev),
+    }.items():
+        row = table.loc[name]
+        assert row["gap"] == pytest.approx(after.confidence.mean() - after.accuracy)
+        assert row["NLL"] == pytest.approx(
+            negative_log_likelihood(after.probabilities, after.labels)
+        )
+        assert row["Brier"] == pytest.approx(brier_score(after.probabilities, after.labels))
+        change = (after.confidence - after.outcome) - (ev.confidence - ev.outcome)
+        assert row["gap_change"] == pytest.approx(change.mean())
+        if name != "as it is":
+            low, high = stats.t.interval(0.95, len(ev) - 1, change.mean(), stats.sem(change))
+            assert (row["gap_change_low"], row["gap_change_high"]) == pytest.approx((low, high))
+        assert row["gap_low"] < row["gap"] < row["gap_high"]
+
+
+def test_an_overconfident_region_is_mended(found):
+    before, temperature, platt = found.table["gap"]
+    assert before > 0.08
+    assert max(abs(temperature), abs(platt)) < 0.04
+    assert (found.table["NLL_change_high"][1:] < 0).all()
+    assert "they confirm it" in found.sentence
+    assert f"Fitted on the {found.n_fitted} calibration rows inside" in found.sentence
+    assert found.fitted[0].temperature_ > 1.5
+
+
+def test_chance_on_evaluation_rows_is_not_confirmed(halves):
+    cal, ev = halves
+    # Only wrong rows: a region no calibration row can confirm.
+    mended = TemperatureScaling().fit(cal)
+    cal, ev = mended.recalibrate(cal), mended.recalibrate(ev)
+    found = recalibrate_region(cal, ev, np.arange(len(cal)) % 5 == 0, ev.outcome == 0)
+    assert "they confirm it" not in found.sentence
+
+
+def test_only_the_top_confidence_known(halves):
+    import dataclasses
+
+    cal, ev = (dataclasses.replace(data, complete=False) for data in halves)
+    found = recalibrate_region(cal, ev, np.ones(len(cal), bool), np.ones(len(ev), bool))
+    assert "gap" in found.table
+    assert "NLL" not in found.table
+
+
+def test_one_row_to_measure_on(halves):
+    cal, ev = halves
+    found = recalibrate_region(cal, ev, np.ones(len(cal), bool), np.arange(len(ev)) == 3)
+    assert np.isnan(found.table["NLL_low"]).all()
+    assert np.isfinite(found.table["gap_low"]).all()
+    assert found.sentence
+
+
+def test_errors(halves):
+    cal, ev = halves
+    few, all_ev = np.arange(len(cal)) < 49, np.ones(len(ev), bool)
+    with pytest.raises(InputError, match="at least 50 calibration rows .* this one holds 49"):
+        recalibrate_region(cal, ev, few, all_ev)
+    all_cal = np.ones(len(cal), bool)
+    with pytest.raises(InputError, match="this one holds none"):
+        recalibrate_region(cal, ev, all_cal, ~all_ev)
+    with pytest.raises(InputError, match="global methods"):
+        recalibrate_region(cal, ev, all_cal, all_ev, recalibrators=[LoRe()])
+    with pytest.raises(InputError, match="as many rows"):
+        recalibrate_region(cal, ev, all_cal[:-1], all_ev)

@@ -1,0 +1,206 @@
+"""The null model of one row: moments, tails, and many rows at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import lore_core as lore
+from lore_core.chance.significance import null_test, two_sided_p_value
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(11)
+
+
+@pytest.fixture
+def calibrated(rng):
+    """400 rows of right confidences: c, a, z."""
+    c = rng.beta(5, 1, 400)
+    return c, (rng.random(400) < c).astype(float), rng.normal(size=(400, 2))
+
+
+def _weights(c, z, gamma, n_bins):
+    index = np.minimum((c * n_bins).astype(int), n_bins - 1)
+    k = np.exp(-np.abs(z[:, None] - z[None]).sum(axis=2) / (z.shape[1] * gamma))
+    k[index[:, None] != index[None]] = 0.0
+    return k / k.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("gamma", [0.05, 0.3, 4.0])
+def test_moments_are_those_of_the_weighted_sum(calibrated, gamma):
+    c, a, z = calibrated
+    found = lore.local_significance(c, a, z, gamma=gamma, n_bins=5, min_effective_size=2.0)
+    w = _weights(c, z, gamma, 5)
+    np.testing.assert_allclose(found.signed, w @ (c - a), atol=1e-12)
+    np.testing.assert_allclose(found.standard_error, np.sqrt(w**2 @ (c * (1 - c))), rtol=1e-10)
+    np.testing.assert_allclose(found.effective_size, 1 / (w**2).sum(axis=1), rtol=1e-10)
+    np.testing.assert_allclose(found.z, (w @ (c - a)) / np.sqrt(w**2 @ (c * (1 - c))), rtol=1e-9)
+    third = w**3 @ (c * (1 - c) * (2 * c - 1))
+    p = two_sided_p_value(
+        found.signed,
+        found.standard_error,
+        third / found.standard_error**3,
+        0.25 / found.effective_size,
+    )
+    shown = found.effective_size >= 2
+    np.testing.assert_allclose(found.p_value[shown], p[shown], rtol=1e-7)
+    assert np.isnan(found.p_value[~shown]).all()
+
+
+def test_moments_against_simulation(calibrated, rng):
+    c, _, z = calibrated
+    w = _weights(c, z, 0.3, 1)
+    found = lore.local_significance(c, np.ones(400), z, gamma=0.3, n_bins=1)
+    drawn = np.stack([w @ (c - (rng.random(400) < c)) for _ in range(4000)])
+    np.testing.assert_allclose(drawn.std(axis=0), found.standard_error, rtol=0.08)
+    assert np.abs(drawn.mean(axis=0) / found.standard_error).max() < 5 / np.sqrt(4000)
+
+
+def test_the_group_kernel_counts_whole_groups(rng):
+    group = np.repeat(["a", "b"], [30, 50])
+    c = rng.uniform(0.4, 0.9, 80)
+    a = (rng.random(80) < c).astype(float)
+    found = lore.local_significance(c, a, group, n_bins=1, kernel="group")
+    for name in "ab":
+        rows = group == name
+        error = np.sqrt((c * (1 - c))[rows].sum()) / rows.sum()
+        assert found.standard_error[rows] == pytest.approx(error)
+        assert found.effective_size[rows] == pytest.approx(rows.sum())
+
+
+@pytest.mark.parametrize(("c", "n"), [(0.9, 30), (0.98, 100), (0.6, 25)])
+def test_p_values_of_equal_rows_are_binomial_tails(c, n):
+    """Rows at one place: S = c − successes/n, whose exact tail is known."""
+    wrong = np.arange(0, n + 1)
+    exact = stats.binom.sf(wrong - 1, n, 1 - c)  # at least so many mistakes
+    gap = c - (n - wrong) / n
+    error, skew = np.sqrt(c * (1 - c) / n), (2 * c - 1) / np.sqrt(n * c * (1 - c))
+    p = two_sided_p_value(gap, np.full(n + 1, error), np.full(n + 1, skew), 0.25 / n)
+    over = (gap > 0.5 / n) & (exact > 1e-3)
+    # Between the mid-p, which is right on average, and the exact tail, which is never too small.
+    middle = exact - 0.5 * stats.binom.pmf(wrong, n, 1 - c)
+    assert (p[over] <= 2 * exact[over]).all()
+    assert (p[over] >= 2 * middle[over]).all()
+    # With the whole correction it is the exact tail.
+    whole = two_sided_p_value(gap, np.full(n + 1, error), np.full(n + 1, skew), 0.5 / n)
+    np.testing.assert_allclose(whole[over], np.minimum(2 * exact[over], 1), rtol=0.3)
+
+
+def test_the_light_side_has_no_end():
+    """All right at 90 %: rare, not impossible, as the gamma distribution of a few rows says."""
+    for n in (12, 40, 200):
+        error, skew = np.sqrt(0.09 / n), 0.8 / np.sqrt(0.09 * n)
+        p = two_sided_p_value(np.array([-0.1]), np.array([error]), np.array([skew]), 0.25 / n)
+        assert p[0] >= 0.9**n
+
+
+def test_normal_tails_would_not_do():
+    """One mistake among ten rows promised 99 %: 1 in 10, not 1 in 300."""
+    error, skew = np.sqrt(0.99 * 0.01 / 10), 0.98 / np.sqrt(10 * 0.99 * 0.01)
+    p = two_sided_p_value(np.array([0.09]), np.array([error]), np.array([skew]), 0.025)
+    assert 0.05 < p[0] < 0.25
+    assert 2 * stats.norm.sf(0.09 / error) < 0.005
+
+
+def test_p_value_limits():
+    one = np.ones(1)
+    # No skewness: the normal distribution; continuous in the skewness.
+    normal = two_sided_p_value(2 * one, one, 0 * one)
+    assert normal[0] == pytest.approx(2 * stats.norm.sf(2.0))
+    assert two_sided_p_value(2 * one, one, 1e-4 * one)[0] == pytest.approx(normal[0], rel=1e-3)
+    # Turning the sign of everything changes nothing.
+    assert two_sided_p_value(-2 * one, one, -0.5 * one) == two_sided_p_value(
+        2 * one, one, 0.5 * one
+    )
+    # A confidence of 1 is never wrong.
+    assert two_sided_p_value(0.1 * one, 0 * one, 0 * one)[0] == 0.0
+    assert two_sided_p_value(0 * one, 0 * one, 0 * one)[0] == 1.0
+    assert np.isnan(two_sided_p_value(np.nan * one, one, 0 * one)[0])
+
+
+def test_certain_rows():
+    z = np.zeros((20, 1))
+    right = lore.local_significance(np.ones(20), np.ones(20), z)
+    assert (right.p_value == 1).all()
+    assert (right.z == 0).all()
+    one_wrong = lore.local_significance(np.ones(20), np.arange(20) > 0, z)
+    assert (one_wrong.p_value == 0).all()
+    assert one_wrong.significant(0.01).all()
+
+
+def test_too_few_neighbours_are_not_tested(calibrated):
+    c, a, z = calibrated
+    found = lore.local_significance(c, a, z, gamma=1e-4)
+    assert not found.tested.any()
+    assert found.masked_share == 1.0
+    assert not found.significant(0.5).any()
+    assert found.cutoff(0.5) == 0.0
+
+
+def test_adjusted_p_values_are_benjamini_yekutieli(calibrated):
+    c, a, z = calibrated
+    found = lore.local_significance(np.minimum(c + 0.1, 1.0), a, z, gamma=0.5, n_bins=1)
+    p = found.p_value[found.tested]
+    n = len(p)
+    order = np.argsort(p)
+    factor = n * (1 / np.arange(1, n + 1)).sum() / np.arange(1, n + 1)
+    expected = np.empty(n)
+    expected[order] = np.minimum(np.minimum.accumulate((p[order] * factor)[::-1])[::-1], 1)
+    np.testing.assert_allclose(found.adjusted[found.tested], expected)
+    cutoff = found.cutoff(0.05)
+    assert 0 < cutoff < 0.05
+    np.testing.assert_array_equal(found.significant(0.05), found.p_value <= cutoff)
+
+
+def test_calibrated_rows_are_rarely_called_significant():
+    """FDR under the null is the chance of any discovery at all: at most q (here almost never)."""
+    any_found, small = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        c = 1 - rng.exponential(0.05, 500).clip(0, 0.5)
+        a = (rng.random(500) < c).astype(float)
+        found = lore.local_significance(c, a, rng.normal(size=(500, 2)), gamma=0.2)
+        any_found.append(found.significant(0.2).any())
+        small.append((found.p_value[found.tested] <= 0.05).mean())
+    assert np.mean(any_found) <= 0.2
+    assert 0.01 <= np.mean(small) <= 0.065
+
+
+def test_a_planted_error_is_found():
+    planted = lore.demo.synthetic(4000, random_state=3)
+    rows = planted.dataset.in_split("evaluation")
+    found = lore.local_significance(
+        planted.dataset.evaluation.confidence,
+        planted.dataset.evaluation.outcome,
+        np.asarray(planted.dataset.evaluation.features),
+        n_bins=1,
+    )
+    real = found.significant(0.05)
+    assert real[planted.true_gap[rows] > 0.3].mean() > 0.7
+    # Blurring may flag the edge, but nothing that is right and far from any error.
+    wrong_sign = real & (np.sign(found.signed) != np.sign(planted.true_gap[rows]))
+    assert wrong_sign.sum() <= 0.05 * real.sum()
+
+
+def test_targets_elsewhere(calibrated):
+    c, a, z = calibrated
+    nodes = np.array([[0.0, 0.0], [1e5, 0.0]])
+    zero, zeros = np.zeros(2, dtype=np.int64), np.zeros(400, dtype=np.int64)
+    signed, error, p, size = null_test(nodes, zero, z, zeros, c, a, gamma=0.3)
+    k = np.exp(-np.abs(z).sum(axis=1) / 0.6)
+    assert signed[0] == pytest.approx(k @ (c - a) / k.sum())
+    assert error[0] == pytest.approx(np.sqrt(k**2 @ (c * (1 - c))) / k.sum())
+    assert 0 < p[0] <= 1
+    assert np.isnan(signed[1])
+    assert np.isnan(p[1])
+    assert size[1] == 0
+
+
+@pytest.mark.parametrize("q", [0.0, 1.0, -0.1, np.nan])
+def test_rates_that_are_none(calibrated, q):
+    c, a, z = calibrated
+    with pytest.raises(lore.InputError, match="'q' must lie strictly between 0 and 1"):
+        lore.local_significance(c, a, z).significant(q)
