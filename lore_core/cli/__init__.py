@@ -1,0 +1,96 @@
+"""The command ``lore``: each page's job without a browser."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Sequence
+
+import click
+
+from lore_core.cli.group import CommandGroup
+
+__all__ = ["lore", "main"]
+
+INPUT_ERROR = 1
+USAGE_ERROR = 2
+INTERRUPTED = 130
+
+#: Every command by name: its module, and the :class:`click.Command` in it. Imported when it is
+#: used or listed. A command imports what it computes with inside its function, so that help and
+#: shell completion wait for no pandas and no numba. A new command is one line here.
+COMMANDS = {
+    "app": "lore_core.cli.app:app",
+    "metrics": "lore_core.cli.metrics:metrics",
+    "landscape": "lore_core.cli.landscape:landscape",
+    "regions": "lore_core.cli.regions:regions",
+    "curve": "lore_core.cli.curve:curve",
+    "compare": "lore_core.cli.compare:compare",
+    "recalibrate": "lore_core.cli.recalibrate:recalibrate",
+    "demo": "lore_core.cli.demo:demo",
+    "warmup": "lore_core.cli.warmup:warmup",
+}
+
+
+@click.group(
+    cls=CommandGroup,
+    commands_at=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _, wanted: _say_version(context) if wanted else None,
+    help="Show the version and exit.",
+)
+def lore() -> None:
+    """See and fix the local miscalibration of classifiers.
+
+    Each command does the job of one page of the dashboard. DATA is a .npz, .csv, .parquet or
+    .feather file, or a calibration and a test file of the same name; "demo" is the built-in demo.
+    """
+
+
+def _say_version(context: click.Context) -> None:
+    try:
+        click.echo(f"lore-lens {importlib.metadata.version('lore-lens')}")
+    except importlib.metadata.PackageNotFoundError:
+        click.echo("lore-lens (not installed)")
+    context.exit()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run ``lore`` and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What stands after ``lore`` on the command line (default: what the process was given).
+
+    Returns
+    -------
+    int
+        0, 1 for data or a value the user can fix, 2 for a command line that cannot be read,
+        130 after Ctrl-C.
+    """
+    try:
+        code = lore.main(
+            None if arguments is None else list(arguments), "lore", standalone_mode=False
+        )
+    except click.Abort:
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except MemoryError as error:
+        click.echo(f"lore: not enough memory{f': {error}' if str(error) else ''}.", err=True)
+        return INPUT_ERROR
+    except ValueError as error:
+        from lore_core.validation import InputError
+
+        if not isinstance(error, InputError):
+            raise
+        click.echo(f"lore: {error}", err=True)
+        return INPUT_ERROR
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,69 @@
+"""``lore app``: the dashboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lore_core.cli.options import examples
+from lore_core.cli.output import say
+
+__all__ = ["app"]
+
+
+class _DataCommand(click.Command):
+    """``--data A B`` is the same as ``A B``: an option of click's takes no list, as globs give."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the command line without the word ``--data``."""
+        bare = [item.removeprefix("--data=") for item in args if item != "--data"]
+        return super().parse_args(ctx, bare)
+
+
+@click.command(
+    cls=_DataCommand,
+    epilog=examples(
+        "lore app",
+        "lore app model_cal.npz model_test.npz",
+        "lore app --data runs/*.npz --port 8600 --headless",
+    ),
+)
+@click.argument("data", nargs=-1, metavar="[--data] [DATA]...", type=click.Path())
+@click.option("--port", type=int, metavar="N", help="Port (default: 8501, or the next free one).")
+@click.option(
+    "--headless",
+    "--no-browser",
+    is_flag=True,
+    help="Do not open a browser, only say where the dashboard is.",
+)
+def app(data: tuple[str, ...], port: int | None, headless: bool) -> None:
+    """Open the dashboard in a browser, on this machine only.
+
+    DATA are .npz, .csv, .parquet or .feather files, a calibration and an evaluation file, or a
+    directory of runs; without any the dashboard opens on the demo. Ctrl-C closes it.
+    """
+    from lore_core.dashboard import server
+    from lore_core.kernel_cache import compile_kernels
+
+    paths = [_existing(path) for path in data]
+    chosen = server.choose_port(port)
+    if port is None and chosen != server.DEFAULT_PORT:
+        say(f"Port {server.DEFAULT_PORT} is taken; using {chosen}.")
+    compile_kernels(say)
+    server.serve(paths, chosen, open_browser=not headless, notify=say)
+
+
+def _existing(path: str) -> Path:
+    from lore_core.reading.formats import READABLE
+    from lore_core.validation import InputError
+
+    found = Path(path).expanduser()
+    if not found.exists():
+        raise InputError(f"'--data' must name a file or directory that exists; got {path!r}.")
+    if found.is_file() and found.suffix.lower() not in READABLE:
+        raise InputError(
+            f"'--data' must name a directory of runs or a file of a readable kind "
+            f"({', '.join(READABLE)}); got {path!r}."
+        )
+    return found

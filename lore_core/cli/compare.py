@@ -1,0 +1,284 @@
+"""``lore compare``: every recalibrator, on one dataset or on every run of a directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lore_core.cli.options import ViewOptions, examples, json_option, view_options
+from lore_core.cli.output import (
+    TABLES,
+    Progress,
+    as_json,
+    output_path,
+    say,
+    text_table,
+    write_numbers,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lore_core import Comparison, Recalibrator
+    from lore_core.cli.view import View
+
+__all__ = ["compare"]
+
+#: As on the page: smaller groups do not set the maximum of one dataset.
+_MIN_GROUP_SIZE = 30
+#: Defaults for a directory of runs.
+_RUNS_MAP, _RUNS_GAMMA = "pca-20", 0.4
+
+
+@click.command(
+    epilog=examples(
+        "lore compare model_cal.npz model_test.npz --map tsne -o methods.parquet",
+        "lore compare demo --method LoRe --method 'Temperature scaling' --map pca-20",
+        "lore compare runs/ --map pca-20 --gamma 0.4 --bins 5 --group race --json",
+    )
+)
+@view_options(several_maps=True)
+@click.option(
+    "--method",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Only this recalibrator, by its name in the table. May be repeated; the others are held "
+    "against the first.",
+)
+@click.option("--group", metavar="COLUMN", help="Group column of the maximum group-wise MCE.")
+@click.option(
+    "--min-group-size",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Leave smaller groups out (default: 30; 1 for a directory of runs).",
+)
+@click.option(
+    "--rivals",
+    is_flag=True,
+    help="Also the recalibrators of other libraries that are installed (betacal, mcgrad).",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Resamples behind the intervals of one dataset (default: what takes some seconds).",
+)
+@json_option
+@click.option("-o", "--out", metavar="FILE", help="Also write them: .csv, .parquet or .json.")
+def compare(
+    given: ViewOptions,
+    *,
+    names: tuple[str, ...],
+    group: str | None,
+    min_group_size: int | None,
+    rivals: bool,
+    draws: int | None,
+    json_: bool,
+    out: str | None,
+) -> None:
+    """Hold every recalibrator against the others.
+
+    Each is fitted on the calibration rows and measured on the evaluation rows. Of one dataset:
+    methods × metrics with 95 % intervals. Of a directory of runs (pairs <run>_cal.* and
+    <run>_test.*): mean ± standard deviation over the runs, and with --group what goes with the
+    worst group. Local errors are measured on the first map; tuned LoRe chooses among all.
+    """
+    path = None if out is None else output_path(out, TABLES)
+    place = Path(given.data[0]).expanduser()
+    local = given.maps != ("none",)
+    if len(given.data) == 1 and given.data != ("demo",) and place.is_dir():
+        _runs(given, place, _methods(given, names, rivals, local, _RUNS_GAMMA), group,
+              min_group_size or 1, json_, path)  # fmt: skip
+        return
+    from lore_core.cli.view import open_view
+
+    with Progress() as progress:
+        view = open_view(given, progress)
+        methods = _methods(given, names, rivals, bool(view.maps), 0.2)
+        result = _one(view, methods, group, min_group_size, draws, progress)
+    table = _long(result)
+    content = {
+        **view.settings(),
+        "maps": list(view.maps),
+        "methods": result.table.to_dict(orient="index"),
+        "low": None if result.low is None else result.low.to_dict(orient="index"),
+        "high": None if result.high is None else result.high.to_dict(orient="index"),
+    }
+    if path is not None:
+        write_numbers(path, table, content)
+    if json_:
+        say(as_json(content))
+        return
+    cells = {str(name): [f"{v:.4f}" for v in result.table[name]] for name in result.table}
+    say(text_table({"": list(result.table.index), **cells}))
+    say("")
+    on = f"; γ = {view.gamma:g} on {', '.join(view.maps)}" if view.maps else ""
+    calibration = view.settings()["calibration_rows"]
+    say(
+        f"{view.dataset.name}: fitted on {calibration:,} calibration rows, measured on "
+        f"{view.rows}{on}."
+    )
+
+
+def _methods(
+    given: ViewOptions, names: tuple[str, ...], rivals: bool, local: bool, gamma: float
+) -> list[Recalibrator]:
+    """Recalibrators that were asked for; without features only global ones."""
+    from lore_core.recalibration import installed_rivals, standard_recalibrators
+    from lore_core.validation import InputError
+
+    binning: Any = given.binning
+    methods = standard_recalibrators(given.gamma or gamma, given.n_bins, binning)
+    others = installed_rivals()
+    if rivals and not others:
+        raise InputError(
+            "'--rivals' needs another library; none is installed. Install one with: "
+            "pip install 'lore-lens[rivals]'."
+        )
+    if rivals or names:
+        methods = [*methods, *others]
+    known = {method.label: method for method in methods if local or method.is_global}
+    for name in names:
+        if name not in known:
+            raise InputError(f"'--method' must be one of {', '.join(known)}; got {name!r}.")
+    return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())
+
+
+def _one(
+    view: View,
+    methods: list[Recalibrator],
+    group: str | None,
+    min_group_size: int | None,
+    draws: int | None,
+    progress: Progress,
+) -> Comparison:
+    """Compare on one dataset, as the Recalibrate page does."""
+    import lore_core as lore
+
+    calibration, frame = view.dataset.calibration, view.evaluation.groups
+    if calibration is None:
+        raise lore.InputError(
+            f"'{view.dataset.name}' must have calibration rows to fit on; it has none. Give the "
+            "calibration file too, or a '--calibration-share' above 0."
+        )
+    if view.target != "top-label":
+        raise lore.InputError(
+            f"'--target' must be top-label to compare recalibrators; got {view.target_name!r}."
+        )
+    known = [] if frame is None else [str(name) for name in frame.columns]
+    if group is not None and group not in known:
+        raise lore.InputError(f"'--group' must be one of {known}; got {group!r}.")
+    groups = None
+    smallest = 1
+    column = group or (known[0] if known else None)
+    if column is not None and frame is not None:
+        groups = frame[column]
+        largest = int(groups.astype(str).value_counts().max())
+        smallest = min_group_size or min(_MIN_GROUP_SIZE, largest)
+    points = view.points()
+    n = len(view.evaluation)
+    d = None if points is None else points.shape[1]
+    # With the local metrics if that takes some seconds, else the global ones alone.
+    wanted = 100 * len(methods)
+    affordable = lore.affordable_draws(n, d, wanted=wanted)
+    local_draws = bool(affordable) or d is None
+    if not affordable:
+        affordable = lore.affordable_draws(n, None, wanted=wanted)
+    placed = {
+        split: {name: view.points(name, split) for name in view.maps} or None
+        for split in ("calibration", "evaluation")
+    }
+    return lore.compare(
+        calibration,
+        view.evaluation,
+        methods,
+        calibration_embedding=placed["calibration"],
+        evaluation_embedding=placed["evaluation"],
+        gamma=view.gamma,
+        groups=groups,
+        min_group_size=smallest,
+        n_draws=affordable // len(methods) if draws is None else draws,
+        local_draws=local_draws,
+        random_state=view.seed,
+        progress=progress,
+        **view.options,
+    )
+
+
+def _long(result: Comparison) -> pd.DataFrame:
+    """One row a method and metric: value, low, high, and the paired difference to the first."""
+    import pandas as pd
+
+    frames = {
+        "value": result.table,
+        "low": result.low,
+        "high": result.high,
+        "difference_low": result.difference_low,
+        "difference_high": result.difference_high,
+    }
+    rows = []
+    for method in result.table.index:
+        for metric in result.table.columns:
+            row: dict[str, Any] = {"method": method, "metric": metric}
+            for name, frame in frames.items():
+                there = frame is not None and method in frame.index and metric in frame.columns
+                row[name] = frame.loc[method, metric] if there else float("nan")  # type: ignore[union-attr]
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _runs(
+    given: ViewOptions,
+    directory: Path,
+    methods: list[Recalibrator],
+    group: str | None,
+    min_group_size: int,
+    json_: bool,
+    path: Path | None,
+) -> None:
+    """Compare on every run of a directory."""
+    from lore_core.runs import compare_runs
+
+    local = given.maps != ("none",)
+    binning: Any = given.binning
+    with Progress() as progress:
+        result = compare_runs(
+            directory,
+            methods,
+            feature_map=list(given.maps or (_RUNS_MAP,)) if local else None,
+            gamma=_RUNS_GAMMA if given.gamma is None else given.gamma,
+            n_bins=given.n_bins,
+            binning=binning,
+            group_column=group,
+            min_group_size=min_group_size,
+            n_jobs=given.jobs,
+            progress=progress,
+        )
+    mean, sd = result.table, result.sd
+    goes_with = None if group is None else result.correlation()
+    content = {
+        "runs": result.n_runs,
+        "mean": mean.to_dict(orient="index"),
+        "sd": sd.to_dict(orient="index"),
+        "correlation_with_worst_group": None if goes_with is None else goes_with.to_dict(),
+    }
+    if path is not None:
+        write_numbers(path, result.runs, content)
+    if json_:
+        say(as_json(content))
+        return
+    cells = {
+        str(column): [f"{m:.3f} ± {s:.3f}" for m, s in zip(mean[column], sd[column], strict=True)]
+        for column in mean
+    }
+    say(text_table({"": list(mean.index), **cells}))
+    if goes_with is not None:
+        say("")
+        say(f"Correlation with {str(goes_with.name).removeprefix('correlation with ')}:")
+        known = goes_with.dropna()
+        say(text_table({"metric": list(known.index), "r": [f"{r:+.2f}" for r in known]}))
+        say("")
+    say(f"Mean ± standard deviation over {result.n_runs} runs.")

@@ -1,0 +1,156 @@
+"""``lore curve``: MLCE and ALCE over bandwidths, beside what chance makes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lore_core.cli.options import ViewOptions, examples, json_option, view_options
+from lore_core.cli.output import Progress, as_json, note, records, say, text_table
+from lore_core.cli.pictures import figure_options, figure_paths, write_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lore_core import BandwidthCurve, NullBand
+
+__all__ = ["curve"]
+
+_METRICS = ("mlce", "mlce_supported", "alce")
+
+
+@click.command(
+    epilog=examples(
+        "lore curve demo",
+        "lore curve model_cal.npz model_test.npz --map tsne --map pca-20 -o curve.svg",
+        "lore curve predictions.csv --metric alce -o curve.html -o curve.csv",
+    )
+)
+@view_options(several_maps=True)
+@click.option(
+    "--metric",
+    type=click.Choice(_METRICS),
+    default="mlce",
+    show_default=True,
+    help="What the figure shows; mlce_supported: rows with 10 effective neighbours or more.",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Simulations of chance (default: what takes some seconds; 0: none).",
+)
+@json_option
+@figure_options
+def curve(
+    given: ViewOptions,
+    *,
+    metric: Any,
+    draws: int | None,
+    json_: bool,
+    outs: tuple[str, ...],
+    mode: Any,
+    width: int,
+    height: int | None,
+) -> None:
+    """MLCE and ALCE as the bandwidth γ grows.
+
+    For one feature map or several; of the first also the middle 90 % of what a calibrated model
+    with the same confidences would show (columns *_chance_low, *_chance_high). Towards γ = 0 each
+    row stands alone; towards infinity the MLCE becomes the MCE, the ALCE the ECE.
+    """
+    paths = figure_paths(outs)
+    from lore_core import affordable_null_draws, bandwidth_curve, default_gammas, null_band
+    from lore_core.cli.view import open_view
+    from lore_core.figures import bandwidth_figure
+
+    with Progress() as progress:
+        view = open_view(given, progress)
+        points = view.needs_map()
+        c, a = view.aimed.confidence, view.aimed.outcome
+        curves = {
+            name: bandwidth_curve(c, a, view.points(name), progress=progress, **view.options)
+            for name in view.maps
+        }
+        wanted = affordable_null_draws(len(points), points.shape[1], len(default_gammas()))
+        wanted = wanted if draws is None else draws
+        chance = None
+        if wanted:
+            chance = null_band(
+                c, points, n_draws=wanted, random_state=view.seed, progress=progress,
+                **view.options,
+            )  # fmt: skip
+        elif draws is None:
+            note(
+                "what chance makes is left out: simulating it on so many rows would take long "
+                "(--draws 100 does it all the same)."
+            )
+    table = _numbers(curves, chance)
+    content = {
+        **view.settings(),
+        "chance_draws": 0 if chance is None else chance.n_draws,
+        "limits": {name: _limits(item) for name, item in curves.items()},
+        "curve": records(table),
+    }
+    if json_:
+        say(as_json(content))
+    elif not paths:
+        say(_text(table))
+        say("")
+        say(f"{view.dataset.name}: {view.rows}, {view.n_bins} {view.binning} bins.")
+    if not paths:
+        return
+    chart = bandwidth_figure(
+        curves,
+        metric=metric,
+        rows=f"{view.rows}, {view.n_bins} {view.binning} bins",
+        gamma=view.gamma,
+        null=None if chance is None else (view.map_name, chance),
+        mode=mode,
+    )
+    for path in paths:
+        write_figure(path, chart, table, content, width=width, height=height)
+        if not json_:
+            say(f"Wrote {path}.")
+
+
+def _numbers(curves: dict[str, BandwidthCurve], chance: NullBand | None) -> pd.DataFrame:
+    """One row a map and bandwidth."""
+    import pandas as pd
+
+    tables = []
+    for position, (name, item) in enumerate(curves.items()):
+        table = item.frame()
+        table.insert(0, "map", name)
+        if position == 0 and chance is not None:
+            for metric in _METRICS:
+                low, high = chance.band(metric)  # type: ignore[arg-type]
+                table[f"{metric}_chance_low"], table[f"{metric}_chance_high"] = low, high
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def _limits(item: BandwidthCurve) -> dict[str, float]:
+    return {
+        "mlce_zero": item.mlce_zero,
+        "alce_zero": item.alce_zero,
+        "mlce_infinity": item.mlce_infinity,
+        "alce_infinity": item.alce_infinity,
+        "mlce_supported_infinity": item.mlce_supported_infinity,
+    }
+
+
+def _text(table: pd.DataFrame) -> str:
+    """Every third bandwidth, and chance as a range."""
+    shown = table.groupby("map", sort=False, group_keys=False).nth(slice(None, None, 3))
+    cells = {"map": list(shown["map"]), "γ": [f"{gamma:.3g}" for gamma in shown["gamma"]]}
+    for metric, name in (("mlce", "MLCE"), ("alce", "ALCE")):
+        cells[name] = [f"{value:.4f}" for value in shown[metric]]
+        if f"{metric}_chance_low" in shown:
+            ends = zip(shown[f"{metric}_chance_low"], shown[f"{metric}_chance_high"], strict=True)
+            cells["by chance" if name == "MLCE" else "by chance "] = [
+                "" if low != low else f"{low:.4f}–{high:.4f}" for low, high in ends
+            ]
+    cells["median n_eff"] = [f"{size:.0f}" for size in shown["median_n_eff"]]
+    return text_table(cells)

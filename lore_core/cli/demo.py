@@ -1,0 +1,33 @@
+"""``lore demo``: the demo data as a file."""
+
+from __future__ import annotations
+
+import click
+
+from lore_core.cli.options import examples
+from lore_core.cli.output import output_path, say, write_atomically
+
+__all__ = ["demo"]
+
+
+@click.command(epilog=examples("lore demo", "lore demo -o lore_demo.npz"))
+@click.option(
+    "-o",
+    "--out",
+    default="lore_demo.npz",
+    metavar="FILE.npz",
+    show_default=True,
+    help="Where to, replacing what is there.",
+)
+def demo(out: str) -> None:
+    """Write the demo data to a .npz file.
+
+    An example of the format, to open with `lore app` or to try the library on.
+    """
+    path = output_path(out, (".npz",))
+    from lore_core.demo import digits
+    from lore_core.writing import save_npz
+
+    dataset = digits()
+    write_atomically(path, lambda place: save_npz(dataset, place))
+    say(f"Wrote {len(dataset):,} rows to {path}.")

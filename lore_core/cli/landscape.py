@@ -1,0 +1,248 @@
+"""``lore landscape``: where the confidence is wrong, as a picture and as numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.output import Progress, records, say
+from lore_core.cli.pictures import figure_options, figure_paths, write_figure
+from lore_core.cli.regions import search_options, search_regions
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lore_core import Field, LocalErrors, ReliabilityTable, Significance
+    from lore_core.cli.view import View
+
+__all__ = ["landscape"]
+
+#: As on the page: a bin with fewer rows is not called best or worst, so many rows are drawn over
+#: the field or alone, so many regions are outlined.
+_MIN_BIN_ROWS = 30
+_DRAWN, _DRAWN_ALONE = 1500, 4000
+_N_WORST = 30
+_OUTLINED = 8
+
+
+@click.command(
+    epilog=examples(
+        "lore landscape demo -o landscape.html",
+        "lore landscape model_cal.npz model_test.npz --map tsne --bin worst -o worst.png",
+        "lore landscape predictions.csv --absolute --significant -o map.pdf -o map.parquet",
+    )
+)
+@view_options()
+@click.option(
+    "--bin",
+    "wanted",
+    default="all",
+    show_default=True,
+    metavar="BIN",
+    help="Confidence bin: all, worst, best, or a confidence that lies in it, such as 0.95.",
+)
+@click.option(
+    "--draw-on",
+    metavar="MAP",
+    help="2-D map of the picture, if not the one rows are near on (default: that, or pca-2).",
+)
+@click.option("--signed/--absolute", default=True, show_default=True, help="What colour means.")
+@click.option("--significant", is_flag=True, help="Colour only what is beyond chance.")
+@search_options
+@click.option(
+    "--outlines/--no-outlines",
+    default=True,
+    show_default=True,
+    help="Outline the regions found.",
+)
+@click.option(
+    "--show",
+    type=click.Choice(["field", "rows", "both"]),
+    default="field",
+    show_default=True,
+    help="The error at every place, single rows, or both.",
+)
+@figure_options
+def landscape(
+    given: ViewOptions,
+    *,
+    wanted: str,
+    draw_on: str | None,
+    signed: bool,
+    significant: bool,
+    q: float,
+    outlines: bool,
+    show: str,
+    outs: tuple[str, ...],
+    mode: str,
+    width: int,
+    height: int | None,
+) -> None:
+    """Draw where the confidence is wrong.
+
+    The signed local calibration error of the evaluation rows on a 2-D map: red promises too much,
+    blue too little. Prints what is seen in one sentence; -o writes the picture or its numbers (one
+    row a node of the map: x, y, signed_error, n_eff).
+    """
+    paths = figure_paths(outs)
+    from lore_core import describe_rows, local_significance, reliability_table, worst_rows
+    from lore_core.cli.view import MIN_EFFECTIVE_SIZE, make_map, map_name, open_view
+    from lore_core.local_error import local_errors
+
+    with Progress() as progress:
+        view = open_view(given, progress)
+        points = view.needs_map()
+        c, a = view.aimed.confidence, view.aimed.outcome
+        bins = reliability_table(c, a, **view.options)
+        chosen = _bin(bins, wanted)
+        errors = local_errors(c, a, points, gamma=view.gamma, **view.options)
+        rows = errors.bin_index == chosen if chosen is not None else errors.bin_index >= 0
+        name = "All confidences" if chosen is None else f"Confidence {bins.bins.name(chosen)}"
+        tests = None
+        if significant:
+            tests = local_significance(c, a, points, gamma=view.gamma, **view.options)
+        on, axes = points, view.map_name
+        if draw_on is not None or points.shape[1] != 2:
+            features = view.dataset.features
+            assert features is not None  # there is a map
+            method, dimensions = map_name(draw_on or "pca-2", features.shape[1])
+            made = make_map(view.dataset, method, dimensions, view.seed, progress)
+            on, axes = made.rows(view.dataset.in_split("evaluation")).coordinates, made.label
+        field = _field(view, errors, rows, chosen, on, points, tests, q)
+        found = _outlines(view, on, q, progress) if outlines else ()
+    say(
+        describe_rows(
+            name, view.evaluation, errors, rows, target=view.target,
+            min_effective_size=MIN_EFFECTIVE_SIZE,
+        )
+    )  # fmt: skip
+    if not paths:
+        return
+    worst = worst_rows(errors, within=rows, n_rows=_N_WORST, min_effective_size=MIN_EFFECTIVE_SIZE)
+    chart = _chart(view, field, errors, rows, worst, found, on, name, axes, signed, show, mode)
+    content = {
+        **view.settings(),
+        "bin": name,
+        "drawn_on": axes,
+        "significant_only": significant,
+        "nodes": records(chart.table),
+    }
+    for path in paths:
+        write_figure(path, chart, chart.table, content, width=width, height=height)
+        say(f"Wrote {path}.")
+
+
+def _bin(table: ReliabilityTable, wanted: str) -> int | None:
+    """Index of the confidence bin asked for; None for all."""
+    from lore_core.validation import InputError
+
+    if wanted == "all":
+        return None
+    if wanted == "worst":
+        return table.worst_bin(_MIN_BIN_ROWS)
+    if wanted == "best":
+        return table.best_bin(_MIN_BIN_ROWS)
+    try:
+        confidence = float(wanted)
+    except ValueError:
+        confidence = -1.0
+    if not 0 <= confidence <= 1:
+        raise InputError(
+            f"'--bin' must be all, worst, best or a confidence in [0, 1]; got {wanted!r}."
+        )
+    index = int(table.bins.assign([confidence])[0])
+    if not table.count[index]:
+        raise InputError(
+            f"'--bin' must name a confidence bin with rows; the one of {confidence:g} "
+            f"({table.bins.name(index)}) has none."
+        )
+    return index
+
+
+def _field(
+    view: View,
+    errors: LocalErrors,
+    rows: NDArray[np.bool_],
+    chosen: int | None,
+    on: NDArray[np.float64],
+    points: NDArray[np.float64],
+    tests: Significance | None,
+    q: float,
+) -> Field:
+    """Exact for one bin on the kernel's own map; else the rows' values averaged."""
+    from lore_core import error_field, smoothed_field
+    from lore_core.cli.view import MIN_EFFECTIVE_SIZE
+
+    if chosen is not None and on is points:
+        return error_field(
+            view.aimed.confidence,
+            view.aimed.outcome,
+            on,
+            gamma=view.gamma,
+            rows=rows,
+            min_effective_size=MIN_EFFECTIVE_SIZE,
+            largest_p=None if tests is None else tests.cutoff(q),
+        )
+    return smoothed_field(
+        errors.signed,
+        errors.effective_size,
+        on,
+        rows=rows,
+        min_effective_size=MIN_EFFECTIVE_SIZE,
+        significant=None if tests is None else tests.significant(q),
+    )
+
+
+def _outlines(
+    view: View, on: NDArray[np.float64], q: float, progress: Progress
+) -> tuple[tuple[str, Any], ...]:
+    from lore_core import rows_outline
+
+    search = search_regions(view, q=q, progress=progress)
+    return tuple(
+        (str(number + 1), rows_outline(on, search.label == number))
+        for number in range(min(len(search.regions), _OUTLINED))
+    )
+
+
+def _chart(
+    view: View,
+    field: Field,
+    errors: LocalErrors,
+    rows: NDArray[np.bool_],
+    worst: NDArray[np.int64],
+    found: tuple[tuple[str, Any], ...],
+    on: NDArray[np.float64],
+    name: str,
+    axes: str,
+    signed: bool,
+    show: str,
+    mode: Any,
+) -> Any:
+    from lore_core import class_places, drawn_rows, row_table
+    from lore_core.cli.view import MIN_EFFECTIVE_SIZE
+    from lore_core.figures import landscape_figure, shared_limit
+
+    data = view.evaluation
+    drawn = None
+    if show != "field":
+        wanted = _DRAWN if show == "both" else _DRAWN_ALONE
+        drawn = row_table(data, drawn_rows(rows, worst, wanted), errors, extra=5)
+    known = rows & (errors.effective_size >= MIN_EFFECTIVE_SIZE)
+    return landscape_figure(
+        None if show == "rows" else field,
+        on,
+        points=drawn,
+        worst=row_table(data, worst, errors, extra=5),
+        n_total=int(rows.sum()),
+        value="signed" if signed else "absolute",
+        limit=shared_limit(errors.signed[known]),
+        rows=f"{name.lower()}, γ = {view.gamma:g} on {view.map_name}, {view.rows}",
+        axes=axes,
+        found=found,
+        places=class_places(data, on, rows),
+        mode=mode,
+    )

@@ -1,0 +1,222 @@
+"""``lore metrics``: the numbers of the Overview."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lore_core.cli.options import ViewOptions, examples, json_option, view_options
+from lore_core.cli.output import (
+    TABLES,
+    Progress,
+    as_json,
+    output_path,
+    say,
+    text_table,
+    write_numbers,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lore_core import NullErrors
+    from lore_core.cli.view import View
+    from lore_core.progress import Progress as Report
+    from lore_core.summary import Summary
+
+__all__ = ["metrics"]
+
+#: Metrics with an interval by turning the test round; the others have that of the bootstrap.
+_INVERTED = ("ECE", "MCE", "ALCE", "MLCE")
+#: What chance alone makes of each, by its name in NullErrors.
+_CHANCE = {
+    "ECE": "ece", "MCE": "mce", "ALCE": "alce", "MLCE": "mlce", "MLCE supported": "mlce_supported",
+}  # fmt: skip
+_INTERVAL_DRAWS = 100
+
+
+@click.command(
+    epilog=examples(
+        "lore metrics demo",
+        "lore metrics model_cal.npz model_test.npz --map tsne --gamma 0.2 --json",
+        "lore metrics predictions.csv --target Shirt --top 10 -o metrics.parquet",
+    )
+)
+@view_options()
+@click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Regions of wrong confidence listed.",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Simulations and resamples behind intervals and p-values, 20 or more (default: what takes "
+    "some seconds; 0: none).",
+)
+@json_option
+@click.option("-o", "--out", metavar="FILE", help="Also write them: .csv, .parquet or .json.")
+def metrics(
+    given: ViewOptions, *, top: int, draws: int | None, json_: bool, out: str | None
+) -> None:
+    """Every metric of the Overview, with interval and chance.
+
+    Global and local metrics of the evaluation rows, their 95 % intervals, how often a calibrated
+    model would show as much by chance, a verdict in one sentence, and the worst places.
+    """
+    path = None if out is None else output_path(out, TABLES)
+    from lore_core.cli.regions import described, search_regions
+    from lore_core.cli.view import MIN_EFFECTIVE_SIZE, open_view
+    from lore_core.summary import verdict
+
+    with Progress() as progress:
+        view = open_view(given, progress)
+        found = _summary(view, draws)
+        chance = _chance(view, draws, progress)
+        table = _table(found, chance, _intervals(view, draws, progress))
+        regions = None
+        if view.maps and top:
+            regions = described(view, search_regions(view, progress=progress)).head(top)
+    said = verdict(found.reliability, found.local, min_effective_size=MIN_EFFECTIVE_SIZE)
+    content = {
+        **view.settings(),
+        "verdict": {"level": said.level, "sentence": said.sentence},
+        "metrics": table.set_index("metric").to_dict(orient="index"),
+        "regions": [] if regions is None else regions.to_dict(orient="records"),
+    }
+    if path is not None:
+        write_numbers(path, table, content)
+    if json_:
+        say(as_json(content))
+        return
+    say(said.sentence)
+    say("")
+    say(text_table(_cells(table)))
+    say("")
+    on = f", γ = {view.gamma:g} on {view.map_name}" if view.maps else ""
+    say(f"{view.dataset.name}: {view.rows}{on}, {view.n_bins} {view.binning} bins.")
+    if chance is not None:
+        say(
+            f"p: share of {chance.n_draws} simulations in which every confidence is right that "
+            "show as much."
+        )
+    if regions is not None:
+        say("")
+        say("Worst places:" if len(regions) else "No place is wrong beyond chance.")
+        for number, region in enumerate(regions.itertuples(), start=1):
+            say(f"{number}. {region.sentence}; {region.made_of}")
+
+
+def _summary(view: View, draws: int | None) -> Summary:
+    """Values, and bootstrap draws of the global metrics."""
+    from lore_core import affordable_draws, summarize
+
+    return summarize(
+        view.evaluation,
+        view.points(),
+        target=view.target,
+        gamma=view.gamma,
+        n_draws=affordable_draws(len(view.evaluation), None) if draws is None else draws,
+        local_draws=False,
+        random_state=view.seed,
+        **view.options,
+    )
+
+
+def _chance(view: View, draws: int | None, progress: Report) -> NullErrors | None:
+    """Simulate a calibrated model; None without features or where that takes long."""
+    from lore_core import affordable_null_draws, null_errors
+
+    points = view.points()
+    if points is None:
+        return None
+    wanted = affordable_null_draws(len(points), points.shape[1], 1) if draws is None else draws
+    if not wanted:
+        return None
+    return null_errors(
+        view.aimed.confidence,
+        points,
+        gamma=view.gamma,
+        n_draws=wanted,
+        random_state=view.seed,
+        progress=progress,
+        **view.options,
+    )
+
+
+def _intervals(view: View, draws: int | None, progress: Report) -> pd.DataFrame | None:
+    """Intervals of the calibration errors; the local ones only where they take some seconds."""
+    from lore_core import affordable_null_draws, calibration_intervals
+
+    points = view.points()
+    # Each of two patterns of error is tried at five sizes, and the null model once.
+    if (
+        draws is None
+        and points is not None
+        and not affordable_null_draws(len(points), points.shape[1], 11)
+    ):
+        points = None
+    if draws == 0:
+        return None
+    return calibration_intervals(
+        view.aimed.confidence,
+        view.aimed.outcome,
+        points,
+        gamma=view.gamma,
+        n_draws=_INTERVAL_DRAWS if draws is None else draws,
+        random_state=view.seed,
+        progress=progress,
+        **view.options,
+    )
+
+
+def _table(
+    found: Summary, chance: NullErrors | None, intervals: pd.DataFrame | None
+) -> pd.DataFrame:
+    """One row a metric: value, low, high, p_value."""
+    import numpy as np
+    import pandas as pd
+
+    from lore_core.cli.view import MIN_EFFECTIVE_SIZE
+
+    values = {str(name): float(value) for name, value in found.values.items()}
+    values["ECE debiased"] = float(found.reliability.debiased_calibration_error)
+    if found.local is not None:
+        values["MLCE supported"] = found.local.supported_maximum(MIN_EFFECTIVE_SIZE)
+    order = [
+        "accuracy", "mean_confidence", "NLL", "Brier", "ECE", "ECE debiased", "MCE", "ALCE", "MLCE",
+        "MLCE supported",
+    ]  # fmt: skip
+    resampled = None if found.draws is None else found.draws.interval()
+    rows = []
+    for name in order:
+        if name not in values:
+            continue
+        limits = (np.nan, np.nan)
+        source = intervals if name in _INVERTED else resampled
+        if source is not None and name in source.index:
+            limits = (float(source["low"][name]), float(source["high"][name]))
+        p = np.nan
+        if chance is not None and name in _CHANCE:
+            p = chance.p_value(_CHANCE[name], values[name])  # type: ignore[arg-type]
+        rows.append({"metric": name, "value": values[name], "low": limits[0], "high": limits[1],
+                     "p_value": p})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _cells(table: pd.DataFrame) -> dict[str, list[str]]:
+    def text(values: Any) -> list[str]:
+        return ["" if value != value else f"{value:.4f}" for value in values]
+
+    return {
+        "metric": list(table["metric"]),
+        "value": text(table["value"]),
+        "95 % low": text(table["low"]),
+        "high": text(table["high"]),
+        "p": ["" if p != p else f"{p:.2g}" for p in table["p_value"]],
+    }

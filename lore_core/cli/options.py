@@ -1,0 +1,154 @@
+"""The options that commands share, each defined once, and the view they come to."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+__all__ = ["ViewOptions", "data_argument", "examples", "json_option", "view_options"]
+
+Command = Callable[..., Any]
+
+data_argument = click.argument(
+    "data", nargs=-1, required=True, metavar="DATA...", type=click.Path()
+)
+
+json_option = click.option("--json", "json_", is_flag=True, help="Print JSON instead of text.")
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    """What is looked at, and how, as it was said on the command line.
+
+    Attributes
+    ----------
+    data : tuple of str
+        Files, a directory, or ``("demo",)``.
+    columns : tuple of str
+        ``"ROLE=NAME"`` for columns whose role is not to be guessed.
+    calibration_share : float
+        Share of the rows set apart for calibration where the data name no split; 0 for none.
+    target : str
+        ``"top-label"`` or a class name.
+    maps : tuple of str
+        Feature maps: ``pca-20``, ``tsne``, …; ``none`` for global metrics only.
+    gamma, n_bins, binning
+        Settings of the local error; γ is None where it was not given.
+    seed : int
+        Of maps, splits and simulations.
+    jobs : int or None
+        Processors used at a time.
+    """
+
+    data: tuple[str, ...]
+    columns: tuple[str, ...]
+    calibration_share: float
+    target: str
+    maps: tuple[str, ...]
+    gamma: float | None
+    n_bins: int
+    binning: str
+    seed: int
+    jobs: int | None
+
+
+def examples(*lines: str) -> str:
+    """Return the epilog of a command's help: its examples, one a line."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+_GAMMA = click.option(
+    "--gamma", "-g", type=click.FloatRange(min=0, min_open=True), metavar="γ",
+    help="Bandwidth: how near another row must be to count, in units of the map's scale "
+    "(default: 0.2; 0.4 for a directory of runs).",
+)  # fmt: skip
+_ONE_MAP = (
+    "Feature map on which rows are near: pca, tsne, umap or identity, with its dimensions as "
+)
+_VIEW = (
+    click.option(
+        "--bins", "n_bins", type=click.IntRange(min=1), default=15, show_default=True,
+        metavar="N", help="Confidence bins: only rows in the same one are compared.",
+    ),
+    click.option(
+        "--binning", type=click.Choice(["equal-width", "equal-mass"]), default="equal-width",
+        show_default=True, help="Equal steps of confidence, or about as many rows in each.",
+    ),
+    click.option(
+        "--target", default="top-label", show_default=True, metavar="CLASS",
+        help="What is calibrated: the predicted class, or one class by its name.",
+    ),
+    click.option(
+        "--calibration-share", type=click.FloatRange(0, 0.9), default=0.5, show_default=True,
+        metavar="SHARE",
+        help="Of data without a split: rows set apart, at random, to fit on. 0: none, all are "
+        "evaluated.",
+    ),
+    click.option(
+        "--column", "columns", multiple=True, metavar="ROLE=NAME",
+        help="Which column plays a role, instead of a guess: label, probabilities, prediction, "
+        "features, groups, split; several names with commas or as p_*. May be repeated.",
+    ),
+    click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
+        help="Of feature maps, random splits and simulations.",
+    ),
+    click.option(
+        "--jobs", "-j", type=click.IntRange(min=1), metavar="N",
+        help="Processors used at a time (default: all).",
+    ),
+)  # fmt: skip
+
+
+def view_options(*, several_maps: bool = False) -> Callable[[Command], Command]:
+    """Give a command DATA and the options every command shares, as one :class:`ViewOptions`.
+
+    Parameters
+    ----------
+    several_maps : bool
+        Whether ``--map`` may be repeated.
+
+    Returns
+    -------
+    callable
+        A decorator; the command is called with the ViewOptions as its first argument.
+    """
+    repeated = " May be repeated." if several_maps else ""
+    one_map = click.option(
+        "--map", "--features", "maps", multiple=several_maps, metavar="MAP",
+        help=f"{_ONE_MAP}in pca-20; none: global only (default: pca-2"
+        + ("; pca-20 for a directory of runs)." if several_maps else ").") + repeated,
+    )  # fmt: skip
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def called(
+            *,
+            data: tuple[str, ...],
+            columns: tuple[str, ...],
+            maps: str | tuple[str, ...] | None,
+            calibration_share: float,
+            target: str,
+            gamma: float | None,
+            n_bins: int,
+            binning: str,
+            seed: int,
+            jobs: int | None,
+            **rest: Any,
+        ) -> Any:
+            chosen = (maps,) if isinstance(maps, str) else tuple(maps or ())
+            given = ViewOptions(
+                data=data, columns=columns, calibration_share=calibration_share, target=target,
+                maps=chosen, gamma=gamma, n_bins=n_bins, binning=binning, seed=seed, jobs=jobs,
+            )  # fmt: skip
+            return command(given, **rest)
+
+        for option in reversed((data_argument, _GAMMA, one_map, *_VIEW)):
+            called = option(called)
+        return called
+
+    return decorate

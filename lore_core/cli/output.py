@@ -1,0 +1,190 @@
+"""What the commands print and write: text, tables, files that are whole or not there."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "TABLES",
+    "Progress",
+    "as_json",
+    "note",
+    "output_path",
+    "records",
+    "say",
+    "text_table",
+    "write_atomically",
+    "write_numbers",
+]
+
+#: Files that hold a table, by suffix.
+TABLES = (".csv", ".parquet", ".json")
+
+
+def say(text: str) -> None:
+    """Print a line to standard output at once: under make the output is a pipe."""
+    click.echo(text)
+    sys.stdout.flush()
+
+
+def note(text: str) -> None:
+    """Say something about the work on standard error."""
+    click.echo(f"lore: {text}", err=True)
+
+
+def as_json(content: Any) -> str:
+    """Write plain and numpy values as JSON; NaN and infinity become null, which JSON has."""
+    return json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):  # numpy's scalars and arrays
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """One mapping a row, for JSON."""
+    return [
+        {str(name): value for name, value in zip(table.columns, row, strict=True)}
+        for row in table.itertuples(index=False, name=None)
+    ]
+
+
+def write_numbers(path: Path, table: pd.DataFrame, content: Any = None) -> None:
+    """Write a table as the suffix says: .csv, .parquet or .json.
+
+    Parameters
+    ----------
+    path : Path
+        Where to.
+    table : DataFrame
+        The table.
+    content : optional
+        What a .json file holds instead: the table with everything around it.
+    """
+
+    def write(place: Path) -> None:
+        if path.suffix.lower() == ".csv":
+            table.to_csv(place, index=False)
+        elif path.suffix.lower() == ".parquet":
+            table.to_parquet(place, index=False)
+        else:
+            whole = records(table) if content is None else content
+            place.write_text(as_json(whole) + "\n", encoding="utf-8")
+
+    write_atomically(path, write)
+
+
+def text_table(columns: Mapping[str, Sequence[str]]) -> str:
+    """Columns of text under their headings, the first flush left, the others flush right."""
+    cells = [[name, *values] for name, values in columns.items()]
+    widths = [max(map(len, column)) for column in cells]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if place == 0 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in zip(*cells, strict=True)
+    )
+
+
+def output_path(name: str, suffixes: Sequence[str], option: str = "--out") -> Path:
+    """Return where to write, or say what is wrong with it before anything is computed.
+
+    Raises
+    ------
+    InputError
+        If the suffix is none of `suffixes` or the directory does not exist.
+    """
+    path = Path(name).expanduser()
+    if path.suffix.lower() not in suffixes or not path.resolve().parent.is_dir():
+        from lore_core.validation import InputError
+
+        kinds = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}" if suffixes[1:] else suffixes[0]
+        raise InputError(
+            f"'{option}' must be a {kinds} file in a directory that exists; got {name!r}."
+        )
+    return path
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a new file beside `path`, then put it in its place in one step.
+
+    Parameters
+    ----------
+    path : Path
+        What will be there, replacing what is there: the old file or the new, never half of one.
+    write : callable
+        Gets the path to write to; it has the suffix of `path`.
+
+    Raises
+    ------
+    InputError
+        If the place is not writable.
+    """
+    part = None
+    try:
+        handle, name = tempfile.mkstemp(path.suffix, f".{path.stem}-", path.resolve().parent)
+        os.close(handle)
+        part = Path(name)
+        write(part)
+        # What open() would have given: mkstemp's files are for their owner alone.
+        mask = os.umask(0)
+        os.umask(mask)
+        part.chmod(0o666 & ~mask)
+        part.replace(path)
+    except OSError as error:
+        from lore_core.validation import InputError
+
+        raise InputError(f"'{path}' must be writable; got {error.strerror or error}.") from error
+    finally:
+        if part is not None:
+            part.unlink(missing_ok=True)
+
+
+class Progress:
+    """Progress on standard error, only where that is a terminal; ``with Progress() as report``."""
+
+    def __init__(self) -> None:
+        self._shown = 0
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __call__(self, share: float, message: str = "") -> None:
+        """Show how much is done, 0 to 1, over what was shown before."""
+        if not sys.stderr.isatty():
+            return
+        width = shutil.get_terminal_size().columns or 80
+        line = f"{share:4.0%}  {message}"[: max(width - 1, 10)]
+        click.echo(f"\r{line.ljust(self._shown)}", nl=False, err=True)
+        self._shown = len(line)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave the line empty."""
+        if self._shown:
+            click.echo(f"\r{' ' * self._shown}\r", nl=False, err=True)

@@ -1,0 +1,165 @@
+"""``lore recalibrate``: fit a recalibrator and save it, or apply a saved one to a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lore_core.cli.options import examples
+from lore_core.cli.output import Progress, note, output_path, say
+
+if TYPE_CHECKING:
+    from lore_core import Dataset, Recalibrator
+
+__all__ = ["recalibrate"]
+
+_METHODS = ("none", "temperature", "platt", "isotonic", "histogram", "mmce", "lore", "tuned")
+
+
+@click.command(
+    epilog=examples(
+        "lore recalibrate --fit model_cal.npz --method lore --map pca-20 --save m.lore",
+        "lore recalibrate --model m.lore new.parquet -o recalibrated.parquet",
+        "lore recalibrate --fit cal.csv --method tuned --save m.lore new.csv -o out.csv",
+    )
+)
+@click.argument("source", required=False, metavar="[FILE]")
+@click.option("--model", metavar="M.LORE", help="A saved recalibrator to apply.")
+@click.option(
+    "--fit",
+    "data",
+    multiple=True,
+    metavar="DATA",
+    help='Fit on these data: their calibration rows, or all where no split is named; "demo" too. '
+    "Twice for a calibration/test pair.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(_METHODS),
+    default="tuned",
+    show_default=True,
+    help="What to fit; lore and tuned are local.",
+)
+@click.option(
+    "--map",
+    "map_",
+    default="pca-20",
+    show_default=True,
+    metavar="MAP",
+    help="Feature map of local methods, fitted on the calibration rows: pca, identity or tsne, "
+    "with its dimensions.",
+)
+@click.option(
+    "--gamma", "-g", type=click.FloatRange(min=0, min_open=True), default=0.4, show_default=True,
+    help="Bandwidth of lore; tuned chooses its own.",
+)  # fmt: skip
+@click.option(
+    "--bins", type=click.IntRange(min=1), default=15, show_default=True, help="Confidence bins."
+)
+@click.option("--group", metavar="COLUMN", help="Fit for each group of this column alone.")
+@click.option(
+    "--column", "columns", multiple=True, metavar="ROLE=NAME",
+    help="Which column of --fit plays a role, instead of a guess. May be repeated.",
+)  # fmt: skip
+@click.option("--save", metavar="M.LORE", help="Where to save what was fitted.")
+@click.option("-o", "--out", metavar="OUT", help="Where to write FILE, recalibrated.")
+@click.option(
+    "--suffix", default="", metavar="TEXT",
+    help="Added to the names of the new columns; without it they replace the old ones.",
+)  # fmt: skip
+@click.option(
+    "--chunk-rows", type=click.IntRange(min=1), default=100_000, show_default=True, metavar="N",
+    help="Rows in memory at a time.",
+)  # fmt: skip
+def recalibrate(
+    *,
+    source: str | None,
+    model: str | None,
+    data: tuple[str, ...],
+    method: str,
+    map_: str,
+    gamma: float,
+    bins: int,
+    group: str | None,
+    columns: tuple[str, ...],
+    save: str | None,
+    out: str | None,
+    suffix: str,
+    chunk_rows: int,
+) -> None:
+    """Fit a recalibrator and save it, or apply a saved one to FILE.
+
+    FILE is .parquet or .csv of any length, with the columns p_<class> and the features. It is
+    read in chunks; OUT has the same rows and columns and is there as a whole or not at all.
+    """
+    from lore_core.validation import InputError
+
+    if (model is None) == (not data):
+        raise InputError(
+            "one of '--model' and '--fit' must be given: a saved recalibrator, or data to fit on."
+        )
+    if (source is None) != (out is None):
+        raise InputError("FILE and '--out' must be given together: what to recalibrate, and where.")
+    if data and save is None and source is None:
+        raise InputError("'--fit' needs '--save', '--out' or both: otherwise nothing is kept.")
+    if model is not None and save is not None:
+        raise InputError("'--save' goes with '--fit'; '--model' is saved already.")
+    target = None if out is None else output_path(out, (".parquet", ".csv"))
+    fitted: Any = model
+    if data:
+        place = None if save is None else output_path(save, (".lore",), "--save")
+        fitted = _fit(data, columns, method, map_, gamma, bins, group)
+        if place is not None:
+            fitted.save(place)
+            say(f"Saved {fitted.label}, fitted on {fitted.n_rows_:,} rows, to {place}.")
+    if source is None or target is None:
+        return
+    from lore_core.shipping.files import recalibrate_file
+
+    with Progress() as report:
+        rows = recalibrate_file(
+            fitted, Path(source), target, chunk_rows=chunk_rows, suffix=suffix, progress=report
+        )
+    say(f"Recalibrated {rows:,} rows into {target}.")
+
+
+def _fit(
+    data: tuple[str, ...],
+    columns: tuple[str, ...],
+    method: str,
+    map_: str,
+    gamma: float,
+    bins: int,
+    group: str | None,
+) -> Recalibrator:
+    import lore_core as lore
+    from lore_core.cli.view import load_data, make_map, map_name
+    from lore_core.validation import InputError
+
+    dataset = load_data(data, columns)
+    if dataset.split is None:
+        note(f"{dataset.name} names no split: all {len(dataset):,} rows are fitted on.")
+    rows: Dataset | None = dataset if dataset.split is None else dataset.calibration
+    if rows is None:
+        raise InputError(
+            f"'{dataset.name}' must have calibration rows to fit on; its split names none."
+        )
+    made = dict(
+        zip(_METHODS, lore.standard_recalibrators(gamma, bins), strict=True)
+    )[method]  # fmt: skip
+    if group is not None:
+        made = lore.GroupWise(made, group)
+    embedding = None
+    if made.needs_embedding:
+        if rows.features is None:
+            raise InputError(
+                f"'{dataset.name}' must have features for a local method; it has none. Choose a "
+                "global one, such as --method temperature."
+            )
+        kind, dimensions = map_name(map_, rows.features.shape[1])
+        with Progress() as report:
+            # On these rows alone: the rows to come will be placed by the same map.
+            embedding = make_map(rows, kind, dimensions, 0, report)
+    return made.fit(rows, embedding)

@@ -1,0 +1,214 @@
+"""What a report is made with, and what has to be known to make it again."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lore_core.binning import Binning
+from lore_core.dataset import TOP_LABEL, Dataset
+from lore_core.embedding import Embedding
+from lore_core.validation import InputError, check_integer, check_positive
+
+__all__ = ["ReportSettings", "Source", "data_digest", "map_option", "rerun_command"]
+
+
+@dataclass(frozen=True)
+class ReportSettings:
+    """Everything that changes a report's numbers, besides the data and the feature map.
+
+    Attributes
+    ----------
+    target, gamma, n_bins, binning
+        See :func:`~lore_core.summary.summarize`.
+    methods : tuple of str, optional
+        Labels of the recalibrators; the first is what the others are held against. None: the
+        standard ones.
+    group_column : str, optional
+        Group column of the fairness section; None: the first.
+    min_group_size : int, optional
+        Smaller groups do not set the maximum. None: 30, or the largest group where all are smaller.
+    q, edge
+        See :func:`~lore_core.regions.search.find_regions`.
+    unsure_cost, wrong_cost : float
+        Costs of the decisions section.
+    n_draws : int, optional
+        Resamples a method; None: what takes some seconds, 0: no intervals by resampling.
+    random_state : int
+        Seed of resamples, simulations and halves.
+    """
+
+    target: str | int = TOP_LABEL
+    gamma: float = 0.2
+    n_bins: int = 15
+    binning: Binning = "equal-width"
+    methods: tuple[str, ...] | None = None
+    group_column: str | None = None
+    min_group_size: int | None = None
+    q: float = 0.05
+    edge: float = 0.5
+    unsure_cost: float = 1.0
+    wrong_cost: float = 10.0
+    n_draws: int | None = None
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what no report could be made with, before anything is computed."""
+        check_positive(self.gamma, "gamma")
+        check_integer(self.n_bins, "n_bins")
+        u = check_positive(self.unsure_cost, "unsure_cost")
+        w = check_positive(self.wrong_cost, "wrong_cost")
+        if u > w:
+            raise InputError(
+                f"'unsure_cost' must not exceed 'wrong_cost'; got {u:g} and {w:g}. If being unsure "
+                "costs more than being wrong, always answer."
+            )
+        if not 0 < self.q < 1:
+            raise InputError(f"'q' must lie in (0, 1); got {self.q!r}.")
+
+    @property
+    def bins(self) -> dict[str, Any]:
+        """Bins, as the library's functions take them."""
+        return {"n_bins": self.n_bins, "binning": self.binning}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the data came from, for whoever makes the report again.
+
+    Attributes
+    ----------
+    files : tuple of str
+        What stands as DATA on the command line; empty where it is not known.
+    options : tuple of str
+        How they were read: ``--column``, ``--calibration-share``, ``--seed``.
+    """
+
+    files: tuple[str, ...] = ()
+    options: tuple[str, ...] = field(default=())
+
+
+def data_digest(dataset: Dataset) -> str:
+    """Sha256 of all the numbers and names a report can depend on, whatever the file was called.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    """
+    state = hashlib.sha256()
+    arrays: dict[str, Any] = {
+        "probabilities": dataset.probabilities,
+        "labels": dataset.labels,
+        "predictions": dataset.predictions,
+        "features": dataset.features,
+        "images": dataset.images,
+        "evaluation": dataset.in_split("evaluation"),
+    }
+    for name, array in arrays.items():
+        state.update(name.encode())
+        if array is not None:
+            # (The byte order of files differs between machines; the numbers do not.)
+            whole = np.ascontiguousarray(array)
+            whole = whole.astype(whole.dtype.newbyteorder("<"), copy=False)
+            state.update(f"{whole.dtype.str}{whole.shape}".encode())
+            state.update(whole.tobytes())
+    for frame in (dataset.groups, dataset.metadata):
+        state.update(b"frame")
+        if frame is not None:
+            state.update("\x1f".join(map(str, frame.columns)).encode())
+            hashed = pd.util.hash_pandas_object(frame.astype(str), index=False)
+            state.update(hashed.to_numpy().astype("<u8").tobytes())
+    state.update("\x1f".join(map(str, dataset.class_names or ())).encode())
+    return state.hexdigest()
+
+
+def map_option(embedding: Embedding | None) -> str:
+    """Name a map as the command line does: ``pca-2``, ``tsne-2``, ``identity``, ``none``.
+
+    Parameters
+    ----------
+    embedding : Embedding or None
+    """
+    if embedding is None:
+        return "none"
+    if embedding.method == "identity":
+        return "identity"
+    return f"{embedding.method}-{embedding.n_components}"
+
+
+def rerun_command(
+    settings: ReportSettings,
+    *,
+    target_name: str,
+    feature_map: str,
+    source: Source,
+    digest: str,
+) -> tuple[str, list[str]]:
+    """Write the shell script that makes the report again.
+
+    Parameters
+    ----------
+    settings : ReportSettings
+        Those of the report.
+    target_name : str
+        The target as the command line names it.
+    feature_map : str
+        From :func:`map_option`.
+    source : Source
+        The data files and how they were read.
+    digest : str
+        Of the data: other data are refused.
+
+    Returns
+    -------
+    script : str
+        The content of ``rerun.sh``.
+    options : list of str
+        The options it gives to ``lore report``.
+    """
+    options = [
+        "--map", feature_map, "--gamma", repr(settings.gamma), "--bins", str(settings.n_bins),
+        "--binning", settings.binning, "--target", target_name, *source.options,
+        "--simulation-seed", str(settings.random_state), "--q", repr(settings.q),
+        "--edge", repr(settings.edge), "--unsure-cost", repr(settings.unsure_cost),
+        "--wrong-cost", repr(settings.wrong_cost),
+    ]  # fmt: skip
+    for name in settings.methods or ():
+        options += ["--method", name]
+    if settings.group_column is not None:
+        options += ["--group", settings.group_column]
+    if settings.min_group_size is not None:
+        options += ["--min-group-size", str(settings.min_group_size)]
+    if settings.n_draws is not None:
+        options += ["--draws", str(settings.n_draws)]
+    options += ["--expect-data", digest]
+    return _script(source.files, options), options
+
+
+def _script(files: Sequence[str], options: Sequence[str]) -> str:
+    if files:
+        said = "# DATA may be left out where this is run in the directory of the first run."
+        default = f"[ $# -gt 0 ] || set -- {shlex.join(files)}"
+    else:
+        said = "# DATA: the file (or the calibration and the test file) the report was made from."
+        default = ': "${1:?name the data file: sh rerun.sh DATA...}"'
+    return "\n".join(
+        [
+            "#!/bin/sh",
+            "# Makes this report again, with the same numbers, from the same data:",
+            "#     sh rerun.sh [DATA...]           writes the directory report-again",
+            "#     OUT=new.zip sh rerun.sh DATA    writes new.zip",
+            said,
+            "# Other data than those of the report are refused (--expect-data).",
+            "set -eu",
+            default,
+            f'exec lore report "$@" {shlex.join(options)} -o "${{OUT:-report-again}}"',
+            "",
+        ]
+    )

@@ -1,0 +1,15 @@
+"""Taking a fitted recalibrator elsewhere: one file without pickle, and what applies it.
+
+>>> from lore_core.shipping import Predictor
+>>> Predictor.load("m.lore").predict(probabilities, features)   # doctest: +SKIP
+
+Importing this package takes numpy alone (and numba, where it is installed): a service that only
+predicts needs neither scikit-learn nor pandas.
+"""
+
+from __future__ import annotations
+
+from lore_core.shipping.container import SCHEMA
+from lore_core.shipping.predictor import Predictor
+
+__all__ = ["SCHEMA", "Predictor"]

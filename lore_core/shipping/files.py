@@ -1,0 +1,235 @@
+"""Files of any length through a saved recalibrator, a chunk of rows at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.progress import Progress
+from lore_core.recalibration.base import Recalibrator
+from lore_core.shipping.atomic import replaced_at_once
+from lore_core.shipping.predictor import Predictor
+from lore_core.shipping.tables import Chunk, open_table
+from lore_core.validation import InputError, check_integer
+
+__all__ = ["recalibrate_file"]
+
+_CONFIDENCE, _PREDICTION = "confidence", "prediction"
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Which columns of a file are what.
+
+    ``probabilities`` holds one column a class, or only that of the ``second`` of two classes; where
+    it is empty, the file has the confidence of the predicted class alone.
+    """
+
+    probabilities: tuple[str, ...]
+    second: int | None
+    features: tuple[str, ...]
+    groups: tuple[str, ...]
+    prediction: bool
+
+
+def recalibrate_file(
+    model: Predictor | Recalibrator | str | Path,
+    source: str | Path,
+    target: str | Path,
+    *,
+    chunk_rows: int = 100_000,
+    suffix: str = "",
+    progress: Progress | None = None,
+) -> int:
+    """Recalibrate the probabilities in a file; memory does not grow with its length.
+
+    Parameters
+    ----------
+    model : Predictor, Recalibrator, str or Path
+        A saved recalibrator, or a fitted one.
+    source : str or Path
+        ``.parquet`` or ``.csv`` with the columns ``p_<class>`` (of two classes one is enough) or
+        ``confidence`` and ``prediction``, the features by their names and the group columns, where
+        the model needs them. ``prediction``, if it is there, says which class was predicted.
+    target : str or Path
+        Where to, of the same kind; an existing file is replaced at the end, at once. If anything
+        fails, or the process is killed, it is what it was.
+    chunk_rows : int
+        Rows in memory at a time.
+    suffix : str
+        Added to the names of the new columns ``p_<class>`` and ``confidence``; without one they
+        take the place of the old.
+    progress : callable, optional
+        Called with the share done and a short message; may raise to stop.
+
+    Returns
+    -------
+    int
+        Rows written. Order and all other columns are those of ``source``.
+
+    Raises
+    ------
+    InputError
+        If a column is missing or a value is not what it must be; the message says in which row,
+        counted from 0.
+
+    Notes
+    -----
+    The predicted class stays, even where another one becomes more probable. Where the file does not
+    say it, a column ``prediction`` is added.
+    """
+    chunk_rows = check_integer(chunk_rows, "chunk_rows")
+    predictor = _as_predictor(model)
+    path, out = Path(source).expanduser(), Path(target).expanduser()
+    if path.suffix.lower() != out.suffix.lower():
+        raise InputError(
+            f"'target' must be a {path.suffix or 'named'} file like the source; got '{out.name}'."
+        )
+    if path.exists() and out.exists() and path.samefile(out):
+        raise InputError("'target' must be another file than the source.")
+    table = open_table(path)
+    columns = _find(predictor, table.columns, table.name)
+    done = 0
+    with ExitStack() as stack:
+        part = stack.enter_context(replaced_at_once(out))
+        write = stack.enter_context(table.writer(part))
+        for chunk, share in table.chunks(chunk_rows):
+            try:
+                new = _recalibrated(predictor, columns, chunk, suffix)
+            except InputError as error:
+                raise InputError(f"'{table.name}': {_counted_on(str(error), done)}") from error
+            write(chunk, new)
+            done += len(chunk)
+            if progress is not None:
+                progress(share, f"{done:,} rows recalibrated")
+        if done == 0:
+            raise InputError(f"'{table.name}' has column names but no rows.")
+    return done
+
+
+def _as_predictor(model: Any) -> Predictor:
+    if isinstance(model, Predictor):
+        return model
+    return Predictor.load(model.to_bytes() if isinstance(model, Recalibrator) else model)
+
+
+def _find(predictor: Predictor, names: Sequence[str], file: str) -> _Columns:
+    classes = [f"p_{name}" for name in predictor.class_names]
+    there = [name for name in classes if name in names]
+    prediction = _PREDICTION in names
+    second: int | None = None
+    if len(there) == len(classes):
+        found = tuple(classes)
+    elif len(classes) == 2 and len(there) == 1:
+        found, second = (there[0],), classes.index(there[0])
+    elif not there and prediction and _CONFIDENCE in names:
+        found = ()
+    else:
+        missing = [name for name in classes if name not in names]
+        raise InputError(
+            f"'{file}' must have a column p_<class> for every class of the fit (or 'confidence' "
+            f"and 'prediction'); no {_listed(missing)}."
+        )
+    features: list[str] = []
+    if predictor.needs_features:
+        features = [
+            name if name in names else f"f_{name}" if f"f_{name}" in names else ""
+            for name in predictor.feature_names
+        ]
+        missing = [
+            name for name, place in zip(predictor.feature_names, features, strict=True) if not place
+        ]
+        if missing:
+            raise InputError(
+                f"'{file}' must have the {len(features):,} features the recalibrator was fitted "
+                f"on; no {_listed(missing)}."
+            )
+    groups = predictor.group_columns if predictor.needs_groups else ()
+    missing = [name for name in groups if name not in names]
+    if missing:
+        raise InputError(f"'{file}' must have the group columns of the fit; no {_listed(missing)}.")
+    return _Columns(found, second, tuple(features), tuple(groups), prediction)
+
+
+def _listed(names: Sequence[str], most: int = 6) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+
+
+def _recalibrated(
+    predictor: Predictor, columns: _Columns, chunk: Chunk, suffix: str
+) -> dict[str, NDArray[Any]]:
+    classes = np.array(predictor.class_names, dtype=object)
+    predicted = _predicted(predictor, chunk) if columns.prediction else None
+    given = _probabilities(columns, chunk, predicted, len(classes))
+    features = None
+    if columns.features:
+        features = np.column_stack([_finite(chunk, name) for name in columns.features])
+    new = predictor.predict(
+        given,
+        features,
+        {name: chunk.texts(name) for name in columns.groups} or None,
+        predictions=predicted,
+    )
+    if predicted is None:
+        predicted = given.argmax(axis=1).astype(np.int64)
+    made: dict[str, NDArray[Any]] = {}
+    for k, name in enumerate(columns.probabilities):
+        column = new[:, k if columns.second is None else columns.second]
+        made[f"{name}{suffix}"] = np.ascontiguousarray(column)
+    made[f"{_CONFIDENCE}{suffix}"] = new[np.arange(len(new)), predicted]
+    if not columns.prediction:
+        made[_PREDICTION] = classes[predicted]
+    return made
+
+
+def _predicted(predictor: Predictor, chunk: Chunk) -> NDArray[np.int64]:
+    place = {str(name): k for k, name in enumerate(predictor.class_names)}
+    names = chunk.texts(_PREDICTION)
+    try:
+        return np.array([place[name] for name in names], dtype=np.int64)
+    except KeyError:
+        row = next(row for row, name in enumerate(names) if name not in place)
+        raise InputError(
+            f"'{_PREDICTION}' must be one of the classes {_listed(list(place))}; got "
+            f"{names[row]!r} at row {row}."
+        ) from None
+
+
+def _probabilities(
+    columns: _Columns, chunk: Chunk, predicted: NDArray[np.int64] | None, n_classes: int
+) -> NDArray[np.float64]:
+    if columns.second is not None:
+        one = _finite(chunk, columns.probabilities[0])
+        return np.column_stack([1.0 - one, one] if columns.second else [one, 1.0 - one])
+    if columns.probabilities:
+        return np.column_stack([_finite(chunk, name) for name in columns.probabilities])
+    assert predicted is not None  # _find made sure of it
+    confidence = _finite(chunk, _CONFIDENCE)
+    spread = np.repeat((1.0 - confidence)[:, None] / (n_classes - 1), n_classes, axis=1)
+    spread[np.arange(len(spread)), predicted] = confidence
+    return spread
+
+
+def _finite(chunk: Chunk, name: str) -> NDArray[np.float64]:
+    values = chunk.numbers(name)
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InputError(
+            f"column '{name}' must be finite; got {values[row]} at row {row}. Drop or fill such "
+            "rows."
+        )
+    return values
+
+
+def _counted_on(message: str, start: int) -> str:
+    """Count the rows a message names from the start of the file, not of the chunk."""
+    return re.sub(r"\brow (\d+)", lambda found: f"row {int(found[1]) + start}", message)
