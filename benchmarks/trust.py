@@ -211,9 +211,9 @@ def interval_section(run: Simulations) -> str:
     for kind, n, size in (
         ("calibrated", 500, 0.0), ("calibrated", 2000, 0.0), ("slope", 500, 0.1),
         ("slope", 2000, 0.1), ("slope", 2000, 0.25), ("one blob", 2000, 0.2),
-        ("one blob", 6000, 0.2),
+        ("one blob", 4000, 0.2),
     ):  # fmt: skip
-        found = run.run(intervals, 200, n, size, "slope" if kind == "slope" else "blobs")
+        found = run.run(intervals, 100, n, size, "slope" if kind == "slope" else "blobs")
         rows.append(
             [kind, f"{n:,}", f"{size * 100:.0f}"]
             + [_percent(found[name]) for name in names]
@@ -223,7 +223,7 @@ def interval_section(run: Simulations) -> str:
     head = ["world", "rows", "error, points", *names, *(f"{n}, bootstrap" for n in names)]
     return f"""## Intervals
 
-Share of the 95 % intervals that cover the truth, in % (200 sets each): the inverted test of
+Share of the 95 % intervals that cover the truth, in % (100 sets each): the inverted test of
 `calibration_intervals`, and beside it the usual percentile bootstrap. Worlds: calibrated; an error
 of size · sin 2x, which averages to nothing in every confidence bin; one blob overconfident.
 

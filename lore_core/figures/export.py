@@ -47,15 +47,27 @@ def plot_config(chart: Chart) -> dict[str, object]:
     }
 
 
-def chart_html(chart: Chart) -> bytes:
-    """One self-contained HTML file: interactive, opens without a network."""
+def chart_html(chart: Chart, *, script: str | None = None) -> bytes:
+    """One self-contained HTML file: interactive, opens without a network.
+
+    Parameters
+    ----------
+    chart : Chart
+        What to write.
+    script : str, optional
+        Path of a ``plotly.min.js`` beside the file, which several files can share; by default the
+        file holds it.
+    """
     figure = go.Figure(chart.figure)
     figure.update_layout(margin_b=70)
     figure.add_annotation(
         text=chart.how_to_read, showarrow=False, xref="paper", yref="paper", x=0, y=0,
         yshift=-56, xanchor="left", yanchor="bottom", font={"size": 11},
     )  # fmt: skip
-    page = figure.to_html(full_html=True, include_plotlyjs=True, config=plot_config(chart))
+    page = figure.to_html(
+        full_html=True, include_plotlyjs=True if script is None else script,
+        config=plot_config(chart), div_id=f"lore-lens-{chart.name}",
+    )  # fmt: skip
     return str(page).encode()
 
 

@@ -223,7 +223,7 @@ def landscape_figure(
         figure.add_trace(_found_outline(name, outline, mode))
         row, column = np.unravel_index(int(np.argmax(outline.inside)), outline.inside.shape)
         figure.add_annotation(
-            x=float(outline.x[column]), y=float(outline.y[row]), text=f"<b>{escape(name)}</b>",
+            x=float(outline.x[column]), y=float(outline.y[row]), text=escape(name),
             showarrow=False, font={"size": 12, "color": PAPER[mode]}, bgcolor=INK[mode],
             borderpad=2,
         )  # fmt: skip

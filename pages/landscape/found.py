@@ -20,7 +20,14 @@ from pages.shared.controls import View, evaluation_points
 from pages.shared.header import plain
 from pages.shared.thumbnails import has_image, thumbnail_urls
 
-__all__ = ["DEFAULT_Q", "calibration_rows", "found_regions", "list_regions", "outlines"]
+__all__ = [
+    "DEFAULT_Q",
+    "calibration_rows",
+    "found_regions",
+    "held_out_note",
+    "list_regions",
+    "outlines",
+]
 
 #: Regions listed and outlined.
 _LISTED = 8
@@ -86,6 +93,15 @@ def outlines(
     """Where the listed regions, or one of them, lie on the map."""
     wanted = range(min(len(search.regions), _LISTED)) if only is None else [only]
     return tuple((str(i + 1), rows_outline(points, search.label == i)) for i in wanted)
+
+
+def held_out_note(region: MiscalibratedRegion) -> str:
+    """Say what a region's own gap is worth."""
+    return (
+        "These rows were chosen because of their outcomes, which flatters this gap. "
+        + ("Fairer: " if region.held_out is not None else "")
+        + f"{region.sentence}."
+    )
 
 
 def calibration_rows(view: View, inside: np.ndarray) -> np.ndarray:

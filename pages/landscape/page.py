@@ -11,12 +11,13 @@ from pages.landscape.found import (
     DEFAULT_Q,
     calibration_rows,
     found_regions,
+    held_out_note,
     list_regions,
     outlines,
 )
 from pages.landscape.lists import list_by, list_worst
 from pages.landscape.picture import Scene, show_picture, show_region
-from pages.landscape.region import chosen_found, point_number, region_panel
+from pages.landscape.region import ROWS_TAB, chosen_found, point_number, region_panel
 from pages.shared import compute, compute_null
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import (
@@ -32,7 +33,7 @@ from pages.shared.maps import planar_maps
 #: A bin with fewer rows is not offered as "best" or "worst".
 _MIN_BIN_ROWS = 30
 _N_WORST = 30
-_REGIONS, _WORST, _DIVIDED = "Regions", "Worst rows", "By class or group"
+_REGIONS, _DIVIDED = "Regions", "By class or group"
 
 
 def _choose_bin(names: dict[int, str]) -> None:
@@ -121,7 +122,7 @@ worst = worst_rows(errors, within=rows, n_rows=_N_WORST, min_effective_size=MIN_
 
 picture = st.container()
 below = st.container()
-tabs = below.tabs([_REGIONS, _WORST, _DIVIDED], key="below", bind="query-params")
+tabs = below.tabs([_REGIONS, ROWS_TAB, _DIVIDED], key="below", bind="query-params")
 # The search comes before the picture that outlines what it found, though it stands below.
 search = chosen_region = None
 outlined: tuple[tuple[str, Outline], ...] = ()
@@ -184,6 +185,7 @@ with picture:
             fitted_on=calibration_rows(view, inside),
             key=(*key, chosen_region),
             title=f"Region {chosen_region + 1}",
+            note=held_out_note(search.regions[chosen_region]),
         )
     else:
         show_region(view, scene)

@@ -28,6 +28,7 @@ from pages.shared.header import plain
 from pages.shared.rows import show_rows
 
 __all__ = [
+    "ROWS_TAB",
     "choose_found",
     "chosen_found",
     "drawn_region",
@@ -36,6 +37,8 @@ __all__ = [
     "take_selection",
 ]
 
+#: The tab that shows a row.
+ROWS_TAB = "Worst rows"
 _REGION, _FOUND, _ROW = "_region", "_found", "_row"
 #: Rows listed; the CSV holds all.
 _LISTED = 200
@@ -69,6 +72,7 @@ def take_selection(key: str, map_name: str) -> None:
         row = point_number(event.points[0])
         if row is not None:
             st.session_state[_ROW] = row
+            st.session_state["below"] = ROWS_TAB
 
 
 def drawn_region(map_name: str) -> Region | None:
@@ -109,6 +113,7 @@ def region_panel(
     fitted_on: np.ndarray,
     key: tuple[Any, ...],
     title: str = "Selected region",
+    note: str = "",
 ) -> None:
     """Report on the rows inside: the gap, what they are made of, the rows, and a way to mend them.
 
@@ -128,6 +133,8 @@ def region_panel(
         Names the region, for caches.
     title : str
         Names it for the reader.
+    note : str
+        What else must be known about the gap.
     """
     dataset = view.dataset.evaluation
     target = dataset.target(view.target)
@@ -139,6 +146,8 @@ def region_panel(
         if report.n_rows == 0:
             return
         made_of = compute_rows.made_of(view.dataset, key, inside, among)
+        if note:
+            head.caption(note)
         head.markdown(f"It is {plain(describe_composition(made_of))}.")
         left, right = st.columns([1.7, 1], gap="medium")
         with left:
@@ -231,7 +240,7 @@ def _show_inside(dataset: Dataset, errors: LocalErrors, inside: np.ndarray, n_ro
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
             f"{len(listed):,} of {n_rows:,} rows, largest local error first. A picked row is "
-            "explained below.",
+            "explained under “Worst rows”.",
             width="stretch",
         )
         st.download_button(

@@ -40,10 +40,11 @@ def test_data(code, folder, capsys):
 def test_readme(folder, monkeypatch, capsys):
     (code,) = README
     assert len([line for line in code.splitlines() if line.strip()]) <= 12
-    digits = lore.demo.digits()
-    for half, split in (("cal", "calibration"), ("test", "evaluation")):
-        rows = np.flatnonzero(digits.in_split(split))[:150]
-        lore.save_npz(digits.rows(rows), f"model_{half}.npz")
+    rng = np.random.default_rng(0)
+    for half in ("cal", "test"):
+        probabilities = rng.dirichlet([3, 1, 1], 150)
+        labels, features = rng.integers(0, 3, 150), rng.normal(size=(150, 4))
+        lore.save_npz(lore.Dataset(probabilities, labels, features), f"model_{half}.npz")
     shown = []
     monkeypatch.setattr(lore, "launch", shown.append)
     names = {}

@@ -316,5 +316,5 @@ def test_found_regions_are_outlined_and_numbered(dataset, points):
     )
     (line,) = [trace for trace in chart.figure.data if trace.name == "region 1"]
     np.testing.assert_allclose(line.z, outline.inside, rtol=1e-6)
-    (note,) = [note for note in chart.figure.layout.annotations if note.text == "<b>1</b>"]
+    (note,) = [note for note in chart.figure.layout.annotations if note.text == "1"]
     assert note.x <= np.median(points[:, 0]) + 0.3

@@ -1,0 +1,63 @@
+"""docs/cli.md shows what the commands print."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+from lore_core import demo
+from lore_core.cli import COMMANDS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"```console\n\$ lore (.+)\n((?s:.*?))```", PAGE)
+NUMBER = re.compile(r"(?<![\w.])[−-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+@pytest.fixture(scope="module")
+def digits():
+    with threadpool_limits(1):  # its matrices are small: more threads only wait for each other
+        return demo.digits()
+
+
+@pytest.fixture
+def the_demo(digits, monkeypatch):
+    """The demo's network is trained once for all commands."""
+    monkeypatch.setattr(demo, "digits", lambda: digits)
+
+
+def numbers(text):
+    return [float(number.replace(",", "").replace("−", "-")) for number in NUMBER.findall(text)]
+
+
+def words(text):
+    return NUMBER.sub("#", text).split()
+
+
+@pytest.mark.parametrize(("arguments", "shown"), SHOWN)
+@pytest.mark.usefixtures("the_demo")
+def test_output_is_as_shown(run, arguments, shown):
+    printed = run(*arguments.split())
+    assert words(printed) == words(shown)
+    # The network is trained anew: another BLAS may round otherwise.
+    assert numbers(printed) == pytest.approx(numbers(shown), rel=0.02, abs=0.02)
+
+
+def test_every_command_is_documented():
+    assert len(SHOWN) == 5
+    for name in COMMANDS:
+        assert re.search(rf"^## .*`lore {name}`", PAGE, re.MULTILINE), name
+
+
+def test_every_command_and_option_in_the_page_exists():
+    from lore_core.cli import lore
+
+    found = re.findall(r"^(?:\$ )?lore (\w+)(.*)$", PAGE, re.MULTILINE)
+    assert len(found) > 8
+    for name, rest in found:
+        command = lore.get_command(None, name)
+        assert command is not None, name
+        known = {option for item in command.params for option in item.opts} | {"--data"}
+        assert set(re.findall(r"(?<!\S)--?[a-z][\w-]*", rest.partition("#")[0])) <= known

@@ -1,0 +1,277 @@
+"""Files in chunks: the same numbers as in memory, other columns untouched, whole or not there."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lore_core import (
+    Dataset,
+    GroupWise,
+    InputError,
+    LoRe,
+    PlattScaling,
+    Predictor,
+    TemperatureScaling,
+    embed,
+    recalibrate_file,
+)
+from lore_core.cli import main
+
+CLASSES = ["p_ash", "p_birch", "p_cedar"]
+KINDS = ["parquet", "csv"]
+
+
+def table_of(rows):
+    return pd.DataFrame(
+        {
+            "id": [f"{k:06d}" for k in range(len(rows))],
+            "f_0": rows.features[:, 0],
+            "p_cedar": rows.probabilities[:, 2],
+            "p_ash": rows.probabilities[:, 0],
+            "remark": ['says "no, thanks"' if k % 3 else "" for k in range(len(rows))],
+            **{f"f_{k}": rows.features[:, k] for k in (4, 3, 2, 1)},
+            "p_birch": rows.probabilities[:, 1],
+            "region": rows.groups["region"],
+        }
+    )
+
+
+def write(frame, path):
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path, index=False, row_group_size=70)
+    return path
+
+
+def read(path):
+    if path.suffix == ".csv":
+        return pd.read_csv(path, dtype={"id": str}, keep_default_na=False)
+    return pd.read_parquet(path)
+
+
+@pytest.fixture(scope="module")
+def model(calibration):
+    local = embed(calibration.features, "pca", 2)
+    return GroupWise(LoRe(0.3, 5), "region").fit(calibration, local)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("chunk_rows", [1, 250, 10_000])
+def test_the_same_as_in_memory(kind, chunk_rows, model, new, tmp_path):
+    rows = new.rows(slice(0, 40)) if chunk_rows == 1 else new
+    frame = table_of(rows)
+    source = write(frame, tmp_path / f"new.{kind}")
+    before = source.read_bytes()
+    shares = []
+    done = recalibrate_file(
+        model,
+        source,
+        tmp_path / f"out.{kind}",
+        chunk_rows=chunk_rows,
+        progress=lambda share, message: shares.append(share),
+    )
+    assert done == len(rows)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    out = read(tmp_path / f"out.{kind}")
+    assert list(out) == [*frame, "confidence", "prediction"]
+    untouched = [name for name in frame if name not in CLASSES]
+    pd.testing.assert_frame_equal(out[untouched], read(source)[untouched])
+    expected = Predictor.load(model.to_bytes()).predict(
+        rows.probabilities, rows.features, rows.groups
+    )
+    np.testing.assert_allclose(out[CLASSES].to_numpy(), expected, rtol=0, atol=1e-13)
+    top = rows.probabilities.argmax(axis=1)
+    np.testing.assert_array_equal(out["prediction"], np.array(rows.class_names)[top])
+    np.testing.assert_allclose(out["confidence"], expected[np.arange(len(top)), top], atol=1e-13)
+    assert source.read_bytes() == before
+    assert sorted(item.name for item in tmp_path.iterdir()) == [f"new.{kind}", f"out.{kind}"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_suffix(kind, model, new, tmp_path):
+    frame = table_of(new)
+    source = write(frame, tmp_path / f"new.{kind}")
+    recalibrate_file(model, source, tmp_path / f"out.{kind}", suffix="_lore")
+    out = read(tmp_path / f"out.{kind}")
+    added = [*(f"{name}_lore" for name in CLASSES), "confidence_lore", "prediction"]
+    assert list(out) == [*frame, *added]
+    np.testing.assert_array_equal(out["p_ash"], read(source)["p_ash"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_column_of_two_classes(kind, new, tmp_path):
+    two = Dataset(new.probabilities[:, 0], (new.labels == 0).astype(int), class_names=["no", "yes"])
+    model = PlattScaling().fit(two)
+    source = write(pd.DataFrame({"p_yes": new.probabilities[:, 0]}), tmp_path / f"a.{kind}")
+    recalibrate_file(model, source, tmp_path / f"b.{kind}")
+    out = read(tmp_path / f"b.{kind}")
+    expected = model.recalibrate(two)
+    np.testing.assert_allclose(out["p_yes"], expected.probabilities[:, 1], atol=1e-13)
+    assert list(out) == ["p_yes", "confidence", "prediction"]
+
+
+def test_confidence_and_prediction(calibration, new, tmp_path):
+    model = PlattScaling().fit(calibration)
+    names = np.array(new.class_names)[new.predictions]
+    frame = pd.DataFrame({"confidence": new.confidence, "prediction": names, "note": "x"})
+    source = write(frame, tmp_path / "a.parquet")
+    recalibrate_file(model, source, tmp_path / "b.parquet")
+    out = read(tmp_path / "b.parquet")
+    assert list(out) == ["confidence", "prediction", "note"]
+    np.testing.assert_allclose(out["confidence"], model.recalibrate(new).confidence, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.assign(p_ash=t["p_ash"].where(t.index != 777)), "column 'p_ash' must be "),
+        (lambda t: t.assign(f_3=t["f_3"].where(t.index != 777)), "column 'f_3' must be finite"),
+        (lambda t: t.assign(p_ash=t["p_ash"] + (t.index == 777)), r"must lie in \[0, 1\]"),
+        (lambda t: t.assign(p_ash=t["p_ash"] * np.where(t.index == 777, 0.5, 1)), "must sum to 1"),
+        (
+            lambda t: t.assign(prediction=np.where(t.index == 777, "oak", "ash")),
+            "must be one of the classes 'ash', 'birch', 'cedar'; got 'oak'",
+        ),
+    ],
+)
+def test_bad_rows_are_told_by_number(kind, change, message, model, new, tmp_path):
+    source = write(change(table_of(new)), tmp_path / f"new.{kind}")
+    target = tmp_path / f"out.{kind}"
+    target.write_bytes(b"what was there")
+    with pytest.raises(InputError, match=rf"'new.{kind}': .*{message}.*row 777\b"):
+        recalibrate_file(model, source, target, chunk_rows=100)
+    assert target.read_bytes() == b"what was there"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_text_for_a_number(model, new, tmp_path):
+    frame = table_of(new).astype({"f_2": object})
+    frame.loc[555, "f_2"] = "n/a"
+    source = write(frame, tmp_path / "new.csv")
+    with pytest.raises(InputError, match="column 'f_2' must hold numbers; got 'n/a' at row 555"):
+        recalibrate_file(model, source, tmp_path / "out.csv", chunk_rows=100)
+
+
+def test_bad_files(model, new, tmp_path):
+    frame = table_of(new)
+    fewer = write(frame.drop(columns=["f_1", "f_4"]), tmp_path / "fewer.csv")
+    other = write(frame.rename(columns={"p_cedar": "p_oak"}), tmp_path / "other.parquet")
+    alone = write(frame.drop(columns="region"), tmp_path / "alone.csv")
+    good = write(frame, tmp_path / "good.csv")
+    (tmp_path / "empty.csv").write_text(",".join(frame) + "\n")
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 but not really")
+    cases = [
+        (fewer, "out.csv", "the 5 features .* no 'f_1', 'f_4'"),
+        (other, "out.parquet", "for every class of the fit .* no 'p_cedar'"),
+        (alone, "out.csv", "must have the group columns of the fit; no 'region'"),
+        (good, "out.parquet", "'target' must be a .csv file like the source"),
+        (good, "good.csv", "'target' must be another file"),
+        (good, "no/out.csv", "the directory of .* must exist"),
+        (tmp_path / "empty.csv", "out.csv", "has column names but no rows"),
+        (tmp_path / "bad.parquet", "out.parquet", "'bad.parquet' is damaged or of another kind"),
+        (tmp_path / "gone.parquet", "out.parquet", "'gone.parquet' must be a file that exists"),
+        (tmp_path / "x.npz", "out.npz", "must be a .parquet or .csv file"),
+    ]
+    for source, target, message in cases:
+        with pytest.raises(InputError, match=message):
+            recalibrate_file(model, source, tmp_path / target)
+    assert not (tmp_path / "out.csv").exists()
+
+
+SLOW = """
+import sys, time
+from lore_core.shipping.files import recalibrate_file
+print("ready", flush=True)
+def progress(share, message):
+    print(message, flush=True)
+    time.sleep(60)
+recalibrate_file(*sys.argv[1:4], chunk_rows=100, progress=progress)
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_killed_half_way(kind, how, model, new, tmp_path):
+    source = write(table_of(new), tmp_path / f"new.{kind}")
+    target = tmp_path / f"out.{kind}"
+    target.write_bytes(b"what was there")
+    model.save(tmp_path / "m.lore")
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW, str(tmp_path / "m.lore"), str(source), str(target)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert process.stdout.readline() == "ready\n"
+        assert process.stdout.readline() == "100 rows recalibrated\n"
+        time.sleep(0.1)
+        process.send_signal(how)
+        assert process.wait(10) != 0
+    finally:
+        process.kill()
+        process.stdout.close()
+        process.wait()
+    assert target.read_bytes() == b"what was there"
+    left = {item.name for item in tmp_path.iterdir()} - {f"new.{kind}", f"out.{kind}", "m.lore"}
+    # Nobody can tidy up after SIGKILL; what stays is hidden and not the target.
+    assert all(name.startswith(".") for name in left)
+    assert len(left) == (1 if how == signal.SIGKILL else 0)
+
+
+def test_the_command(calibration, new, tmp_path, capsys):
+    frame = table_of(calibration).assign(label=np.array(new.class_names)[calibration.labels])
+    fit_on = write(frame, tmp_path / "cal.parquet")
+    source = write(table_of(new), tmp_path / "new.csv")
+    saved, out = tmp_path / "m.lore", tmp_path / "out.csv"
+    for method in ("temperature", "lore"):
+        options = ["--map", "pca-2", "--gamma", "0.3", "--bins", "5"]
+        fit = ["recalibrate", "--fit", str(fit_on), "--method", method, *options]
+        assert main([*fit, "--save", str(saved)]) == 0
+        assert main(["recalibrate", "--model", str(saved), str(source), "-o", str(out)]) == 0
+        local = embed(calibration.features, "pca", 2)
+        by_hand = LoRe(0.3, 5).fit(calibration, local)
+        if method == "temperature":
+            by_hand = TemperatureScaling().fit(calibration)
+        expected = by_hand.recalibrate(new, local.transform(new.features)).probabilities
+        # The file's probabilities were divided by their sums once more; T is found to 1e-6.
+        np.testing.assert_allclose(read(out)[CLASSES].to_numpy(), expected, atol=1e-6)
+    assert "Recalibrated 900 rows" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["new.csv", "-o", "out.csv"], "one of '--model' and '--fit' must be given"),
+        (["--model", "m.lore", "new.csv"], "FILE and '--out' must be given together"),
+        (["--fit", "demo"], "'--fit' needs '--save', '--out' or both"),
+        (["--model", "m.lore", "--save", "n.lore"], "'--save' goes with '--fit'"),
+        (["--fit", "demo", "--save", "m.pkl"], "'--save' must be a .lore file"),
+        (["--model", "gone.lore", "new.csv", "-o", "out.csv"], "'gone.lore' cannot be read"),
+    ],
+)
+def test_the_command_misused(arguments, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["recalibrate", *arguments]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_the_methods_of_the_command():
+    from lore_core import standard_recalibrators
+    from lore_core.cli.recalibrate import _METHODS
+
+    labels = [method.label.lower() for method in standard_recalibrators()]
+    assert all(
+        name in label for name, label in zip(_METHODS, labels, strict=True) if name != "none"
+    )
+    assert labels[0] == "no recalibration"

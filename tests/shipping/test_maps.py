@@ -1,0 +1,86 @@
+"""Feature maps in a file place new rows where the fitted map would; or it says why it cannot."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from lore_core import InputError, LoRe, Predictor, TemperatureScaling, embed, load_recalibrator
+from lore_core.embedding import tsne
+from lore_core.embedding.umap_map import UMAPMap
+
+
+@pytest.fixture(autouse=True)
+def few_iterations(monkeypatch):
+    for name, value in {"_EARLY_ITERATIONS": 5, "_PLACE_ITERATIONS": 5, "_THREADS": 1}.items():
+        monkeypatch.setattr(tsne, name, value)
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("pca", {"n_components": 3}),
+        ("pca", {"scale": "unit"}),
+        ("identity", {}),
+        ("identity", {"scale": "none"}),
+        ("tsne", {"n_iter": 5}),
+        ("tsne", {"n_iter": 5, "n_components": 3, "random_state": 4}),
+    ],
+)
+def test_the_same_places(method, options, calibration, new):
+    made = embed(calibration.features, method, **options)
+    content = LoRe(0.3).fit(calibration, made).to_bytes()
+    again = load_recalibrator(content).fitted_on_.feature_maps[None]
+    some = new.features[:100]
+    assert np.array_equal(again.transform(some), made.transform(some))
+    # A second time: saving what was loaded keeps the map.
+    assert load_recalibrator(content).to_bytes() == content
+    assert Predictor.load(content).predict(new.probabilities[:100], some).shape == (100, 3)
+
+
+def test_tsne_with_reduced_features_and_search_trees(make_rows):
+    """More than 50 features, more than 1,000 rows: approximate neighbours from a seeded index."""
+    rows = make_rows(1100, 5)
+    random = np.random.default_rng(0)
+    wide = rows.features @ random.normal(size=(5, 60)) + random.normal(size=(1100, 60))
+    made = embed(wide, "tsne", n_iter=5)
+    content = LoRe(0.3).fit(rows, made).to_bytes()
+    again = load_recalibrator(content).fitted_on_.feature_maps[None]
+    some = wide[:50] + 0.1
+    assert np.array_equal(again.transform(some), made.transform(some))
+
+
+def test_umap_is_refused(calibration, new):
+    two = embed(calibration.features)
+
+    class Given(UMAPMap):
+        """A fitted UMAP without the half minute that fitting one takes."""
+
+        def place(self, features, progress=None):
+            return two._map.place(features)
+
+    made = dataclasses.replace(two, method="umap", _map=Given(None))
+    method = LoRe(0.3).fit(calibration, made)
+    with pytest.raises(InputError, match="a UMAP map cannot be applied to new rows from a file"):
+        method.to_bytes()
+    predictor = Predictor.load(method.to_bytes(maps=False))
+    with pytest.raises(InputError, match="'coordinates' must be given"):
+        predictor.predict(new.probabilities, new.features)
+    places = made.transform(new.features)
+    np.testing.assert_allclose(
+        predictor.predict(new.probabilities, coordinates=places),
+        method.recalibrate(new, places).probabilities,
+        atol=1e-15,
+    )
+    # A method that does not look at the map is not held up by it.
+    assert TemperatureScaling().fit(calibration, made).to_bytes()
+
+
+def test_plain_coordinates(calibration, new):
+    method = LoRe(0.3).fit(calibration, calibration.features[:, :2])
+    predictor = Predictor.load(method.to_bytes())
+    with pytest.raises(InputError, match="fitted on plain coordinates"):
+        predictor.predict(new.probabilities, new.features)
+    assert predictor.predict(new.probabilities, coordinates=new.features[:, :2]).shape == (900, 3)

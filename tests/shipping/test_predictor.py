@@ -1,0 +1,121 @@
+"""The predictor: numpy alone, the same numbers without numba, and misuse told in words."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from lore_core import GroupWise, InputError, LoRe, Predictor, TunedLoRe, embed
+from lore_core.kernel_sums import compute, laplacian_means, underflow
+
+HEAVY = ["sklearn", "scipy", "pandas", "pyarrow", "streamlit", "plotly", "threadpoolctl", "joblib"]
+SCRIPT = """
+    import json, sys
+
+    class Blocked:
+        def find_spec(self, name, path=None, target=None):
+            if name.split(".")[0] in {blocked!r}:
+                raise ImportError(name + " is blocked")
+
+    sys.meta_path.insert(0, Blocked())
+    import numpy as np
+    from lore_core.shipping import Predictor
+
+    data = np.load({data!r})
+    found = [
+        Predictor.load(path).predict(data["given"], data["features"], data["groups"])
+        for path in {paths!r}
+    ]
+    np.save({out!r}, np.stack(found))
+    print(json.dumps(sorted(name for name in sys.modules if "." not in name)))
+"""
+
+
+@pytest.fixture(scope="module")
+def fitted(calibration):
+    two = embed(calibration.features, "pca", 2)
+    return [
+        LoRe(0.01).fit(calibration, embed(calibration.features, "identity")),
+        TunedLoRe(gammas=[0.2, 0.8]).fit(calibration, two),
+        GroupWise(LoRe(0.3), "region").fit(calibration, two),
+    ]
+
+
+@pytest.mark.parametrize("without", [[], ["numba", "llvmlite"]])
+def test_a_process_with_numpy_alone(fitted, new, tmp_path, without):
+    paths = [str(tmp_path / f"{k}.lore") for k in range(len(fitted))]
+    names = new.groups["region"].to_numpy(dtype=str)
+    expected = []
+    for method, path in zip(fitted, paths, strict=True):
+        method.save(path)
+        expected.append(Predictor.load(path).predict(new.probabilities, new.features, names))
+    np.savez(tmp_path / "data.npz", given=new.probabilities, features=new.features, groups=names)
+    out = tmp_path / "found.npy"
+    code = textwrap.dedent(SCRIPT).format(
+        blocked=HEAVY + without, data=str(tmp_path / "data.npz"), paths=paths, out=str(out)
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    imported = set(json.loads(done.stdout))
+    assert not imported & set(HEAVY)
+    assert ("numba" in imported) == (not without)
+    np.testing.assert_allclose(np.load(out), np.stack(expected), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 10])
+@pytest.mark.parametrize("options", [{}, {"exclude_self": True}, {"sources": True}])
+def test_sums_without_numba(d, options, monkeypatch):
+    random = np.random.default_rng(d)
+    points, values = random.normal(size=(300, d)), random.normal(size=(300, 2))
+    groups = random.integers(-1, 4, 300)
+    arguments = {"target_groups": groups, "exclude_self": "exclude_self" in options}
+    sources = None
+    if "sources" in options:
+        sources = points[::-1] * 1.5
+        arguments["source_groups"] = groups
+    # The smallest bandwidth underflows everywhere, the others nowhere.
+    arguments["bandwidth"] = [1e-6, 0.05, 1.0, 40.0]
+    fast = laplacian_means(points, sources, values, tolerance=0, **arguments)
+    monkeypatch.setattr(compute, "HAS_NUMBA", False)
+    monkeypatch.setattr(underflow, "HAS_NUMBA", False)
+    monkeypatch.setattr(underflow, "cKDTree", None)
+    plain = laplacian_means(points, sources, values, **arguments)
+    for name in ("mean", "mass", "effective_size"):
+        np.testing.assert_allclose(
+            getattr(plain, name), getattr(fast, name), rtol=1e-11, atol=1e-12, err_msg=name
+        )
+
+
+def test_misuse(fitted, new):
+    lore, tuned, by_group = (Predictor.load(method.to_bytes()) for method in fitted)
+    given, features, names = new.probabilities, new.features, new.groups["region"]
+    cases = [
+        (lambda: lore.predict(given), "'features' must be given: LoRe compares each row"),
+        (lambda: lore.predict(given, features[:, :4]), "must have the 5 features .* got 4"),
+        (lambda: lore.predict(given, features[:9]), "as many rows as 'probabilities'; got 9"),
+        (lambda: lore.predict(given[:, :2] * 0 + 0.5, features), r"the 3 classes .* got 2 columns"),
+        (lambda: lore.predict(given, features * np.nan), "'features' must be finite; got .* row 0"),
+        (lambda: lore.predict(given * 2, features), r"must lie in \[0, 1\]"),
+        (lambda: lore.predict(given, coordinates=features[:, :2]), "must have the dimensions"),
+        (lambda: tuned.predict(given, coordinates=features), "must have the dimensions"),
+        (lambda: lore.predict(given, features, predictions=[3] * len(given)), "indices 0 to 2"),
+        (lambda: by_group.predict(given, features), r"'groups' must be given .*\(region\)"),
+        (lambda: by_group.predict(given, features, {"sex": names}), r"no \['region'\]"),
+        (lambda: by_group.predict(given, features, names[:5]), "'groups' must have as many rows"),
+    ]
+    for act, message in cases:
+        with pytest.raises(InputError, match=message):
+            act()
+
+
+def test_what_it_needs_is_said(fitted):
+    lore, _, by_group = (Predictor.load(method.to_bytes()) for method in fitted)
+    assert (lore.needs_features, lore.needs_groups) == (True, False)
+    assert (by_group.needs_features, by_group.needs_groups) == (True, True)
+    assert by_group.group_columns == ("region",)
+    assert lore.class_names == ("ash", "birch", "cedar")
