@@ -24,7 +24,11 @@ COMMANDS = {
     "landscape": "lore_core.cli.landscape:landscape",
     "regions": "lore_core.cli.regions:regions",
     "curve": "lore_core.cli.curve:curve",
+    "variables": "lore_core.cli.variables:variables",
     "compare": "lore_core.cli.compare:compare",
+    "fairness": "lore_core.cli.fairness:fairness",
+    "decisions": "lore_core.cli.decisions:decisions",
+    "report": "lore_core.cli.report:report",
     "recalibrate": "lore_core.cli.recalibrate:recalibrate",
     "demo": "lore_core.cli.demo:demo",
     "warmup": "lore_core.cli.warmup:warmup",
@@ -47,7 +51,7 @@ COMMANDS = {
 def lore() -> None:
     """See and fix the local miscalibration of classifiers.
 
-    Each command does the job of one page of the dashboard. DATA is a .npz, .csv, .parquet or
+    Each page of the dashboard has a command that does its job. DATA is a .npz, .csv, .parquet or
     .feather file, or a calibration and a test file of the same name; "demo" is the built-in demo.
     """
 

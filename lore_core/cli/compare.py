@@ -24,12 +24,21 @@ if TYPE_CHECKING:
     from lore_core import Comparison, Recalibrator
     from lore_core.cli.view import View
 
-__all__ = ["compare"]
+__all__ = ["compare", "compare_one", "method_option", "methods_of"]
 
 #: As on the page: smaller groups do not set the maximum of one dataset.
 _MIN_GROUP_SIZE = 30
 #: Defaults for a directory of runs.
 _RUNS_MAP, _RUNS_GAMMA = "pca-20", 0.4
+
+method_option = click.option(
+    "--method",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Only this recalibrator, by its name in the table. May be repeated; the others are held "
+    "against the first.",
+)
 
 
 @click.command(
@@ -40,14 +49,7 @@ _RUNS_MAP, _RUNS_GAMMA = "pca-20", 0.4
     )
 )
 @view_options(several_maps=True)
-@click.option(
-    "--method",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Only this recalibrator, by its name in the table. May be repeated; the others are held "
-    "against the first.",
-)
+@method_option
 @click.option("--group", metavar="COLUMN", help="Group column of the maximum group-wise MCE.")
 @click.option(
     "--min-group-size",
@@ -90,15 +92,15 @@ def compare(
     place = Path(given.data[0]).expanduser()
     local = given.maps != ("none",)
     if len(given.data) == 1 and given.data != ("demo",) and place.is_dir():
-        _runs(given, place, _methods(given, names, rivals, local, _RUNS_GAMMA), group,
+        _runs(given, place, methods_of(given, names, rivals, local, _RUNS_GAMMA), group,
               min_group_size or 1, json_, path)  # fmt: skip
         return
     from lore_core.cli.view import open_view
 
     with Progress() as progress:
         view = open_view(given, progress)
-        methods = _methods(given, names, rivals, bool(view.maps), 0.2)
-        result = _one(view, methods, group, min_group_size, draws, progress)
+        methods = methods_of(given, names, rivals, bool(view.maps), 0.2)
+        result = compare_one(view, methods, group, min_group_size, draws, progress)
     table = _long(result)
     content = {
         **view.settings(),
@@ -123,7 +125,7 @@ def compare(
     )
 
 
-def _methods(
+def methods_of(
     given: ViewOptions, names: tuple[str, ...], rivals: bool, local: bool, gamma: float
 ) -> list[Recalibrator]:
     """Recalibrators that were asked for; without features only global ones."""
@@ -147,7 +149,7 @@ def _methods(
     return [known[name] for name in dict.fromkeys(names)] if names else list(known.values())
 
 
-def _one(
+def compare_one(
     view: View,
     methods: list[Recalibrator],
     group: str | None,
@@ -281,4 +283,4 @@ def _runs(
         known = goes_with.dropna()
         say(text_table({"metric": list(known.index), "r": [f"{r:+.2f}" for r in known]}))
         say("")
-    say(f"Mean ± standard deviation over {result.n_runs} runs.")
+    say(f"Mean ± standard deviation over {result.n_runs} run{'s' * (result.n_runs != 1)}.")

@@ -102,8 +102,8 @@ def metrics(
     say(f"{view.dataset.name}: {view.rows}{on}, {view.n_bins} {view.binning} bins.")
     if chance is not None:
         say(
-            f"p: share of {chance.n_draws} simulations in which every confidence is right that "
-            "show as much."
+            f"p: how often {chance.n_draws} simulations in which every confidence is right show as "
+            "much."
         )
     if regions is not None:
         say("")

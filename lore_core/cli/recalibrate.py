@@ -70,7 +70,7 @@ _METHODS = ("none", "temperature", "platt", "isotonic", "histogram", "mmce", "lo
     help="Added to the names of the new columns; without it they replace the old ones.",
 )  # fmt: skip
 @click.option(
-    "--chunk-rows", type=click.IntRange(min=1), default=100_000, show_default=True, metavar="N",
+    "--chunk-rows", type=click.IntRange(min=1), default=50_000, show_default=True, metavar="N",
     help="Rows in memory at a time.",
 )  # fmt: skip
 def recalibrate(

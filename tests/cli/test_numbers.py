@@ -271,3 +271,83 @@ class TestCompare:
         text = run("compare", runs, *options)
         assert "Correlation with max group-wise MCE:" in text
         assert text.endswith("Mean ± standard deviation over 2 runs.\n")
+
+
+class TestVariables:
+    def test_ranking(self, run_json, file, dataset):
+        found = run_json("variables", file, "--parts", "6")
+        ranking = lore.rank_variables(dataset.evaluation, n_bins=6)
+        assert [row["variable"] for row in found["table"]] == list(ranking["variable"])
+        assert [row["chi2"] for row in found["table"]] == list(ranking["chi2"])
+
+    def test_one_column(self, run, run_json, file, dataset, tmp_path):
+        out = tmp_path / "region.csv"
+        text = run("variables", file, "--variable", "region", "-o", out)
+        aimed = dataset.evaluation.target()
+        table = pd.read_csv(out)
+        assert text.startswith("Along region the gap runs from ")
+        for value, gap in zip(table["value"], table["gap"], strict=True):
+            rows = (dataset.evaluation.groups["region"] == value).to_numpy()
+            assert gap == pytest.approx((aimed.confidence - aimed.outcome)[rows].mean())
+            assert f"{gap:+.4f}" in text
+
+    def test_no_such_column(self, file, capsys):
+        from lore_core.cli import main
+
+        assert main(["variables", file, "--variable", "age"]) == 1
+        assert "'--variable' must be one of " in capsys.readouterr().err
+
+
+class TestGroupsAndCosts:
+    METHODS = ("--method", "No recalibration", "--method", "Temperature scaling")
+
+    @pytest.fixture
+    def recalibrated(self, dataset):
+        method = lore.TemperatureScaling().fit(dataset.calibration)
+        return {
+            "No recalibration": dataset.evaluation,
+            "Temperature scaling": method.recalibrate(dataset.evaluation),
+        }
+
+    def test_groups(self, run, run_json, file, dataset, recalibrated, tmp_path):
+        out = tmp_path / "groups.parquet"
+        found = run_json("fairness", file, *self.METHODS, "--bins", "5", "-o", out)
+        groups = dataset.evaluation.groups["region"].astype(str)
+        worst = lore.compare_groups(recalibrated, groups, n_bins=5, min_group_size=30)
+        assert found["methods"] == worst.to_dict(orient="index")
+        reports = pd.read_parquet(out).set_index("method").loc["Temperature scaling"]
+        after = recalibrated["Temperature scaling"]
+        report = lore.group_report(after.confidence, after.outcome, groups, n_bins=5)
+        assert list(reports["ece"]) == list(report["ece"])
+        assert f"{worst['max_group_mce'].iloc[0]:.4f}" in run(
+            "fairness", file, *self.METHODS, "--bins", "5"
+        )
+
+    def test_no_such_group(self, file, capsys):
+        from lore_core.cli import main
+
+        assert main(["fairness", file, "--group", "race"]) == 1
+        assert "'--group' must be one of ['region']; got 'race'" in capsys.readouterr().err
+
+    def test_costs(self, run, run_json, file, recalibrated, tmp_path):
+        out, figure = tmp_path / "reward.csv", tmp_path / "reward.html"
+        options = (*self.METHODS, "--unsure-cost", "2", "--wrong-cost", "7")
+        found = run_json("decisions", file, *options, "-o", out, "-o", figure)
+        before = recalibrated["No recalibration"].confidence
+        curves = {
+            name: lore.reward_curve(item.confidence, item.outcome, [3.5], baseline=before)
+            for name, item in recalibrated.items()
+        }
+        said = lore.describe_rewards(curves, unsure_cost=2, wrong_cost=7)
+        assert found["sentence"] == said
+        for name, curve in curves.items():
+            assert found["methods"][name]["reward"] == curve.reward[0]
+        assert set(pd.read_csv(out)["method"]) == set(recalibrated)
+        assert b"Plotly.newPlot" in figure.read_bytes()
+        assert run("decisions", file, *options).startswith(said)
+
+    def test_costs_that_make_no_sense(self, file, capsys):
+        from lore_core.cli import main
+
+        assert main(["decisions", file, "--unsure-cost", "3", "--wrong-cost", "2"]) == 1
+        assert "'--unsure-cost' must not exceed '--wrong-cost'" in capsys.readouterr().err

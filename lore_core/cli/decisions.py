@@ -1,0 +1,132 @@
+"""``lore decisions``: whether recalibrating is worth it at given costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from lore_core.cli.compare import compare_one, method_option, methods_of
+from lore_core.cli.options import ViewOptions, examples, json_option, view_options
+from lore_core.cli.output import Progress, as_json, records, say, text_table
+from lore_core.cli.pictures import figure_options, figure_paths, write_figure
+
+__all__ = ["decisions"]
+
+_COST = click.FloatRange(min=0, min_open=True)
+
+
+@click.command(
+    epilog=examples(
+        "lore decisions demo --wrong-cost 20 --map none",
+        "lore decisions model_cal.npz model_test.npz --unsure-cost 1 --wrong-cost 10 -o reward.svg",
+    )
+)
+@view_options()
+@click.option(
+    "--unsure-cost",
+    "unsure",
+    type=_COST,
+    default=1.0,
+    show_default=True,
+    metavar="U",
+    help="Cost of “unsure”.",
+)
+@click.option(
+    "--wrong-cost", "wrong", type=_COST, default=10.0, show_default=True, metavar="W",
+    help="Cost of a wrong answer; a right one costs nothing.",
+)  # fmt: skip
+@method_option
+@json_option
+@figure_options
+def decisions(
+    given: ViewOptions,
+    *,
+    unsure: float,
+    wrong: float,
+    names: tuple[str, ...],
+    json_: bool,
+    outs: tuple[str, ...],
+    mode: Any,
+    width: int,
+    height: int | None,
+) -> None:
+    """Hold recalibrators against each other at your costs.
+
+    Answer only where the confidence reaches 1 − u/w, else say “unsure”: the mean reward a row under
+    every method. -o writes the reward over many ratios w/u, as a figure or numbers.
+    """
+    paths = figure_paths(outs)
+    import pandas as pd
+
+    from lore_core import describe_rewards, reward_curve
+    from lore_core.cli.view import open_view
+    from lore_core.figures import reward_figure
+    from lore_core.validation import InputError
+
+    if unsure > wrong:
+        raise InputError(
+            f"'--unsure-cost' must not exceed '--wrong-cost', otherwise always answer; got "
+            f"{unsure:g} and {wrong:g}."
+        )
+    ratio = wrong / unsure
+    with Progress() as progress:
+        view = open_view(given, progress)
+        methods = methods_of(given, names, False, bool(view.maps), view.gamma)
+        result = compare_one(view, methods, None, None, 0, progress)
+    first = next(iter(result.datasets))
+    before = result.datasets[first].confidence
+
+    def rewards(ratios: list[float] | None) -> dict[str, Any]:
+        return {
+            method: reward_curve(item.confidence, item.outcome, ratios, baseline=before)
+            for method, item in result.datasets.items()
+        }
+
+    own, curves = rewards([ratio]), rewards(None)
+    table = pd.concat([curve.frame().assign(method=name) for name, curve in curves.items()])
+    table = table[["method", *table.columns.drop("method")]]
+    at = {name: records(curve.frame())[0] for name, curve in own.items()}
+    sentence = describe_rewards(own, unsure_cost=unsure, wrong_cost=wrong)
+    content = {
+        **view.settings(),
+        "unsure": unsure,
+        "wrong": wrong,
+        "sentence": sentence,
+        "methods": at,
+        "curve": records(table),
+    }
+    if json_:
+        say(as_json(content))
+    else:
+        say(sentence)
+        say("")
+        say(
+            text_table(
+                {
+                    "": list(at),
+                    "reward a row, in u": [f"{item['reward']:.4f}" for item in at.values()],
+                    "answered": [f"{item['answered']:.1%}" for item in at.values()],
+                    "gain": [f"{item['gain']:+.4f}" for item in at.values()],
+                    "95 %": [
+                        f"{item['gain_low']:+.4f} to {item['gain_high']:+.4f}"
+                        for item in at.values()
+                    ],
+                }
+            )
+        )
+        say("")
+        say(f"{view.dataset.name}: {view.rows}; gains are over {first}.")
+    if not paths:
+        return
+    chart = reward_figure(
+        curves,
+        rows=view.rows,
+        baseline=first,
+        ratio=ratio if 1 <= ratio <= 100 else None,
+        mode=mode,
+    )
+    for path in paths:
+        write_figure(path, chart, table, content, width=width, height=height)
+        if not json_:
+            say(f"Wrote {path}.")

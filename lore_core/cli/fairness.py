@@ -1,0 +1,130 @@
+"""``lore fairness``: for whom the confidence is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from lore_core.cli.compare import compare_one, method_option, methods_of
+from lore_core.cli.options import ViewOptions, examples, json_option, view_options
+from lore_core.cli.output import (
+    TABLES,
+    Progress,
+    as_json,
+    output_path,
+    say,
+    text_table,
+    write_numbers,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["fairness"]
+
+#: As on the page: smaller groups do not set the maximum.
+_MIN_GROUP_SIZE = 30
+
+
+@click.command(
+    epilog=examples(
+        "lore fairness demo --method 'No recalibration' --method 'LoRe tuned'",
+        "lore fairness model_cal.npz model_test.npz --group race --group sex -o groups.csv",
+    )
+)
+@view_options()
+@click.option(
+    "--group", "by", multiple=True, metavar="COLUMN",
+    help="Group column (default: the first). Repeated: the intersections.",
+)  # fmt: skip
+@click.option(
+    "--min-group-size", type=click.IntRange(min=1), default=_MIN_GROUP_SIZE, show_default=True,
+    metavar="N", help="Smaller groups do not set the maximum.",
+)  # fmt: skip
+@method_option
+@json_option
+@click.option(
+    "-o", "--out", metavar="FILE",
+    help="Also write every group under every method: .csv, .parquet or .json.",
+)  # fmt: skip
+def fairness(
+    given: ViewOptions,
+    *,
+    by: tuple[str, ...],
+    min_group_size: int,
+    names: tuple[str, ...],
+    json_: bool,
+    out: str | None,
+) -> None:
+    """Measure every group under every recalibrator.
+
+    The maximum group-wise MCE of each method, its worst group and the paired difference to the
+    first method, with 95 % bootstrap intervals.
+    """
+    path = None if out is None else output_path(out, TABLES)
+    import pandas as pd
+
+    from lore_core import compare_groups, group_report
+    from lore_core.cli.view import open_view
+    from lore_core.validation import InputError
+
+    with Progress() as progress:
+        view = open_view(given, progress)
+        frame = view.evaluation.groups
+        known = [] if frame is None else [str(name) for name in frame.columns]
+        chosen = list(by or known[:1])
+        wrong = [name for name in chosen if name not in known]
+        if frame is None or not chosen or wrong:
+            got = repr(wrong[0]) if wrong else "no group column"
+            raise InputError(f"'--group' must be one of {known}; got {got}.")
+        groups = frame[chosen].astype(str).agg(" × ".join, axis=1).to_numpy()
+        methods = methods_of(given, names, False, bool(view.maps), view.gamma)
+        result = compare_one(view, methods, chosen[0], None, 0, progress)
+    worst = compare_groups(
+        result.datasets, groups, min_group_size=min_group_size, random_state=view.seed,
+        **view.options,
+    )  # fmt: skip
+    reports = pd.concat(
+        [
+            group_report(
+                item.confidence, item.outcome, groups, random_state=view.seed, **view.options
+            ).assign(method=method)
+            for method, item in result.datasets.items()
+        ],
+        ignore_index=True,
+    )
+    reports = reports[["method", *reports.columns.drop("method")]]
+    content = {
+        **view.settings(),
+        "groups_by": chosen,
+        "min_group_size": min_group_size,
+        "methods": worst.to_dict(orient="index"),
+        "groups": reports.to_dict(orient="records"),
+    }
+    if path is not None:
+        write_numbers(path, reports, content)
+    if json_:
+        say(as_json(content))
+        return
+    say(text_table(_cells(worst)))
+    say("")
+    say(
+        f"Groups by {' × '.join(chosen)} of {min_group_size} rows or more, {view.rows}; "
+        f"differences are to {worst.index[0]}."
+    )
+
+
+def _cells(worst: pd.DataFrame) -> dict[str, list[str]]:
+    return {
+        "": [str(name) for name in worst.index],
+        "max group-wise MCE": [f"{value:.4f}" for value in worst["max_group_mce"]],
+        "95 %": [f"{a:.4f}–{b:.4f}" for a, b in zip(worst["low"], worst["high"], strict=True)],
+        "worst group": [str(name) for name in worst["worst_group"]],
+        "its rows": [f"{rows:,}" for rows in worst["worst_rows"]],
+        "difference": [f"{value:+.4f}" for value in worst["difference"]],
+        "95 % ": [
+            f"{a:+.4f} to {b:+.4f}"
+            for a, b in zip(worst["difference_low"], worst["difference_high"], strict=True)
+        ],
+    }

@@ -1,0 +1,133 @@
+"""``lore report``: every figure, table and number in one bundle."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.output import Progress, say
+
+if TYPE_CHECKING:
+    from lore_core.report import Source
+
+__all__ = ["report"]
+
+
+@click.command(
+    epilog=examples(
+        "lore report demo -o report.zip",
+        "lore report model_cal.npz model_test.npz --map tsne --gamma 0.2 -o report",
+        "lore report predictions.csv --group site --wrong-cost 20 --no-images -o report.zip",
+    )
+)
+@view_options()
+@click.option(
+    "--method", "names", multiple=True, metavar="NAME",
+    help="Only this recalibrator, by its name in the table. May be repeated; the others are held "
+    "against the first.",
+)  # fmt: skip
+@click.option("--group", metavar="COLUMN", help="Group column of the fairness section.")
+@click.option(
+    "--min-group-size", type=click.IntRange(min=1), metavar="N",
+    help="Smaller groups do not set the maximum (default: 30).",
+)  # fmt: skip
+@click.option(
+    "--q", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,
+    show_default=True, metavar="Q", help="False discovery rate of the regions.",
+)  # fmt: skip
+@click.option(
+    "--edge", type=click.FloatRange(0, 1, max_open=True), default=0.5, show_default=True,
+    metavar="SHARE", help="Where a region ends, as a share of the error it reaches.",
+)  # fmt: skip
+@click.option(
+    "--unsure-cost", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True,
+    metavar="U", help="What saying “unsure” costs.",
+)  # fmt: skip
+@click.option(
+    "--wrong-cost", type=click.FloatRange(min=0, min_open=True), default=10.0, show_default=True,
+    metavar="W", help="What a wrong answer costs.",
+)  # fmt: skip
+@click.option(
+    "--draws", type=click.IntRange(min=0), metavar="N",
+    help="Resamples behind the intervals (default: what takes some seconds; 0: none).",
+)  # fmt: skip
+@click.option(
+    "--simulation-seed", type=click.IntRange(min=0), metavar="N",
+    help="Of resamples and simulations, where not that of maps and splits (--seed).",
+)  # fmt: skip
+@click.option(
+    "--images/--no-images", default=True, show_default=True,
+    help="Also write the figures as SVG, where Chrome or Chromium is installed.",
+)  # fmt: skip
+@click.option(
+    "--expect-data", metavar="SHA256",
+    help="Refuse other data than those of this digest (in config.json).",
+)  # fmt: skip
+@click.option(
+    "-o", "--out", required=True, metavar="DIR|ZIP",
+    help="A .zip file, or a directory: new, empty, or an earlier report, which is replaced.",
+)  # fmt: skip
+def report(
+    given: ViewOptions,
+    *,
+    names: tuple[str, ...],
+    group: str | None,
+    min_group_size: int | None,
+    q: float,
+    edge: float,
+    unsure_cost: float,
+    wrong_cost: float,
+    draws: int | None,
+    simulation_seed: int | None,
+    images: bool,
+    expect_data: str | None,
+    out: str,
+) -> None:
+    """Write everything to a directory or a ZIP file.
+
+    index.html is the report to read, with a landscape whose γ can be moved; beside it lie all
+    figures (interactive, and SVG), all tables (CSV and Parquet), config.json, and rerun.sh, which
+    makes the same numbers again.
+    """
+    from lore_core.cli.view import open_view
+    from lore_core.report.bundle import check_place, write_bundle
+    from lore_core.report.settings import ReportSettings, data_digest
+    from lore_core.report.write import report_files
+    from lore_core.validation import InputError
+
+    check_place(out)
+    with Progress() as progress:
+        view = open_view(given, progress)
+        if expect_data is not None and data_digest(view.dataset) != expect_data:
+            raise InputError(
+                "'--expect-data' must be the digest of DATA; got another one: these are not the "
+                "data the report was made from, or they were read or split in another way."
+            )
+        settings = ReportSettings(
+            target=view.target, gamma=view.gamma, n_bins=view.n_bins, binning=view.binning,
+            methods=names or None, group_column=group, min_group_size=min_group_size, q=q,
+            edge=edge, unsure_cost=unsure_cost, wrong_cost=wrong_cost, n_draws=draws,
+            random_state=view.seed if simulation_seed is None else simulation_seed,
+        )  # fmt: skip
+        embedding = view.maps[view.map_name] if view.maps else None
+        files = report_files(
+            view.dataset, embedding, settings, images=images, source=_source(given),
+            progress=progress,
+        )  # fmt: skip
+    place = write_bundle(files, out)
+    size = sum(map(len, files.values())) if place.is_dir() else place.stat().st_size
+    say(f"Wrote {len(files)} files, {size / 1e6:.1f} MB, to {place}.")
+    start = place / "index.html" if place.is_dir() else f"index.html of {os.fspath(place)}"
+    say(f"Open {start} in a browser.")
+
+
+def _source(given: ViewOptions) -> Source:
+    """Say how the data were read, for who makes the report again."""
+    from lore_core.report.settings import Source
+
+    options = [f"--column={item}" for item in given.columns]
+    options += ["--calibration-share", repr(given.calibration_share), "--seed", str(given.seed)]
+    return Source(given.data, tuple(options))

@@ -1,0 +1,114 @@
+"""``lore variables``: along which column the confidence is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from lore_core.cli.options import ViewOptions, examples, json_option, view_options
+from lore_core.cli.output import (
+    TABLES,
+    as_json,
+    output_path,
+    records,
+    say,
+    text_table,
+    write_numbers,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["variables"]
+
+
+@click.command(
+    epilog=examples(
+        "lore variables demo",
+        "lore variables model_cal.npz model_test.npz --variable age -o age.csv",
+    )
+)
+@view_options()
+@click.option("--variable", metavar="NAME", help="Show the gap along this column alone.")
+@click.option(
+    "--parts",
+    type=click.IntRange(min=2),
+    default=12,
+    show_default=True,
+    metavar="N",
+    help="Most parts a number is cut into.",
+)
+@json_option
+@click.option("-o", "--out", metavar="FILE", help="Also write them: .csv, .parquet or .json.")
+def variables(
+    given: ViewOptions, *, variable: str | None, parts: int, json_: bool, out: str | None
+) -> None:
+    """Rank columns along which the confidence is wrong.
+
+    By evidence: groups, metadata, image brightness and named features of the evaluation rows; with
+    --variable the gap in every part of one of them. No feature map is made.
+    """
+    import dataclasses
+
+    path = None if out is None else output_path(out, TABLES)
+    from lore_core import describe_variable, gap_along, rank_variables
+    from lore_core.cli.view import open_view
+    from lore_core.validation import InputError
+    from lore_core.variables.attributes import attribute, columns
+
+    view = open_view(dataclasses.replace(given, maps=("none",)))
+    ranking = rank_variables(view.evaluation, target=view.target, n_bins=parts)
+    table, sentence = ranking, None
+    if variable is not None:
+        known = [*ranking["variable"], *(name for name, _, _ in columns(view.evaluation))]
+        if variable not in known:
+            raise InputError(
+                f"'--variable' must be one of {', '.join(dict.fromkeys(known))}; got {variable!r}."
+            )
+        coded = attribute(view.evaluation, variable, n_parts=parts)
+        table = gap_along(view.aimed.confidence, view.aimed.outcome, coded)
+        sentence = describe_variable(variable, table, ranking)
+    content = {
+        **{name: value for name, value in view.settings().items() if name not in _NOT_USED},
+        "variable": variable,
+        "sentence": sentence,
+        "table": records(table),
+    }
+    if path is not None:
+        write_numbers(path, table, content)
+    if json_:
+        say(as_json(content))
+        return
+    if sentence is not None:
+        say(sentence)
+        say("")
+        say(text_table(_along(table)))
+    else:
+        say(text_table(_ranked(table)))
+    say("")
+    say(f"{view.dataset.name}: {view.rows}. Gap: mean confidence − accuracy.")
+
+
+_NOT_USED = ("map", "gamma", "bins", "binning")
+
+
+def _ranked(table: pd.DataFrame) -> dict[str, list[str]]:
+    return {
+        "variable": [str(name) for name in table["variable"]],
+        "p": [f"{p:.2g}" for p in table["p_adjusted"]],
+        "spread": [f"{spread:.4f}" for spread in table["spread"]],
+        "furthest off": [str(value) for value in table["worst_value"]],
+        "its rows": [f"{rows:,}" for rows in table["worst_rows"]],
+        "gap": [f"{gap:+.4f}" for gap in table["worst_gap"]],
+    }
+
+
+def _along(table: pd.DataFrame) -> dict[str, list[str]]:
+    return {
+        "value": [str(value) for value in table["value"]],
+        "rows": [f"{rows:,}" for rows in table["rows"]],
+        "gap": [f"{gap:+.4f}" for gap in table["gap"]],
+        "95 % low": [f"{gap:+.4f}" for gap in table["gap_low"]],
+        "high": [f"{gap:+.4f}" for gap in table["gap_high"]],
+    }
