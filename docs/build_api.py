@@ -32,7 +32,11 @@ PAGES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "global": ("Global metrics and summaries", ("metrics", "binning", "summary"), ()),
     "chance": ("Chance and intervals", ("chance",), ()),
     "places": ("Regions and variables", ("regions", "variables"), ()),
-    "recalibration": ("Recalibration", ("recalibration", "comparison", "shipping"), ()),
+    "recalibration": (
+        "Recalibration",
+        ("recalibration", "classifier", "comparison", "shipping"),
+        (),
+    ),
     "groups": ("Groups, runs and decisions", ("fairness", "runs", "runs_result", "decisions"), ()),
     "figures": ("Figures and reports", ("report", "dashboard"), ("figures",)),
     "kernel_sums": ("Kernel sums", (), ("kernel_sums",)),
@@ -96,6 +100,7 @@ class Names:
                 parts.append(line)
                 continue
             linked = _ROLE.sub(self.link, line).replace("``", "`")
+            linked = re.sub(r":math:`([^`]+)`", r"$`\1`$", linked)
             pieces = re.split(r"(`[^`]*`|\]\([^)]*\))", linked)
             pieces[::2] = [
                 re.sub(r"(?<!\\)([_<])", r"\\\1", piece).replace("|", "\\|")
@@ -144,25 +149,35 @@ def _signature(item: Any, name: str) -> str:
     return f"{name}(\n" + "".join(f"    {part},\n" for part in shown) + ")"
 
 
-def _entries(names: Names, title: str, values: Any) -> Iterator[str]:
+def _entries(names: Names, title: str, values: Any, docstring: str) -> Iterator[str]:
     yield f"**{title}**\n"
+    waiting: list[str] = []
     # Those that share one description were one entry: `confidence, outcome : ...`.
-    for _, alike in groupby(values, key=lambda value: (str(value.annotation), value.description)):
+    for described, alike in groupby(values, key=lambda value: value.description):
         several = list(alike)
-        name, value = ", ".join(getattr(item, "name", "") for item in several), several[0]
-        kind = str(value.annotation) if value.annotation is not None else ""
-        head = " ".join(part for part in (f"`{name}`" if name else "", _kind(kind)) if part)
-        said = _indented(names.text(value.description))
-        yield "- " + ": ".join(part for part in (head, said) if part)
+        waiting.append(", ".join(getattr(item, "name", "") for item in several))
+        if not described and several[-1] is not values[-1] and waiting[-1]:
+            continue  # its names go on in the next line
+        name, kind = ", ".join(waiting), str(several[0].annotation or "")
+        if name:  # as written, which griffe would complete from the signature, or tidy up
+            written = re.search(rf"^ *{re.escape(name)} *: *(.+)$", docstring, re.MULTILINE)
+            kind = written[1] if written else ""
+        elif " : " in kind:
+            name, _, kind = kind.partition(" : ")
+        waiting = []
+        kind = _kind(kind)
+        head = " ".join(part for part in (f"`{name}`", kind and f"({kind})") if part)
+        said = _indented(names.text(described))
+        yield "- " + ": ".join(part for part in (head if name else kind, said) if part)
     yield ""
 
 
-def _kind(annotation: str) -> str:
+def _kind(written: str) -> str:
     """Set a numpydoc type, which is prose: `array-like of shape (n,)`."""
-    if annotation in _EMPTY_HINTS:
+    if written in _EMPTY_HINTS:
         return ""
-    escaped = re.sub(r"([_*<])", r"\\\1", annotation)
-    return f"(*{escaped}*)"
+    escaped = re.sub(r"([_*<])", r"\\\1", written.replace(" - like", "-like"))
+    return f"*{escaped}*"
 
 
 def _indented(text: str) -> str:
@@ -177,13 +192,13 @@ def _docstring(names: Names, item: Any) -> Iterator[str]:
         if kind == "text":
             yield names.text(value) + "\n"
         elif kind in ("parameters", "other parameters"):
-            yield from _entries(names, "Parameters", value)
+            yield from _entries(names, "Parameters", value, item.docstring.value)
         elif kind == "attributes":
-            yield from _entries(names, "Attributes", value)
+            yield from _entries(names, "Attributes", value, item.docstring.value)
         elif kind == "returns":
-            yield from _entries(names, "Returns", value)
+            yield from _entries(names, "Returns", value, item.docstring.value)
         elif kind == "raises":
-            yield from _entries(names, "Raises", value)
+            yield from _entries(names, "Raises", value, item.docstring.value)
         elif kind == "examples":
             yield "**Examples**\n"
             for part, text in value:

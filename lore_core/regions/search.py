@@ -46,7 +46,7 @@ class HeldOut:
     p_value : float
         Two-sided, under "each confidence is right".
     confirmed : bool
-        The gap has the region's sign and p ≤ 0.05 / number of regions.
+        The interval of the gap lies on the region's side of 0 and p ≤ 0.05 / number of regions.
     """
 
     n_rows: int
@@ -134,18 +134,18 @@ class MiscalibratedRegion:
     def sentence(self) -> str:
         """The region in plain words; the gap is that of held-out rows where there are any."""
         if self.held_out is None:
-            half = (self.gap_high - self.gap_low) / 2
-            return (
-                f"{self.lean} by {abs(self.gap) * 100:.0f} ± {half * 100:.0f} points on "
-                f"{self.n_rows:,} rows, not found again on half of the rows"
-            )
-        half = (self.held_out.gap_high - self.held_out.gap_low) / 2
-        size = f"{self.sign * self.held_out.gap * 100:.0f}".replace("-", "−")
+            size = self._by(self.gap, self.gap_low, self.gap_high)
+            return f"{size} on {self.n_rows:,} rows, not found again on half of the rows"
+        held = self.held_out
+        size = self._by(held.gap, held.gap_low, held.gap_high)
         said = "confirmed" if self.confirmed else "not confirmed"
-        return (
-            f"{self.lean} by {size} ± {half * 100:.0f} points on {self.n_rows:,} rows, "
-            f"{said} on held-out rows"
-        )
+        return f"{size} on {self.n_rows:,} rows, {said} on held-out rows"
+
+    def _by(self, gap: float, low: float, high: float) -> str:
+        """How far off, in the region's own direction, with the interval."""
+        ends = sorted(self.sign * end * 100 for end in (low, high))
+        size = f"{self.sign * gap * 100:.0f} points ({ends[0]:.0f} to {ends[1]:.0f})"
+        return f"{self.lean} by {size}".replace("-", "−")
 
 
 @dataclass(frozen=True)
@@ -318,17 +318,9 @@ def find_regions(
     regions = []
     for number in range(n_regions):
         rows = np.flatnonzero(label == number)
-        again = held.get(number)
-        regions.append(
-            _region(
-                rows,
-                c,
-                a,
-                z,
-                int(np.sign(tests.signed[rows[0]])),
-                None if again is None else _confirmation(again, c, a, n_regions),
-            )
-        )
+        again, sign = held.get(number), int(np.sign(tests.signed[rows[0]]))
+        held_out = None if again is None else _confirmation(again, c, a, sign, n_regions)
+        regions.append(_region(rows, c, a, z, sign, held_out))
     order = sorted(range(n_regions), key=lambda i: (-regions[i].sign, -abs(regions[i].excess)))
     place = np.full(n_regions + 1, -1)
     place[order] = np.arange(n_regions)
@@ -367,7 +359,11 @@ def _held_out(
 
 
 def _confirmation(
-    rows: NDArray[np.int64], c: NDArray[np.float64], a: NDArray[np.float64], n_regions: int
+    rows: NDArray[np.int64],
+    c: NDArray[np.float64],
+    a: NDArray[np.float64],
+    sign: int,
+    n_regions: int,
 ) -> HeldOut:
     n = len(rows)
     promised, got = c[rows], a[rows]
@@ -380,10 +376,9 @@ def _confirmation(
     p = float(
         two_sided_p_value(np.array([gap]), np.array([error]), np.array([skewness]), 0.25 / n)[0]
     )
-    return HeldOut(
-        n, gap, float(promised.mean() - high), float(promised.mean() - low), p,
-        p <= 0.05 / n_regions,
-    )  # fmt: skip
+    gap_low, gap_high = float(promised.mean() - high), float(promised.mean() - low)
+    sided = gap_low > 0 if sign > 0 else gap_high < 0
+    return HeldOut(n, gap, gap_low, gap_high, p, sided and p <= 0.05 / n_regions)
 
 
 def _region(
@@ -398,11 +393,6 @@ def _region(
     confidence, accuracy = float(c[rows].mean()), float(a[rows].mean())
     low, high = wilson_interval(a[rows].sum(), n)
     middle = np.median(z[rows], axis=0)
-    if held_out is not None and np.sign(held_out.gap) != sign:
-        held_out = HeldOut(
-            held_out.n_rows, held_out.gap, held_out.gap_low, held_out.gap_high,
-            held_out.p_value, False,
-        )  # fmt: skip
     return MiscalibratedRegion(
         rows=rows,
         sign=sign,

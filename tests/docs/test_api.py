@@ -3,7 +3,7 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
-from docs.markdown import ROOT
+from markdown_pages import ROOT
 
 import lore_core as lore
 
@@ -35,8 +35,9 @@ def test_an_entry(built):
     page = built["local.md"]
     entry = page[page.index("## `local_errors`") : page.index("## `LocalErrors`")]
     assert "    gamma=0.2,\n" in entry
+    assert "- `confidence` (*array-like of shape (n,)*): Confidences c in [0, 1]." in entry
     assert "- `gamma` (*float*): Bandwidth γ > 0" in entry
-    assert "- (*LocalErrors*)" in entry
+    assert "- *LocalErrors*" in entry
     assert "S\\_γ(i) = Σ\\_{j∈β(i)}" in entry  # not taken for emphasis
     assert "### `LocalErrors.supported_maximum`" in page
 
@@ -45,4 +46,6 @@ def test_nothing_is_left_of_the_docstrings_markup(built):
     for name, text in built.items():
         assert ":func:" not in text, name
         assert ":class:" not in text, name
+        assert ":math:" not in text, name
+        assert "array - like" not in text, name
         assert "``" not in text.replace("```", ""), name

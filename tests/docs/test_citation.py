@@ -4,7 +4,7 @@ import re
 import tomllib
 
 import pytest
-from docs.markdown import ROOT
+from markdown_pages import ROOT
 
 TEXT = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 SOFTWARE, PAPER = TEXT.split("\npreferred-citation:\n")

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from docs.markdown import ROOT, python_blocks
+from markdown_pages import ROOT, python_blocks
 
 import lore_core as lore
 

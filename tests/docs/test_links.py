@@ -3,7 +3,7 @@ from __future__ import annotations
 from urllib.parse import unquote
 
 import pytest
-from docs.markdown import ROOT, anchors, links
+from markdown_pages import ROOT, anchors, links
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 

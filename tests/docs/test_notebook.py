@@ -6,7 +6,7 @@ import ast
 import json
 
 import pandas as pd
-from docs.markdown import ROOT
+from markdown_pages import ROOT
 
 from lore_core.figures import Chart
 

@@ -10,7 +10,7 @@ import pytest
 
 PAGES = (
     "data", "overview", "landscape", "variables", "bandwidth", "recalibrate", "fairness",
-    "decisions",
+    "decisions", "report",
 )  # fmt: skip
 NASTY = ("<b>x</b>", "a & b", "**[link](http://x)** $y$ :red[z]")
 
@@ -30,6 +30,7 @@ FIGURES = {
     ],
     "fairness": [],  # these data name no groups
     "decisions": ["reward"],
+    "report": [],
 }
 GROUP_FIGURES = ["group_chart", "group_before", "group_after", "place_before", "place_after"]
 

@@ -154,6 +154,19 @@ def test_bad_rows_are_told_by_number(kind, change, message, model, new, tmp_path
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def test_semicolons_and_a_byte_order_mark(calibration, new, tmp_path):
+    model = TemperatureScaling().fit(calibration)
+    source, target = tmp_path / "new.csv", tmp_path / "out.csv"
+    frame = table_of(new)[["id", *CLASSES, "remark"]]
+    frame.to_csv(source, index=False, sep=";", encoding="utf-8-sig")
+    recalibrate_file(model, source, target, chunk_rows=400)
+    out = pd.read_csv(target, sep=";", dtype={"id": str}, keep_default_na=False)
+    assert out["id"].equals(frame["id"].astype(out["id"].dtype))
+    assert out["remark"].tolist() == frame["remark"].tolist()
+    expected = model.recalibrate(new).probabilities
+    np.testing.assert_allclose(out[CLASSES].to_numpy(), expected, atol=1e-13)
+
+
 def test_text_for_a_number(model, new, tmp_path):
     frame = table_of(new).astype({"f_2": object})
     frame.loc[555, "f_2"] = "n/a"

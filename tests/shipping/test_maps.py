@@ -84,3 +84,22 @@ def test_plain_coordinates(calibration, new):
     with pytest.raises(InputError, match="fitted on plain coordinates"):
         predictor.predict(new.probabilities, new.features)
     assert predictor.predict(new.probabilities, coordinates=new.features[:, :2]).shape == (900, 3)
+
+
+def test_the_map_given_when_it_is_saved(calibration, new):
+    """The dashboard fits on coordinates alone and knows the map."""
+    two, all_ = embed(calibration.features), embed(calibration.features, "identity")
+    expected = Predictor.load(LoRe(0.3).fit(calibration, two).to_bytes())
+    method = LoRe(0.3).fit(calibration, two.coordinates)
+    for maps in (two, {"any": two}):
+        found = Predictor.load(method.to_bytes(maps=maps))
+        np.testing.assert_array_equal(
+            found.predict(new.probabilities, new.features),
+            expected.predict(new.probabilities, new.features),
+        )
+    named = LoRe(0.3).fit(calibration, {"a": all_.coordinates, "b": two.coordinates})
+    assert Predictor.load(named.to_bytes(maps={"b": two, "a": all_})).needs_features
+    with pytest.raises(InputError, match="'maps' must hold the map 'a'"):
+        named.to_bytes(maps={"b": two})
+    with pytest.raises(InputError, match="'maps' must be True, False, an Embedding"):
+        method.to_bytes(maps=two.coordinates)

@@ -1,0 +1,101 @@
+"""docs/method.md: its numbers are those of the code, and GitHub can draw its formulas."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from markdown_pages import ROOT, without_code
+from scipy import stats
+
+import lore_core as lore
+from lore_core.chance import intervals, significance
+from lore_core.recalibration import averaging, tuning
+from lore_core.regions import growing
+
+TEXT = (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
+WORDS = " ".join(TEXT.split())
+
+
+@pytest.mark.parametrize(
+    ("said", "is_so"),
+    [
+        (r"$n_{\mathrm{eff}} = 10$", significance.MIN_EFFECTIVE_SIZE == 10),
+        (r"$t$ of 0, 0.35, 0.7, 1, 1.4 and 2", intervals._SIZES == (0.35, 0.7, 1.0, 1.4, 2.0)),
+        (r"b \in \lbrace 0, 1, 4 \rbrace", intervals._NOISE == (0.0, 1.0, 4.0)),
+        ("ten nearest significant neighbours", growing._NEIGHBOURS == 10),
+        ("95 % quantile of $|S|$", growing._HEIGHT_QUANTILE == 0.95),
+        ("0.0125 to 12.8 in octaves", tuning.default_tuning_gammas().max() == 12.8),
+        ("0.0125 to 12.8 in octaves", tuning.default_tuning_gammas().min() == 0.0125),
+        ("cross-fitted on five parts", tuning.N_FOLDS == 5),
+        ("Twenty steps", averaging._N_STEPS == 20),
+        (r"+ 5 \left( (\alpha - 1)^2", averaging._LINE_STRENGTH == 10.0),  # halved in the loss
+        (r"$0.8 \sqrt[3]{n}$", averaging._LEVELS == 0.8),
+        ("1, 5 or 15 bins", lore.TunedLoRe().n_bins == (1, 5, 15)),
+        ("$s$ of 0, 1, 5, 20, 80", lore.TunedLoRe().prior_strengths == (0.0, 1.0, 5.0, 20.0, 80.0)),
+    ],
+)  # fmt: skip
+def test_numbers(said, is_so):
+    assert said in WORDS
+    assert is_so
+
+
+def test_formulas_are_closed_and_of_macros_github_knows():
+    blocks = re.findall(r"^\$\$(.+)\$\$$", TEXT, re.MULTILINE)
+    inline = re.findall(r"\$([^$]+)\$", re.sub(r"^\$\$.+\$\$$", "", without_code(TEXT), flags=re.M))
+    assert len(blocks) >= 12
+    assert "$" not in re.sub(r"\$\$?[^$]+\$\$?", "", without_code(TEXT))
+    for formula in (*blocks, *inline):
+        assert formula.count("{") == formula.count("}"), formula
+        assert formula.count(r"\left") - formula.count(r"\leftarrow") == formula.count(r"\right")
+        assert not re.search(r"\\(operatorname|,|;|!|\{|\}|\\)", formula), (
+            formula
+        )  # GitHub drops it
+
+
+def test_chance_is_computed_as_written(sample):
+    """Written down once more from the page, with sums over pairs and scipy's distributions."""
+    c, a, z = (values[:60] for values in sample)
+    n, gamma = len(c), 0.7
+    k = np.exp(-np.abs(z[:, None] - z[None]).sum(axis=2) / (2 * gamma))
+    signed = k @ (c - a) / k.sum(axis=1)
+    size = k.sum(axis=1) ** 2 / (k**2).sum(axis=1)
+    v = c * (1 - c)
+    error = np.sqrt(k**2 @ v / k.sum(axis=1) ** 2)
+    third = k**3 @ (v * (2 * c - 1)) / k.sum(axis=1) ** 3
+    t = np.maximum(np.abs(signed) - 1 / (4 * size), 0) / error
+    rho = third / error**3 * np.sign(signed)
+    heavy = rho > 0
+    tail = stats.norm.cdf(-t)
+    shape = 4 / rho[heavy] ** 2
+    tail[heavy] = 1 - stats.gamma.cdf(shape + 2 * t[heavy] / rho[heavy], shape)
+    p = np.where(t > 0, np.minimum(2 * tail, 1), 1.0)
+    order = np.argsort(p)
+    limit = p[order] * n * (1 / np.arange(1, n + 1)).sum() / np.arange(1, n + 1)
+    adjusted = np.empty(n)
+    adjusted[order] = np.minimum(np.minimum.accumulate(limit[::-1])[::-1], 1)
+
+    found = lore.local_significance(c, a, z, gamma=gamma, n_bins=1, min_effective_size=1)
+    assert 0 < heavy.sum() < n
+    np.testing.assert_allclose(found.signed, signed, atol=1e-12)
+    np.testing.assert_allclose(found.effective_size, size, rtol=1e-9)
+    np.testing.assert_allclose(found.standard_error, error, rtol=1e-9)
+    np.testing.assert_allclose(found.p_value, p, rtol=1e-6)
+    np.testing.assert_allclose(found.adjusted, adjusted, rtol=1e-6)
+
+
+def test_debiased_error_is_computed_as_written(sample):
+    c, a, _ = sample
+    total = 0.0
+    for b in range(15):
+        rows = np.minimum((c * 15).astype(int), 14) == b
+        if rows.any():
+            n, g = rows.sum(), abs(c[rows].mean() - a[rows].mean())
+            q = (a[rows].sum() + 1) / (n + 2)
+            sigma = np.sqrt(q * (1 - q) / n)
+            folded = sigma * np.sqrt(2 / np.pi) * np.exp(-(g**2) / (2 * sigma**2))
+            folded += g * (1 - 2 * stats.norm.cdf(-g / sigma))
+            total += n * (2 * g - folded)
+    found = lore.reliability_table(c, a).debiased_calibration_error
+    assert found == pytest.approx(total / len(c), rel=1e-12)

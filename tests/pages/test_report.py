@@ -1,0 +1,129 @@
+"""Take it away: the report, and a fitted recalibrator as a file."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+import zipfile
+
+import numpy as np
+import pytest
+
+import lore_core as lore
+from pages.shared.store import store
+
+
+def button(page, key):
+    (found,) = [item for item in page.app.button if item.key == key]
+    return found
+
+
+def downloads(page):
+    return {item.proto.id.split("-")[-1]: item.proto for item in page.app.get("download_button")}
+
+
+def make_the_report(page):
+    button(page, "make_report").click()
+    page.run()
+    for _ in range(240):
+        if "The report is ready" in page.text:
+            return zipfile.ZipFile(io.BytesIO(next(reversed(store()._items["report"].values()))))
+        assert page.errors == []
+        time.sleep(0.25)
+        page.run()
+    raise AssertionError("the report never came")
+
+
+@pytest.fixture(autouse=True)
+def no_browser(monkeypatch):
+    monkeypatch.setattr(
+        "lore_core.figures.export.why_no_static_images", lambda: "There is no Chrome here."
+    )
+    store()._items["report"].clear()
+
+
+def test_it_holds_what_the_pages_show(open_page, made):
+    import pandas as pd
+
+    rng = np.random.default_rng(3)
+    dataset = made(groups=pd.DataFrame({"site": rng.choice(["a", "b"], 400)}))
+    page = open_page("report", dataset, gamma=0.5, bins=5, unsure=1, wrong=4)
+    assert "There is no Chrome here." in page.text
+    assert "site" in page.text
+    archive = make_the_report(page)
+    settings = json.loads(archive.read("config.json"))["settings"]
+    assert (settings["gamma"], settings["n_bins"], settings["group_column"]) == (0.5, 5, "site")
+    assert settings["wrong_cost"] == 4
+    assert settings["methods_compared"][0] == "No recalibration"
+    metrics = pd.read_csv(archive.open("tables/metrics.csv")).set_index("metric")["value"]
+    rows = dataset.evaluation
+    ece = lore.expected_calibration_error(rows.confidence, rows.outcome, n_bins=5)
+    assert metrics["ECE"] == pytest.approx(ece, abs=1e-12)
+    assert not [
+        name for name in archive.namelist() if name.startswith("figures/r") and "svg" in name
+    ]
+    assert b"There is no Chrome here." in archive.read("index.html")
+    assert "download_report" in downloads(page)
+
+
+def test_what_is_missing_is_said_before_and_in_it(open_page, made):
+    page = open_page("report", made(n_features=0, calibration=None))
+    assert "no features, so nothing is said about places" in page.text
+    assert "no calibration rows" in page.text
+    assert "no groups" in page.text
+    archive = make_the_report(page)
+    assert b"These data came without features" in archive.read("index.html")
+
+
+def test_other_settings_want_another_report(open_page, made):
+    dataset = made(n=200)
+    page = open_page("report", dataset, bins=5)
+    make_the_report(page)
+    page.app.slider(key="bins").set_value(6)
+    page.run()
+    assert "The report is ready" not in page.text
+    assert button(page, "make_report").label == "Make the report"
+
+
+def test_a_fitted_recalibrator_can_be_taken_away(open_page, made):
+    dataset = made()
+    page = open_page("recalibrate", dataset, gamma=0.5, bins=5)
+    assert page.app.selectbox(key="ship").value == "LoRe tuned"
+    assert "A local method consists of its calibration rows" in page.text
+    assert "ship_file" in downloads(page)
+    page.app.selectbox(key="ship").set_value("Temperature scaling")
+    page.run()
+    assert "A local method" not in page.text
+    assert "Fitted on 200 calibration rows" in page.text
+
+
+def test_what_the_page_fits_places_new_rows_by_itself(made):
+    from pages.shared import compute
+
+    dataset = made()
+    embedding = lore.embed(dataset.features, "pca", 2, random_state=0)
+    result = compute.comparison.__wrapped__(
+        dataset, embedding, embedding, ("No recalibration", "LoRe"), 0.5, 5, "equal-width", None
+    )
+    from lore_core.shipping import Predictor
+
+    predictor = Predictor.load(result.recalibrators["LoRe"].to_bytes())
+    rows = dataset.evaluation
+    said = predictor.predict(rows.probabilities, rows.features)
+    chosen = said[np.arange(len(rows)), rows.predictions]
+    np.testing.assert_allclose(chosen, result.datasets["LoRe"].confidence, atol=1e-12)
+
+
+def test_what_cannot_ship_says_why(open_page, made, monkeypatch):
+    from lore_core.recalibration import TemperatureScaling
+
+    def refuse(self, *, maps=True):
+        raise lore.InputError("UMAP maps cannot be saved.")
+
+    monkeypatch.setattr(TemperatureScaling, "to_bytes", refuse)
+    page = open_page("recalibrate", made(seed=9), bins=5)
+    page.app.selectbox(key="ship").set_value("Temperature scaling")
+    page.run()
+    assert "UMAP maps cannot be saved" in page.text
+    assert "ship_file" not in downloads(page)

@@ -1,0 +1,157 @@
+"""What is in the bundle, and that it is right."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lore_core as lore
+from lore_core.report import ReportSettings, report_files
+from lore_core.report.settings import data_digest
+
+
+def read(files, name):
+    return pd.read_csv(io.BytesIO(files[f"tables/{name}.csv"]))
+
+
+def test_the_same_inputs_give_the_same_bytes(files, make_dataset, settings):
+    again = make_dataset()
+    embedding = lore.embed(again.features, "pca", 2, random_state=0)
+    others = report_files(again, embedding, settings, images=False)
+    assert list(others) == list(files)
+    assert [name for name in files if files[name] != others[name]] == []
+
+
+def test_the_numbers_are_the_librarys(files, dataset, embedding, settings):
+    rows = dataset.evaluation
+    metrics = read(files, "metrics").set_index("metric")["value"]
+    ece = lore.expected_calibration_error(rows.confidence, rows.outcome, n_bins=5)
+    assert metrics["ECE"] == pytest.approx(ece, abs=1e-12)
+    z = embedding.coordinates[dataset.in_split("evaluation")]
+    local = lore.local_errors(rows.confidence, rows.outcome, z, gamma=0.4, n_bins=5)
+    assert metrics["MLCE"] == pytest.approx(local.maximum, abs=1e-12)
+    table = read(files, "rows")
+    np.testing.assert_allclose(table["signed_error"], local.signed, atol=1e-12)
+    np.testing.assert_array_equal(table["came_true"], rows.outcome.astype(bool))
+    tempered = lore.TemperatureScaling().fit(dataset.calibration).recalibrate(rows)
+    np.testing.assert_allclose(
+        table["confidence after Temperature scaling"], tempered.confidence, atol=1e-12
+    )
+    long = read(files, "recalibrators").set_index(["method", "metric"])
+    nll = lore.negative_log_likelihood(tempered.probabilities, rows.labels)
+    assert long.loc[("Temperature scaling", "NLL"), "value"] == pytest.approx(nll, abs=1e-12)
+
+
+def test_recalibrators_come_ranked(files):
+    long = read(files, "recalibrators")
+    nll = long[long["metric"] == "NLL"]["value"].to_numpy()
+    assert len(nll) == 3
+    assert (np.diff(nll) >= 0).all()
+
+
+def test_csv_and_parquet_hold_the_same(files):
+    names = {name[7:-4] for name in files if name.endswith(".csv")}
+    assert {"metrics", "rows", "regions", "recalibrators", "groups", "decisions"} <= names
+    for name in names:
+        parquet = pd.read_parquet(io.BytesIO(files[f"tables/{name}.parquet"]))
+        csv = read(files, name)
+        assert list(csv) == list(parquet)
+        assert len(csv) == len(parquet)
+        for column in csv.select_dtypes("number"):
+            np.testing.assert_array_equal(csv[column], parquet[column].astype(float))
+
+
+def test_config_says_with_what(files, dataset, settings):
+    config = json.loads(files["config.json"])
+    assert config["settings"]["gamma"] == 0.4
+    assert config["settings"]["methods"] == list(settings.methods)
+    assert config["settings"]["draws"] == 20
+    assert config["data"]["sha256"] == data_digest(dataset)
+    assert config["data"]["evaluation_rows"] == len(dataset.evaluation)
+    assert config["seeds"] == {"simulations": 0, "feature map": 0}
+    assert config["versions"]["numpy"] == np.__version__
+    assert config["left_out"] == {}
+
+
+def test_the_digest_is_of_the_data_not_of_their_name(dataset, make_dataset):
+    # (Every copy of a dataset rescales its probabilities, and with them their last bit.)
+    digest = data_digest(dataclasses.replace(dataset, name="one"))
+    assert data_digest(dataclasses.replace(dataset, name="another")) == digest
+    labels = dataset.labels.copy()
+    labels[7] = (labels[7] + 1) % 3
+    predictions = dataset.predictions
+    changed = dataclasses.replace(dataset, labels=labels, predictions=predictions)
+    assert data_digest(changed) != digest
+    assert data_digest(make_dataset(calibration=0.4)) != digest
+    assert data_digest(make_dataset(images=False)) != digest
+
+
+def test_interactive_figures_need_no_network(files):
+    pages = [name for name in files if re.fullmatch(r"figures/\w+\.html", name)]
+    assert {"figures/landscape.html", "figures/decisions.html"} <= set(pages)
+    assert len(files["figures/plotly.min.js"]) > 1_000_000
+    for name in pages:
+        text = files[name].decode()
+        assert re.findall(r'src="([^"]*)"', text) == ["plotly.min.js"]
+        assert 'showSendToCloud": false' in text
+
+
+def test_drawings_for_a_column_of_print(files):
+    from xml.etree import ElementTree
+
+    drawn = [name for name in files if name.startswith("figures/84mm/")]
+    assert sorted(drawn) == ["figures/84mm/bandwidth.svg", "figures/84mm/reliability.svg"]
+    for name in drawn:
+        root = ElementTree.fromstring(files[name])
+        assert root.attrib["width"] == "84mm"
+        assert b"var(--over)" not in files[name] or b"--over: #" in files[name]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gamma": 0.0}, "'gamma'"),
+        ({"n_bins": 0}, "'n_bins'"),
+        ({"q": 1.0}, r"'q' must lie in \(0, 1\); got 1.0"),
+        ({"unsure_cost": 3.0, "wrong_cost": 2.0}, "'unsure_cost' must not exceed 'wrong_cost'"),
+    ],
+)
+def test_settings_are_checked_first(change, message):
+    with pytest.raises(lore.InputError, match=message):
+        ReportSettings(**change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"methods": ("Magic",)}, "'methods' must be some of .* got 'Magic'"),
+        ({"methods": ()}, "'methods' must name at least one"),
+        ({"group_column": "town"}, r"'group_column' must be one of \['site'\]; got 'town'"),
+        ({"target": 9}, "'target' must be 'top-label' or a class index 0 to 2; got 9"),
+    ],
+)
+def test_settings_that_name_what_is_not_there(dataset, embedding, change, message):
+    with pytest.raises(lore.InputError, match=message):
+        report_files(dataset, embedding, ReportSettings(**change), images=False)
+
+
+def test_work_can_be_stopped(dataset, embedding, settings):
+    from lore_core.progress import Cancelled
+
+    shares = []
+
+    def stop(share, words):
+        shares.append(share)
+        if share > 0.5:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        report_files(dataset, embedding, settings, images=False, progress=stop)
+    assert len(shares) > 5
+    assert shares == sorted(shares)
