@@ -30,6 +30,7 @@ PAGES = {
     "fairness": ("Fairness", ":material/groups:", "For whom? Every group under every method."),
     "runs": ("Runs", ":material/repeat:", "Does it hold over many trainings? All runs at once."),
     "decisions": ("Decisions", ":material/balance:", "Is it worth it? Rewards at your costs."),
+    "report": ("Report", ":material/summarize:", "Take it away: everything in one bundle."),
 }
 
 page = st.navigation(

@@ -7,11 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     assert_all_finite,
-    check_consistent_length,
     check_is_fitted,
     column_or_1d,
 )
@@ -117,7 +116,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         LoReClassifier
             Itself.
         """
-        check_consistent_length(X, y)
+        X, y = indexable(X, y)
         assert_all_finite(np.asarray(y), input_name="y")
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
@@ -177,9 +176,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
             folds = StratifiedKFold(self.cv, shuffle=True, random_state=self.random_state)
-            left_out = cross_val_predict(
-                clone(estimator), X, y, cv=folds, method="predict_proba"
-            )
+            left_out = cross_val_predict(clone(estimator), X, y, cv=folds, method="predict_proba")
             self.estimator_ = clone(estimator).fit(X, y)
             return everyone, left_out
         if not (isinstance(self.cv, (float, np.floating)) and 0 < self.cv < 1):
@@ -203,11 +200,12 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         order = random.permutation(len(y))
         codes = np.unique(y, return_inverse=True)[1][order]
         order = order[np.argsort(codes, kind="stable")]
-        # Every so-many-th of the rows sorted by class; the last row of a class is fitted on.
-        steps = np.floor(np.arange(1, len(y) + 1) * share)
-        chosen = np.diff(steps, prepend=0.0) > 0
-        chosen[np.cumsum(np.bincount(codes)) - 1] = False
-        return np.sort(order[chosen])
+        size = np.bincount(codes)
+        end = np.cumsum(size)
+        # Rounded along the classes, so that many small ones come to the share together.
+        quota = np.diff(np.floor(end * share), prepend=0.0)
+        rank = np.arange(len(y)) - np.repeat(end - size, size)
+        return np.sort(order[rank < np.repeat(np.minimum(quota, size - 1), size)])
 
     def _fit_features(self, X: Any) -> None:
         self.features_ = self.features

@@ -93,6 +93,7 @@ from lore_core.regions.selection import (
     region_report,
     report_by,
 )
+from lore_core.report import write_report
 from lore_core.rows import class_places, drawn_rows, row_table, worst_rows
 from lore_core.runs import compare_runs
 from lore_core.runs_result import PairedDifference, RunsComparison
@@ -236,4 +237,5 @@ __all__ = [
     "wilson_interval",
     "worst_group_error",
     "worst_rows",
+    "write_report",
 ]

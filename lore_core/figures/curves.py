@@ -126,7 +126,8 @@ def bandwidth_figure(
     figure.update_yaxes(title=name, rangemode="tozero")
     tops = [[*getattr(c, metric), getattr(c, f"{metric}_zero", math.nan)] for c in means.values()]
     n_runs = {item.n_runs for item in curves.values() if isinstance(item, BandwidthSpread)}
-    figure.update_yaxes(range=[0, 1.1 * max((float(np.nanmax(t)) for t in tops), default=1.0)])
+    known = [value for top in tops for value in top if np.isfinite(value)]
+    figure.update_yaxes(range=[0, 1.1 * float(max(known, default=1.0))])
     return Chart(
         figure=figure,
         table=pd.concat(

@@ -7,7 +7,6 @@ which saves the reduction by ln 2: exp(−D/h) = 2^(−D · rate) with rate = lo
 
 from __future__ import annotations
 
-
 from lore_core.kernel_sums.compiled import compiled, intrinsic, ir, types
 
 __all__ = ["LOG2_E", "NEGLIGIBLE_EXPONENT", "half_power", "square"]

@@ -18,7 +18,7 @@ from lore_core.kernel_sums.plain import plain_means
 try:
     from scipy.spatial import cKDTree
 except ImportError:  # then every source is looked at, which is slower and as exact
-    cKDTree = None
+    cKDTree = None  # noqa: N816 - scipy's name
 
 __all__ = ["GroupSources", "direct_means"]
 

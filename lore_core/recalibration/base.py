@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
 from lore_core.dataset import Dataset
+from lore_core.embedding.result import Embedding
 from lore_core.shipping.fitted_on import FittedOn
 from lore_core.validation import InputError
 
 __all__ = ["Recalibrator"]
+
+#: Whether a file gets the feature maps, or the maps it gets.
+Maps = bool | Embedding | Mapping[str, Embedding]
 
 
 class Recalibrator(ABC):
@@ -62,19 +67,19 @@ class Recalibrator(ABC):
             raise InputError(f"{type(self).__name__} must be fitted before it can recalibrate.")
         return self._recalibrate(evaluation, embedding)
 
-    def to_bytes(self, *, maps: bool = True) -> bytes:
+    def to_bytes(self, *, maps: Maps = True) -> bytes:
         """Return the content of the file that :meth:`save` writes.
 
         Parameters
         ----------
-        maps : bool
+        maps : bool, Embedding or dict of those by name
             See :meth:`save`.
         """
         from lore_core.shipping.record import recorded
 
         return recorded(self, maps=maps)
 
-    def save(self, path: str | Path, *, maps: bool = True) -> None:
+    def save(self, path: str | Path, *, maps: Maps = True) -> None:
         """Write the fitted method to one file, without pickle.
 
         :func:`lore_core.load_recalibrator` reads it back; :class:`lore_core.shipping.Predictor`
@@ -84,9 +89,10 @@ class Recalibrator(ABC):
         ----------
         path : str or Path
             Where to; an existing file is replaced, at once or not at all.
-        maps : bool
-            Also keep the feature maps, so that new rows need only their features. Without them
-            their coordinates must be given.
+        maps : bool, Embedding or dict of those by name
+            Also keep the feature maps, so that new rows need only their features; without them
+            their coordinates must be given. The maps themselves, where ``fit`` got only their
+            coordinates.
 
         Raises
         ------

@@ -258,7 +258,7 @@ def _chance(found: Findings, progress: Progress) -> None:
     points = found.points(found.embedding)
     if points is None:
         return
-    draws = affordable_null_draws(*points.shape, 1)
+    draws = affordable_null_draws(len(points), points.shape[1], 1)
     if not draws or found.settings.n_draws == 0:
         raise InputError("Simulating what chance alone would show takes too long on these rows.")
     found.chance = null_errors(
@@ -275,7 +275,7 @@ def _curve(found: Findings, progress: Progress) -> None:
         return
     aimed, bins = found.aimed, found.settings.bins
     found.curve = bandwidth_curve(aimed.confidence, aimed.outcome, points, **bins)
-    draws = affordable_null_draws(*points.shape)
+    draws = affordable_null_draws(len(points), points.shape[1])
     if draws and found.settings.n_draws != 0:
         found.band = null_band(
             aimed.confidence, points, n_draws=draws, random_state=found.settings.random_state,

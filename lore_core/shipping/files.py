@@ -44,7 +44,7 @@ def recalibrate_file(
     source: str | Path,
     target: str | Path,
     *,
-    chunk_rows: int = 100_000,
+    chunk_rows: int = 50_000,
     suffix: str = "",
     progress: Progress | None = None,
 ) -> int:
@@ -101,6 +101,8 @@ def recalibrate_file(
         part = stack.enter_context(replaced_at_once(out))
         write = stack.enter_context(table.writer(part))
         for chunk, share in table.chunks(chunk_rows):
+            if len(chunk) == 0:
+                continue
             try:
                 new = _recalibrated(predictor, columns, chunk, suffix)
             except InputError as error:

@@ -39,13 +39,13 @@ class Rows:
     place : callable
         Gives the rows' coordinates on a map: its name to an array of shape (n, d).
     groups : callable
-        Gives the rows' group names: a column or several (None: the only one) to shape (n,).
+        Gives the rows' group names, shape (n,).
     """
 
     probabilities: NDArray[np.float64]
     predicted: NDArray[np.int64]
     place: Callable[[str | None], NDArray[Any]]
-    groups: Callable[[Any], NDArray[np.object_]]
+    groups: Callable[[], NDArray[np.object_]]
 
     def __len__(self) -> int:
         return len(self.predicted)
@@ -67,7 +67,7 @@ class Rows:
             as_probabilities(self.probabilities[chosen]),
             self.predicted[chosen],
             lambda name: place(name)[chosen],
-            lambda column: groups(column)[chosen],
+            lambda: groups()[chosen],
         )
 
     # A Dataset divides each row by its sum whenever it is made, which can change the last bit; to
@@ -87,7 +87,7 @@ def _apply(method: Method, rows: Rows) -> Rows:
     return METHODS[method.kind](method, rows)
 
 
-def _unchanged(method: Method, rows: Rows) -> Rows:
+def _unchanged(_method: Method, rows: Rows) -> Rows:
     return rows
 
 
@@ -122,7 +122,7 @@ def _check_dimensions(points: NDArray[Any], fitted: NDArray[Any]) -> None:
 
 def _lore(method: Method, rows: Rows) -> Rows:
     points = rows.place(method["feature_map"])
-    check_lengths(coordinates=points, probabilities=rows)
+    check_lengths(probabilities=rows, coordinates=points)
     if method["kernel"] != "group":
         _check_dimensions(points, method["points_"])
     means = kernel_means(
@@ -164,7 +164,7 @@ def _tuned(method: Method, rows: Rows) -> Rows:
     known, outcome = method["_confidence"], method["_outcome"]
     for (name, n_bins), members in parts.items():
         points, fitted = rows.place(name), method["_points"][name]
-        check_lengths(coordinates=points, probabilities=rows)
+        check_lengths(probabilities=rows, coordinates=points)
         if method["kernel"] != "group":
             _check_dimensions(points, fitted)
         bins = confidence_bins(known, n_bins, method["binning"])
@@ -207,7 +207,7 @@ def _tuned(method: Method, rows: Rows) -> Rows:
 
 
 def _group_wise(method: Method, rows: Rows) -> Rows:
-    names = rows.groups(method["column"])
+    names = rows.groups()
     vectors = np.empty_like(rows.probabilities)
     left = np.ones(len(rows), dtype=bool)
     for name, inner in method["by_group_"].items():

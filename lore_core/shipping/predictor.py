@@ -171,12 +171,12 @@ class Predictor:
             if predictions is None
             else as_labels(predictions, given.shape[1], "predictions")
         )
-        check_lengths(predictions=predicted, probabilities=given)
+        check_lengths(probabilities=given, predictions=predicted)
         rows = Rows(
             given,
             predicted,
             self._places(features, coordinates, groups, len(given)),
-            lambda column: self._names(groups, len(given)),
+            lambda: self._names(groups, len(given)),
         )
         return METHODS[self._method.kind](self._method, rows).probabilities
 
@@ -200,7 +200,7 @@ class Predictor:
                     f"'groups' must have one column for each of {list(wanted)}; got shape "
                     f"{array.shape}."
                 )
-        check_lengths(groups=array, probabilities=np.empty(n))
+        check_lengths(probabilities=np.empty(n), groups=array)
         return as_group_labels(array if array.shape[1] > 1 else array[:, 0])
 
     def _places(self, features: Any, coordinates: Any, groups: Any, n: int) -> Any:
@@ -241,8 +241,8 @@ class Predictor:
                 f"'features' must have the {embedding.n_features:,} features the map was fitted "
                 f"on; got {table.shape[1]:,}."
             )
-        check_lengths(features=table, probabilities=np.empty(n))
-        return embedding.transform(table)
+        check_lengths(probabilities=np.empty(n), features=table)
+        return np.asarray(embedding.transform(table))
 
 
 def _one_of(items: Mapping[Any, Any], name: str | None, what: str) -> Any:

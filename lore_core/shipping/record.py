@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.binning import ConfidenceBins
+from lore_core.embedding.result import Embedding
 from lore_core.recalibration import (
     GroupWise,
     HistogramBinning,
@@ -25,6 +27,7 @@ from lore_core.recalibration import (
     TemperatureScaling,
     TunedLoRe,
 )
+from lore_core.recalibration.base import Maps
 from lore_core.recalibration.other_classes import OtherClasses
 from lore_core.recalibration.tuning import Candidate
 from lore_core.shipping.container import pack, unpack
@@ -56,15 +59,16 @@ SAVED = MappingProxyType(
 _LEFT_OUT = {"fitted_on_", "progress"}
 
 
-def recorded(recalibrator: Recalibrator, *, maps: bool = True) -> bytes:
+def recorded(recalibrator: Recalibrator, *, maps: Maps = True) -> bytes:
     """Return the content of a file with everything a fitted recalibrator needs.
 
     Parameters
     ----------
     recalibrator : Recalibrator
         Fitted.
-    maps : bool
-        Also the feature maps, so that new rows need only their features.
+    maps : bool, Embedding or dict of those by name
+        Also the feature maps, so that new rows need only their features; or the maps themselves,
+        where ``fit`` got only their coordinates.
 
     Raises
     ------
@@ -77,8 +81,8 @@ def recorded(recalibrator: Recalibrator, *, maps: bool = True) -> bytes:
     arrays = Arrays()
     content: dict[str, Any] = {"method": recalibrator, "feature_maps": []}
     for name in _used_maps(recalibrator, on):
-        embedding = on.feature_maps[name]
-        parts = None if embedding is None or not maps else as_numbers(embedding)
+        embedding = _map_of(maps, name, on)
+        parts = None if embedding is None else as_numbers(embedding)
         content["feature_maps"].append({"name": name, "map": parts})
     what = type(recalibrator).__name__
     header = {
@@ -92,6 +96,23 @@ def recorded(recalibrator: Recalibrator, *, maps: bool = True) -> bytes:
         **{key: encode(value, arrays, _taken_apart, what) for key, value in content.items()},
     }
     return pack(header, arrays.by_name)
+
+
+def _map_of(maps: Maps, name: str | None, on: FittedOn) -> Embedding | None:
+    """Return the map of a name: one that is given now, or the one ``fit`` was given."""
+    if isinstance(maps, bool):
+        return on.feature_maps[name] if maps else None
+    given: Any = maps
+    if isinstance(maps, Mapping):
+        if name is not None and name not in maps:
+            raise InputError(f"'maps' must hold the map {name!r}; got {list(maps)}.")
+        given = next(iter(maps.values()), None) if name is None else maps[name]
+    if not isinstance(given, Embedding):
+        raise InputError(
+            "'maps' must be True, False, an Embedding or a dict of those; got "
+            f"{type(given).__name__}."
+        )
+    return given
 
 
 def _check(recalibrator: Recalibrator) -> None:

@@ -217,7 +217,9 @@ def _number(value: str, name: str, row: int) -> float:
     try:
         return float(value) if value.strip() else np.nan
     except ValueError as error:
-        raise InputError(f"column '{name}' must hold numbers; got {value!r} at row {row}.") from error
+        raise InputError(
+            f"column '{name}' must hold numbers; got {value!r} at row {row}."
+        ) from error
 
 
 def _open_csv(path: Path) -> Table:

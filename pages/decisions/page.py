@@ -79,4 +79,4 @@ st.caption(
     f"At w/u = {ratio:g}. Choosing the best of several methods on the rows it is measured on "
     "flatters it a little; a gain whose interval is well above zero survives that."
 )
-next_step("pages/landscape/page.py", "back to the landscape")
+next_step("pages/report/page.py", "take it away: Report")

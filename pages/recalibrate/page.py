@@ -9,6 +9,7 @@ import streamlit as st
 from lore_core.figures import bandwidth_figure
 from lore_core.recalibration import LoRe, TunedLoRe
 from pages.recalibrate.before_after import before_after
+from pages.recalibrate.ship import ship
 from pages.recalibrate.table import metrics_table
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
@@ -114,4 +115,5 @@ with st.container(horizontal=True):
         icon=":material/download:",
         on_click="ignore",
     )
+ship(view, result)
 next_step("pages/fairness/page.py", "does it help everyone? Fairness")

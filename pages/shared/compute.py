@@ -234,7 +234,10 @@ def comparison(
         dataset.calibration,
         dataset.evaluation,
         [made[name] for name in methods],
-        calibration_embedding=_points(dataset, embedding, CALIBRATION),
+        # With its map, so that what was fitted can be saved and place new rows by itself.
+        calibration_embedding=None
+        if embedding is None
+        else embedding.rows(dataset.in_split(CALIBRATION)),
         evaluation_embedding=_points(dataset, embedding, EVALUATION),
         metric_embedding=metric_points,
         gamma=gamma,

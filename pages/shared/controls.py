@@ -84,7 +84,7 @@ _LINKED = (
     "gamma", "bins", "features", "target", "binning", "bin", "map", "error", "picture", "metric",
     "measure", "compare_bin", "min_group", "group_metric", "unsure", "wrong",
     "runs_metric",
-    "variable", "second", "parts",
+    "variable", "second", "parts", "q", "edge",
     "beyond", "below", "q", "edge", "evidence", "look",
 )  # fmt: skip
 

@@ -54,6 +54,7 @@ class Store:
             "loaded": max_datasets,
             "embedding": max_embeddings,
             "runs": max_comparisons,
+            "report": 3,
         }
         self._items: dict[str, OrderedDict[Any, Any]] = {
             kind: OrderedDict() for kind in self._limits
@@ -99,6 +100,15 @@ class Store:
     def runs(self, key: str) -> Any:
         """Return a comparison over many runs, or None where it is gone."""
         return self._get("runs", key)
+
+    def put_report(self, key: Any, content: bytes) -> None:
+        """Keep a finished report, packed."""
+        self._put("report", key, content)
+
+    def report(self, key: Any) -> bytes | None:
+        """Return a finished report, or None where it was not made or is gone."""
+        found: bytes | None = self._get("report", key)
+        return found
 
 
 @st.cache_resource

@@ -1,0 +1,134 @@
+"""A bundle on disk: a directory or a ZIP file, there as a whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import secrets
+import shutil
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from lore_core.shipping.atomic import write_bytes
+from lore_core.validation import InputError
+
+__all__ = ["FORMAT", "check_place", "write_bundle", "zipped"]
+
+#: What marks a directory as an earlier report, which a new one may replace.
+FORMAT = "lore-lens-report"
+#: The earliest time a ZIP file knows: the same bundle has the same bytes on every day.
+_NO_TIME = (1980, 1, 1, 0, 0, 0)
+_EXECUTABLE = ("rerun.sh",)
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """Pack files, the same bytes whenever and wherever this is done.
+
+    Parameters
+    ----------
+    files : mapping of str to bytes
+        By path in the archive.
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(name, _NO_TIME)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.create_system = 3  # Unix, wherever it is made
+            info.external_attr = (0o100755 if name in _EXECUTABLE else 0o100644) << 16
+            archive.writestr(info, files[name], compresslevel=6)
+    return buffer.getvalue()
+
+
+def check_place(path: str | Path) -> Path:
+    """Return where to write, or say what is wrong with it before anything is computed.
+
+    Parameters
+    ----------
+    path : str or Path
+        A ``.zip`` file, else a directory: a new one, an empty one, or an earlier report.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written there, or something else would be lost.
+    """
+    place = Path(path).expanduser()
+    if not place.resolve().parent.is_dir():
+        raise InputError(f"the directory of '{path}' must exist; create it first.")
+    if place.suffix.lower() == ".zip":
+        if place.is_dir():
+            raise InputError(f"'{path}' must be the name of a ZIP file; it is a directory.")
+        return place
+    if place.is_dir():
+        if any(place.iterdir()) and not _is_report(place):
+            raise InputError(
+                f"'{path}' must be a new or empty directory, or an earlier report; it holds other "
+                "files. Name another one, or a .zip file."
+            )
+    elif place.exists():
+        raise InputError(f"'{path}' must be a directory or end in .zip; it is another file.")
+    return place
+
+
+def _is_report(place: Path) -> bool:
+    try:
+        content = json.loads((place / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and content.get("format") == FORMAT
+
+
+def write_bundle(files: Mapping[str, bytes], path: str | Path) -> Path:
+    """Write all files to a directory or a ZIP file, in one step.
+
+    Parameters
+    ----------
+    files : mapping of str to bytes
+        By path in the bundle.
+    path : str or Path
+        See :func:`check_place`; an earlier report there is replaced.
+
+    Returns
+    -------
+    Path
+        Where it is.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    place = check_place(path)
+    if place.suffix.lower() == ".zip":
+        write_bytes(place, zipped(files))
+        return place
+    target = place.resolve()
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    old = part.with_suffix(".old")
+    try:
+        for name, content in files.items():
+            file = part / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+            if name in _EXECUTABLE:
+                file.chmod(0o755)
+        # A directory cannot be replaced in one step: the old one steps aside, and comes back
+        # if the new one cannot take its place.
+        if target.exists():
+            target.rename(old)
+        try:
+            part.rename(target)
+        except OSError:
+            if old.exists():
+                old.rename(target)
+            raise
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be written ({error.strerror or error}).") from error
+    finally:
+        for rest in (part, old):
+            with contextlib.suppress(OSError):
+                shutil.rmtree(rest)
+    return place

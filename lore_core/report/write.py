@@ -1,0 +1,321 @@
+"""The report as files: computed, drawn, described, and written in one step."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lore_core.binning import Binning
+from lore_core.dataset import TOP_LABEL, Dataset
+from lore_core.embedding import Embedding, embed
+from lore_core.progress import Progress
+from lore_core.report.bundle import FORMAT, check_place, write_bundle
+from lore_core.report.findings import Findings, examine
+from lore_core.report.settings import (
+    ReportSettings,
+    Source,
+    data_digest,
+    map_option,
+    rerun_command,
+)
+from lore_core.report.slider import make_slider
+from lore_core.report.tables import tables
+from lore_core.validation import InputError
+
+__all__ = ["report_files", "write_report"]
+
+#: Of the numbers; what else is installed does not change them.
+_VERSIONS = ("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "numba", "plotly")
+_ABOUT_TABLES = {
+    "metrics": "every metric before recalibration: value, 95 % interval, p by chance, n",
+    "reliability": "confidence bins: rows, promised, got, interval",
+    "rows": "one line an evaluation row: promised, came, local error, region, after each method",
+    "worst_rows": "the rows with the largest local errors and all that is known of them",
+    "regions": "regions of wrong confidence with their held-out gaps",
+    "region_composition": "what the rows of each region are made of",
+    "bandwidth_curve": "MLCE and ALCE at every γ",
+    "bandwidth_chance": "what a calibrated model would show at every γ",
+    "variables": "columns ranked by evidence that the gap differs along them",
+    "recalibrators": "methods × metrics: value, interval, paired difference to the first",
+    "recalibrated_reliability": "confidence bins after each method",
+    "recalibrated_bandwidth_curves": "MLCE and ALCE at every γ after each method",
+    "worst_group": "the MCE of the worst group under every method",
+    "groups": "every group under every method, with intervals",
+    "decisions": "rewards at many cost ratios",
+    "decisions_at_own_costs": "rewards at the report's own costs",
+}
+
+
+def write_report(
+    dataset: Dataset,
+    path: str | Path,
+    *,
+    embedding: Embedding | None = None,
+    target: str | int = TOP_LABEL,
+    gamma: float = 0.2,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    methods: tuple[str, ...] | list[str] | None = None,
+    group_column: str | None = None,
+    min_group_size: int | None = None,
+    q: float = 0.05,
+    edge: float = 0.5,
+    unsure_cost: float = 1.0,
+    wrong_cost: float = 10.0,
+    n_draws: int | None = None,
+    random_state: int = 0,
+    images: bool = True,
+    source: Source | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Write everything there is to say about a classifier's calibration to one bundle.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Rows, with a split if recalibrators are to be compared.
+    path : str or Path
+        A ``.zip`` file, or a directory: a new one, an empty one, or an earlier report, which is
+        replaced. It is there as a whole or not at all.
+    embedding : Embedding, optional
+        All rows on the feature map the kernel works on; by default PCA to two dimensions where
+        there are features.
+    target, gamma, n_bins, binning
+        See :func:`~lore_core.summary.summarize`.
+    methods : sequence of str, optional
+        Labels of the recalibrators to compare; the first is what the others are held against. By
+        default those of :func:`~lore_core.recalibration.standard_recalibrators`.
+    group_column : str, optional
+        Group column of the fairness section; by default the first.
+    min_group_size : int, optional
+        Smaller groups do not set the maximum; by default 30.
+    q, edge
+        See :func:`~lore_core.regions.search.find_regions`.
+    unsure_cost, wrong_cost : float
+        Costs of the decisions section.
+    n_draws : int, optional
+        Resamples a method; by default what takes some seconds.
+    random_state : int
+        Seed of resamples and simulations.
+    images : bool
+        Also write the figures as SVG, where Chrome or Chromium is installed.
+    source : Source, optional
+        Where the data came from, for ``rerun.sh``.
+    progress : callable, optional
+        Called with the share done and what is at work; may raise to cancel.
+
+    Returns
+    -------
+    Path
+        Where it is.
+
+    Raises
+    ------
+    InputError
+        If a setting names what is not there, or the place cannot be written. Data that lack
+        features, calibration rows or groups give a report that says so.
+
+    Notes
+    -----
+    ``index.html`` is the report to read: one file, without a request to anywhere. Beside it lie
+    ``figures/`` (interactive, and SVG), ``tables/`` (CSV and Parquet), ``config.json`` (settings,
+    versions, digest of the data) and ``rerun.sh``. The same inputs give the same bytes, but for
+    the SVG that a browser draws.
+
+    Examples
+    --------
+    >>> lore.write_report(data, "report.zip", gamma=0.2)   # doctest: +SKIP
+    """
+    check_place(path)
+    settings = ReportSettings(
+        target=target, gamma=float(gamma), n_bins=n_bins, binning=binning,
+        methods=None if methods is None else tuple(methods), group_column=group_column,
+        min_group_size=min_group_size, q=q, edge=edge, unsure_cost=float(unsure_cost),
+        wrong_cost=float(wrong_cost), n_draws=n_draws, random_state=random_state,
+    )  # fmt: skip
+    if embedding is None and dataset.features is not None:
+        d = min(2, *dataset.features.shape)
+        embedding = embed(dataset.features, "pca", d, random_state=0)
+    files = report_files(
+        dataset, embedding, settings, images=images, source=source or Source(), progress=progress
+    )
+    return write_bundle(files, path)
+
+
+def report_files(
+    dataset: Dataset,
+    embedding: Embedding | None,
+    settings: ReportSettings,
+    *,
+    images: bool = True,
+    source: Source | None = None,
+    progress: Progress | None = None,
+) -> dict[str, bytes]:
+    """Make the files of a bundle, without writing them anywhere.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        All rows.
+    embedding : Embedding or None
+        All rows on the map the kernel works on; None for global metrics only.
+    settings : ReportSettings
+        What to compute.
+    images, source, progress
+        See :func:`write_report`.
+
+    Returns
+    -------
+    dict of str to bytes
+        By path in the bundle.
+    """
+    from lore_core.report.charts import figure_files
+    from lore_core.report.document import document, drawing_files
+
+    if embedding is not None and len(embedding) != len(dataset):
+        raise InputError(
+            f"'embedding' must hold all {len(dataset):,} rows of the dataset; got "
+            f"{len(embedding):,}."
+        )
+
+    def within(begin: float, end: float) -> Progress:
+        def report(share: float, words: str = "") -> None:
+            if progress is not None:
+                progress(begin + (end - begin) * min(share, 1.0), words)
+
+        return report
+
+    found = examine(dataset, embedding, settings, within(0.0, 0.7))
+    slider = make_slider(found, within(0.7, 0.8))
+    figures, why_not = figure_files(found, images=images, progress=within(0.8, 0.97))
+    files = {**figures, **drawing_files(found)}
+    contents: dict[str, str] = {
+        "index.html": "this page",
+        "figures/*.html": "the figures, interactive, without a network",
+    }
+    if why_not is None:
+        contents["figures/*.svg"] = "the same, for documents"
+    contents["figures/84mm/*.svg"] = "drawings of this page for a column of 84 mm"
+    within(0.97, 1.0)(0.0, "writing tables")
+    for name, frame in tables(found).items():
+        files[f"tables/{name}.csv"] = frame.to_csv(index=False, lineterminator="\n").encode()
+        files[f"tables/{name}.parquet"] = _parquet(frame)
+        contents[f"tables/{name}.csv, .parquet"] = f"{_ABOUT_TABLES[name]} ({len(frame):,} lines)"
+    contents["config.json"] = "every setting, versions, the digest of the data"
+    contents["rerun.sh"] = "makes the report again"
+    digest = data_digest(dataset)
+    script, options = rerun_command(
+        settings, target_name=found.target_name, feature_map=map_option(embedding),
+        source=source or Source(), digest=digest,
+    )  # fmt: skip
+    config = _config(found, digest, source or Source(), options, contents)
+    files["config.json"] = _json(config)
+    files["rerun.sh"] = script.encode()
+    files["index.html"] = document(
+        found,
+        slider,
+        version=str(config["versions"]["lore-lens"]),
+        digest=digest,
+        rerun=script.rstrip().splitlines()[-1],
+        contents=contents,
+        notes=() if why_not is None else (why_not,),
+    ).encode()
+    within(1.0, 1.0)(1.0, "done")
+    return dict(sorted(files.items()))
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False)
+    return buffer.getvalue()
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _config(
+    found: Findings,
+    digest: str,
+    source: Source,
+    options: list[str],
+    contents: Mapping[str, str],
+) -> dict[str, Any]:
+    import lore_core
+
+    dataset, embedding = found.dataset, found.embedding
+    calibration = dataset.calibration
+    seeds = {"simulations": found.settings.random_state}
+    if embedding is not None:
+        seeds["feature map"] = embedding.random_state
+    return {
+        "format": FORMAT,
+        "schema": 1,
+        "data": {
+            "name": dataset.name,
+            "files": list(source.files),
+            "sha256": digest,
+            "rows": len(dataset),
+            "evaluation_rows": len(dataset.evaluation),
+            "calibration_rows": 0 if calibration is None else len(calibration),
+            "classes": [str(name) for name in dataset.class_names or ()],
+            "features": 0 if dataset.features is None else int(dataset.features.shape[1]),
+            "group_columns": []
+            if dataset.groups is None
+            else [str(name) for name in dataset.groups.columns],
+        },
+        "settings": {
+            **asdict(found.settings),
+            "target": found.target_name,
+            "methods_compared": list(found.comparison.datasets) if found.comparison else [],
+            "group_column_used": found.group_column,
+            "min_group_size_used": found.min_group_size if found.group_column else None,
+            "draws": 0
+            if found.summary is None or found.summary.draws is None
+            else len(found.summary.draws.values),
+            "simulations": 0 if found.chance is None else found.chance.n_draws,
+        },
+        "feature_map": None
+        if embedding is None
+        else {
+            "option": map_option(embedding),
+            "description": embedding.description,
+            "coordinates_sha256": embedding.digest,
+            "drawn_on": None if found.drawn_on is None else found.drawn_on.label,
+        },
+        "seeds": seeds,
+        "versions": {
+            "lore-lens": lore_core.__version__,
+            "python": platform.python_version(),
+            **{name: _version(name) for name in _VERSIONS},
+        },
+        "left_out": dict(found.missing),
+        "rerun": ["lore", "report", *(source.files or ("DATA",)), *options],
+        "contents": dict(contents),
+    }
+
+
+def _json(content: Any) -> bytes:
+    def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {str(key): plain(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [plain(item) for item in value]
+        if hasattr(value, "tolist"):
+            return plain(value.tolist())
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    said = json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False)
+    return (said + "\n").encode()

@@ -1,0 +1,79 @@
+"""One fitted recalibrator as a file: to apply it elsewhere, without this dashboard."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import streamlit as st
+
+from lore_core import Comparison, InputError, Recalibrator
+from pages.shared.controls import View
+from pages.shared.header import plain
+from pages.shared.methods import preselected
+
+__all__ = ["ship"]
+
+
+@st.cache_resource(max_entries=6, show_spinner="Packing the recalibrator …")
+def _packed(
+    key: Hashable,  # noqa: ARG001 -- what the cache goes by
+    _method: Recalibrator,
+) -> tuple[bytes, str | None]:
+    """Return the content of the file, or why there is none."""
+    try:
+        return _method.to_bytes(), None
+    except InputError as error:
+        return b"", str(error)
+
+
+def ship(view: View, result: Comparison) -> None:
+    """Let the reader choose a method and download what was fitted.
+
+    Parameters
+    ----------
+    view : View
+        What it was fitted on, and with which settings.
+    result : Comparison
+        With the fitted methods.
+    """
+    names = list(result.recalibrators)
+    best = [name for name in ("LoRe tuned", "LoRe") if name in preselected(names)]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.selectbox(
+            "Fitted recalibrator",
+            names,
+            index=names.index(best[0]) if best else len(names) - 1,
+            key="ship",
+            persist_state="session",
+            width=300,
+            help="One file without pickle: lore_core.load_recalibrator reads it, "
+            "lore_core.shipping.Predictor applies it with numpy alone, and so does the command "
+            "lore recalibrate --model.",
+        )
+        method = result.recalibrators[chosen]
+        embedding = None if view.embedding is None else view.embedding.digest
+        key = (view.dataset.digest, embedding, view.gamma, view.n_bins, view.binning, chosen)
+        content, why_not = _packed(key, method)
+        if why_not is None:
+            st.download_button(
+                "Download the fitted recalibrator",
+                content,
+                f"{''.join(c if c.isalnum() else '-' for c in chosen.lower())}.lore",
+                "application/octet-stream",
+                icon=":material/download:",
+                on_click="ignore",
+                key="ship_file",
+            )
+    if why_not is not None:
+        st.info(plain(why_not), icon=":material/info:")
+        return
+    local = not method.is_global
+    st.caption(
+        f"Fitted on {method.n_rows_:,} calibration rows; {max(len(content) / 1e3, 0.1):,.1f} kB."
+        + (
+            " A local method consists of its calibration rows: their confidences, outcomes and "
+            "coordinates are in the file. Treat it like those rows."
+            if local
+            else ""
+        )
+    )

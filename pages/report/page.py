@@ -1,0 +1,193 @@
+"""Report: take it away."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import streamlit as st
+
+from lore_core.figures.export import why_no_static_images
+from lore_core.progress import Progress
+from lore_core.report import ReportSettings, Source, report_files
+from lore_core.report.bundle import zipped
+from pages.shared.charts import next_step
+from pages.shared.controls import View, view_controls
+from pages.shared.header import plain, question
+from pages.shared.jobs import current_job, start_job
+from pages.shared.maps import duration
+from pages.shared.methods import grouping, labels, preselected
+from pages.shared.session import current
+from pages.shared.store import Loaded, store
+
+#: Seconds a report takes: its start, an evaluation row, the figures as images.
+_START, _A_ROW, _IMAGES = 6.0, 0.003, 6.0
+_NAME = "The report"
+
+
+def _methods(view: View) -> tuple[str, ...]:
+    """Those chosen where methods are compared, else those preselected there."""
+    offered = labels(local=view.embedding is not None)
+    chosen = [name for name in st.session_state.get("methods") or [] if name in offered]
+    return tuple(chosen or preselected(offered))
+
+
+def _settings(view: View, unsure: float, wrong: float) -> ReportSettings:
+    """Gather the settings of this and the other pages."""
+    group = grouping(view.dataset)
+    state = st.session_state
+    binning: Any = view.binning
+    return ReportSettings(
+        target=view.target,
+        gamma=view.gamma,
+        n_bins=view.n_bins,
+        binning=binning,
+        methods=_methods(view),
+        group_column=None if group is None else group.column,
+        min_group_size=None if group is None else group.min_group_size,
+        q=float(state.get("q", 0.05)),
+        edge=float(state.get("edge", 0.5)),
+        unsure_cost=unsure,
+        wrong_cost=wrong,
+    )
+
+
+def _source(loaded: Loaded) -> Source:
+    """Where the data can be read again; nowhere if they were uploaded or made here."""
+    if loaded.source == "demo":
+        return Source(("demo",)) if loaded.dataset.images is not None else Source()
+    if loaded.source in ("upload", "test"):
+        return Source()
+    split = ("--calibration-share", "0.5", "--seed", "0") if loaded.split_by_app else ()
+    return Source(tuple(loaded.source.split(" + ")), split)
+
+
+def _make(view: View, settings: ReportSettings, images: bool, key: Hashable) -> None:
+    """Start making the report in the background."""
+    dataset, embedding, kept = view.dataset, view.embedding, store()
+    source = _source(current())
+
+    def work(progress: Progress) -> bytes:
+        return zipped(
+            report_files(
+                dataset, embedding, settings, images=images, source=source, progress=progress
+            )
+        )
+
+    start_job(
+        key, _NAME, work, lambda content: kept.put_report(key, content), _seconds(view, images)
+    )
+
+
+def _seconds(view: View, images: bool) -> float:
+    return _START + _A_ROW * len(view.dataset.evaluation) + _IMAGES * images
+
+
+def _contents(view: View, settings: ReportSettings, images: bool) -> None:
+    """Say what will be in the bundle, and what these data leave out."""
+    dataset = view.dataset
+    calibrated, grouped = dataset.calibration is not None, dataset.groups is not None
+    local = view.embedding is not None
+    on = f"γ = {view.gamma:g} on {view.features}, " if local else ""
+    methods = ", ".join(settings.methods or ())
+    costs = f"{settings.wrong_cost:g} for a wrong answer, {settings.unsure_cost:g} for “unsure”"
+    parts = [
+        (True, "**index.html**: the report to read, on a screen or on paper: verdict, every number "
+         "with its interval, how it was computed, and what it does not say"),
+        (local, "**Landscape** with a γ slider that works without a server, and the **worst "
+         "regions** with what they are made of"),
+        (calibrated, f"**Recalibrators** ranked, with paired differences: {plain(methods)}"),
+        (grouped, "**Fairness**: every group under every method, by "
+         f"{plain(settings.group_column or '')}"),
+        (True, f"**Decisions** at a cost of {costs}"),
+        (True, "**figures/**: every figure, interactive without a network"
+         + (", and as SVG" if images else "")),
+        (True, "**tables/**: every number as CSV and Parquet, one line a row included"),
+        (True, "**config.json** and **rerun.sh**: every setting, and the command that makes the "
+         "same numbers again"),
+    ]  # fmt: skip
+    st.markdown("\n".join(f"- {words}" for wanted, words in parts if wanted))
+    without = [
+        words
+        for there, words in (
+            (local, "no features, so nothing is said about places"),
+            (calibrated, "no calibration rows, so no recalibrator is fitted"),
+            (grouped, "no groups, so nothing is said about whom it concerns"),
+        )
+        if not there
+    ]
+    if without:
+        st.info(
+            f"These data hold {'; '.join(without)}. The report says so in its place.",
+            icon=":material/info:",
+        )
+    st.caption(
+        f"Settings of this and the other pages: {on}{view.n_bins} {view.binning} bins, target "
+        f"{plain(view.target_name)}; regions at q = {settings.q:g}. Methods and the group column "
+        "are chosen on Recalibrate."
+    )
+
+
+question(
+    "Take it away",
+    "Every figure and number of these data in one bundle: read it, print it, hand it on, and make "
+    "it again.",
+)
+view = view_controls()
+missing = why_no_static_images()
+options = st.columns([1, 1, 2.2], vertical_alignment="bottom")
+unsure = options[0].number_input(
+    "Cost of unsure, u", 0.01, 1e6, 1.0, key="unsure", bind="query-params"
+)
+wrong = options[1].number_input(
+    "Cost of wrong, w", 0.01, 1e8, 10.0, key="wrong", bind="query-params"
+)
+images = options[2].toggle(
+    "Figures as SVG too",
+    value=missing is None,
+    disabled=missing is not None,
+    key="report_images",
+    persist_state="session",
+    help="Drawn by Chrome or Chromium on the machine of this server.",
+)
+if missing is not None:
+    st.caption(missing)
+    images = False
+settings = _settings(view, unsure, wrong)
+_contents(view, settings, images)
+embedding = None if view.embedding is None else view.embedding.digest
+key = ("report", view.dataset.digest, embedding, settings, images)
+content = store().report(key)
+job = current_job()
+busy = job is not None and job.running
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.button(
+        "Make the report" if content is None else "Make it anew",
+        icon=":material/summarize:",
+        type="primary" if content is None else "secondary",
+        disabled=busy,
+        on_click=_make,
+        args=(view, settings, images, key),
+        key="make_report",
+    )
+    if content is not None:
+        st.download_button(
+            "Download the report",
+            content,
+            "lore-lens-report.zip",
+            "application/zip",
+            icon=":material/download:",
+            type="primary",
+            on_click="ignore",
+            key="download_report",
+        )
+if content is not None:
+    st.success(
+        f"The report is ready: {len(content) / 1e6:.1f} MB. Unpack it and open index.html.",
+        icon=":material/check_circle:",
+    )
+elif busy:
+    st.caption("Its progress is above; it can be cancelled there.")
+else:
+    st.caption(f"Takes about {duration(_seconds(view, images))} and can be cancelled.")
+next_step("pages/landscape/page.py", "back to the landscape")
