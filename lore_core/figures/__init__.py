@@ -10,6 +10,7 @@ from lore_core.figures.landscape import (
     shared_limit,
     surface_figure,
 )
+from lore_core.figures.paper import paper_chart
 from lore_core.figures.reliability import reliability_figure
 from lore_core.figures.runs import run_scatter_figure, runs_figure
 from lore_core.figures.style import Chart, Mode
@@ -23,6 +24,7 @@ __all__ = [
     "group_figure",
     "landscape_3d_figure",
     "landscape_figure",
+    "paper_chart",
     "reliability_figure",
     "reward_figure",
     "run_scatter_figure",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import threading
@@ -20,6 +21,7 @@ __all__ = [
     "chart_csv",
     "chart_html",
     "chart_image",
+    "chart_parquet",
     "plot_config",
     "why_no_static_images",
 ]
@@ -74,6 +76,16 @@ def chart_html(chart: Chart, *, script: str | None = None) -> bytes:
 def chart_csv(chart: Chart) -> bytes:
     """Write the numbers the chart shows, as UTF-8 CSV."""
     return chart.table.to_csv(index=False).encode()
+
+
+def chart_parquet(chart: Chart) -> bytes:
+    """Write the numbers the chart shows, as Parquet."""
+    buffer = io.BytesIO()
+    table = chart.table
+    # A column of names and numbers has no type in Parquet.
+    mixed = {name: str for name in table if table[name].dtype == object}
+    table.astype(mixed).to_parquet(buffer, index=False)
+    return buffer.getvalue()
 
 
 def why_no_static_images() -> str | None:

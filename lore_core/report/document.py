@@ -14,17 +14,17 @@ from lore_core.report.markup import bounds, heading, number, table, text
 from lore_core.report.method_notes import METHOD_NOTES
 from lore_core.report.places import landscape_section, regions_section, variables_section
 from lore_core.report.remedies import decisions_section, groups_section, recalibrators_section
-from lore_core.report.settings import map_option
 from lore_core.report.slider import Slider
 from lore_core.report.tables import metric_table
 
-__all__ = ["document", "drawing_files"]
+__all__ = ["asset", "document"]
 
 #: Nothing may be loaded from anywhere, whatever a name in the data says.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Read a file that lies beside this module."""
     return (package_files("lore_core.report") / name).read_text(encoding="utf-8")
 
 
@@ -82,13 +82,13 @@ def document(
         f'<section><h2 id="{name}">{title}</h2>{content}</section>'
         for name, title, content in sections
     )
-    script = f"<script>{_asset('landscape.js')}</script>" if slider is not None else ""
+    script = f"<script>{asset('landscape.js')}</script>" if slider is not None else ""
     title = f"Calibration of {text(dataset.name)}"
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{_asset('style.css')}</style></head><body>"
+        f"<title>{title}</title><style>{asset('style.css')}</style></head><body>"
         f'<header><h1>{title}</h1><p class="quiet">{_settings(found)}</p></header>'
         f'{verdict}<nav aria-label="Sections">{links}</nav><main>{body}</main>'
         f'<footer><p class="note">LoRe Lens {text(version)}; data {digest[:16]}…</p></footer>'
@@ -221,37 +221,3 @@ def _files(contents: Mapping[str, str], rerun: str, notes: tuple[str, ...]) -> s
         + "<p>The same numbers again, from the same data (<code>rerun.sh</code>):</p>"
         + f"<pre><code>{text(rerun)}</code></pre>"
     )
-
-
-def drawing_files(found: Findings) -> dict[str, bytes]:
-    """Return the page's own drawings as SVG files of 84 mm, for a column of print.
-
-    Parameters
-    ----------
-    found : Findings
-        What the report is about.
-    """
-    made: dict[str, str] = {}
-    if found.summary is not None:
-        made["reliability"] = reliability_drawing(found.summary.reliability)
-    if found.curve is not None:
-        made["bandwidth"] = curve_drawing(
-            {map_option(found.embedding): found.curve}, gamma=found.settings.gamma, band=found.band
-        )
-    # A file of its own brings the colours of the page on paper.
-    style = _asset("style.css")
-    colors = style[: style.index("@media screen")].replace("color-scheme: light dark;", "")
-    used = ("svg ", ".m0", ".m2", ".m4", ".m6")
-    drawn = [line for line in style.splitlines() if line.startswith(used)]
-    return {
-        f"figures/84mm/{name}.svg": svg.replace('width="318"', 'width="84mm"', 1)
-        .replace(f'height="{_height(svg)}" role', "role", 1)
-        .replace(">", f"><style>{colors}{''.join(drawn)}</style>", 1)
-        .encode()
-        for name, svg in made.items()
-    }
-
-
-def _height(svg: str) -> str:
-    start = svg.index('height="') + 8
-    return svg[start : svg.index('"', start)]

@@ -93,7 +93,7 @@ picture.</p>
 <script type="application/json" id="landscape-colors">{_json(colors)}</script>"""
 
 
-def still_landscape(slider: Slider, *, factor: int = 4) -> bytes:
+def still_landscape(slider: Slider, *, factor: int = 4, lines: bool = True) -> bytes:
     """Draw the report's own bandwidth as a PNG, all confidences together.
 
     Parameters
@@ -102,6 +102,8 @@ def still_landscape(slider: Slider, *, factor: int = 4) -> bytes:
         The fields.
     factor : int
         Pixels a node.
+    lines : bool
+        Whether to draw the outlines too.
     """
     signed = slider.pictures[0].signed(slider.start)[::-1]
     share = np.clip((signed / slider.limit + 1) / 2, 0, 1)
@@ -113,8 +115,8 @@ def still_landscape(slider: Slider, *, factor: int = 4) -> bytes:
         of = [int(color[1 + 2 * channel : 3 + 2 * channel], 16) for _, color in stops]
         pixels[known, channel] = np.rint(np.interp(share[known], at, of)).astype(np.uint8)
     large = pixels.repeat(factor, axis=0).repeat(factor, axis=1)
-    for _, _, lines in [("", (0, 0), slider.shape), *slider.outlines]:
-        _stroke(large, lines, slider)
+    for _, _, pieces in [("", (0, 0), slider.shape), *slider.outlines] if lines else []:
+        _stroke(large, pieces, slider)
     return png(large)
 
 

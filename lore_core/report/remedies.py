@@ -21,7 +21,10 @@ from lore_core.report.markup import (
 )
 from lore_core.report.tables import rank_metric, ranked
 
-__all__ = ["decisions_section", "groups_section", "key", "method_places", "recalibrators_section"]
+__all__ = [
+    "decisions_section", "groups_drawing", "groups_section", "ranking_drawing",
+    "recalibrators_section",
+]  # fmt: skip
 
 #: Metrics of the table, in its order.
 _SHOWN = ("NLL", "Brier", "ECE", "MCE", "ALCE", "MLCE", MAX_GROUPWISE)
@@ -73,21 +76,8 @@ def recalibrators_section(found: Findings) -> str:
             f"top-label confidence, not of class {text(found.target_name)}.</p>"
         )
     parts = [*lead, _method_table(found, order), _difference_table(found, order, first)]
-    column = result.table[by].reindex(order)
-    low, high = (
-        [
-            float(frame.loc[name, by]) if frame is not None and by in frame else np.nan
-            for name in order
-        ]
-        for frame in (result.low, result.high)
-    )
     drawings = [
-        "<figure>"
-        + forest_drawing(
-            order, list(column), low, high, axis=heading(by).replace(", points", ""),
-            percent=by == "ECE",
-        )
-        + f"<figcaption>{by} of every method with its 95 % interval, "
+        f"<figure>{ranking_drawing(found)}<figcaption>{by} of every method with its 95 % interval, "
         f"n = {len(found.evaluation):,}. Methods share their rows: compare them by the "
         "paired differences, not by overlap."
         "</figcaption></figure>"
@@ -104,6 +94,45 @@ def recalibrators_section(found: Findings) -> str:
             "measured on the map it uses itself.</figcaption></figure>"
         )
     return "".join(parts) + f'<div class="pair">{"".join(drawings)}</div>'
+
+
+def ranking_drawing(found: Findings) -> str:
+    """Draw the metric methods are ranked by, best first.
+
+    Parameters
+    ----------
+    found : Findings
+        With a comparison.
+    """
+    result: Any = found.comparison
+    order, by = ranked(found), rank_metric(found)
+    low, high = (
+        [
+            float(frame.loc[name, by]) if frame is not None and by in frame else np.nan
+            for name in order
+        ]
+        for frame in (result.low, result.high)
+    )
+    return forest_drawing(
+        order, list(result.table[by].reindex(order)), low, high,
+        axis=heading(by).replace(", points", ""), percent=by == "ECE",
+    )  # fmt: skip
+
+
+def groups_drawing(found: Findings) -> str:
+    """Draw the gap of each group before recalibration, largest group first.
+
+    Parameters
+    ----------
+    found : Findings
+        With group reports.
+    """
+    drawn: Any = next(iter(found.group_reports.values())).head(_GROUPS_DRAWN)
+    return forest_drawing(
+        [f"{name} ({n:,})" for name, n in zip(drawn["group"], drawn["rows"], strict=True)],
+        list(drawn["gap"]), list(drawn["gap_low"]), list(drawn["gap_high"]),
+        axis="confidence − accuracy", signed=True,
+    )  # fmt: skip
 
 
 def _best(found: Findings, order: list[str], by: str, first: str) -> str:
@@ -200,12 +229,7 @@ def groups_section(found: Findings) -> str:
         return f'<p class="missing">{text(found.missing.get("groups", ""))}</p>'
     first = next(iter(found.group_reports))
     report: Any = found.group_reports[first]
-    drawn = report.head(_GROUPS_DRAWN)
-    drawing = forest_drawing(
-        [f"{name} ({n:,})" for name, n in zip(drawn["group"], drawn["rows"], strict=True)],
-        list(drawn["gap"]), list(drawn["gap_low"]), list(drawn["gap_high"]),
-        axis="confidence − accuracy", signed=True,
-    )  # fmt: skip
+    drawing = groups_drawing(found)
     rows: list[list[Cell]] = [
         [
             text(item.group) + (" <small>few rows: mostly noise</small>" if item.small else ""),

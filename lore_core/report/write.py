@@ -179,7 +179,8 @@ def report_files(
         By path in the bundle.
     """
     from lore_core.report.charts import figure_files
-    from lore_core.report.document import document, drawing_files
+    from lore_core.report.document import document
+    from lore_core.report.print_files import print_files
 
     if embedding is not None and len(embedding) != len(dataset):
         raise InputError(
@@ -197,7 +198,7 @@ def report_files(
     found = examine(dataset, embedding, settings, within(0.0, 0.7))
     slider = make_slider(found, within(0.7, 0.8))
     figures, why_not = figure_files(found, images=images, progress=within(0.8, 0.97))
-    files = {**figures, **drawing_files(found)}
+    files = {**figures, **print_files(found, slider)}
     contents: dict[str, str] = {
         "index.html": "this page",
         "figures/*.html": "the figures, interactive, without a network",

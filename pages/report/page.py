@@ -152,9 +152,9 @@ images = options[2].toggle(
 )
 if missing is not None:
     st.caption(missing)
-    images = False
+    images = True  # asked for all the same: the report says why they are not there
 settings = _settings(view, unsure, wrong)
-_contents(view, settings, images)
+_contents(view, settings, images and missing is None)
 embedding = None if view.embedding is None else view.embedding.digest
 key = ("report", view.dataset.digest, embedding, settings, images)
 content = store().report(key)

@@ -13,9 +13,11 @@ from lore_core.figures.export import (
     chart_csv,
     chart_html,
     chart_image,
+    chart_parquet,
     plot_config,
     why_no_static_images,
 )
+from lore_core.figures.paper import COLUMN_WIDTHS, paper_chart, paper_scale
 
 __all__ = ["next_step", "show_chart"]
 
@@ -82,7 +84,18 @@ def _exports(chart: Chart, key: str) -> None:
         on_click="ignore",
         width="stretch",
     )
+    st.download_button(
+        "Numbers as Parquet",
+        partial(chart_parquet, chart),
+        f"{name}.parquet",
+        "application/vnd.apache.parquet",
+        key=f"parquet_{key}",
+        on_click="ignore",
+        width="stretch",
+    )
     missing = why_no_static_images()
+    if st.button("For a paper …", key=f"paper_{key}", width="stretch", icon=":material/article:"):
+        _for_a_paper(chart, name, missing)
     if missing is None:
         for kind in STATIC_FORMATS:
             st.download_button(
@@ -96,6 +109,48 @@ def _exports(chart: Chart, key: str) -> None:
             )
     else:
         st.caption(f"{missing} Until then the camera button over the chart saves an SVG.")
+
+
+@st.dialog("For a paper", width="large")
+def _for_a_paper(chart: Chart, name: str, missing: str | None) -> None:
+    """Lay the chart out in millimetres, show it, and offer it as files."""
+    first, second, third, fourth = st.columns([2, 1, 1, 1], vertical_alignment="bottom")
+    column = first.selectbox("Width", [*COLUMN_WIDTHS, "other"], key="paper_column")
+    width = COLUMN_WIDTHS.get(column) or float(
+        first.number_input("Width, mm", 30.0, 500.0, 100.0, 1.0, key="paper_width")
+    )
+    height = second.number_input("Height, mm", 20.0, 500.0, 63.0, 1.0, key="paper_height")
+    font = third.number_input("Type, pt", 4.0, 24.0, 8.0, 0.5, key="paper_font")
+    title = fourth.toggle("Title", key="paper_title")
+    laid = paper_chart(
+        chart, width_mm=width, height_mm=float(height), font_pt=float(font), title=title
+    )
+    size = laid.figure.layout
+    st.plotly_chart(
+        laid.figure, width=size.width, height=size.height, theme=None, key="paper_preview",
+        config={"staticPlot": True}, alt=laid.alt,
+    )  # fmt: skip
+    if missing is not None:
+        st.caption(f"{missing} Until then take the interactive HTML and print it.")
+        return
+    with st.container(horizontal=True):
+        for kind in STATIC_FORMATS:
+            st.download_button(
+                f"{kind.upper()}, 300 dpi" if kind == "png" else kind.upper(),
+                partial(
+                    chart_image, laid, kind, width=size.width, height=size.height,
+                    scale=paper_scale(300.0) if kind == "png" else 1.0,
+                ),
+                f"{name}-{width:g}mm.{kind}",
+                _MIME[kind],
+                key=f"paper_{kind}",
+                on_click="ignore",
+                icon=":material/download:",
+            )  # fmt: skip
+    st.caption(
+        f"{width:g} × {height:g} mm on white. The colours differ in lightness too, and blue and "
+        "red are told apart by colour-blind readers."
+    )
 
 
 def next_step(page: str, label: str) -> None:

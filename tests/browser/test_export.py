@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import numpy as np
 import pandas as pd
@@ -42,6 +43,25 @@ def test_the_charts_own_exports(open_app, dataset, points):
         assert name == "lore-lens-landscape.png"
         assert picture.startswith(b"\x89PNG\r\n")
         assert len(picture) > 10_000
+
+
+def test_a_figure_for_a_paper_has_the_size_asked_for(open_app):
+    app = open_app("overview")
+    app.drawn("reliability")
+    app.page.locator(".st-key-export_reliability").get_by_role("button").click()
+    app.button("For a paper").click()
+    dialog = app.page.get_by_test_id("stDialog")
+    app.until(
+        lambda: dialog.locator(".js-plotly-plot .main-svg").first.get_attribute("width") == "317",
+        "a preview of 84 mm",
+    )
+    if why_no_static_images() is None:
+        name, page = save(app, dialog.get_by_role("button", name="PDF"))
+        assert name == "lore-lens-reliability-84mm.pdf"
+        width, height = map(float, re.search(rb"MediaBox \[0 0 ([\d.]+) ([\d.]+)", page).groups())
+        # Points: 1/72 inch.
+        assert width == pytest.approx(84 / 25.4 * 72, abs=1.5)
+        assert height == pytest.approx(63 / 25.4 * 72, abs=1.5)
 
 
 def test_the_cameras_button_saves_an_svg(open_app):

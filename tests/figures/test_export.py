@@ -18,7 +18,13 @@ from lore_core.figures import (
     reliability_figure,
     surface_figure,
 )
-from lore_core.figures.export import chart_csv, chart_html, chart_image, plot_config
+from lore_core.figures.export import (
+    chart_csv,
+    chart_html,
+    chart_image,
+    chart_parquet,
+    plot_config,
+)
 
 KINDS = ["reliability", "landscape", "rows", "3-D", "surface", "cdf", "bandwidth"]
 
@@ -150,3 +156,12 @@ def test_rendering_that_hangs_is_given_up(charts, monkeypatch):
     monkeypatch.setattr(export, "_TIMEOUT_SECONDS", 0.0)
     with pytest.raises(InputError, match="took over 0 s and was given up"):
         chart_image(charts["cdf"], "png")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parquet_holds_the_same_numbers(charts, kind):
+    back = pd.read_parquet(io.BytesIO(chart_parquet(charts[kind])))
+    table = charts[kind].table
+    assert list(back.columns) == list(table.columns)
+    for name in table.select_dtypes("number"):
+        np.testing.assert_array_equal(back[name], table[name])

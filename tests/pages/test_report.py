@@ -37,9 +37,10 @@ def make_the_report(page):
 
 @pytest.fixture(autouse=True)
 def no_browser(monkeypatch):
-    monkeypatch.setattr(
-        "lore_core.figures.export.why_no_static_images", lambda: "There is no Chrome here."
-    )
+    for module in ("figures.export", "report.charts"):
+        monkeypatch.setattr(
+            f"lore_core.{module}.why_no_static_images", lambda: "There is no Chrome here."
+        )
     store()._items["report"].clear()
 
 
