@@ -1,0 +1,130 @@
+"""A chart as journals want it: column width in millimetres, small type, white, no title."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import plotly.graph_objects as go
+
+from lore_core.figures import style
+from lore_core.figures.style import Chart
+from lore_core.validation import InputError, check_positive
+
+__all__ = ["COLUMN_WIDTHS", "paper_chart", "paper_scale"]
+
+#: Widths journals ask for, in millimetres.
+COLUMN_WIDTHS = {"one column, 84 mm": 84.0, "one and a half, 129 mm": 129.0, "two, 174 mm": 174.0}
+#: Pixels of an inch, in which figures are laid out; a PDF or SVG keeps the physical size.
+_PIXELS_AN_INCH = 96.0
+_MILLIMETRES_AN_INCH = 25.4
+_POINTS_AN_INCH = 72.0
+#: Type size the figures are designed with, in pixels, and the width they look right at.
+_DESIGN_TYPE = 12.0
+_DESIGN_WIDTH = 700.0
+
+
+def paper_chart(
+    chart: Chart,
+    *,
+    width_mm: float = 84.0,
+    height_mm: float | None = None,
+    font_pt: float = 8.0,
+    title: bool = False,
+) -> Chart:
+    """Lay a chart out anew for print.
+
+    Parameters
+    ----------
+    chart : Chart
+        What to lay out; one drawn for a dark page gets its light colours, which stay apart for
+        colour-blind readers.
+    width_mm, height_mm : float
+        Size in millimetres; by default as high as 0.75 of the width.
+    font_pt : float
+        Size of the type in points; titles of axes and legends are of the same size.
+    title : bool
+        Keep the title; journals put it into the caption.
+
+    Returns
+    -------
+    Chart
+        With ``figure.layout.width`` and ``height`` set in pixels of 1/96 inch.
+
+    Raises
+    ------
+    InputError
+        If a size is out of range.
+    """
+    width = _pixels(width_mm, "width_mm", 30.0)
+    height = width * 0.75 if height_mm is None else _pixels(height_mm, "height_mm", 20.0)
+    if not 4 <= check_positive(font_pt, "font_pt") <= 24:
+        raise InputError(f"'font_pt' must lie between 4 and 24 points; got {font_pt!r}.")
+    figure: dict[str, Any] = json.loads(_light(chart.figure.to_json()))
+    factor = font_pt / _POINTS_AN_INCH * _PIXELS_AN_INCH / _DESIGN_TYPE
+    _scale(figure, factor, min(1.0, max(0.55, width / _DESIGN_WIDTH)))
+    layout = figure["layout"]
+    small = _DESIGN_TYPE * factor
+    if not title:
+        layout.pop("title", None)
+    has_legend = layout.get("showlegend", False)
+    top = small * (4.0 if title else 0.8) + (small * 1.8 if has_legend else 0.0)
+    layout["margin"] = {"l": 4, "r": 4, "b": 4, "t": top}
+    layout.update(width=round(width), height=round(height), autosize=False)
+    layout["font"] = {**layout.get("font", {}), "size": small}
+    return replace(chart, figure=go.Figure(figure))
+
+
+def paper_scale(dpi: float = 300.0) -> float:
+    """Return the ``scale`` of a PNG by :func:`~lore_core.figures.export.chart_image`."""
+    return check_positive(dpi, "dpi") / _PIXELS_AN_INCH
+
+
+def _pixels(millimetres: float, name: str, least: float) -> float:
+    if not least <= check_positive(millimetres, name) <= 500:
+        raise InputError(f"'{name}' must lie between {least:g} and 500 mm; got {millimetres!r}.")
+    return millimetres / _MILLIMETRES_AN_INCH * _PIXELS_AN_INCH
+
+
+def _light(text: str) -> str:
+    """Replace every colour of the dark theme by its counterpart of the light one."""
+    if style.PAPER["dark"] not in text:
+        return text
+    themed = (
+        style.UNDERCONFIDENT, style.OVERCONFIDENT, style.NEUTRAL, style.INK, style.GRID,
+        style.PAPER, style.ACCENT,
+    )  # fmt: skip
+    pairs = [(colors["dark"], colors["light"]) for colors in themed]
+    pairs += zip(style.METHOD_COLORS["dark"], style.METHOD_COLORS["light"], strict=True)
+    for scale in (style.diverging, style.sequential):
+        both = zip(scale("dark"), scale("light"), strict=True)
+        pairs += [(dark, light) for (_, dark), (_, light) in both]
+    # All at once: one theme's ink is the other's grid.
+    table = dict(reversed(pairs))
+    table |= {style.rgba(dark, 1)[:-2]: style.rgba(light, 1)[:-2] for dark, light in table.items()}
+    for number, dark in enumerate(table):
+        text = text.replace(dark, f"\x00{number}\x00")
+    for number, light in enumerate(table.values()):
+        text = text.replace(f"\x00{number}\x00", light)
+    return text
+
+
+def _scale(item: Any, type_factor: float, line_factor: float) -> None:
+    """Scale every type size, and lines and markers with the width, in place."""
+    if isinstance(item, list):
+        for part in item:
+            _scale(part, type_factor, line_factor)
+    if not isinstance(item, dict):
+        return
+    for name, value in item.items():
+        if isinstance(value, dict):
+            if name in ("font", "tickfont", "titlefont") and "size" in value:
+                value["size"] *= type_factor
+            elif name in ("marker", "line"):
+                for size in ("size", "width"):
+                    if isinstance(value.get(size), (int, float)):
+                        value[size] *= line_factor
+            elif name == "colorbar" and "thickness" in value:
+                value["thickness"] *= max(line_factor, 0.7)
+        _scale(value, type_factor, line_factor)
