@@ -9,16 +9,12 @@ import numpy as np
 from lore_core.embedding.linear import IdentityMap, LinearMap
 from lore_core.embedding.result import Embedding
 from lore_core.embedding.tsne import TSNEMap
+from lore_core.embedding.umap_map import UMAPMap
 from lore_core.shipping.stored_tsne import StoredTSNE
+from lore_core.shipping.stored_umap import StoredUMAP
 from lore_core.validation import InputError
 
 __all__ = ["as_embedding", "as_numbers"]
-
-_REFUSED = (
-    "a UMAP map cannot be applied to new rows from a file: its search trees and neighbour graph "
-    "exist only as objects of umap-learn. Fit on PCA, t-SNE or identity features; or save with "
-    "maps=False and pass coordinates=embedding.transform(features) when you predict"
-)
 
 
 def as_numbers(embedding: Embedding) -> dict[str, Any]:
@@ -50,8 +46,21 @@ def as_numbers(embedding: Embedding) -> dict[str, Any]:
             "reduction": None if stored.reduction is None else _linear(stored.reduction),
             "notes": list(stored.notes),
         }
+    elif isinstance(made, (UMAPMap, StoredUMAP)):
+        kept = made if isinstance(made, StoredUMAP) else StoredUMAP.of(made)
+        parts = {
+            "kind": "UMAP",
+            "points": kept.points,
+            "places": kept.places,
+            "settings": dict(kept.settings),
+            "notes": list(kept.notes),
+        }
     else:
-        raise InputError(f"{_REFUSED}.")
+        raise InputError(
+            f"a map of type {type(made).__name__} cannot be applied to new rows from a file. Fit "
+            "on PCA, t-SNE, UMAP or identity features; or save with maps=False and pass "
+            "coordinates=embedding.transform(features) when you predict."
+        )
     return {
         **parts,
         "method": embedding.method,
@@ -94,6 +103,10 @@ def as_embedding(parts: dict[str, Any]) -> Embedding:
             parts["settings"],
             None if parts["reduction"] is None else _as_linear(parts["reduction"]),
             tuple(parts["notes"]),
+        )
+    elif parts["kind"] == "UMAP":
+        made = StoredUMAP(
+            parts["points"], parts["places"], parts["settings"], tuple(parts["notes"])
         )
     else:
         raise InputError(

@@ -9,7 +9,7 @@ import pytest
 
 from lore_core import InputError, LoRe, Predictor, TemperatureScaling, embed, load_recalibrator
 from lore_core.embedding import tsne
-from lore_core.embedding.umap_map import UMAPMap
+from lore_core.shipping.stored_umap import StoredUMAP
 
 
 @pytest.fixture(autouse=True)
@@ -52,18 +52,44 @@ def test_tsne_with_reduced_features_and_search_trees(make_rows):
     assert np.array_equal(again.transform(some), made.transform(some))
 
 
-def test_umap_is_refused(calibration, new):
+@pytest.fixture(scope="module")
+def umap_map():
+    """Takes seconds: umap-learn compiles on first use."""
+    features = np.random.default_rng(5).normal(size=(60, 4))
+    return features, embed(features, "umap", n_epochs=20)
+
+
+def test_umap_is_made_anew_and_is_the_same(umap_map, make_rows):
+    features, made = umap_map
+    rows = dataclasses.replace(make_rows(60, 4), features=features)
+    content = LoRe(0.3).fit(rows, made).to_bytes()
+    again = load_recalibrator(content).fitted_on_.feature_maps[None]
+    some = features[:20] + 0.1
+    np.testing.assert_allclose(again.transform(some), made.transform(some), atol=1e-5)
+    assert load_recalibrator(content).to_bytes() == content
+    assert Predictor.load(content).predict(rows.probabilities[:20], some).shape == (20, 3)
+
+
+def test_another_umap_is_refused(umap_map):
+    _, made = umap_map
+    kept = StoredUMAP.of(made._map)
+    elsewhere = dataclasses.replace(kept, places=kept.places[::-1])
+    with pytest.raises(InputError, match=r"umap-learn places them up to .* of the map's width"):
+        elsewhere.place(kept.points[:3])
+
+
+def test_a_map_that_is_none_of_ours_is_refused(calibration, new):
     two = embed(calibration.features)
 
-    class Given(UMAPMap):
-        """A fitted UMAP without the half minute that fitting one takes."""
+    class Given:
+        """Someone's own map."""
 
         def place(self, features, progress=None):
             return two._map.place(features)
 
-    made = dataclasses.replace(two, method="umap", _map=Given(None))
+    made = dataclasses.replace(two, method="own", _map=Given())
     method = LoRe(0.3).fit(calibration, made)
-    with pytest.raises(InputError, match="a UMAP map cannot be applied to new rows from a file"):
+    with pytest.raises(InputError, match="a map of type Given cannot be applied to new rows"):
         method.to_bytes()
     predictor = Predictor.load(method.to_bytes(maps=False))
     with pytest.raises(InputError, match="'coordinates' must be given"):
