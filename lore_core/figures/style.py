@@ -167,6 +167,8 @@ def apply_frame(
     """Give a figure its title, what rows it shows, and the shared look."""
     ink, grid = INK[mode], GRID[mode]
     figure.update_layout(
+        # Named, because Streamlit sets a default of its own for every figure of the process.
+        template="plotly",
         title={
             "text": f"<b>{escape(title)}</b>",
             "subtitle": {

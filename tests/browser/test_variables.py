@@ -51,6 +51,7 @@ def test_a_lasso_says_what_is_inside(open_app, dataset, points):
     mend = app.page.get_by_role("tab", name="Recalibrate just this")
     mend.click()
     app.sees("calibration rows inside, measured on the")
+    app.page.get_by_role("tab", name="Worst rows").click()
     app.sees("What speaks for row")
     app.page.get_by_text("LoRe's answer", exact=True).click()
     app.sees("LoRe would say")
