@@ -16,7 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from lore_core.formulas import with_confidence
 from lore_core.validation import (
     InputError,
+    as_class_names,
     as_confidence,
+    as_feature_names,
+    as_features,
+    as_images,
     as_labels,
     as_probabilities,
     check_lengths,
@@ -112,11 +116,11 @@ class Dataset:
         names = self.feature_names
         if names is None and isinstance(given, pd.DataFrame):
             names = [str(name) for name in given.columns]
-        put("features", _as_features(given))
-        put("feature_names", _as_feature_names(names, self.features))
+        put("features", as_features(given))
+        put("feature_names", as_feature_names(names, self.features))
         put("groups", _as_frame(self.groups, "group"))
         put("metadata", _as_frame(self.metadata, "metadata"))
-        images, has_image = _as_images(self.images), self.has_image
+        images, has_image = as_images(self.images), self.has_image
         if images is None or has_image is None or np.asarray(has_image, dtype=bool).all():
             has_image = None
         elif not np.asarray(has_image, dtype=bool).any():
@@ -124,7 +128,7 @@ class Dataset:
         put("images", images)
         put("has_image", None if has_image is None else np.asarray(has_image, dtype=bool))
         put("split", _as_split(self.split))
-        put("class_names", _as_class_names(self.class_names, n_classes))
+        put("class_names", as_class_names(self.class_names, n_classes))
         check_lengths(
             probabilities=self.probabilities,
             labels=self.labels,
@@ -321,52 +325,6 @@ class Dataset:
         return state.hexdigest()
 
 
-def _as_features(values: Any) -> NDArray[np.floating[Any]] | None:
-    if values is None:
-        return None
-    array = np.asarray(values)
-    if array.dtype == np.float16:
-        array = array.astype(np.float32)
-    elif array.dtype not in (np.float32, np.float64):
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                "'features' must hold numbers only; encode text columns first."
-            ) from error
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim > 2:
-        array = array.reshape(len(array), -1)
-    bad = ~np.isfinite(array).all(axis=1)
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        column = int(np.flatnonzero(~np.isfinite(array[row]))[0])
-        raise InputError(
-            f"'features' must be finite; got {array[row, column]} at row {row}, column {column} "
-            f"({int(bad.sum())} such rows). Drop or fill these rows."
-        )
-    return array if array.shape[1] else None
-
-
-def _as_feature_names(
-    names: Sequence[str] | None, features: NDArray[Any] | None
-) -> tuple[str, ...] | None:
-    if names is None or features is None:
-        return None
-    found = tuple(map(str, names))
-    if len(found) != features.shape[1]:
-        raise InputError(
-            f"'feature_names' must hold one name a feature; got {len(found)} names for "
-            f"{features.shape[1]} features."
-        )
-    if len(set(found)) < len(found):
-        twice = next(name for name in found if found.count(name) > 1)
-        raise InputError(f"'feature_names' must differ; got {twice!r} twice.")
-    # Numbers for names are what features without names are called anyway.
-    return None if found == tuple(f"f_{k}" for k in range(len(found))) else found
-
-
 def _as_frame(values: Any, prefix: str) -> pd.DataFrame | None:
     if values is None:
         return None
@@ -381,17 +339,6 @@ def _as_frame(values: Any, prefix: str) -> pd.DataFrame | None:
     return frame if frame.shape[1] else None
 
 
-def _as_images(values: Any) -> NDArray[np.uint8] | None:
-    if values is None:
-        return None
-    array = np.asarray(values)
-    if array.dtype != np.uint8:
-        raise InputError(f"'images' must be uint8 in 0 to 255; got {array.dtype}.")
-    if array.ndim not in (3, 4) or (array.ndim == 4 and array.shape[3] != 3):
-        raise InputError(f"'images' must have shape (n, h, w) or (n, h, w, 3); got {array.shape}.")
-    return array
-
-
 def _as_split(values: Any) -> NDArray[np.str_] | None:
     if values is None:
         return None
@@ -403,14 +350,3 @@ def _as_split(values: Any) -> NDArray[np.str_] | None:
             f"'split' must be 'calibration' or 'evaluation'; got {array[row]!s} at row {row}."
         )
     return array
-
-
-def _as_class_names(values: Any, n_classes: int) -> tuple[str, ...]:
-    if values is None:
-        return tuple(str(k) for k in range(n_classes))
-    names = tuple(str(value) for value in values)
-    if len(names) != n_classes:
-        raise InputError(
-            f"'class_names' must name every class; got {len(names)} names for {n_classes} classes."
-        )
-    return names

@@ -78,13 +78,13 @@ from lore_core.recalibration import (
     standard_recalibrators,
 )
 from lore_core.regions.composition import composition, describe_composition
+from lore_core.regions.growing import rows_like
 from lore_core.regions.mending import RegionRecalibration, recalibrate_region
 from lore_core.regions.search import (
     HeldOut,
     MiscalibratedRegion,
     RegionSearch,
     find_regions,
-    rows_like,
 )
 from lore_core.regions.selection import (
     Region,

@@ -6,6 +6,7 @@ Every check returns the array in the form the rest of the library computes on, o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "InputError",
+    "as_class_names",
     "as_confidence",
     "as_coordinates",
+    "as_feature_names",
+    "as_features",
     "as_group_labels",
+    "as_images",
     "as_labels",
     "as_outcome",
     "as_probabilities",
@@ -232,6 +237,78 @@ def as_group_labels(values: Any, name: str = "groups") -> NDArray[np.object_]:
         array = np.array([" × ".join(map(str, row)) for row in array], dtype=object)
     _check_vector(array, name)
     return np.array([str(value) for value in array], dtype=object)
+
+
+def as_features(values: Any) -> NDArray[np.floating[Any]] | None:
+    """Return features as a finite matrix, of the precision given; None where there is none."""
+    if values is None:
+        return None
+    array = np.asarray(values)
+    if array.dtype == np.float16:
+        array = array.astype(np.float32)
+    elif array.dtype not in (np.float32, np.float64):
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                "'features' must hold numbers only; encode text columns first."
+            ) from error
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim > 2:
+        array = array.reshape(len(array), -1)
+    bad = ~np.isfinite(array).all(axis=1)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        column = int(np.flatnonzero(~np.isfinite(array[row]))[0])
+        raise InputError(
+            f"'features' must be finite; got {array[row, column]} at row {row}, column {column} "
+            f"({int(bad.sum())} such rows). Drop or fill these rows."
+        )
+    return array if array.shape[1] else None
+
+
+def as_feature_names(
+    names: Sequence[str] | None, features: NDArray[Any] | None
+) -> tuple[str, ...] | None:
+    """Return one name a feature; None where they are only numbered."""
+    if names is None or features is None:
+        return None
+    found = tuple(map(str, names))
+    if len(found) != features.shape[1]:
+        raise InputError(
+            f"'feature_names' must hold one name a feature; got {len(found)} names for "
+            f"{features.shape[1]} features."
+        )
+    if len(set(found)) < len(found):
+        twice = next(name for name in found if found.count(name) > 1)
+        raise InputError(f"'feature_names' must differ; got {twice!r} twice.")
+    # Numbers for names are what features without names are called anyway.
+    return None if found == tuple(f"f_{k}" for k in range(len(found))) else found
+
+
+def as_images(values: Any) -> NDArray[np.uint8] | None:
+    """Return images as uint8 of shape (n, h, w) or (n, h, w, 3)."""
+    if values is None:
+        return None
+    array = np.asarray(values)
+    if array.dtype != np.uint8:
+        raise InputError(f"'images' must be uint8 in 0 to 255; got {array.dtype}.")
+    if array.ndim not in (3, 4) or (array.ndim == 4 and array.shape[3] != 3):
+        raise InputError(f"'images' must have shape (n, h, w) or (n, h, w, 3); got {array.shape}.")
+    return array
+
+
+def as_class_names(values: Any, n_classes: int) -> tuple[str, ...]:
+    """Return one name a class, numbers by default."""
+    if values is None:
+        return tuple(str(k) for k in range(n_classes))
+    names = tuple(str(value) for value in values)
+    if len(names) != n_classes:
+        raise InputError(
+            f"'class_names' must name every class; got {len(names)} names for {n_classes} classes."
+        )
+    return names
 
 
 def check_lengths(**arrays: Any) -> int:

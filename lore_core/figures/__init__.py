@@ -4,12 +4,8 @@ from lore_core.figures.curves import bandwidth_figure, suggestion_figure
 from lore_core.figures.decisions import reward_figure
 from lore_core.figures.distribution import cdf_figure
 from lore_core.figures.fairness import group_figure
-from lore_core.figures.landscape import (
-    landscape_3d_figure,
-    landscape_figure,
-    shared_limit,
-    surface_figure,
-)
+from lore_core.figures.landscape import landscape_figure, shared_limit
+from lore_core.figures.landscape_3d import landscape_3d_figure, surface_figure
 from lore_core.figures.paper import paper_chart
 from lore_core.figures.reliability import reliability_figure
 from lore_core.figures.runs import run_scatter_figure, runs_figure

@@ -25,18 +25,12 @@ from lore_core.figures.style import (
 )
 from lore_core.regions.selection import Region
 
-__all__ = ["landscape_3d_figure", "landscape_figure", "shared_limit", "surface_figure"]
+__all__ = ["landscape_figure", "shared_limit"]
 
 Value = Literal["signed", "absolute"]
 
-_TITLES = {"signed": "Signed local error", "absolute": "Local calibration error (LCE)"}
-#: Camera presets: the camera is reset whenever the figure changes.
-CAMERAS = {
-    "corner": {"x": 1.45, "y": 1.45, "z": 1.0},
-    "top": {"x": 0.0, "y": -0.01, "z": 2.1},
-    "front": {"x": 0.0, "y": -2.0, "z": 0.5},
-    "side": {"x": 2.0, "y": 0.0, "z": 0.5},
-}
+#: What a value of the error is called.
+TITLES = {"signed": "Signed local error", "absolute": "Local calibration error (LCE)"}
 
 
 def shared_limit(*signed: NDArray[np.float64]) -> float:
@@ -54,7 +48,7 @@ def shared_limit(*signed: NDArray[np.float64]) -> float:
     return float(np.clip(np.ceil(np.quantile(every, 0.99) * 20) / 20, 0.1, 1.0))
 
 
-def _color(value: Value, limit: float, mode: Mode) -> dict[str, Any]:
+def color_axis(value: Value, limit: float, mode: Mode) -> dict[str, Any]:
     """Colour axis of one landscape, with its bar."""
     signed = value == "signed"
     bar: dict[str, Any] = {
@@ -79,11 +73,11 @@ def _color(value: Value, limit: float, mode: Mode) -> dict[str, Any]:
     }
 
 
-def _shown(signed: NDArray[np.float64], value: Value) -> NDArray[np.float64]:
+def shown_values(signed: NDArray[np.float64], value: Value) -> NDArray[np.float64]:
     return signed if value == "signed" else np.abs(signed)
 
 
-def _hover(table: pd.DataFrame) -> list[str]:
+def hover_texts(table: pd.DataFrame) -> list[str]:
     """One hover text a row: promised, came, local error, then what else is known."""
     fixed = {"row", "predicted", "true", "confidence", "right", "signed_error", "lce", "n_eff"}
     others = [column for column in table.columns if column not in fixed]
@@ -157,10 +151,10 @@ def landscape_figure(
         Look.
     """
     figure = go.Figure()
-    color = _color(value, limit, mode)
+    color = color_axis(value, limit, mode)
     if field is not None:
         figure.add_trace(_outline(field, mode))
-        shown = _shown(field.signed, value)
+        shown = shown_values(field.signed, value)
         support = np.round(field.effective_size).astype(np.float32)
         figure.add_trace(
             go.Heatmap(
@@ -189,7 +183,7 @@ def landscape_figure(
             drawn = len(table)
             marker = {
                 "size": 5,
-                "color": _shown(table["signed_error"].to_numpy(), value).astype(np.float32),
+                "color": shown_values(table["signed_error"].to_numpy(), value).astype(np.float32),
                 "colorscale": color["colorscale"], "cmin": color["cmin"], "cmax": color["cmax"],
                 "showscale": field is None, "colorbar": color["colorbar"],
                 "line": {"width": 0.6, "color": rgba(INK[mode], 0.55)},
@@ -200,14 +194,14 @@ def landscape_figure(
             scatter(
                 x=z[:, 0], y=z[:, 1], mode="markers", marker=marker,
                 name="worst rows" if ring else "rows",
-                customdata=table["row"].to_numpy(np.int32), hovertext=_hover(table),
+                customdata=table["row"].to_numpy(np.int32), hovertext=hover_texts(table),
                 hoverinfo="text",
                 selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 0.85}},
             )
         )  # fmt: skip
     said = f"{drawn:,} of {n_total:,} rows drawn" if drawn else f"{n_total:,} rows"
     apply_frame(
-        figure, mode, title=title or _TITLES[value], subtitle=f"{rows}; {said}", height=height
+        figure, mode, title=title or TITLES[value], subtitle=f"{rows}; {said}", height=height
     )
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
     pad = 0.06 * float((high - low).max() or 1.0)
@@ -243,9 +237,9 @@ def landscape_figure(
         )
     return Chart(
         figure=figure,
-        table=_field_table(field) if field is not None else _points_table(points, coordinates),
+        table=field_table(field) if field is not None else points_table(points, coordinates),
         how_to_read=_reading(value, field),
-        alt=f"{_TITLES[value]} on the {axes} map; {rows}",
+        alt=f"{TITLES[value]} on the {axes} map; {rows}",
         name="landscape",
         config={"scrollZoom": True},
     )
@@ -306,7 +300,7 @@ def _reading(value: Value, field: Field | None) -> str:
     return text + what + hidden + (" The thin line encloses all rows." if others else "")
 
 
-def _field_table(field: Field) -> pd.DataFrame:
+def field_table(field: Field) -> pd.DataFrame:
     row, column = np.nonzero(np.isfinite(field.signed))
     return pd.DataFrame(
         {
@@ -318,125 +312,8 @@ def _field_table(field: Field) -> pd.DataFrame:
     )
 
 
-def _points_table(points: pd.DataFrame | None, coordinates: NDArray[np.float64]) -> pd.DataFrame:
+def points_table(points: pd.DataFrame | None, coordinates: NDArray[np.float64]) -> pd.DataFrame:
     if points is None:
         return pd.DataFrame()
     z = coordinates[points["row"].to_numpy()]
     return points.assign(**{f"map_{k + 1}": z[:, k] for k in range(z.shape[1])})
-
-
-def _scene(axes: list[str], camera: str, mode: Mode) -> dict[str, Any]:
-    plain = {
-        "showbackground": False, "gridcolor": rgba(NEUTRAL[mode], 0.3), "zeroline": False,
-        "showticklabels": False, "color": NEUTRAL[mode],
-    }  # fmt: skip
-    return {
-        f"{letter}axis": {**plain, "title": {"text": name}}
-        for letter, name in zip("xyz", axes, strict=True)
-    } | {"camera": {"eye": CAMERAS[camera]}, "bgcolor": PAPER[mode]}
-
-
-def landscape_3d_figure(
-    points: pd.DataFrame,
-    coordinates: NDArray[np.float64],
-    *,
-    n_total: int,
-    value: Value = "signed",
-    limit: float,
-    rows: str,
-    axes: str = "map",
-    camera: str = "corner",
-    mode: Mode = "light",
-    height: int = 620,
-) -> Chart:
-    """Rows in a 3-D embedding, coloured by their local error.
-
-    Parameters
-    ----------
-    points : DataFrame
-        Rows to draw (:func:`~lore_core.rows.row_table` with errors).
-    coordinates : ndarray of shape (n, 3)
-        The embedding, all rows.
-    camera : str
-        One of :data:`CAMERAS`.
-    n_total, value, limit, rows, axes, mode, height
-        See :func:`landscape_figure`.
-    """
-    z = coordinates[points["row"].to_numpy()].astype(np.float32)
-    color = _color(value, limit, mode)
-    figure = go.Figure(
-        go.Scatter3d(
-            x=z[:, 0], y=z[:, 1], z=z[:, 2], mode="markers", hovertext=_hover(points),
-            hoverinfo="text", customdata=points["row"].to_numpy(np.int32),
-            marker={
-                "size": 3, "opacity": 0.85,
-                "color": _shown(points["signed_error"].to_numpy(), value).astype(np.float32),
-                "showscale": True, **color,
-            },
-        )
-    )  # fmt: skip
-    apply_frame(
-        figure, mode, title=_TITLES[value], height=height,
-        subtitle=f"{rows}; {len(points):,} of {n_total:,} rows drawn",
-    )  # fmt: skip
-    figure.update_layout(scene=_scene([f"{axes} {k}" for k in (1, 2, 3)], camera, mode))
-    figure.update_layout(scene_aspectmode="data", uirevision=f"{axes} {camera}")
-    return Chart(
-        figure=figure,
-        table=_points_table(points, coordinates),
-        how_to_read=(
-            "Each point is a row in the 3-D embedding; its colour is the local error there. Drag "
-            "to turn; the camera buttons bring a known view back."
-        ),
-        alt=f"{_TITLES[value]} in the 3-D {axes} embedding; {rows}",
-        name="landscape-3d",
-    )
-
-
-def surface_figure(
-    field: Field,
-    *,
-    value: Value = "signed",
-    limit: float,
-    rows: str,
-    axes: str = "map",
-    camera: str = "corner",
-    mode: Mode = "light",
-    height: int = 620,
-) -> Chart:
-    """Draw the LCE as height over the 2-D map (Luo et al. 2022, fig. 2).
-
-    Parameters
-    ----------
-    field : Field
-        Raster.
-    value, limit, rows, axes, camera, mode, height
-        See :func:`landscape_3d_figure`.
-    """
-    color = _color(value, limit, mode)
-    figure = go.Figure(
-        go.Surface(
-            x=field.x.astype(np.float32), y=field.y.astype(np.float32),
-            z=np.abs(field.signed).astype(np.float32),
-            surfacecolor=_shown(field.signed, value).astype(np.float32),
-            hovertemplate="LCE %{z:.1%}<extra></extra>", connectgaps=False,
-            lighting={"ambient": 0.75, "diffuse": 0.5, "specular": 0.05}, **color,
-        )
-    )  # fmt: skip
-    apply_frame(figure, mode, title=f"{_TITLES[value]} as height", subtitle=rows, height=height)
-    scene = _scene([f"{axes} 1", f"{axes} 2", "LCE"], camera, mode)
-    scene["zaxis"] |= {"showticklabels": True, "tickformat": ".0%", "range": [0, limit]}
-    figure.update_layout(
-        scene=scene | {"aspectratio": {"x": 1.3, "y": 1.3, "z": 0.6}},
-        uirevision=f"{axes} {camera}",
-    )
-    return Chart(
-        figure=figure,
-        table=_field_table(field),
-        how_to_read=(
-            "Height is the size of the local error, colour its sign. A flat, low sheet is a "
-            "locally calibrated model; heights above the scale's end are cut."
-        ),
-        alt=f"Local calibration error as height over the {axes} map; {rows}",
-        name="landscape-surface",
-    )

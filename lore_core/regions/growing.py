@@ -7,15 +7,18 @@ region is cut at half height.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.spatial import cKDTree
 
 from lore_core.chance.significance import Significance
+from lore_core.validation import as_coordinates, check_lengths
 
-__all__ = ["grow_regions", "nearest_rows", "without_small_gaps"]
+__all__ = ["grow_regions", "nearest_rows", "rows_like", "without_small_gaps"]
 
 #: Neighbours each significant row is joined with, where they are near.
 _NEIGHBOURS = 10
@@ -122,3 +125,28 @@ def nearest_rows(
     search = NearestNeighbors(n_neighbors=k, algorithm="brute", metric="manhattan").fit(points)
     distance, neighbour = search.kneighbors(queries)
     return distance, neighbour
+
+
+def rows_like(embedding: Any, inside: ArrayLike, others: Any) -> NDArray[np.bool_]:
+    """Return which other rows lie in a set of rows: those whose nearest row does.
+
+    Parameters
+    ----------
+    embedding : Embedding or array-like of shape (n, d)
+        Places of the rows.
+    inside : array-like of bool, of shape (n,)
+        The set: a region of evaluation rows.
+    others : Embedding or array-like of shape (m, d)
+        Places of other rows: the calibration rows.
+
+    Returns
+    -------
+    ndarray of bool, of shape (m,)
+    """
+    z, queries = as_coordinates(embedding), as_coordinates(others, "others")
+    members = np.asarray(inside, dtype=bool)
+    check_lengths(inside=members, embedding=z)
+    if not members.any():
+        return np.zeros(len(queries), dtype=bool)
+    _, closest = nearest_rows(z, queries, 1)
+    return members[closest[:, 0]]

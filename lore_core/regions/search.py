@@ -30,7 +30,7 @@ from lore_core.validation import (
     check_lengths,
 )
 
-__all__ = ["HeldOut", "MiscalibratedRegion", "RegionSearch", "find_regions", "rows_like"]
+__all__ = ["HeldOut", "MiscalibratedRegion", "RegionSearch", "find_regions"]
 
 
 @dataclass(frozen=True)
@@ -200,31 +200,6 @@ class RegionSearch:
                 "held_out_p", "confirmed",
             ],
         )  # fmt: skip
-
-
-def rows_like(embedding: Any, inside: ArrayLike, others: Any) -> NDArray[np.bool_]:
-    """Return which other rows lie in a set of rows: those whose nearest row does.
-
-    Parameters
-    ----------
-    embedding : Embedding or array-like of shape (n, d)
-        Places of the rows.
-    inside : array-like of bool, of shape (n,)
-        The set: a region of evaluation rows.
-    others : Embedding or array-like of shape (m, d)
-        Places of other rows: the calibration rows.
-
-    Returns
-    -------
-    ndarray of bool, of shape (m,)
-    """
-    z, queries = as_coordinates(embedding), as_coordinates(others, "others")
-    members = np.asarray(inside, dtype=bool)
-    check_lengths(inside=members, embedding=z)
-    if not members.any():
-        return np.zeros(len(queries), dtype=bool)
-    _, closest = nearest_rows(z, queries, 1)
-    return members[closest[:, 0]]
 
 
 def find_regions(

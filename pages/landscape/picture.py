@@ -24,7 +24,7 @@ from lore_core.figures import (
     shared_limit,
     surface_figure,
 )
-from lore_core.figures.landscape import CAMERAS
+from lore_core.figures.landscape_3d import CAMERAS
 from pages.landscape.region import drawn_region, region_panel, take_selection
 from pages.shared import compute
 from pages.shared.charts import show_chart

@@ -20,7 +20,7 @@ from lore_core.figures import (
     shared_limit,
     surface_figure,
 )
-from lore_core.figures.landscape import CAMERAS
+from lore_core.figures.landscape_3d import CAMERAS
 from lore_core.figures.style import PAPER, diverging, sequential
 
 COMMON = {"limit": 0.3, "rows": "300 rows", "n_total": 300}
