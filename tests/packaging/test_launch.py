@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 from lore_core.dashboard.launch import launch
-from lore_core.dashboard.server import choose_port, local_url, wait_until_served
+from lore_core.dashboard.server import local_url, wait_until_served
 from lore_core.dataset import Dataset
 
 # Not `lore_core.dashboard.launch`: that name is the function.
 launch_module = sys.modules["lore_core.dashboard.launch"]
 
-pytestmark = pytest.mark.slow
+# One worker: two servers that look for the first free port at the same time may find the same.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("launch")]
 
 
 @pytest.fixture
@@ -67,8 +68,8 @@ def test_a_server_that_fails_says_why(dataset, free_port, monkeypatch, tmp_path)
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of a POSIX terminal")
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_serves_and_ends_cleanly(end, tmp_path):
-    port = choose_port()
+def test_the_command_serves_and_ends_cleanly(end, free_port):
+    port = free_port
     process = subprocess.Popen(
         [sys.executable, "-m", "lore_core.cli", "app", "--headless", "--port", str(port)],
         stdin=subprocess.DEVNULL,
