@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,7 +19,7 @@ from lore_core.dashboard.server import (
     find_app,
     local_url,
     open_in_browser,
-    streamlit_arguments,
+    streamlit_command,
     wait_until_served,
 )
 from lore_core.dataset import Dataset
@@ -53,15 +54,14 @@ def launch(dataset: Dataset, *, port: int | None = None, open_browser: bool = Tr
         If the server does not start; the message holds what it said.
     """
     folder = Path(tempfile.mkdtemp(prefix="lore-lens-"))
-    try:
+    with ExitStack() as undo:
+        undo.callback(shutil.rmtree, folder, ignore_errors=True)
         chosen = choose_port(port)
         path = folder / f"{_file_stem(dataset.name)}.npz"
         save_npz(dataset, path)
         compile_kernels(_say)
         dashboard = Dashboard([path], chosen, folder)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+        undo.pop_all()  # from here on its own stop() does
     if open_browser:
         open_in_browser(dashboard.url)
     return dashboard
@@ -80,15 +80,10 @@ class Dashboard:
         self.url = local_url(port)
         self._folder = folder
         self._log = folder / "server.log"
+        script, arguments = streamlit_command(find_app(), data, port)
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-P",
-                    "-m",
-                    "streamlit",
-                    *streamlit_arguments(find_app(), data, port),
-                ],
+                [sys.executable, "-P", script, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -96,11 +91,10 @@ class Dashboard:
                 start_new_session=True,
             )
         atexit.register(self.stop)
-        try:
+        with ExitStack() as undo:
+            undo.callback(self.stop)  # also when a Ctrl-C ends the wait
             self._wait()
-        except BaseException:
-            self.stop()
-            raise
+            undo.pop_all()
 
     @property
     def running(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import runpy
 import socket
 import sys
 import threading
@@ -22,7 +23,7 @@ __all__ = [
     "local_url",
     "open_in_browser",
     "serve",
-    "streamlit_arguments",
+    "streamlit_command",
     "wait_until_served",
 ]
 
@@ -61,27 +62,19 @@ def serve(
 
     # OpenMP threads that spin while they wait steal the processor from the page being drawn.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    arguments = streamlit_arguments(find_app(), data, port)
-    from streamlit.web.cli import main  # 0.5 s: only when there is something to serve
-
-    _leave_pages_to_the_script()
+    script, arguments = streamlit_command(find_app(), data, port)
+    # Streamlit belongs to the app: its half second is spent only when there is something to serve.
+    run = runpy.run_path(script)["serve"]
     threading.Thread(target=announce, daemon=True).start()
-    main(arguments, prog_name="streamlit")
+    run(arguments)
 
 
-def _leave_pages_to_the_script() -> None:
-    """Keep Streamlit from looking for pages by itself on the first visit.
+def streamlit_command(app: Path, data: Sequence[Path], port: int) -> tuple[str, list[str]]:
+    """Return the script that runs Streamlit on ``app``, and its arguments.
 
-    A folder called ``pages`` beside the script makes a fresh server run its older page discovery
-    once; a deep link as the very first visit then shows "Page not found" over the right page.
+    The dashboard's own arguments stand after the ``--``.
     """
-    from streamlit.runtime.pages_manager import PagesManager
-
-    PagesManager.uses_pages_directory = False
-
-
-def streamlit_arguments(app: Path, data: Sequence[Path], port: int) -> list[str]:
-    """Arguments of ``streamlit`` that serve ``app``, with its own arguments after the ``--``."""
+    script = str(app.parent / "pages" / "shared" / "serve.py")
     arguments = [
         "run",
         str(app),
@@ -102,7 +95,7 @@ def streamlit_arguments(app: Path, data: Sequence[Path], port: int) -> list[str]
         arguments.append("--")
     for path in data:
         arguments += ["--data", str(path.resolve())]
-    return arguments
+    return script, arguments
 
 
 def find_app() -> Path:

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import Literal
 
 import plotly.graph_objects as go
+from plotly.offline import get_plotlyjs
 
 from lore_core.figures.style import Chart
 from lore_core.validation import InputError
@@ -23,6 +24,7 @@ __all__ = [
     "chart_image",
     "chart_parquet",
     "plot_config",
+    "plotly_script",
     "why_no_static_images",
 ]
 
@@ -71,6 +73,11 @@ def chart_html(chart: Chart, *, script: str | None = None) -> bytes:
         config=plot_config(chart), div_id=f"lore-lens-{chart.name}",
     )  # fmt: skip
     return str(page).encode()
+
+
+def plotly_script() -> bytes:
+    """Return the ``plotly.min.js`` that several HTML files can share."""
+    return str(get_plotlyjs()).encode()
 
 
 def chart_csv(chart: Chart) -> bytes:

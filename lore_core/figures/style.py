@@ -98,10 +98,11 @@ class Chart:
 
     def _ipython_display_(self) -> None:
         """Show the figure in a notebook by Plotly's own renderer, and below it how to read it."""
-        if find_spec("nbformat") is None:  # Plotly needs it
-            raise NotImplementedError  # IPython then takes _repr_html_
         from IPython.display import display
 
+        if find_spec("nbformat") is None:  # Plotly's renderer needs it
+            display({"text/html": self._repr_html_(), "text/plain": self.alt}, raw=True)
+            return
         self.figure.show(config=self.config)
         display({"text/markdown": self.how_to_read, "text/plain": self.how_to_read}, raw=True)
 

@@ -31,8 +31,8 @@ _DAMAGE = (
     EOFError,
     OSError,
     ValueError,
-    NotImplementedError,
-    RuntimeError,
+    NotImplementedError,  # what zipfile raises for a compression it does not know
+    RuntimeError,  # … and for an encrypted member
     SyntaxError,
 )
 # 2-D arrays whose columns are columns of the data, with what they are called without names.

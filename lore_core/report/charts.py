@@ -17,7 +17,12 @@ from lore_core.figures import (
     reward_figure,
     shared_limit,
 )
-from lore_core.figures.export import chart_html, chart_image, why_no_static_images
+from lore_core.figures.export import (
+    chart_html,
+    chart_image,
+    plotly_script,
+    why_no_static_images,
+)
 from lore_core.figures.style import Chart
 from lore_core.progress import Progress
 from lore_core.report.findings import MIN_EFFECTIVE_SIZE, Findings
@@ -155,8 +160,6 @@ def figure_files(
     missing : str or None
         Why there are no static images, in words.
     """
-    from plotly.offline import get_plotlyjs
-
     missing = why_no_static_images() if images else "Static images were not asked for."
     files: dict[str, bytes] = {}
     charts = list(report_charts(found))
@@ -174,5 +177,5 @@ def figure_files(
             except Exception as error:  # a browser can fail in any way: go on without
                 missing = f"Static images could not be made here ({error})."
     if charts:
-        files[f"figures/{_LIBRARY}"] = get_plotlyjs().encode()
+        files[f"figures/{_LIBRARY}"] = plotly_script()
     return files, missing

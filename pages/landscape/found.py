@@ -6,13 +6,13 @@ import numpy as np
 import streamlit as st
 
 from lore_core import (
+    Embedding,
     MiscalibratedRegion,
     Outline,
     RegionSearch,
     describe_composition,
     describe_excess,
     rows_like,
-    rows_outline,
 )
 from pages.landscape.region import choose_found, chosen_found
 from pages.shared import compute_null, compute_rows
@@ -33,8 +33,6 @@ __all__ = [
 _LISTED = 8
 _EXAMPLES = 6
 _POOLED = "all confidences together"
-#: More rows than this are searched when the reader asks for it.
-_AT_ONCE = 50_000
 #: False discovery rate until the reader says otherwise.
 DEFAULT_Q = 0.05
 
@@ -46,7 +44,7 @@ def found_regions(view: View) -> tuple[RegionSearch | None, tuple[object, ...]]:
     """
     assert view.embedding is not None
     n_rows = len(view.dataset.evaluation)
-    if n_rows > _AT_ONCE and not st.toggle(
+    if n_rows > compute_null.REGIONS_AT_ONCE and not st.toggle(
         f"Look for regions among {n_rows:,} rows", key="look", bind="query-params"
     ):
         return None, ()
@@ -88,11 +86,17 @@ def found_regions(view: View) -> tuple[RegionSearch | None, tuple[object, ...]]:
 
 
 def outlines(
-    search: RegionSearch, points: np.ndarray, only: int | None
+    view: View, on_map: Embedding, search: RegionSearch, key: tuple[object, ...], only: int | None
 ) -> tuple[tuple[str, Outline], ...]:
     """Where the listed regions, or one of them, lie on the map."""
     wanted = range(min(len(search.regions), _LISTED)) if only is None else [only]
-    return tuple((str(i + 1), rows_outline(points, search.label == i)) for i in wanted)
+    return tuple(
+        (
+            str(i + 1),
+            compute_null.region_outline(view.dataset, on_map, (*key, i), search.label == i),
+        )
+        for i in wanted
+    )
 
 
 def held_out_note(region: MiscalibratedRegion) -> str:

@@ -133,7 +133,7 @@ if tabs[0].open:
     if search is not None:
         chosen_region = chosen_found(key, len(search.regions))
         if points.shape[1] == 2:
-            outlined = outlines(search, points, chosen_region)
+            outlined = outlines(view, on_map, search, key, chosen_region)
 tests = chance = None
 if beyond:  # not at every move of γ: simulations take their time
     tests = compute_null.significance(view.dataset, view.embedding, *view.settings)

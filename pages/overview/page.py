@@ -77,7 +77,7 @@ show = {"good": st.success, "local": st.warning, "global": st.error}[said.level]
 icons = {"good": "check_circle", "local": "location_searching", "global": "error"}
 show(said.sentence, icon=f":material/{icons[said.level]}:")
 
-if view.embedding is not None:
+if view.embedding is not None and len(view.dataset.evaluation) <= compute_null.REGIONS_AT_ONCE:
     search = compute_null.regions(
         view.dataset, view.embedding, view.target, view.gamma, 1, view.binning, _Q, _EDGE
     )
@@ -96,6 +96,9 @@ if view.embedding is not None:
             f"**Worst place**: {top.sentence}; {plain(describe_composition(made_of))}. The "
             "Landscape shows it and all others."
         )
+
+elif view.embedding is not None:
+    st.caption("Among so many rows the worst places are looked for on the Landscape, on demand.")
 
 with st.grid(4, min_column_width=150, gap="small"):
     for name in _WHAT:

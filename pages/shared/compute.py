@@ -30,7 +30,8 @@ from lore_core import (
     suggest_bandwidth,
     summarize,
 )
-from lore_core.dataset import CALIBRATION, EVALUATION
+from lore_core.dataset import CALIBRATION
+from pages.shared.caching import HASH, Target, rows_of
 
 __all__ = [
     "comparison",
@@ -44,25 +45,15 @@ __all__ = [
     "summary",
 ]
 
-_HASH: dict[str | type, Any] = {
-    Dataset: lambda item: item.digest,
-    Embedding: lambda item: item.digest,
-}
-Target = str | int
 
-
-def _points(dataset: Dataset, embedding: Embedding | None, split: str) -> Any:
-    return None if embedding is None else embedding.coordinates[dataset.in_split(split)]
-
-
-@st.cache_resource(max_entries=64, hash_funcs=_HASH, show_spinner=False)
+@st.cache_resource(max_entries=64, hash_funcs=HASH, show_spinner=False)
 def reliability(dataset: Dataset, target: Target, n_bins: int, binning: Any) -> ReliabilityTable:
     """Bins of the evaluation rows."""
     aimed = dataset.evaluation.target(target)
     return reliability_table(aimed.confidence, aimed.outcome, n_bins=n_bins, binning=binning)
 
 
-@st.cache_resource(max_entries=12, hash_funcs=_HASH, show_spinner="Computing local errors …")
+@st.cache_resource(max_entries=12, hash_funcs=HASH, show_spinner="Computing local errors …")
 def errors(
     dataset: Dataset, embedding: Embedding, target: Target, gamma: float, n_bins: int, binning: Any
 ) -> LocalErrors:
@@ -71,14 +62,14 @@ def errors(
     return local_errors(
         aimed.confidence,
         aimed.outcome,
-        _points(dataset, embedding, EVALUATION),
+        rows_of(dataset, embedding),
         gamma=gamma,
         n_bins=n_bins,
         binning=binning,
     )
 
 
-@st.cache_resource(max_entries=64, hash_funcs=_HASH, show_spinner="Drawing the landscape …")
+@st.cache_resource(max_entries=64, hash_funcs=HASH, show_spinner="Drawing the landscape …")
 def exact_field(
     dataset: Dataset,
     embedding: Embedding,
@@ -96,7 +87,7 @@ def exact_field(
     return error_field(
         aimed.confidence,
         aimed.outcome,
-        _points(dataset, embedding, EVALUATION),
+        rows_of(dataset, embedding),
         gamma=gamma,
         rows=table.bins.assign(aimed.confidence) == bin_index,
         min_effective_size=min_effective_size,
@@ -104,7 +95,7 @@ def exact_field(
     )
 
 
-@st.cache_resource(max_entries=64, hash_funcs=_HASH, show_spinner="Drawing the landscape …")
+@st.cache_resource(max_entries=64, hash_funcs=HASH, show_spinner="Drawing the landscape …")
 def row_field(
     dataset: Dataset,
     on_map: Embedding,
@@ -118,14 +109,14 @@ def row_field(
     return smoothed_field(
         _found.signed,
         _found.effective_size,
-        _points(dataset, on_map, EVALUATION),
+        rows_of(dataset, on_map),
         rows=_rows,
         min_effective_size=min_effective_size,
         significant=_significant,
     )
 
 
-@st.cache_resource(max_entries=12, hash_funcs=_HASH, show_spinner="Bootstrapping intervals …")
+@st.cache_resource(max_entries=12, hash_funcs=HASH, show_spinner="Bootstrapping intervals …")
 def summary(
     dataset: Dataset,
     embedding: Embedding | None,
@@ -135,7 +126,7 @@ def summary(
     binning: Any,
 ) -> Summary:
     """Every metric of the evaluation rows, with as many bootstrap draws as can be afforded."""
-    points = _points(dataset, embedding, EVALUATION)
+    points = rows_of(dataset, embedding)
     return summarize(
         dataset.evaluation,
         points,
@@ -168,7 +159,7 @@ def _affordable(n_rows: int, points: Any, wanted: int, n_methods: int = 1) -> di
     return {"n_draws": draws, "local_draws": False}
 
 
-@st.cache_resource(max_entries=32, hash_funcs=_HASH, show_spinner="Computing the curve …")
+@st.cache_resource(max_entries=32, hash_funcs=HASH, show_spinner="Computing the curve …")
 def curve(
     dataset: Dataset, embedding: Embedding, target: Target, n_bins: int, binning: Any
 ) -> BandwidthCurve:
@@ -177,13 +168,13 @@ def curve(
     return bandwidth_curve(
         aimed.confidence,
         aimed.outcome,
-        _points(dataset, embedding, EVALUATION),
+        rows_of(dataset, embedding),
         n_bins=n_bins,
         binning=binning,
     )
 
 
-@st.cache_resource(max_entries=32, hash_funcs=_HASH, show_spinner="Looking for the best γ …")
+@st.cache_resource(max_entries=32, hash_funcs=HASH, show_spinner="Looking for the best γ …")
 def suggestion(
     dataset: Dataset, embedding: Embedding, target: Target, n_bins: tuple[int, ...], binning: Any
 ) -> BandwidthSuggestion | None:
@@ -204,13 +195,13 @@ def _suggestion(
     return suggest_bandwidth(
         aimed.confidence,
         aimed.outcome,
-        _points(dataset, embedding, CALIBRATION),
+        rows_of(dataset, embedding, CALIBRATION),
         n_bins=n_bins,
         binning=binning,
     )
 
 
-@st.cache_resource(max_entries=4, hash_funcs=_HASH, show_spinner="Fitting the recalibrators …")
+@st.cache_resource(max_entries=4, hash_funcs=HASH, show_spinner="Fitting the recalibrators …")
 def comparison(
     dataset: Dataset,
     embedding: Embedding | None,
@@ -226,7 +217,7 @@ def comparison(
     ``groups`` names the group column and the smallest group of the maximum group-wise MCE.
     """
     assert dataset.calibration is not None
-    metric_points = _points(dataset, measured_on, EVALUATION)
+    metric_points = rows_of(dataset, measured_on)
     column, smallest = groups or (None, 1)
     frame = dataset.evaluation.groups
     made = {item.label: item for item in offered_recalibrators(gamma, n_bins, binning)}
@@ -238,7 +229,7 @@ def comparison(
         calibration_embedding=None
         if embedding is None
         else embedding.rows(dataset.in_split(CALIBRATION)),
-        evaluation_embedding=_points(dataset, embedding, EVALUATION),
+        evaluation_embedding=rows_of(dataset, embedding),
         metric_embedding=metric_points,
         gamma=gamma,
         n_bins=n_bins,
@@ -249,7 +240,7 @@ def comparison(
     )
 
 
-@st.cache_resource(max_entries=64, hash_funcs=_HASH, show_spinner="Computing the curves …")
+@st.cache_resource(max_entries=64, hash_funcs=HASH, show_spinner="Computing the curves …")
 def method_curve(
     dataset: Dataset,
     embedding: Embedding,
@@ -263,7 +254,7 @@ def method_curve(
     return bandwidth_curve(
         _recalibrated.confidence,
         _recalibrated.outcome,
-        _points(dataset, embedding, EVALUATION),
+        rows_of(dataset, embedding),
         n_bins=n_bins,
         binning=binning,
     )

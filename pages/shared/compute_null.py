@@ -12,6 +12,7 @@ from lore_core import (
     Embedding,
     NullBand,
     NullErrors,
+    Outline,
     RegionSearch,
     Significance,
     affordable_null_draws,
@@ -21,22 +22,24 @@ from lore_core import (
     null_band,
     null_errors,
     reliability_table,
+    rows_outline,
 )
+from pages.shared.caching import HASH, Target, rows_of
 
-__all__ = ["chance_band", "chance_errors", "regions", "significance"]
+__all__ = [
+    "REGIONS_AT_ONCE",
+    "chance_band",
+    "chance_errors",
+    "region_outline",
+    "regions",
+    "significance",
+]
 
-_HASH: dict[str | type, Any] = {
-    Dataset: lambda item: item.digest,
-    Embedding: lambda item: item.digest,
-}
-Target = str | int
+#: More evaluation rows than this are searched for regions only when the reader asks for it.
+REGIONS_AT_ONCE = 50_000
 
 
-def _evaluation_points(dataset: Dataset, embedding: Embedding) -> np.ndarray:
-    return embedding.coordinates[dataset.in_split("evaluation")]
-
-
-@st.cache_resource(max_entries=12, hash_funcs=_HASH, show_spinner="Testing against chance …")
+@st.cache_resource(max_entries=12, hash_funcs=HASH, show_spinner="Testing against chance …")
 def significance(
     dataset: Dataset, embedding: Embedding, target: Target, gamma: float, n_bins: int, binning: Any
 ) -> Significance:
@@ -45,19 +48,19 @@ def significance(
     return local_significance(
         aimed.confidence,
         aimed.outcome,
-        _evaluation_points(dataset, embedding),
+        rows_of(dataset, embedding),
         gamma=gamma,
         n_bins=n_bins,
         binning=binning,
     )
 
 
-@st.cache_resource(max_entries=12, hash_funcs=_HASH, show_spinner="Simulating chance …")
+@st.cache_resource(max_entries=12, hash_funcs=HASH, show_spinner="Simulating chance …")
 def chance_band(
     dataset: Dataset, embedding: Embedding, target: Target, n_bins: int, binning: Any
 ) -> NullBand | None:
     """MLCE and ALCE over γ if every confidence were right; None where it would take too long."""
-    points = _evaluation_points(dataset, embedding)
+    points = rows_of(dataset, embedding)
     draws = affordable_null_draws(*points.shape, len(default_gammas()))
     if not draws:
         return None
@@ -65,7 +68,7 @@ def chance_band(
     return null_band(confidence, points, n_bins=n_bins, binning=binning, n_draws=draws)
 
 
-@st.cache_resource(max_entries=32, hash_funcs=_HASH, show_spinner="Simulating chance …")
+@st.cache_resource(max_entries=32, hash_funcs=HASH, show_spinner="Simulating chance …")
 def chance_errors(
     dataset: Dataset,
     embedding: Embedding,
@@ -76,7 +79,7 @@ def chance_errors(
     bin_index: int | None = None,
 ) -> NullErrors | None:
     """Return all summaries at one γ if every confidence were right; CDF of one bin or of all."""
-    points = _evaluation_points(dataset, embedding)
+    points = rows_of(dataset, embedding)
     draws = affordable_null_draws(*points.shape, 1)
     if not draws:
         return None
@@ -96,7 +99,7 @@ def chance_errors(
     )
 
 
-@st.cache_resource(max_entries=12, hash_funcs=_HASH, show_spinner="Looking for regions …")
+@st.cache_resource(max_entries=12, hash_funcs=HASH, show_spinner="Looking for regions …")
 def regions(
     dataset: Dataset,
     embedding: Embedding,
@@ -112,10 +115,18 @@ def regions(
     return find_regions(
         aimed.confidence,
         aimed.outcome,
-        _evaluation_points(dataset, embedding),
+        rows_of(dataset, embedding),
         gamma=gamma,
         n_bins=n_bins,
         binning=binning,
         q=q,
         edge=edge,
     )
+
+
+@st.cache_resource(max_entries=128, hash_funcs=HASH, show_spinner=False)
+def region_outline(
+    dataset: Dataset, on_map: Embedding, key: tuple[Any, ...], _inside: np.ndarray
+) -> Outline:
+    """Where on a map a region lies; ``key`` names the region for the cache."""
+    return rows_outline(rows_of(dataset, on_map), _inside)

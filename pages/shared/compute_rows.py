@@ -12,7 +12,6 @@ from lore_core import (
     Dataset,
     Embedding,
     InputError,
-    Region,
     RegionRecalibration,
     RowEvidence,
     composition,
@@ -23,8 +22,9 @@ from lore_core import (
     row_evidence,
     smooth_gap,
 )
-from lore_core.dataset import CALIBRATION, EVALUATION
+from lore_core.dataset import CALIBRATION
 from lore_core.variables.attributes import PREDICTED, TRUE, attribute, columns, says_the_truth
+from pages.shared.caching import HASH, Target, rows_of
 
 __all__ = [
     "along",
@@ -37,27 +37,20 @@ __all__ = [
     "wider_first",
 ]
 
-_HASH: dict[str | type, Any] = {
-    Dataset: lambda item: item.digest,
-    Embedding: lambda item: item.digest,
-    Region: lambda item: (item.x, item.y),
-}
-Target = str | int
 
-
-@st.cache_resource(max_entries=32, hash_funcs=_HASH, show_spinner="Looking along every column …")
+@st.cache_resource(max_entries=32, hash_funcs=HASH, show_spinner="Looking along every column …")
 def ranking(dataset: Dataset, target: Target, n_parts: int) -> pd.DataFrame:
     """Columns of the evaluation rows by the evidence that the gap differs along them."""
     return rank_variables(dataset.evaluation, target=target, n_bins=n_parts)
 
 
-@st.cache_resource(max_entries=32, hash_funcs=_HASH, show_spinner=False)
+@st.cache_resource(max_entries=32, hash_funcs=HASH, show_spinner=False)
 def variable_names(dataset: Dataset) -> list[str]:
     """Every column of the evaluation rows."""
     return [PREDICTED, TRUE, *(name for name, _, _ in columns(dataset.evaluation))]
 
 
-@st.cache_resource(max_entries=64, hash_funcs=_HASH, show_spinner=False)
+@st.cache_resource(max_entries=64, hash_funcs=HASH, show_spinner=False)
 def along(
     dataset: Dataset, target: Target, name: str, n_parts: int
 ) -> tuple[pd.DataFrame, pd.DataFrame | None, bool]:
@@ -74,7 +67,7 @@ def along(
     return table, curve, says_the_truth(rows, coded)
 
 
-@st.cache_resource(max_entries=64, hash_funcs=_HASH, show_spinner=False)
+@st.cache_resource(max_entries=64, hash_funcs=HASH, show_spinner=False)
 def wider_first(dataset: Dataset, one: str, two: str, n_parts: int) -> tuple[str, str]:
     """Two columns, the one of more parts first."""
     first, second = (
@@ -83,7 +76,7 @@ def wider_first(dataset: Dataset, one: str, two: str, n_parts: int) -> tuple[str
     return (one, two) if first >= second else (two, one)
 
 
-@st.cache_resource(max_entries=64, hash_funcs=_HASH, show_spinner=False)
+@st.cache_resource(max_entries=64, hash_funcs=HASH, show_spinner=False)
 def on_grid(
     dataset: Dataset, target: Target, across: str, up: str, n_parts: int, min_rows: int
 ) -> pd.DataFrame:
@@ -94,7 +87,7 @@ def on_grid(
     return gap_grid(aimed.confidence, aimed.outcome, one, two, min_rows=min_rows)
 
 
-@st.cache_resource(max_entries=32, hash_funcs=_HASH, show_spinner=False)
+@st.cache_resource(max_entries=32, hash_funcs=HASH, show_spinner=False)
 def made_of(
     dataset: Dataset, key: tuple[Any, ...], _inside: np.ndarray, _among: np.ndarray
 ) -> pd.DataFrame:
@@ -102,7 +95,7 @@ def made_of(
     return composition(dataset.evaluation, _inside, among=_among)
 
 
-@st.cache_resource(max_entries=32, hash_funcs=_HASH, show_spinner="Recalibrating the region …")
+@st.cache_resource(max_entries=32, hash_funcs=HASH, show_spinner="Recalibrating the region …")
 def mended(
     dataset: Dataset, key: tuple[Any, ...], _fitted_on: np.ndarray, _measured_on: np.ndarray
 ) -> RegionRecalibration | str:
@@ -115,7 +108,7 @@ def mended(
         return str(error)
 
 
-@st.cache_resource(max_entries=64, hash_funcs=_HASH, show_spinner=False)
+@st.cache_resource(max_entries=64, hash_funcs=HASH, show_spinner=False)
 def evidence(
     dataset: Dataset,
     embedding: Embedding,
@@ -130,11 +123,11 @@ def evidence(
     calibration = dataset.calibration if by_calibration else None
     return row_evidence(
         dataset.evaluation,
-        embedding.coordinates[dataset.in_split(EVALUATION)],
+        rows_of(dataset, embedding),
         row,
         calibration=calibration,
         calibration_embedding=(
-            embedding.coordinates[dataset.in_split(CALIBRATION)] if by_calibration else None
+            rows_of(dataset, embedding, CALIBRATION) if by_calibration else None
         ),
         target=target,
         gamma=gamma,

@@ -117,6 +117,7 @@ def test_pca_says_how_much_variance_it_keeps():
 
 def test_an_embedding_can_be_pickled(clusters):
     embedding = embed(clusters)
+    # Worker processes get it so; no file of ours holds a pickle.
     copy = pickle.loads(pickle.dumps(embedding))
     assert copy.digest == embedding.digest
     np.testing.assert_array_equal(copy.transform(clusters), embedding.transform(clusters))

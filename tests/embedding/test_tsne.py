@@ -165,5 +165,6 @@ def test_two_threads_may_place_rows_at_once(clusters, embedding):
 
 
 def test_a_map_can_be_pickled(clusters, embedding):
+    # Worker processes get it so; no file of ours holds a pickle.
     copy = pickle.loads(pickle.dumps(embedding))
     np.testing.assert_allclose(copy.transform(clusters[:5]), embedding.transform(clusters[:5]))

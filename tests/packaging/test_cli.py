@@ -133,13 +133,14 @@ def test_a_taken_port_that_was_asked_for_is_refused(taken_port):
 
 def test_streamlit_gets_files_after_the_dashes_and_serves_this_machine_only(tmp_path):
     data = [tmp_path / "a b.npz", tmp_path / "c.npz"]
-    arguments = server.streamlit_arguments(tmp_path / "app.py", data, 8600)
+    script, arguments = server.streamlit_command(tmp_path / "app.py", data, 8600)
+    assert script == str(tmp_path / "pages" / "shared" / "serve.py")
     ours, theirs = arguments[: arguments.index("--")], arguments[arguments.index("--") + 1 :]
     assert theirs == ["--data", str(data[0]), "--data", str(data[1])]
     assert ours[:2] == ["run", str(tmp_path / "app.py")]
     assert {"--server.address=127.0.0.1", "--server.port=8600"} <= set(ours)
     assert "--browser.gatherUsageStats=false" in ours
-    assert "--" not in server.streamlit_arguments(tmp_path / "app.py", [], 8600)
+    assert "--" not in server.streamlit_command(tmp_path / "app.py", [], 8600)[1]
 
 
 def test_the_dashboard_is_found():

@@ -80,6 +80,7 @@ def test_other_files(read, tmp_path):
 
 
 def test_pickled_arrays_are_not_loaded(read, content):
+    """The pickle is written here to see it refused."""
     out = BytesIO(content)
     with zipfile.ZipFile(out, "a") as archive, archive.open("evil.npy", "w") as member:
         np.lib.format.write_array(member, np.array([object()], dtype=object), allow_pickle=True)

@@ -73,6 +73,7 @@ def test_a_part_of_scikit_learn(digits):
     scores = cross_val_score(pipeline, X, y, cv=2, scoring="neg_log_loss")
     assert np.isfinite(scores).all()
     fitted = clone(pipeline).fit(X, y)
+    # scikit-learn asks this of every estimator; what we save ourselves holds no pickle.
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.predict_proba(X_test), fitted.predict_proba(X_test))
     settings = model.get_params()

@@ -1,0 +1,29 @@
+"""Run Streamlit on the dashboard: ``python serve.py run app.py …``, or :func:`serve` from Python.
+
+The library starts this file by its path and never imports Streamlit itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.web.cli import main
+
+__all__ = ["serve"]
+
+
+def serve(arguments: Sequence[str]) -> None:
+    """Run ``streamlit`` with these arguments until it is interrupted.
+
+    A folder called ``pages`` beside the script makes a fresh server run its older page discovery
+    once; a deep link as the very first visit then shows "Page not found" over the right page. So
+    pages are left to the script.
+    """
+    PagesManager.uses_pages_directory = False
+    main(list(arguments), prog_name="streamlit")
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1:])
