@@ -110,8 +110,9 @@ def test_interactive_figures_open_from_the_folder(browser, report):
 def test_the_page_makes_one(open_app, tmp_path):
     app = open_app("report", gamma=0.5, bins=5)
     app.button("Make the report").click()
-    with app.page.expect_download() as waiting:
-        app.button("Download the report").click()
+    # Every figure is drawn by Chrome, a second one on this machine: a minute where it is busy.
+    with app.page.expect_download(timeout=180_000) as waiting:
+        app.button("Download the report").click(timeout=180_000)
     assert waiting.value.suggested_filename == "lore-lens-report.zip"
     with zipfile.ZipFile(waiting.value.path()) as archive:
         assert {"index.html", "config.json", "rerun.sh"} <= set(archive.namelist())
