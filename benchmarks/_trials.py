@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from _worlds import World, blobs, calibrated, slope
+from _worlds import World, blobs, calibrated, shift, slope
 from scipy import stats
 
 import lore_core as lore
@@ -16,6 +16,9 @@ __all__ = [
 
 ALPHAS = (0.05, 0.01, 0.001)
 RATES = (0.05, 0.1, 0.2)
+#: Seeds of simulations are so far from those of the worlds: with the same one both would be drawn
+#: from one stream of numbers and not be independent.
+APART = 1_000_000
 
 
 def row_tests(seed: int, kind: str, gamma: float, n: int = 2000) -> dict[str, float]:
@@ -23,12 +26,15 @@ def row_tests(seed: int, kind: str, gamma: float, n: int = 2000) -> dict[str, fl
     world = calibrated(seed, n, kind)
     found = lore.local_significance(world.confidence, world.outcome, world.z, gamma=gamma)
     p = found.p_value[found.tested]
+    tested = {"tested": float(found.tested.mean())}
     if len(p) == 0:
-        return {}
+        return tested
     normal = 2 * stats.norm.sf(np.abs(found.z[found.tested]))
-    return {f"{alpha}": float((p <= alpha).mean()) for alpha in ALPHAS} | {
-        f"normal {alpha}": float((normal <= alpha).mean()) for alpha in ALPHAS
-    }
+    return (
+        tested
+        | {f"{alpha}": float((p <= alpha).mean()) for alpha in ALPHAS}
+        | {f"normal {alpha}": float((normal <= alpha).mean()) for alpha in ALPHAS}
+    )
 
 
 def discoveries(seed: int, n: int, gap: float, gamma: float) -> dict[str, float]:
@@ -49,7 +55,7 @@ def summary_tests(seed: int, n: int, gap: float) -> dict[str, float]:
     """p-values of MLCE, ALCE and ECE; gap 0 is a calibrated world."""
     world = blobs(seed, n, gap)
     c, a, z = world.confidence, world.outcome, world.z
-    null = lore.null_errors(c, z, n_draws=99, random_state=seed)
+    null = lore.null_errors(c, z, n_draws=99, random_state=seed + APART)
     errors = lore.local_errors(c, a, z)
     return {
         "MLCE": null.p_value("mlce", errors.maximum),
@@ -62,7 +68,7 @@ def summary_tests(seed: int, n: int, gap: float) -> dict[str, float]:
 def curve_band(seed: int, n: int = 1000) -> dict[str, float]:
     """Share of the bandwidths at which a calibrated world's curve lies in its 90 % band."""
     world = calibrated(seed, n, "spread (Beta 8, 1)")
-    band = lore.null_band(world.confidence, world.z, n_draws=100, random_state=seed)
+    band = lore.null_band(world.confidence, world.z, n_draws=100, random_state=seed + APART)
     curve = lore.bandwidth_curve(world.confidence, world.outcome, world.z)
     inside = {}
     for metric in ("mlce", "alce"):
@@ -75,7 +81,7 @@ def curve_band(seed: int, n: int = 1000) -> dict[str, float]:
 def null_regions(seed: int, kind: str, n: int = 2000) -> dict[str, float]:
     """Regions found in a calibrated world."""
     world = calibrated(seed, n, kind)
-    search = lore.find_regions(world.confidence, world.outcome, world.z, random_state=seed)
+    search = lore.find_regions(world.confidence, world.outcome, world.z, random_state=seed + APART)
     return {
         "any region": float(len(search.regions) > 0),
         "any confirmed": float(any(region.confirmed for region in search.regions)),
@@ -87,7 +93,7 @@ def planted_regions(seed: int, n: int, gap: float, gamma: float, d: int = 2) -> 
     world = blobs(seed, n, gap, d=d)
     planted = world.gap > 0
     search = lore.find_regions(
-        world.confidence, world.outcome, world.z, gamma=gamma, random_state=seed
+        world.confidence, world.outcome, world.z, gamma=gamma, random_state=seed + APART
     )
     result = {
         "found": float(len(search.regions) > 0),
@@ -128,11 +134,11 @@ def _truth(world: World, n_bins: int, gamma: float) -> dict[str, float]:
 
 def intervals(seed: int, n: int, size: float, kind: str) -> dict[str, float]:
     """Whether each interval covers the truth: ours, and the percentile bootstrap's."""
-    world = slope(seed, n, size) if kind == "slope" else blobs(seed, n, size)
+    world = {"slope": slope, "shift": shift}.get(kind, blobs)(seed, n, size)
     c, a, z = world.confidence, world.outcome, world.z
     truth = _truth(world, 15, 0.2)
-    ours = lore.calibration_intervals(c, a, z, n_draws=60, random_state=seed)
-    plain = lore.bootstrap_draws(c, a, z, n_draws=60, random_state=seed).interval()
+    ours = lore.calibration_intervals(c, a, z, n_draws=60, random_state=seed + APART)
+    plain = lore.bootstrap_draws(c, a, z, n_draws=60, random_state=seed + APART).interval()
     table = lore.reliability_table(c, a)
     accuracy = np.bincount(table.bins.assign(c), weights=c - world.gap, minlength=15) / np.maximum(
         table.count, 1

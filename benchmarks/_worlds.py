@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CONFIDENCES", "World", "blobs", "calibrated", "slope"]
+__all__ = ["CONFIDENCES", "World", "blobs", "calibrated", "shift", "slope"]
 
 Floats = NDArray[np.float64]
 
@@ -68,3 +68,10 @@ def slope(seed: int, n: int, size: float) -> World:
     rng = np.random.default_rng(seed)
     z = rng.normal(size=(n, 2))
     return _world(rng, rng.uniform(0.6, 0.9, n), z, size * np.sin(2 * z[:, 0]))
+
+
+def shift(seed: int, n: int, size: float) -> World:
+    """Return normal rows that are all overconfident by ``size``."""
+    rng = np.random.default_rng(seed)
+    confidence = rng.beta(4, 1, n)
+    return _world(rng, confidence, rng.normal(size=(n, 2)), np.full(n, size))

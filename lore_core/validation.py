@@ -27,6 +27,7 @@ __all__ = [
     "check_integer",
     "check_lengths",
     "check_positive",
+    "check_share",
 ]
 
 #: How far a row of probabilities may be from summing to 1 before it is refused.
@@ -332,6 +333,13 @@ def check_positive(value: float, name: str) -> float:
     if not (np.isfinite(number) and number > 0):
         raise InputError(f"'{name}' must be a finite number above 0; got {number:g}.")
     return number
+
+
+def check_share(value: float, name: str) -> float:
+    """Return a number strictly between 0 and 1, or say what is wrong with it."""
+    if not 0 < value < 1:
+        raise InputError(f"'{name}' must lie strictly between 0 and 1; got {value!r}.")
+    return float(value)
 
 
 def check_integer(value: int, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:

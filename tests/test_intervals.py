@@ -8,6 +8,7 @@ from brute import slce
 
 import lore_core as lore
 from lore_core.chance import intervals
+from lore_core.chance.middle import middle_of
 
 
 def _planted(seed, n=600, shift=0.0):
@@ -27,7 +28,8 @@ def test_inversion_by_hand():
     assert intervals._inverted(0.7, truth, low, high) == (0.0, pytest.approx(0.4))
     assert intervals._inverted(1.5, truth, low, high) == (pytest.approx(0.5), pytest.approx(1.5))
     assert intervals._inverted(0.1, truth, low, high) == (0.0, 0.0)
-    assert intervals._inverted(9.0, truth, low, high) == (2.0, 2.0)
+    # Nothing of this pattern makes 9.
+    assert intervals._inverted(9.0, truth, low, high) is None
 
 
 def test_shrinking_by_hand():
@@ -37,7 +39,7 @@ def test_shrinking_by_hand():
 
 def test_values_are_the_metrics():
     c, a, z, _ = _planted(0, n=150)
-    found = lore.calibration_intervals(c, a, z, gamma=0.3, n_bins=4, n_draws=20)
+    found = lore.calibration_intervals(c, a, z, gamma=0.3, n_bins=4, n_draws=39)
     error = np.abs(slce(c, a, z, 0.3, 4))
     table = lore.reliability_table(c, a, n_bins=4)
     expected = [
@@ -46,7 +48,7 @@ def test_values_are_the_metrics():
     np.testing.assert_allclose(found["value"], expected)
     assert list(found.index) == ["ECE", "MCE", "ALCE", "MLCE"]
     assert (found["low"] <= found["high"]).all()
-    assert list(lore.calibration_intervals(c, a, n_draws=20).index) == ["ECE", "MCE"]
+    assert list(lore.calibration_intervals(c, a, n_draws=39).index) == ["ECE", "MCE"]
 
 
 def test_coverage_where_a_percentile_bootstrap_fails():
@@ -84,13 +86,31 @@ def test_intervals_narrow_and_find_a_large_error():
 
 
 def test_certain_and_perfect_rows():
-    found = lore.calibration_intervals(np.ones(50), np.ones(50), np.zeros((50, 1)), n_draws=20)
+    found = lore.calibration_intervals(np.ones(50), np.ones(50), np.zeros((50, 1)), n_draws=39)
     assert (found[["value", "low", "high"]] == 0).all(axis=None)
     seen = []
     lore.calibration_intervals(
-        [0.5, 0.6], [0, 1], [[0.0], [1.0]], n_draws=20, progress=lambda share, _: seen.append(share)
+        [0.5, 0.6], [0, 1], [[0.0], [1.0]], n_draws=39, progress=lambda share, _: seen.append(share)
     )
     assert seen[-1] == 1.0
     assert seen == sorted(seen)
-    with pytest.raises(lore.InputError, match="'n_draws'"):
-        lore.calibration_intervals([0.5], [1], n_draws=5)
+    wrong = lore.calibration_intervals(np.ones(50), np.zeros(50), np.zeros((50, 1)), n_draws=39)
+    assert (wrong[["value", "low", "high"]] == 1).all(axis=None)
+
+
+def test_too_few_draws_have_no_tails():
+    with pytest.raises(lore.InputError, match=r"'n_draws' must be a whole number in \[39"):
+        lore.calibration_intervals([0.5], [1], n_draws=38)
+    with pytest.raises(lore.InputError, match=r"'n_draws' must be a whole number in \[19"):
+        lore.calibration_intervals([0.5], [1], level=0.9, n_draws=18)
+    with pytest.raises(lore.InputError, match="'level' must lie strictly between 0 and 1"):
+        lore.calibration_intervals([0.5], [1], level=1.0)
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_the_middle_of_draws_holds_the_next_one_as_often_as_it_says(level):
+    rng = np.random.default_rng(4)
+    draws = rng.exponential(size=(60, 20_000))
+    low, high = middle_of(draws, level)
+    further = rng.exponential(size=20_000)
+    assert ((low <= further) & (further <= high)).mean() == pytest.approx(level, abs=0.006)

@@ -43,7 +43,7 @@ def test_moments_are_those_of_the_weighted_sum(calibrated, gamma):
         found.signed,
         found.standard_error,
         third / found.standard_error**3,
-        0.25 / found.effective_size,
+        found.effective_size,
     )
     shown = found.effective_size >= 2
     np.testing.assert_allclose(found.p_value[shown], p[shown], rtol=1e-7)
@@ -71,54 +71,87 @@ def test_the_group_kernel_counts_whole_groups(rng):
         assert found.effective_size[rows] == pytest.approx(rows.sum())
 
 
-@pytest.mark.parametrize(("c", "n"), [(0.9, 30), (0.98, 100), (0.6, 25)])
-def test_p_values_of_equal_rows_are_binomial_tails(c, n):
-    """Rows at one place: S = c − successes/n, whose exact tail is known."""
+def _equal_rows(c, n):
+    """p-values of n rows at one place, S = mistakes/n − (1 − c), and their exact distribution."""
     wrong = np.arange(0, n + 1)
-    exact = stats.binom.sf(wrong - 1, n, 1 - c)  # at least so many mistakes
-    gap = c - (n - wrong) / n
     error, skew = np.sqrt(c * (1 - c) / n), (2 * c - 1) / np.sqrt(n * c * (1 - c))
-    p = two_sided_p_value(gap, np.full(n + 1, error), np.full(n + 1, skew), 0.25 / n)
-    over = (gap > 0.5 / n) & (exact > 1e-3)
-    # Between the mid-p, which is right on average, and the exact tail, which is never too small.
-    middle = exact - 0.5 * stats.binom.pmf(wrong, n, 1 - c)
-    assert (p[over] <= 2 * exact[over]).all()
-    assert (p[over] >= 2 * middle[over]).all()
-    # With the whole correction it is the exact tail.
-    whole = two_sided_p_value(gap, np.full(n + 1, error), np.full(n + 1, skew), 0.5 / n)
-    np.testing.assert_allclose(whole[over], np.minimum(2 * exact[over], 1), rtol=0.3)
+    p = two_sided_p_value(wrong / n - (1 - c), np.full(n + 1, error), np.full(n + 1, skew), n)
+    return p, stats.binom.pmf(wrong, n, 1 - c)
+
+
+@pytest.mark.parametrize(("c", "n"), [(0.9, 30), (0.98, 100), (0.6, 25), (0.3, 60)])
+def test_p_values_of_equal_rows_are_blakers(c, n):
+    p, chance = _equal_rows(c, n)
+    wrong = np.arange(0, n + 1)
+    tail = np.minimum(np.cumsum(chance), np.cumsum(chance[::-1])[::-1])
+    # Blaker's definition: outcomes whose smaller tail is no larger than the observed one.
+    exact = np.array([chance[tail <= seen * (1 + 1e-9)].sum() for seen in tail])
+    middle = exact - 0.5 * chance
+    small = (np.abs(wrong - n * (1 - c)) > 1) & (exact < 0.15) & (exact > 5e-4)
+    assert small.sum() >= 4
+    # Near the mid-p, which is right on average, and never far above the exact one.
+    assert (p[small] >= 0.8 * middle[small]).all()
+    assert (p[small] <= 1.5 * exact[small]).all()
+
+
+@pytest.mark.parametrize("n", [10, 20, 50, 200, 1000])
+@pytest.mark.parametrize("confidences", [(0.2, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 0.98)])
+def test_five_in_a_hundred_equal_places_have_p_below_five_percent(n, confidences):
+    shares = []
+    for c in np.linspace(*confidences, 60):
+        p, chance = _equal_rows(c, n)
+        shares.append([chance[p <= alpha].sum() for alpha in (0.05, 0.01, 0.001)])
+    five, one, tenth = np.mean(shares, axis=0)
+    assert 0.035 <= five <= 0.055
+    assert one <= 0.0105
+    assert tenth <= 0.0011
 
 
 def test_the_light_side_has_no_end():
     """All right at 90 %: rare, not impossible, as the gamma distribution of a few rows says."""
     for n in (12, 40, 200):
-        error, skew = np.sqrt(0.09 / n), 0.8 / np.sqrt(0.09 * n)
-        p = two_sided_p_value(np.array([-0.1]), np.array([error]), np.array([skew]), 0.25 / n)
-        assert p[0] >= 0.9**n
+        p, _ = _equal_rows(0.9, n)
+        assert p[0] >= 0.9 * 0.9**n
+
+
+def test_where_mistakes_are_rare_only_they_are_evidence():
+    """Of ten rows promised 99 % one wrong is 1 in 10; none wrong is no news, so the tail is one."""
+    p, chance = _equal_rows(0.99, 10)
+    assert p[0] == 1.0
+    assert 0.3 * chance[1] < p[1] < chance[1:].sum()
 
 
 def test_normal_tails_would_not_do():
     """One mistake among ten rows promised 99 %: 1 in 10, not 1 in 300."""
-    error, skew = np.sqrt(0.99 * 0.01 / 10), 0.98 / np.sqrt(10 * 0.99 * 0.01)
-    p = two_sided_p_value(np.array([0.09]), np.array([error]), np.array([skew]), 0.025)
-    assert 0.05 < p[0] < 0.25
-    assert 2 * stats.norm.sf(0.09 / error) < 0.005
+    p, _ = _equal_rows(0.99, 10)
+    assert p[1] > 0.03
+    assert 2 * stats.norm.sf(0.09 / np.sqrt(0.99 * 0.01 / 10)) < 0.005
 
 
 def test_p_value_limits():
-    one = np.ones(1)
-    # No skewness: the normal distribution; continuous in the skewness.
-    normal = two_sided_p_value(2 * one, one, 0 * one)
+    one, many = np.ones(1), np.inf
+    # No skewness: the normal distribution; continuous in the skewness, on both sides.
+    normal = two_sided_p_value(2 * one, one, 0 * one, many)
     assert normal[0] == pytest.approx(2 * stats.norm.sf(2.0))
-    assert two_sided_p_value(2 * one, one, 1e-4 * one)[0] == pytest.approx(normal[0], rel=1e-3)
+    for skew in (1e-3, 1e-4, 2e-5, -2e-5, -1e-4, -1e-3):
+        p = two_sided_p_value(2 * one, one, skew * one, many)
+        assert p[0] == pytest.approx(normal[0], rel=2 * abs(skew) + 1e-6)
     # Turning the sign of everything changes nothing.
-    assert two_sided_p_value(-2 * one, one, -0.5 * one) == two_sided_p_value(
-        2 * one, one, 0.5 * one
+    assert two_sided_p_value(-2 * one, one, -0.5 * one, 30) == two_sided_p_value(
+        2 * one, one, 0.5 * one, 30
     )
     # A confidence of 1 is never wrong.
-    assert two_sided_p_value(0.1 * one, 0 * one, 0 * one)[0] == 0.0
-    assert two_sided_p_value(0 * one, 0 * one, 0 * one)[0] == 1.0
-    assert np.isnan(two_sided_p_value(np.nan * one, one, 0 * one)[0])
+    assert two_sided_p_value(0.1 * one, 0 * one, 0 * one, 30)[0] == 0.0
+    assert two_sided_p_value(0 * one, 0 * one, 0 * one, 30)[0] == 1.0
+    assert np.isnan(two_sided_p_value(np.nan * one, one, 0 * one, 30)[0])
+
+
+@pytest.mark.parametrize("skew", [-3.0, -0.5, 0.0, 0.5, 3.0])
+def test_larger_errors_are_rarer(skew):
+    t = np.linspace(0.0, 12.0, 400)
+    p = two_sided_p_value(t, np.ones(400), np.full(400, skew), 1e6)
+    assert (np.diff(p) <= 1e-15).all()
+    assert p[0] == 1.0
 
 
 def test_certain_rows():

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from lore_core.binning import Binning, ConfidenceBins, confidence_bins
+from lore_core.chance.middle import middle_of
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.metrics import MAX_GROUPWISE
 from lore_core.progress import Progress
@@ -51,10 +52,8 @@ class BootstrapDraws:
 
     def interval(self, level: float = 0.95) -> pd.DataFrame:
         """Percentile interval of each metric: columns ``low`` and ``high``."""
-        tail = (1 - level) / 2
-        return pd.DataFrame(
-            {"low": self.values.quantile(tail), "high": self.values.quantile(1 - tail)}
-        )
+        low, high = middle_of(self.values, level)
+        return pd.DataFrame({"low": low, "high": high}, index=self.values.columns)
 
     def difference(self, other: BootstrapDraws, level: float = 0.95) -> pd.DataFrame:
         """Interval of this minus ``other``, draw by draw: columns ``low`` and ``high``."""

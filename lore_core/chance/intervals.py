@@ -7,14 +7,17 @@ round: which true errors would make a value like the observed one?
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
-from lore_core.binning import Binning, confidence_bins
+from lore_core.binning import Binning, ConfidenceBins, confidence_bins
+from lore_core.chance.middle import middle_of
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.progress import Progress
 from lore_core.validation import (
@@ -24,14 +27,17 @@ from lore_core.validation import (
     check_integer,
     check_lengths,
     check_positive,
+    check_share,
 )
 
 __all__ = ["ABSOLUTE", "calibration_intervals"]
 
 #: True errors tried, as multiples of the observed pattern; 0 is shared.
-_SIZES = (0.35, 0.7, 1.0, 1.4, 2.0)
+_SIZES = (0.15, 0.35, 0.7, 1.0, 1.4, 2.0)
 #: How much of the observed pattern is taken to be noise, in squared standard errors.
-_NOISE = (0.0, 1.0, 4.0)
+_NOISE = (0.0, 4.0)
+#: Two values this near are the same, summed differently.
+_TIE = 1e-9
 _COLUMNS = 64
 _GLOBAL, _LOCAL = ("ECE", "MCE"), ("ALCE", "MLCE")
 #: The metrics these intervals are for.
@@ -48,6 +54,7 @@ def calibration_intervals(
     gamma: float = 0.2,
     n_bins: int = 15,
     binning: Binning = "equal-width",
+    bins: ConfidenceBins | None = None,
     level: float = 0.95,
     n_draws: int = 100,
     random_state: int = 0,
@@ -63,10 +70,12 @@ def calibration_intervals(
         Adds ALCE and MLCE.
     gamma, n_bins, binning
         See :func:`~lore_core.local_error.local_errors`.
+    bins : ConfidenceBins, optional
+        Bins chosen elsewhere, instead of ``n_bins`` and ``binning``.
     level : float
         Confidence level in (0, 1).
     n_draws : int
-        Simulations for each true error tried.
+        Simulations for each true error tried; at least 2/(1 − level) − 1, or the tails have none.
     random_state : int
         Seed.
     progress : callable, optional
@@ -78,21 +87,30 @@ def calibration_intervals(
         One row a metric: ``value`` (as observed), ``low``, ``high``. The value may lie above its
         own interval: then most of it is chance.
 
+    Raises
+    ------
+    InputError
+        If an argument is out of range or the lengths disagree.
+
     Notes
     -----
     The true error of row i is taken to be t·e_i with a pattern e and an unknown size t ≥ 0;
     outcomes are drawn from c_i − t·e_i, the metric computed on each draw, and the interval holds
     every size for which the observed value lies in the middle ``level`` of the draws, expressed as
-    the metric of t·e itself. Patterns are the observed gaps (of the bins for ECE and MCE, SLCE for
-    ALCE and MLCE) times max(0, 1 − b·SE²/gap²) with b = 0, 1 and 4, because the same observed value
-    may come from small errors everywhere or from large ones in few places; the interval covers
-    them all. Confidences and coordinates are taken as given. ``docs/trust.md`` has the
-    coverage measured on data of known truth.
+    the metric of t·e itself. The same observed value may come from small errors everywhere or
+    from large ones in few places, so several patterns are tried and the interval covers them all:
+    the observed gaps (of the bins for ECE and MCE, SLCE for ALCE and MLCE) times
+    max(0, 1 − b·SE²/gap²) with b = 0 and 4; for ECE and MLCE also gaps of one size with the
+    observed signs; for MCE also the largest gap alone. Confidences and coordinates are taken as
+    given.
+    Where the truth is 0 only the lower limit can be wrong, so 97.5 % of such 95 % intervals hold
+    it. ``docs/trust.md`` has the coverage measured on data of known truth.
     """
     c, a = as_confidence(confidence), as_outcome(outcome)
     check_lengths(outcome=a, confidence=c)
-    n_draws = check_integer(n_draws, "n_draws", minimum=20)
-    index = confidence_bins(c, n_bins, binning).assign(c)
+    level = check_share(level, "level")
+    n_draws = check_integer(n_draws, "n_draws", minimum=math.ceil(2 / (1 - level) - 1 - 1e-9))
+    index = (confidence_bins(c, n_bins, binning) if bins is None else bins).assign(c)
     uniform = np.random.default_rng(random_state).random((n_draws, len(c)))
     jobs = [(_GLOBAL, *_global_parts(c, a, index))]
     if embedding is not None:
@@ -101,54 +119,65 @@ def calibration_intervals(
         bandwidth = check_positive(gamma, "gamma") * z.shape[1]
         jobs.append((_LOCAL, *_local_parts(c, a, index, z, bandwidth)))
     rows = {}
-    done, steps = 0, len(jobs) * (len(_NOISE) * len(_SIZES) + 1)
-    tails = [(1 - level) / 2, (1 + level) / 2]
+    done, steps = 0, sum(len(patterns) * len(_SIZES) + 1 for *_, patterns in jobs)
     for names, metric, patterns in jobs:
         observed = metric((c - a)[:, None])[:, 0]
         limits = [(np.inf, -np.inf)] * len(names)
-        none = _quantiles(metric, c, c, uniform, tails)
+        none = middle_of(metric(c[:, None] - (uniform < c).T), level, axis=1)
         done += 1
-        for pattern in patterns:
+        for pattern, concerned in patterns:
             truth, bounds = [np.zeros(len(names))], [none]
             for size in _SIZES:
                 accuracy = np.clip(c - size * pattern, 0.0, 1.0)
                 truth.append(metric((c - accuracy)[:, None])[:, 0])
-                bounds.append(_quantiles(metric, c, accuracy, uniform, tails))
+                drawn = metric(c[:, None] - (uniform < accuracy).T)
+                bounds.append(middle_of(drawn, level, axis=1))
                 done += 1
                 if progress is not None:
                     progress(done / steps, "intervals")
-            for k in range(len(names)):
-                low, high = _inverted(
+            for k in concerned:
+                found = _inverted(
                     observed[k],
                     np.array([item[k] for item in truth]),
-                    np.array([item[0, k] for item in bounds]),
-                    np.array([item[1, k] for item in bounds]),
+                    np.array([low[k] for low, _ in bounds]),
+                    np.array([high[k] for _, high in bounds]),
                 )
-                limits[k] = min(limits[k][0], low), max(limits[k][1], high)
+                if found is not None:
+                    limits[k] = min(limits[k][0], found[0]), max(limits[k][1], found[1])
         for name, value, (low, high) in zip(names, observed, limits, strict=True):
             rows[name] = {"value": value, "low": low, "high": min(high, 1.0)}
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
+#: Metrics of columns of gaps, shape (metrics, columns).
 Metric = Callable[[Floats], Floats]
+#: A gap of every row, and the positions of the metrics it is tried for.
+Pattern = tuple[Floats, tuple[int, ...]]
 
 
-def _global_parts(c: Floats, a: Floats, index: NDArray[np.int64]) -> tuple[Metric, list[Floats]]:
+def _global_parts(c: Floats, a: Floats, index: NDArray[np.int64]) -> tuple[Metric, list[Pattern]]:
     """Return (ECE, MCE) of columns of gaps, and the patterns of true error."""
     count = np.maximum(np.bincount(index), 1)
+    member = sparse.csr_array((np.ones(len(c)), (index, np.arange(len(c)))))
     gap = np.bincount(index, weights=c - a) / count
     noise = np.bincount(index, weights=c * (1 - c)) / count**2
 
     def metric(gaps: Floats) -> Floats:
-        total = np.abs(np.stack([np.bincount(index, weights=column) for column in gaps.T]))
-        return np.stack([total.sum(axis=1) / len(c), (total / count).max(axis=1)])
+        total = np.abs(member @ gaps)
+        return np.stack([total.sum(axis=0) / len(c), (total / count[:, None]).max(axis=0)])
 
-    return metric, [_shrunk(gap, b * noise)[index] for b in _NOISE]
+    even = np.sign(gap) * metric((c - a)[:, None])[0]
+    largest = np.where(np.arange(len(gap)) == np.abs(gap).argmax(), gap, 0.0)
+    return metric, [
+        (even[index], (0,)),
+        *((_shrunk(gap, b * noise)[index], (0, 1)) for b in _NOISE),
+        (largest[index], (1,)),
+    ]
 
 
 def _local_parts(
     c: Floats, a: Floats, index: NDArray[np.int64], z: Floats, bandwidth: float
-) -> tuple[Metric, list[Floats]]:
+) -> tuple[Metric, list[Pattern]]:
     """Return (ALCE, MLCE) of columns of gaps, and the patterns of true error."""
     sums = laplacian_sums(
         z,
@@ -170,7 +199,8 @@ def _local_parts(
             found.append(np.stack([error.mean(axis=0), error.max(axis=0)]))
         return np.concatenate(found, axis=1)
 
-    return metric, [_shrunk(signed, b * noise) for b in _NOISE]
+    even = np.sign(signed) * metric((c - a)[:, None])[0]
+    return metric, [(even, (1,)), *((_shrunk(signed, b * noise), (0, 1)) for b in _NOISE)]
 
 
 def _shrunk(gap: Floats, noise: Floats) -> Floats:
@@ -180,22 +210,17 @@ def _shrunk(gap: Floats, noise: Floats) -> Floats:
         return np.where(square > 0, gap * np.maximum(0.0, 1.0 - noise / square), 0.0)
 
 
-def _quantiles(
-    metric: Metric, c: Floats, accuracy: Floats, uniform: Floats, tails: list[float]
-) -> Floats:
-    """Return low and high quantiles of the metrics over draws, shape (2, metrics)."""
-    drawn = metric(c[:, None] - (uniform < accuracy).T)
-    return np.asarray(np.quantile(drawn, tails, axis=1))
-
-
-def _inverted(observed: float, truth: Floats, low: Floats, high: Floats) -> tuple[float, float]:
-    """Return the smallest and largest truth whose middle range holds the observed value."""
+def _inverted(
+    observed: float, truth: Floats, low: Floats, high: Floats
+) -> tuple[float, float] | None:
+    """Return the smallest and largest truth whose middle range holds the observed value, if any."""
     order = np.argsort(truth, kind="stable")
     truth = truth[order]
     # A larger error makes larger values: what is not so is the noise of the draws.
     low, high = np.maximum.accumulate(low[order]), np.maximum.accumulate(high[order])
-    smallest = 0.0 if observed <= high[0] else float(np.interp(observed, high, truth))
+    if observed > high[-1] * (1 + _TIE):
+        return None
     if observed < low[0]:
         return 0.0, 0.0
-    largest = float(np.interp(observed, low, truth))
-    return smallest, max(smallest, largest)
+    smallest = 0.0 if observed <= high[0] else float(np.interp(observed, high, truth))
+    return smallest, max(smallest, float(np.interp(observed, low, truth)))

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.bandwidth import default_gammas
 from lore_core.binning import Binning, confidence_bins
+from lore_core.chance.middle import middle_of
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.local_error import LocalErrors
@@ -78,7 +79,7 @@ class NullBand:
         self, metric: Metric, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the middle ``level`` of a summary at each bandwidth: low, high of shape (g,)."""
-        return _middle(getattr(self, metric), level)
+        return middle_of(getattr(self, metric), level)
 
 
 @dataclass(frozen=True)
@@ -124,18 +125,21 @@ class NullErrors:
         Returns
         -------
         float
-            (1 + number of draws ≥ observed) / (1 + b), in (0, 1]: exact, not only for large b,
-            because under the null model the data are one more draw (conservative where values tie:
-            the MLCE of sparse data is often the gap of a lone row). NaN where it is not known.
+            (1 + draws above it + half of the draws equal to it) / (1 + b), in (0, 1): under the
+            null model the data are one more draw, so without ties it is exact, not only for large
+            b. Ties are frequent where data are sparse (the MLCE is then the gap of a lone row);
+            counted whole they would make p too large. NaN where the value is not known.
         """
         draws = getattr(self, metric)
         if not np.isfinite(observed) or not np.isfinite(draws).all():
             return float("nan")
-        return float((1 + np.sum(draws >= observed * (1 - _TIE))) / (1 + len(draws)))
+        reached = np.sum(draws >= observed * (1 - _TIE))
+        above = np.sum(draws > observed * (1 + _TIE))
+        return float((1 + (reached + above) / 2) / (1 + len(draws)))
 
     def band(self, level: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the middle ``level`` of the LCE at each share: low, high of shape (s,)."""
-        return _middle(self.lce, level)
+        return middle_of(self.lce, level)
 
     def expected(self, metric: Metric) -> float:
         """Mean of a summary over the draws: what chance alone makes of it."""
@@ -282,7 +286,7 @@ def describe_maximum(errors: LocalErrors, null: NullErrors) -> str:
     null : NullErrors
         At the same bandwidth and bins.
     """
-    low, high = np.quantile(null.mlce, [0.05, 0.95]) * 100
+    low, high = 100 * np.array(middle_of(null.mlce, 0.9))
     p = null.p_value("mlce", errors.maximum)
     said = (
         "so this is more than chance"
@@ -365,13 +369,3 @@ def _supported_maximum(
     """Largest error of the supported rows, shape (g, b'); NaN where there is none."""
     largest = np.where(supported[:, :, None], error, -np.inf).max(axis=1)
     return np.where(np.isfinite(largest), largest, np.nan)
-
-
-def _middle(
-    draws: NDArray[np.float64], level: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if not 0 < level < 1:
-        raise InputError(f"'level' must lie strictly between 0 and 1; got {level!r}.")
-    tail = (1 - level) / 2
-    low, high = np.quantile(draws, [tail, 1 - tail], axis=0)
-    return low, high

@@ -34,6 +34,8 @@ _CHANCE = {
     "ECE": "ece", "MCE": "mce", "ALCE": "alce", "MLCE": "mlce", "MLCE supported": "mlce_supported",
 }  # fmt: skip
 _INTERVAL_DRAWS = 100
+#: Fewer have no 2.5 % on either side.
+_FEWEST_DRAWS = 39
 
 
 @click.command(
@@ -56,7 +58,7 @@ _INTERVAL_DRAWS = 100
     "--draws",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Simulations and resamples behind intervals and p-values, 20 or more (default: what takes "
+    help="Simulations and resamples behind intervals and p-values, 39 or more (default: what takes "
     "some seconds; 0: none).",
 )
 @json_option
@@ -73,7 +75,10 @@ def metrics(
     from lore_core.cli.regions import described, search_regions
     from lore_core.cli.view import MIN_EFFECTIVE_SIZE, open_view
     from lore_core.summary import verdict
+    from lore_core.validation import InputError
 
+    if draws is not None and 0 < draws < _FEWEST_DRAWS:
+        raise InputError(f"'--draws' must be 0 or at least {_FEWEST_DRAWS}; got {draws}.")
     with Progress() as progress:
         view = open_view(given, progress)
         found = _summary(view, draws)
@@ -154,11 +159,11 @@ def _intervals(view: View, draws: int | None, progress: Report) -> pd.DataFrame 
     from lore_core import affordable_null_draws, calibration_intervals
 
     points = view.points()
-    # Each of two patterns of error is tried at five sizes, and the null model once.
+    # Each of three patterns of error is tried at six sizes, and the null model once.
     if (
         draws is None
         and points is not None
-        and not affordable_null_draws(len(points), points.shape[1], 11)
+        and not affordable_null_draws(len(points), points.shape[1], 19)
     ):
         points = None
     if draws == 0:

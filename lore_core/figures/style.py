@@ -27,10 +27,11 @@ ACCENT = {"light": "#0f766e", "dark": "#2dd4bf"}
 #: The dashboard's own font where it is at hand.
 FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", "Open Sans", Arial, sans-serif'
 
-#: Okabe–Ito, without the two that could be read as over- and underconfident.
+#: Okabe–Ito, without the two that could be read as over- and underconfident. What others are held
+#: against (the first) keeps to the background.
 METHOD_COLORS = {
     "light": [
-        "#5f6b7a",
+        "#8a95a3",
         "#e69f00",
         "#009e73",
         "#7b4ea3",
@@ -40,7 +41,7 @@ METHOD_COLORS = {
         "#1f2933",
     ],
     "dark": [
-        "#9aa5b1",
+        "#7b8794",
         "#f0b429",
         "#2fc79a",
         "#b48ae0",

@@ -348,9 +348,7 @@ def _confirmation(
     error = np.sqrt(variance.sum()) / n
     third = (variance * (2 * promised - 1)).sum() / n**3
     skewness = third / error**3 if error > 0 else 0.0
-    p = float(
-        two_sided_p_value(np.array([gap]), np.array([error]), np.array([skewness]), 0.25 / n)[0]
-    )
+    p = float(two_sided_p_value(np.array([gap]), np.array([error]), np.array([skewness]), n)[0])
     gap_low, gap_high = float(promised.mean() - high), float(promised.mean() - low)
     sided = gap_low > 0 if sign > 0 else gap_high < 0
     return HeldOut(n, gap, gap_low, gap_high, p, sided and p <= 0.05 / n_regions)

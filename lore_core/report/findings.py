@@ -43,7 +43,7 @@ _MIN_GROUP_SIZE = 30
 _MOST_GROUPS = 100
 _WANTED_DRAWS = 100
 #: Sizes of true error tried by the intervals of one method, each as dear as one bandwidth.
-_TRIED = 16
+_TRIED = 19
 _FEWEST = 40
 
 
@@ -368,12 +368,15 @@ def _group_measures(found: Findings, progress: Progress) -> None:
     few = groups.nunique() <= _MOST_GROUPS
     draws = (_WANTED_DRAWS if settings.n_draws is None else settings.n_draws) if few else 0
     datasets = _datasets(found)
-    options = {**settings.bins, "n_draws": draws, "random_state": settings.random_state}
+    options = {**settings.bins, "random_state": settings.random_state}
+    simulated = _FEWEST if draws else 0
     for position, (label, item) in enumerate(datasets.items()):
         progress(position / len(datasets), label)
-        found.group_reports[label] = group_report(item.confidence, item.outcome, groups, **options)
+        found.group_reports[label] = group_report(
+            item.confidence, item.outcome, groups, n_draws=simulated, **options
+        )
     found.group_table = compare_groups(
-        datasets, groups, min_group_size=found.min_group_size, **options
+        datasets, groups, min_group_size=found.min_group_size, n_draws=draws, **options
     )
 
 

@@ -139,7 +139,7 @@ def summary(
 
 
 #: True errors tried by the intervals of one method, each as dear as one bandwidth of a band.
-_TRIED = 16
+_TRIED = 19
 _FEWEST = 40
 
 

@@ -41,7 +41,7 @@ class TestExitCodes:
             (["--column", "label"], "'--column' must be ROLE=NAME"),
             (["-o", "table.txt"], r"'--out' must be a \.csv, \.parquet or \.json file"),
             (["-o", "no/folder/table.csv"], "'--out' must be .* in a directory that exists"),
-            (["--draws", "5"], "'n_draws' must be"),
+            (["--draws", "5"], "'--draws' must be 0 or at least 39"),
         ],
     )
     def test_what_the_user_can_fix_is_1_and_one_sentence(self, file, capsys, arguments, message):
@@ -144,14 +144,14 @@ class TestProgress:
         import pty
 
         ours, theirs = pty.openpty()
-        arguments = [*LORE, "metrics", file, "--draws", "20", "--top", "0"]
+        arguments = [*LORE, "metrics", file, "--draws", "40", "--top", "0"]
         result = subprocess.run(
             arguments, stdout=subprocess.PIPE, stderr=theirs, text=True, check=True
         )
         os.close(theirs)
         shown = os.read(ours, 65536).decode()
         os.close(ours)
-        assert re.search(r"\r *\d+%  simulation 20 of 20", shown)
+        assert re.search(r"\r *\d+%  simulation 40 of 40", shown)
         assert shown.endswith("\r")  # what was shown is wiped
         assert result.stdout.startswith("On average")
 

@@ -22,8 +22,12 @@ WORDS = " ".join(TEXT.split())
     ("said", "is_so"),
     [
         (r"$n_{\mathrm{eff}} = 10$", significance.MIN_EFFECTIVE_SIZE == 10),
-        (r"$t$ of 0, 0.35, 0.7, 1, 1.4 and 2", intervals._SIZES == (0.35, 0.7, 1.0, 1.4, 2.0)),
-        (r"b \in \lbrace 0, 1, 4 \rbrace", intervals._NOISE == (0.0, 1.0, 4.0)),
+        (
+            r"$t$ of 0, 0.15, 0.35, 0.7, 1, 1.4 and 2",
+            intervals._SIZES == (0.15, 0.35, 0.7, 1.0, 1.4, 2.0),
+        ),
+        (r"b \in \lbrace 0, 4 \rbrace", intervals._NOISE == (0.0, 4.0)),
+        (r"$1/(8 n_{\mathrm{eff}})$", significance._STEP == 1 / 8),
         ("ten nearest significant neighbours", growing._NEIGHBOURS == 10),
         ("95 % quantile of $|S|$", growing._HEIGHT_QUANTILE == 0.95),
         ("0.0125 to 12.8 in octaves", tuning.default_tuning_gammas().max() == 12.8),
@@ -64,13 +68,17 @@ def test_chance_is_computed_as_written(sample):
     v = c * (1 - c)
     error = np.sqrt(k**2 @ v / k.sum(axis=1) ** 2)
     third = k**3 @ (v * (2 * c - 1)) / k.sum(axis=1) ** 3
-    t = np.maximum(np.abs(signed) - 1 / (4 * size), 0) / error
+    t = np.maximum(np.abs(signed) - 1 / (8 * size), 0) / error
     rho = third / error**3 * np.sign(signed)
-    heavy = rho > 0
-    tail = stats.norm.cdf(-t)
-    shape = 4 / rho[heavy] ** 2
-    tail[heavy] = 1 - stats.gamma.cdf(shape + 2 * t[heavy] / rho[heavy], shape)
-    p = np.where(t > 0, np.minimum(2 * tail, 1), 1.0)
+    heavy, lam = rho > 0, 1 / rho**2
+    m = np.maximum(lam - t * np.sqrt(lam), 0)
+    tail = np.where(
+        heavy,
+        1 - stats.gamma.cdf(4 * lam + 2 * t * np.sqrt(lam), 4 * lam),
+        1 - stats.gamma.cdf(lam, m + 0.5),
+    )
+    once = heavy & (tail < np.exp(-lam))
+    p = np.where(t > 0, np.where(once, tail, np.minimum(2 * tail, 1)), 1.0)
     order = np.argsort(p)
     limit = p[order] * n * (1 / np.arange(1, n + 1)).sum() / np.arange(1, n + 1)
     adjusted = np.empty(n)

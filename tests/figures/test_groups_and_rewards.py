@@ -18,7 +18,7 @@ def grouped(sample):
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("metric", ["gap", "ece", "mce"])
 def test_groups(grouped, metric, mode):
-    report = group_report(*grouped, n_draws=20)
+    report = group_report(*grouped, n_draws=39)
     chart = group_figure(
         {"No recalibration": report, "LoRe": report}, metric=metric, rows="rows", mode=mode
     )
