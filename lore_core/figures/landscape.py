@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from lore_core.field import Field, Outline
+from lore_core.figures.labels import shifts
 from lore_core.figures.style import (
     INK,
     NEUTRAL,
@@ -31,6 +32,10 @@ Value = Literal["signed", "absolute"]
 
 #: What a value of the error is called.
 TITLES = {"signed": "Signed local error", "absolute": "Local calibration error (LCE)"}
+
+
+#: Pixels of a map in a narrow window; where there are more, names lie further apart still.
+_NARROW = 330.0
 
 
 def shared_limit(*signed: NDArray[np.float64]) -> float:
@@ -213,21 +218,18 @@ def landscape_figure(
         )  # fmt: skip
     figure.update_yaxes(scaleanchor="x", scaleratio=1)
     figure.update_layout(uirevision=axes, dragmode="lasso", clickmode="event+select")
+    numbers = []
     for name, outline in found:
         figure.add_trace(_found_outline(name, outline, mode))
         row, column = np.unravel_index(int(np.argmax(outline.inside)), outline.inside.shape)
+        numbers.append((name, float(outline.x[column]), float(outline.y[row])))
         figure.add_annotation(
-            x=float(outline.x[column]), y=float(outline.y[row]), text=escape(name),
+            x=numbers[-1][1], y=numbers[-1][2], text=escape(name),
             showarrow=False, font={"size": 12, "color": PAPER[mode]}, bgcolor=INK[mode],
             borderpad=2,
         )  # fmt: skip
     if places is not None:
-        for place in places.itertuples():
-            figure.add_annotation(
-                x=place.x, y=place.y, text=escape(_short(place.name)), showarrow=False,
-                font={"size": 12, "color": INK[mode]}, bgcolor=rgba(PAPER[mode], 0.7),
-                borderpad=2,
-            )  # fmt: skip
+        _write_names(figure, places, numbers, float((high - low).max() or 1.0), mode)
     if region is not None:
         corners = " L ".join(f"{x:.6g},{y:.6g}" for x, y in zip(region.x, region.y, strict=True))
         figure.add_shape(
@@ -243,6 +245,30 @@ def landscape_figure(
         name="landscape",
         config={"scrollZoom": True},
     )
+
+
+def _write_names(
+    figure: go.Figure,
+    places: pd.DataFrame,
+    numbers: list[tuple[str, float, float]],
+    extent: float,
+    mode: Mode,
+) -> None:
+    """Write names on the map, moved where they would cover each other or a region's number."""
+    names = [_short(name) for name in places["name"]]
+    points = [*((x, y) for _, x, y in numbers), *zip(places["x"], places["y"], strict=True)]
+    moved = shifts(
+        np.array(points, dtype=np.float64).reshape(-1, 2) * (_NARROW / extent),
+        [*(name for name, _, _ in numbers), *names],
+        n_fixed=len(numbers),
+    )
+    for name, (x, y), up in zip(
+        names, points[len(numbers) :], moved[len(numbers) :], strict=True
+    ):  # fmt: skip
+        figure.add_annotation(
+            x=x, y=y, yshift=up, text=escape(name), showarrow=False,
+            font={"size": 12, "color": INK[mode]}, bgcolor=rgba(PAPER[mode], 0.7), borderpad=2,
+        )  # fmt: skip
 
 
 def _outline(field: Field, mode: Mode) -> go.Contour:

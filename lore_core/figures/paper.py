@@ -23,6 +23,8 @@ _POINTS_AN_INCH = 72.0
 #: Type size the figures are designed with, in pixels, and the width they look right at.
 _DESIGN_TYPE = 12.0
 _DESIGN_WIDTH = 700.0
+#: Height of a line of the legend, in sizes of its type.
+_LEGEND_LINE = 1.8
 
 
 def paper_chart(
@@ -68,8 +70,13 @@ def paper_chart(
     small = _DESIGN_TYPE * factor
     if not title:
         layout.pop("title", None)
-    has_legend = layout.get("showlegend", False)
-    top = small * (4.0 if title else 0.8) + (small * 1.8 if has_legend else 0.0)
+    top = small * (4.0 if title else 0.8)
+    if layout.get("showlegend", False):
+        if layout["legend"].get("yref") == "container":
+            names = [trace["name"] for trace in figure["data"] if trace.get("showlegend", True)]
+            height += small * _LEGEND_LINE * _lines(names, small, width) if height_mm is None else 0
+        else:
+            top += small * _LEGEND_LINE
     layout["margin"] = {"l": 4, "r": 4, "b": 4, "t": top}
     layout.update(width=round(width), height=round(height), autosize=False)
     layout["font"] = {**layout.get("font", {}), "size": small}
@@ -79,6 +86,15 @@ def paper_chart(
 def paper_scale(dpi: float = 300.0) -> float:
     """Return the ``scale`` of a PNG by :func:`~lore_core.figures.export.chart_image`."""
     return check_positive(dpi, "dpi") / _PIXELS_AN_INCH
+
+
+def _lines(names: list[str], size: float, width: float) -> int:
+    """Count the lines of a legend as wide as the figure, from the usual width of type."""
+    lines, used = 1, 0.0
+    for name in names:
+        wide = 40.0 + 0.55 * size * len(name)
+        lines, used = (lines, used + wide) if used + wide <= width else (lines + 1, wide)
+    return lines
 
 
 def _pixels(millimetres: float, name: str, least: float) -> float:

@@ -147,11 +147,6 @@ def run_scatter_figure(
         figure, mode, title=f"{metric} and {of}", subtitle=f"{rows}; {said}", height=height,
         legend=True,
     )  # fmt: skip
-    # Many methods: at the foot the legend may take the lines it needs, four in a narrow column.
-    figure.update_layout(
-        margin_b=128,
-        legend={"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0, "xanchor": "left"},
-    )
     _axis(figure, metric, "x")
     _axis(figure, of, "y")
     return Chart(

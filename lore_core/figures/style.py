@@ -113,6 +113,10 @@ class Chart:
         return f"{picture}<p>{escape(self.how_to_read)}</p>"
 
 
+#: So many names fit beside a title, also in half a page.
+_MOST_ON_TOP = 3
+#: Pixels for a legend at the foot: two lines. Where it needs more, the plot yields them.
+_FOOT = 44
 #: A method keeps its colour on every page, whichever others it is compared with.
 _METHOD_PLACES = {
     "No recalibration": 0,
@@ -195,6 +199,11 @@ def apply_frame(
         dragmode="pan",
     )  # fmt: skip
     figure.update_layout(title_pad_t=10)
+    if legend and sum(trace.showlegend is not False for trace in figure.data) > _MOST_ON_TOP:
+        # Beside the title they would run into it; at the foot they take the lines they need.
+        foot = {"yref": "container", "y": 0.0, "yanchor": "bottom"}
+        side = {"xref": "container", "x": 0.0, "xanchor": "left"}
+        figure.update_layout(height=height + _FOOT, legend={**foot, **side})
     figure.update_xaxes(gridcolor=grid, linecolor=grid, zeroline=False, automargin=True)
     figure.update_yaxes(gridcolor=grid, linecolor=grid, zeroline=False, automargin=True)
     return figure

@@ -1,0 +1,54 @@
+"""Names on a map that do not cover each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["shifts"]
+
+#: Pixels: half of a letter's width, half of a line's height, margin around a name.
+_LETTER, _LINE, _MARGIN = 3.4, 9.0, 4.0
+#: Lines a name may be moved up or down before it stays where it is.
+_FURTHEST = 4
+
+
+def shifts(
+    places: NDArray[np.float64], names: Sequence[str], *, n_fixed: int = 0
+) -> NDArray[np.float64]:
+    """Return how far up each name has to move so that it covers none before it.
+
+    Parameters
+    ----------
+    places : ndarray of shape (n, 2)
+        Where the names belong, in pixels.
+    names : sequence of str
+        Most important first.
+    n_fixed : int
+        So many of the first stay where they are.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Pixels upwards; 0 where there is no free place near by.
+    """
+    moved = np.zeros(len(names))
+    taken: list[tuple[float, float, float]] = []
+    step = 2 * _LINE
+    tries = [0.0, *(side * lines * step for lines in range(1, _FURTHEST + 1) for side in (1, -1))]
+    for number, (name, (x, y)) in enumerate(zip(names, places.tolist(), strict=True)):
+        half = _LETTER * len(name) + _MARGIN
+        if number >= n_fixed:
+            free = (
+                shift
+                for shift in tries
+                if not any(
+                    abs(x - other) < half + width and abs(y + shift - height) < step
+                    for other, height, width in taken
+                )
+            )
+            moved[number] = next(free, 0.0)
+        taken.append((x, y + moved[number], half))
+    return moved
