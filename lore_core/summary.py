@@ -113,8 +113,8 @@ def summarize(
     n_draws : int
         Bootstrap draws, for intervals; 0 for none.
     local_draws : bool
-        Resample MLCE and ALCE too. On many rows they cost far more than all other metrics
-        together; False leaves them without paired differences and intervals.
+        Resample MLCE and ALCE too, for paired differences. On many rows they cost far more than
+        all other metrics together.
     local_intervals : bool
         Simulate the intervals of MLCE and ALCE: about as long again.
     random_state : int
@@ -159,7 +159,7 @@ def summarize(
         simulated = calibration_intervals(
             c,
             a,
-            embedding if local_draws and local_intervals else None,
+            embedding if local_intervals else None,
             gamma=gamma,
             n_draws=_N_SIMULATED,
             random_state=random_state,

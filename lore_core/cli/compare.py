@@ -204,6 +204,7 @@ def compare_one(
         min_group_size=smallest,
         n_draws=affordable // len(methods) if draws is None else draws,
         local_draws=local_draws,
+        local_intervals=local_draws,
         random_state=view.seed,
         progress=progress,
         **view.options,

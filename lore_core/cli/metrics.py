@@ -128,6 +128,7 @@ def _summary(view: View, draws: int | None) -> Summary:
         gamma=view.gamma,
         n_draws=affordable_draws(len(view.evaluation), None) if draws is None else draws,
         local_draws=False,
+        local_intervals=False,
         random_state=view.seed,
         **view.options,
     )

@@ -216,7 +216,7 @@ def _affordable(found: Findings, n_methods: int) -> dict[str, Any]:
             simulated = affordable_null_draws(n, d, _TRIED * n_methods) >= _FEWEST
             return {"n_draws": draws, "local_intervals": simulated}
     draws = affordable_draws(n, None, wanted=_WANTED_DRAWS * n_methods) // n_methods
-    return {"n_draws": draws, "local_draws": False}
+    return {"n_draws": draws, "local_draws": False, "local_intervals": False}
 
 
 @_part("map", "drawing a map", 1.0)

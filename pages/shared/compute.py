@@ -127,6 +127,8 @@ def summary(
 ) -> Summary:
     """Every metric of the evaluation rows, with as many bootstrap draws as can be afforded."""
     points = rows_of(dataset, embedding)
+    # Nothing to compare with: resampled local metrics would be for nothing.
+    afforded = _affordable(len(dataset.evaluation), points, 200) | {"local_draws": False}
     return summarize(
         dataset.evaluation,
         points,
@@ -134,7 +136,7 @@ def summary(
         gamma=gamma,
         n_bins=n_bins,
         binning=binning,
-        **_affordable(len(dataset.evaluation), points, 200),
+        **afforded,
     )
 
 
@@ -156,7 +158,7 @@ def _affordable(n_rows: int, points: Any, wanted: int, n_methods: int = 1) -> di
     if draws:
         return {"n_draws": draws, "local_intervals": simulated}
     draws = affordable_draws(n_rows, None, wanted=wanted * n_methods) // n_methods
-    return {"n_draws": draws, "local_draws": False}
+    return {"n_draws": draws, "local_draws": False, "local_intervals": False}
 
 
 @st.cache_resource(max_entries=32, hash_funcs=HASH, show_spinner="Computing the curve …")
