@@ -154,6 +154,19 @@ def test_the_variable_behind_the_error_comes_first():
     assert "may well be chance" in describe_variable("y", table, ranking)
 
 
+def test_furthest_off_is_sure_and_large_not_only_one_of_them():
+    # Gaps of 5 points on 4,000 rows, 20 on 300 and 30 on 25, all at a confidence of 80 %.
+    sizes, right = {"many": 4000, "some": 300, "few": 25}, {"many": 3000, "some": 180, "few": 12}
+    site = np.repeat(list(sizes), list(sizes.values()))
+    wrong = np.concatenate([np.arange(sizes[k]) >= right[k] for k in sizes]).astype(int)
+    probabilities = np.tile([0.8, 0.2], (len(site), 1))
+    data = Dataset(probabilities, wrong, metadata=pd.DataFrame({"site": site}))
+    first = rank_variables(data).set_index("variable").loc["site"]
+    assert first["worst_value"] == "some"
+    assert first["worst_rows"] == 300
+    assert first["worst_gap"] == pytest.approx(0.2)
+
+
 def test_the_test_keeps_its_level():
     p = np.concatenate(
         [

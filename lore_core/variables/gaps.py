@@ -218,8 +218,8 @@ def rank_variables(
     DataFrame
         Strongest evidence first: ``variable, origin, parts`` (tested), ``chi2, dof, p_value,
         p_adjusted`` (Holm, for all variables ranked), ``spread`` (standard deviation of the true
-        gaps over the parts), and of the part whose gap is furthest from 0 in standard errors
-        ``worst_value, worst_rows, worst_gap, worst_low, worst_high``.
+        gaps over the parts), and of the part that is surely furthest off, whose 95 % interval ends
+        furthest from 0, ``worst_value, worst_rows, worst_gap, worst_low, worst_high``.
 
     Notes
     -----
@@ -357,7 +357,7 @@ def _heterogeneity(
     mean = (weight * gap).sum() / weight.sum()
     chi2, dof = float((weight * (gap - mean) ** 2).sum()), len(used) - 1
     excess = (chi2 - dof) / (weight.sum() - (weight**2).sum() / weight.sum())
-    worst = int(np.argmax(np.abs(gap) * np.sqrt(weight)))
+    worst = int(np.argmax(np.maximum(table["gap_low"], -table["gap_high"])))
     row = table.iloc[worst]
     log_p = float(stats.chi2.logsf(chi2, dof))
     return {

@@ -53,7 +53,11 @@ def _show_ranking(ranking: pd.DataFrame) -> None:
                 help="Test that the gap is the same in all parts (Cochran's Q), adjusted for the "
                 "number of variables (Holm). Small: a difference beyond chance.",
             ),
-            "worst_value": st.column_config.TextColumn("furthest off", width=105),
+            "worst_value": st.column_config.TextColumn(
+                "furthest off", width=105,
+                help="The part that is surely furthest off: whose 95 % interval ends furthest from "
+                "0.",
+            ),
             "worst_gap": st.column_config.NumberColumn("gap", format="%+.1f", width=55),
         },
         on_select=lambda: _pick_from_table(list(ranking["variable"])),
