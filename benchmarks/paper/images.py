@@ -250,8 +250,4 @@ def _reward_chart(rewards: dict[str, lore.RewardCurve], rows: str) -> Chart:
         {pub.LORE_TSNE: "LoRe", pub.TUNED_TSNE: "LoRe tuned"}.get(label, label): curve
         for label, curve in rewards.items()
     }
-    chart = reward_figure(shown, rows=rows, baseline=pub.NONE, height=520)
-    chart.figure.update_layout(
-        legend={"orientation": "v", "x": 1.01, "xanchor": "left", "y": 1.0, "yanchor": "top"}
-    )
-    return chart
+    return reward_figure(shown, rows=rows, baseline=pub.NONE, height=520)

@@ -92,14 +92,8 @@ def curve_chart(
     metric: CurveMetric = "mlce",
     gamma: float | None = None,
 ) -> Chart:
-    """Draw curves with the legend at the side, where it hides nothing."""
-    chart = bandwidth_figure(curves, metric=metric, rows=rows, gamma=gamma, height=400)
-    chart.figure.update_layout(
-        legend={
-            "orientation": "v", "x": 1.01, "xanchor": "left", "y": 1.0, "yanchor": "top",
-        }
-    )  # fmt: skip
-    return chart
+    """Draw curves over the whole width of the page."""
+    return bandwidth_figure(curves, metric=metric, rows=rows, gamma=gamma, height=400)
 
 
 def draw_curves(

@@ -102,14 +102,14 @@ def cdf_figure(
     for mark in marks:
         outer = mark[0] == first and first > 0.08 * widest
         _mark(figure, *mark, anchor="right" if outer else "left")
-    apply_frame(figure, mode, title=title, subtitle=rows, height=height, legend=not single)
+    apply_frame(figure, mode, title=title, subtitle=rows, height=height)
     figure.update_xaxes(
         title="local calibration error (LCE)", rangemode="tozero", tickformat=".1~%"
     )
     figure.update_yaxes(title="share of rows", range=[0, 1.02], tickformat=".0%")
-    figure.update_layout(
-        legend={"x": 1, "xanchor": "right", "y": 0.04, "yanchor": "bottom", "orientation": "v"}
-    )
+    # A distribution leaves this corner free.
+    corner = {"x": 1, "xanchor": "right", "y": 0.04, "yanchor": "bottom", "orientation": "v"}
+    figure.update_layout(showlegend=not single, legend=corner)
     means = ", ".join(
         f"{name} {values[np.isfinite(values)].mean() * 100:.1f}"
         for name, values in errors.items()
