@@ -130,7 +130,7 @@ else:
             args=(nearest, best.n_bins),
             disabled=nearest == view.gamma and best.n_bins == view.n_bins,
         )
-        errors = compute.errors(view.dataset, view.embedding, *view.settings)
+        errors = compute.errors(view.dataset, view.embedding, view.settings)
         table = compute.reliability(view.dataset, view.target, view.n_bins, view.binning)
         st.caption(
             f"At the settings in use, γ = {view.gamma:g} and {view.n_bins} bins, half of the "

@@ -31,21 +31,12 @@ def show_evidence(view: View, row: int) -> None:
         offered,
         default=_ERROR,
         required=True,
-        key="evidence",
+        key="rows_behind",
         help="The local error is a weighted mean over evaluation rows; LoRe's answer is the "
         "weighted accuracy of calibration rows. Both only over rows in the same confidence bin.",
     )
     by_calibration = wanted == _ANSWER and _ANSWER in offered
-    found = compute_rows.evidence(
-        view.dataset,
-        view.embedding,
-        view.target,
-        view.gamma,
-        view.n_bins,
-        view.binning,
-        row,
-        by_calibration,
-    )
+    found = compute_rows.evidence(view.dataset, view.embedding, view.settings, row, by_calibration)
     st.markdown(plain(found.sentence))
     if found.n_rows == 0:
         return

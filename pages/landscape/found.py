@@ -77,12 +77,9 @@ def found_regions(view: View) -> tuple[RegionSearch | None, tuple[object, ...]]:
             "confidences are wrong in opposite directions, and needs more rows.",
         )
     n_bins = 1 if evidence == _POOLED else view.n_bins
-    search = compute_null.regions(
-        view.dataset, view.embedding, view.target, view.gamma, n_bins, view.binning,
-        float(q), float(edge),
-    )  # fmt: skip
-    places = (view.dataset.digest, view.embedding.digest, view.target)
-    return search, (*places, view.gamma, view.binning, n_bins, q, edge)
+    settings = view.settings._replace(n_bins=n_bins)
+    search = compute_null.regions(view.dataset, view.embedding, settings, float(q), float(edge))
+    return search, (view.dataset.digest, view.embedding.digest, *settings, q, edge)
 
 
 def outlines(

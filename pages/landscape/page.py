@@ -64,7 +64,7 @@ if not planar_maps(view.dataset):
 
 evaluation = view.dataset.evaluation
 table = compute.reliability(view.dataset, view.target, view.n_bins, view.binning)
-errors = compute.errors(view.dataset, view.embedding, *view.settings)
+errors = compute.errors(view.dataset, view.embedding, view.settings)
 names = {int(b): table.bins.name(b) for b in np.flatnonzero(table.count)}
 
 controls = st.columns([1.3, 1.5, 2.0, 1.4], vertical_alignment="bottom", gap="small")
@@ -136,8 +136,8 @@ if tabs[0].open:
             outlined = outlines(view, on_map, search, key, chosen_region)
 tests = chance = None
 if beyond:  # not at every move of γ: simulations take their time
-    tests = compute_null.significance(view.dataset, view.embedding, *view.settings)
-    chance = compute_null.chance_errors(view.dataset, view.embedding, *view.settings, chosen)
+    tests = compute_null.significance(view.dataset, view.embedding, view.settings)
+    chance = compute_null.chance_errors(view.dataset, view.embedding, view.settings, chosen)
 scene = Scene(
     errors, rows, chosen, bin_name, worst, value, layer, map_name, on_map, tests,
     float(st.session_state.get("q", DEFAULT_Q)), outlined,

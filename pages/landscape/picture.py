@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -97,7 +98,7 @@ def show_picture(view: View, scene: Scene) -> None:
     points = evaluation_points(view, scene.on_map)
     errors, rows = scene.errors, scene.rows
     known = rows & (errors.effective_size >= MIN_EFFECTIVE_SIZE)
-    common = {
+    common: dict[str, Any] = {
         "value": scene.value,
         "limit": shared_limit(errors.signed[known]),
         "rows": f"{scene.bin_name.lower()}, γ = {view.gamma:g} on {view.features}, {view.rows}",
@@ -121,7 +122,7 @@ def show_picture(view: View, scene: Scene) -> None:
         field = compute.exact_field(
             view.dataset,
             scene.on_map,
-            *view.settings,
+            view.settings,
             scene.bin_index,
             MIN_EFFECTIVE_SIZE,
             None if tests is None else tests.cutoff(scene.q),

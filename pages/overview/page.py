@@ -53,7 +53,7 @@ def _metric(found: Summary, name: str) -> None:
 
     interval = None
     if found.intervals is not None and name in found.intervals.index:
-        low, high = found.intervals.loc[name]
+        low, high = (float(found.intervals[side][name]) for side in ("low", "high"))
         interval = f"95 %: {text(low).removesuffix(' pts')} to {text(high).removesuffix(' pts')}"
     st.metric(
         label,
@@ -71,7 +71,7 @@ question(
     "The usual global metrics beside the local ones, all on the evaluation rows.",
 )
 view = view_controls()
-found = compute.summary(view.dataset, view.embedding, *view.settings)
+found = compute.summary(view.dataset, view.embedding, view.settings)
 said = verdict(found.reliability, found.local, min_effective_size=MIN_EFFECTIVE_SIZE)
 show = {"good": st.success, "local": st.warning, "global": st.error}[said.level]
 icons = {"good": "check_circle", "local": "location_searching", "global": "error"}
@@ -79,7 +79,7 @@ show(said.sentence, icon=f":material/{icons[said.level]}:")
 
 if view.embedding is not None and len(view.dataset.evaluation) <= compute_null.REGIONS_AT_ONCE:
     search = compute_null.regions(
-        view.dataset, view.embedding, view.target, view.gamma, 1, view.binning, _Q, _EDGE
+        view.dataset, view.embedding, view.settings._replace(n_bins=1), _Q, _EDGE
     )
     top = next((region for region in search.regions if region.sign > 0 or region.confirmed), None)
     if top is None:
@@ -123,7 +123,7 @@ else:
 
 chance = None
 if found.local is not None and view.embedding is not None:
-    chance = compute_null.chance_errors(view.dataset, view.embedding, *view.settings)
+    chance = compute_null.chance_errors(view.dataset, view.embedding, view.settings)
     worst = int(np.nanargmax(found.local.absolute))
     supported = found.local.supported_maximum(MIN_EFFECTIVE_SIZE)
     largest = (

@@ -107,7 +107,7 @@ def _rows(
 ) -> tuple[np.ndarray, str]:
     """Let the reader choose rows by their confidence bin before."""
     table = result.summaries[before].reliability
-    names = {int(b): table.bins.name(b) for b in np.flatnonzero(table.count)}
+    names = {b: table.bins.name(b) for b in np.flatnonzero(table.count).tolist()}
     chosen = container.selectbox(
         "Rows of confidence bin",
         ["all", "worst", *names.values()],

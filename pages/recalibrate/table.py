@@ -15,9 +15,9 @@ __all__ = ["metrics_table"]
 
 
 def _cell(result: Comparison, method: str, metric: str) -> str:
-    text = number(metric, result.table.loc[method, metric])
+    text = number(metric, result.table.at[method, metric])
     if result.low is not None and result.high is not None and metric in result.low:
-        low, high = result.low.loc[method, metric], result.high.loc[method, metric]
+        low, high = result.low.at[method, metric], result.high.at[method, metric]
         text += f"  ({number(metric, low)}–{number(metric, high)})"
     return text
 
@@ -35,8 +35,8 @@ def metrics_table(result: Comparison, grouping: Grouping | None, measured_on: st
         if column.name == "accuracy" or low is None or high is None or column.name not in low:
             return [""] * len(column)
         return [
-            marked(low.loc[method, column.name], high.loc[method, column.name])
-            for method in column.index
+            marked(below, above)
+            for below, above in zip(low[column.name], high[column.name], strict=True)
         ]
 
     st.dataframe(

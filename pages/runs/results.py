@@ -91,7 +91,7 @@ def _table(result: RunsComparison, metrics: list[str]) -> None:
 
     def cell(method: str, metric: str) -> str:
         text = (
-            f"{number(metric, mean.loc[method, metric])} ± {number(metric, sd.loc[method, metric])}"
+            f"{number(metric, mean.at[method, metric])} ± {number(metric, sd.at[method, metric])}"
         )
         clear = metric in best.index and best.loc[metric, "beyond_chance"]
         return f"{text} {_BEST}" if clear and best.loc[metric, "method"] == method else text
@@ -105,8 +105,8 @@ def _table(result: RunsComparison, metrics: list[str]) -> None:
         if column.name not in best.index:
             return [""] * len(column)
         return [
-            marked(paired.low.loc[method, column.name], paired.high.loc[method, column.name])
-            for method in column.index
+            marked(low, high)
+            for low, high in zip(paired.low[column.name], paired.high[column.name], strict=True)
         ]
 
     st.dataframe(

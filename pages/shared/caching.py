@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from lore_core import Dataset, Embedding, Region
+from lore_core.binning import Binning
 from lore_core.dataset import EVALUATION
 
-__all__ = ["HASH", "Target", "rows_of"]
+__all__ = ["HASH", "Settings", "Target", "rows_of"]
 
 #: How the caches tell the library's objects apart.
 HASH: dict[str | type, Any] = {
@@ -16,6 +17,20 @@ HASH: dict[str | type, Any] = {
     Region: lambda item: (item.x, item.y),
 }
 Target = str | int
+
+
+class Settings(NamedTuple):
+    """What every local number depends on, beside the rows and their map."""
+
+    target: Target
+    gamma: float
+    n_bins: int
+    binning: Binning
+
+    @property
+    def local(self) -> dict[str, Any]:
+        """Bandwidth and bins, as the library's functions take them."""
+        return {"gamma": self.gamma, "n_bins": self.n_bins, "binning": self.binning}
 
 
 def rows_of(dataset: Dataset, embedding: Embedding | None, split: str = EVALUATION) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from lore_core.metrics import MAX_GROUPWISE
@@ -15,8 +17,8 @@ _BETTER = "background-color: rgba(0, 158, 115, 0.18)"
 _WORSE = "background-color: rgba(230, 159, 0, 0.22)"
 
 
-def number(metric: str, value: float) -> str:
-    """Write a metric's value in its unit; a dash where there is none."""
+def number(metric: str, value: Any) -> str:
+    """Write a metric's value, a number of a table, in its unit; a dash where there is none."""
     if not np.isfinite(value):
         return "–"
     percent = metric in _POINTS or metric == "accuracy"

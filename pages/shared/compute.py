@@ -31,7 +31,7 @@ from lore_core import (
     summarize,
 )
 from lore_core.dataset import CALIBRATION
-from pages.shared.caching import HASH, Target, rows_of
+from pages.shared.caching import HASH, Settings, Target, rows_of
 
 __all__ = [
     "comparison",
@@ -54,34 +54,24 @@ def reliability(dataset: Dataset, target: Target, n_bins: int, binning: Any) -> 
 
 
 @st.cache_resource(max_entries=12, hash_funcs=HASH, show_spinner="Computing local errors …")
-def errors(
-    dataset: Dataset, embedding: Embedding, target: Target, gamma: float, n_bins: int, binning: Any
-) -> LocalErrors:
+def errors(dataset: Dataset, embedding: Embedding, settings: Settings) -> LocalErrors:
     """Local errors of the evaluation rows."""
-    aimed = dataset.evaluation.target(target)
-    return local_errors(
-        aimed.confidence,
-        aimed.outcome,
-        rows_of(dataset, embedding),
-        gamma=gamma,
-        n_bins=n_bins,
-        binning=binning,
-    )
+    aimed = dataset.evaluation.target(settings.target)
+    points = rows_of(dataset, embedding)
+    return local_errors(aimed.confidence, aimed.outcome, points, **settings.local)
 
 
 @st.cache_resource(max_entries=64, hash_funcs=HASH, show_spinner="Drawing the landscape …")
 def exact_field(
     dataset: Dataset,
     embedding: Embedding,
-    target: Target,
-    gamma: float,
-    n_bins: int,
-    binning: Any,
+    settings: Settings,
     bin_index: int,
     min_effective_size: float,
     largest_p: float | None = None,
 ) -> Field:
     """Exact field of one bin of the evaluation rows."""
+    target, gamma, n_bins, binning = settings
     aimed = dataset.evaluation.target(target)
     table = reliability(dataset, target, n_bins, binning)
     return error_field(
@@ -117,26 +107,13 @@ def row_field(
 
 
 @st.cache_resource(max_entries=12, hash_funcs=HASH, show_spinner="Bootstrapping intervals …")
-def summary(
-    dataset: Dataset,
-    embedding: Embedding | None,
-    target: Target,
-    gamma: float,
-    n_bins: int,
-    binning: Any,
-) -> Summary:
+def summary(dataset: Dataset, embedding: Embedding | None, settings: Settings) -> Summary:
     """Every metric of the evaluation rows, with as many bootstrap draws as can be afforded."""
     points = rows_of(dataset, embedding)
     # Nothing to compare with: resampled local metrics would be for nothing.
     afforded = _affordable(len(dataset.evaluation), points, 200) | {"local_draws": False}
     return summarize(
-        dataset.evaluation,
-        points,
-        target=target,
-        gamma=gamma,
-        n_bins=n_bins,
-        binning=binning,
-        **afforded,
+        dataset.evaluation, points, target=settings.target, **settings.local, **afforded
     )
 
 

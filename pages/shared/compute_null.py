@@ -16,15 +16,15 @@ from lore_core import (
     RegionSearch,
     Significance,
     affordable_null_draws,
+    confidence_bins,
     default_gammas,
     find_regions,
     local_significance,
     null_band,
     null_errors,
-    reliability_table,
     rows_outline,
 )
-from pages.shared.caching import HASH, Target, rows_of
+from pages.shared.caching import HASH, Settings, Target, rows_of
 
 __all__ = [
     "REGIONS_AT_ONCE",
@@ -40,19 +40,11 @@ REGIONS_AT_ONCE = 50_000
 
 
 @st.cache_resource(max_entries=12, hash_funcs=HASH, show_spinner="Testing against chance …")
-def significance(
-    dataset: Dataset, embedding: Embedding, target: Target, gamma: float, n_bins: int, binning: Any
-) -> Significance:
+def significance(dataset: Dataset, embedding: Embedding, settings: Settings) -> Significance:
     """Test every evaluation row's local error against chance."""
-    aimed = dataset.evaluation.target(target)
-    return local_significance(
-        aimed.confidence,
-        aimed.outcome,
-        rows_of(dataset, embedding),
-        gamma=gamma,
-        n_bins=n_bins,
-        binning=binning,
-    )
+    aimed = dataset.evaluation.target(settings.target)
+    points = rows_of(dataset, embedding)
+    return local_significance(aimed.confidence, aimed.outcome, points, **settings.local)
 
 
 @st.cache_resource(max_entries=12, hash_funcs=HASH, show_spinner="Simulating chance …")
@@ -61,7 +53,7 @@ def chance_band(
 ) -> NullBand | None:
     """MLCE and ALCE over γ if every confidence were right; None where it would take too long."""
     points = rows_of(dataset, embedding)
-    draws = affordable_null_draws(*points.shape, len(default_gammas()))
+    draws = affordable_null_draws(len(points), points.shape[1], len(default_gammas()))
     if not draws:
         return None
     confidence = dataset.evaluation.target(target).confidence
@@ -70,58 +62,29 @@ def chance_band(
 
 @st.cache_resource(max_entries=32, hash_funcs=HASH, show_spinner="Simulating chance …")
 def chance_errors(
-    dataset: Dataset,
-    embedding: Embedding,
-    target: Target,
-    gamma: float,
-    n_bins: int,
-    binning: Any,
-    bin_index: int | None = None,
+    dataset: Dataset, embedding: Embedding, settings: Settings, bin_index: int | None = None
 ) -> NullErrors | None:
     """Return all summaries at one γ if every confidence were right; CDF of one bin or of all."""
     points = rows_of(dataset, embedding)
-    draws = affordable_null_draws(*points.shape, 1)
+    draws = affordable_null_draws(len(points), points.shape[1], 1)
     if not draws:
         return None
-    aimed = dataset.evaluation.target(target)
+    confidence = dataset.evaluation.target(settings.target).confidence
     within = None
     if bin_index is not None:
-        table = reliability_table(aimed.confidence, aimed.outcome, n_bins=n_bins, binning=binning)
-        within = table.bins.assign(aimed.confidence) == bin_index
-    return null_errors(
-        aimed.confidence,
-        points,
-        gamma=gamma,
-        n_bins=n_bins,
-        binning=binning,
-        n_draws=draws,
-        within=within,
-    )
+        bins = confidence_bins(confidence, settings.n_bins, settings.binning)
+        within = bins.assign(confidence) == bin_index
+    return null_errors(confidence, points, n_draws=draws, within=within, **settings.local)
 
 
 @st.cache_resource(max_entries=12, hash_funcs=HASH, show_spinner="Looking for regions …")
 def regions(
-    dataset: Dataset,
-    embedding: Embedding,
-    target: Target,
-    gamma: float,
-    n_bins: int,
-    binning: Any,
-    q: float,
-    edge: float,
+    dataset: Dataset, embedding: Embedding, settings: Settings, q: float, edge: float
 ) -> RegionSearch:
     """Regions of wrong confidence among the evaluation rows."""
-    aimed = dataset.evaluation.target(target)
-    return find_regions(
-        aimed.confidence,
-        aimed.outcome,
-        rows_of(dataset, embedding),
-        gamma=gamma,
-        n_bins=n_bins,
-        binning=binning,
-        q=q,
-        edge=edge,
-    )
+    aimed = dataset.evaluation.target(settings.target)
+    points = rows_of(dataset, embedding)
+    return find_regions(aimed.confidence, aimed.outcome, points, q=q, edge=edge, **settings.local)
 
 
 @st.cache_resource(max_entries=128, hash_funcs=HASH, show_spinner=False)

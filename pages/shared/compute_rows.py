@@ -24,7 +24,7 @@ from lore_core import (
 )
 from lore_core.dataset import CALIBRATION
 from lore_core.variables.attributes import PREDICTED, TRUE, attribute, columns, says_the_truth
-from pages.shared.caching import HASH, Target, rows_of
+from pages.shared.caching import HASH, Settings, Target, rows_of
 
 __all__ = [
     "along",
@@ -110,14 +110,7 @@ def mended(
 
 @st.cache_resource(max_entries=64, hash_funcs=HASH, show_spinner=False)
 def evidence(
-    dataset: Dataset,
-    embedding: Embedding,
-    target: Target,
-    gamma: float,
-    n_bins: int,
-    binning: Any,
-    row: int,
-    by_calibration: bool,
+    dataset: Dataset, embedding: Embedding, settings: Settings, row: int, by_calibration: bool
 ) -> RowEvidence:
     """Rows that weigh most behind one evaluation row."""
     calibration = dataset.calibration if by_calibration else None
@@ -129,8 +122,6 @@ def evidence(
         calibration_embedding=(
             rows_of(dataset, embedding, CALIBRATION) if by_calibration else None
         ),
-        target=target,
-        gamma=gamma,
-        n_bins=n_bins,
-        binning=binning,
+        target=settings.target,
+        **settings.local,
     )

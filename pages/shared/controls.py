@@ -8,7 +8,11 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Dataset, Embedding
+from lore_core.binning import Binning
 from lore_core.dataset import TOP_LABEL
+from lore_core.figures.curves import CurveMetric
+from lore_core.figures.style import Mode
+from pages.shared.caching import Settings
 from pages.shared.jobs import current_job
 from pages.shared.maps import (
     available_maps,
@@ -55,14 +59,14 @@ class View:
     target: str | int
     gamma: float
     n_bins: int
-    binning: str
+    binning: Binning
     features: str
     embedding: Embedding | None
 
     @property
-    def settings(self) -> tuple[str | int, float, int, str]:
-        """Target, γ, bins and binning, in the order the computing functions take them."""
-        return self.target, self.gamma, self.n_bins, self.binning
+    def settings(self) -> Settings:
+        """Target, γ, bins and binning, as the computing functions take them."""
+        return Settings(self.target, self.gamma, self.n_bins, self.binning)
 
     @property
     def rows(self) -> str:
@@ -100,7 +104,7 @@ def keep_settings() -> None:
             st.session_state[key] = st.session_state[key]
 
 
-def theme_mode() -> str:
+def theme_mode() -> Mode:
     """``"dark"`` or ``"light"``, as the reader's browser shows it."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
@@ -213,7 +217,7 @@ def view_controls(*, gamma: bool = True, extra: bool = True) -> View:
             help="The features in which rows count as near: the kernel works on this map.",
         )
     target: str | int = TOP_LABEL
-    binning = "equal-width"
+    binning: Binning = "equal-width"
     if extra:
         with columns[3].popover("More", icon=":material/tune:", width="stretch"):
             target = target_control(dataset)
@@ -236,7 +240,7 @@ def view_controls(*, gamma: bool = True, extra: bool = True) -> View:
             "confidence is wrong.",
             icon=":material/info:",
         )
-    return View(dataset, target, value, n_bins, str(binning), shown, embedding)
+    return View(dataset, target, value, n_bins, binning, shown, embedding)
 
 
 def map_control(view: View, container: st.delta_generator.DeltaGenerator) -> tuple[str, Embedding]:
@@ -287,10 +291,14 @@ def metric_map(
 
 
 #: What curves can show, by the name on the button.
-_CURVE_METRICS = {"MLCE": "mlce", "MLCE, supported": "mlce_supported", "ALCE": "alce"}
+_CURVE_METRICS: dict[str, CurveMetric] = {
+    "MLCE": "mlce",
+    "MLCE, supported": "mlce_supported",
+    "ALCE": "alce",
+}
 
 
-def curve_metric(container: st.delta_generator.DeltaGenerator) -> str:
+def curve_metric(container: st.delta_generator.DeltaGenerator) -> CurveMetric:
     """Choose what curves over γ show."""
     chosen = container.segmented_control(
         "Summary",

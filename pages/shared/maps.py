@@ -104,6 +104,7 @@ def duration(seconds_: float) -> str:
 
 def _make(dataset: Dataset, name: str, progress: Progress | None = None) -> Embedding:
     item = MAPS[name]
+    assert dataset.features is not None  # else no map is offered
     return embed(
         dataset.features, item.method, max(item.n_components, 1), random_state=0, progress=progress
     )

@@ -133,7 +133,7 @@ class TestEvidence:
     @pytest.mark.parametrize("choice", ["its local error", "LoRe's answer"])
     def test_the_rows_behind_the_worst_row(self, open_page, dataset, embedding, choice):
         page = open_page("landscape", dataset, gamma="0.5", bins=5, below="Worst rows")
-        (control,) = [item for item in page.app.button_group if item.key == "evidence"]
+        (control,) = [item for item in page.app.button_group if item.key == "rows_behind"]
         control.set_value(choice)
         page.run()
         points = {
@@ -157,9 +157,16 @@ class TestEvidence:
         np.testing.assert_allclose(shown["share"], found.neighbours["share"] * 100)
         assert found.sentence.split(".")[0] in page.text
 
+    def test_what_regions_rest_on_is_another_question(self, open_page, dataset):
+        page = open_page("landscape", dataset, evidence="each confidence bin", below="Worst rows")
+        (control,) = [item for item in page.app.button_group if item.key == "rows_behind"]
+        control.set_value("LoRe's answer")
+        page.run()
+        assert page.app.query_params["evidence"] == "each confidence bin"
+
     def test_without_calibration_rows_only_the_error(self, open_page, dataset):
         page = open_page("landscape", dataclasses.replace(dataset, split=None), below="Worst rows")
-        (control,) = [item for item in page.app.button_group if item.key == "evidence"]
+        (control,) = [item for item in page.app.button_group if item.key == "rows_behind"]
         assert list(control.options) == ["its local error"]
 
 
