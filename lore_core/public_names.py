@@ -14,6 +14,7 @@ from lore_core.bandwidth import (
 )
 from lore_core.binning import ConfidenceBins, confidence_bins
 from lore_core.chance.bootstrap import BootstrapDraws, affordable_draws, bootstrap_draws
+from lore_core.chance.budget import affordable_intervals
 from lore_core.chance.intervals import calibration_intervals
 from lore_core.chance.significance import Significance, local_significance
 from lore_core.chance.simulation import (
@@ -165,6 +166,7 @@ __all__ = [
     "TunedLoRe",
     "Verdict",
     "affordable_draws",
+    "affordable_intervals",
     "affordable_null_draws",
     "average_local_calibration_error",
     "bandwidth_curve",

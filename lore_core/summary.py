@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lore_core.binning import Binning
 from lore_core.chance.bootstrap import BootstrapDraws, bootstrap_draws
+from lore_core.chance.budget import N_SIMULATED
 from lore_core.chance.intervals import ABSOLUTE, calibration_intervals
 from lore_core.dataset import TOP_LABEL, Dataset
 from lore_core.local_error import LocalErrors, local_errors
@@ -25,10 +26,6 @@ from lore_core.metrics import (
 from lore_core.progress import Progress
 
 __all__ = ["Summary", "Verdict", "describe_rows", "local_bin_table", "summarize", "verdict"]
-
-
-#: Simulations for each true error tried by the intervals of ECE, MCE, ALCE and MLCE.
-_N_SIMULATED = 40
 
 
 @dataclass(frozen=True)
@@ -161,7 +158,7 @@ def summarize(
             a,
             embedding if local_intervals else None,
             gamma=gamma,
-            n_draws=_N_SIMULATED,
+            n_draws=N_SIMULATED,
             random_state=random_state,
             **options,
         )

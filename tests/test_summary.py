@@ -8,6 +8,7 @@ from lore_core import (
     InputError,
     NoRecalibration,
     affordable_draws,
+    affordable_intervals,
     bootstrap_draws,
     compare,
     compare_groups,
@@ -69,6 +70,15 @@ def test_interval_of_the_accuracy_is_the_binomial_one():
 
 def test_draws_shrink_with_the_work():
     assert affordable_draws(1000, 2) == 200
+    few = affordable_intervals(1000, 2, n_methods=8, wanted=100)
+    assert few == {"n_draws": 100, "local_draws": True, "local_intervals": True}
+    many = affordable_intervals(1_000_000, 50, wanted=100)
+    assert many == {"n_draws": 100, "local_draws": False, "local_intervals": False}
+    assert affordable_intervals(1000, None)["local_intervals"] is False
+    # Resampled, but not simulated; and nothing at all.
+    assert affordable_intervals(200_000, 2)["local_draws"]
+    assert not affordable_intervals(200_000, 2)["local_intervals"]
+    assert affordable_intervals(100_000_000, None)["n_draws"] == 0
     assert 20 <= affordable_draws(200_000, 2) < 200 or affordable_draws(200_000, 2) == 0
     assert affordable_draws(1_000_000, 50) == 0
     assert affordable_draws(100_000, None) == 200

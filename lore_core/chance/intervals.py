@@ -36,6 +36,8 @@ __all__ = ["ABSOLUTE", "calibration_intervals"]
 _SIZES = (0.15, 0.35, 0.7, 1.0, 1.4, 2.0)
 #: How much of the observed pattern is taken to be noise, in squared standard errors.
 _NOISE = (0.0, 4.0)
+#: True errors tried for a metric of local errors: three patterns of every size, and none at all.
+MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
 #: Two values this near are the same, summed differently.
 _TIE = 1e-9
 _COLUMNS = 64

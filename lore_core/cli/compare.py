@@ -184,11 +184,9 @@ def compare_one(
     n = len(view.evaluation)
     d = None if points is None else points.shape[1]
     # With the local metrics if that takes some seconds, else the global ones alone.
-    wanted = 100 * len(methods)
-    affordable = lore.affordable_draws(n, d, wanted=wanted)
-    local_draws = bool(affordable) or d is None
-    if not affordable:
-        affordable = lore.affordable_draws(n, None, wanted=wanted)
+    afforded = lore.affordable_intervals(n, d, n_methods=len(methods), wanted=100)
+    if draws is not None:
+        afforded["n_draws"] = draws
     placed = {
         split: {name: view.points(name, split) for name in view.maps} or None
         for split in ("calibration", "evaluation")
@@ -202,11 +200,9 @@ def compare_one(
         gamma=view.gamma,
         groups=groups,
         min_group_size=smallest,
-        n_draws=affordable // len(methods) if draws is None else draws,
-        local_draws=local_draws,
-        local_intervals=local_draws,
         random_state=view.seed,
         progress=progress,
+        **afforded,
         **view.options,
     )
 

@@ -158,13 +158,13 @@ def _chance(view: View, draws: int | None, progress: Report) -> NullErrors | Non
 def _intervals(view: View, draws: int | None, progress: Report) -> pd.DataFrame | None:
     """Intervals of the calibration errors; the local ones only where they take some seconds."""
     from lore_core import affordable_null_draws, calibration_intervals
+    from lore_core.chance.intervals import MOST_TRIED
 
     points = view.points()
-    # Each of three patterns of error is tried at six sizes, and the null model once.
     if (
         draws is None
         and points is not None
-        and not affordable_null_draws(len(points), points.shape[1], 19)
+        and not affordable_null_draws(len(points), points.shape[1], MOST_TRIED)
     ):
         points = None
     if draws == 0:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from lore_core.dataset import Dataset
 from lore_core.embedding.result import Embedding
-from lore_core.shipping.fitted_on import FittedOn
+from lore_core.recalibration.fitted_on import FittedOn
 from lore_core.validation import InputError
 
 __all__ = ["Recalibrator"]

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.bandwidth import BandwidthCurve, bandwidth_curve
-from lore_core.chance.bootstrap import affordable_draws
+from lore_core.chance.budget import N_SIMULATED, affordable_intervals
 from lore_core.chance.simulation import (
     NullBand,
     NullErrors,
@@ -42,9 +42,6 @@ _MIN_GROUP_SIZE = 30
 #: Groups whose intervals are resampled; a column of more names is more like an identifier.
 _MOST_GROUPS = 100
 _WANTED_DRAWS = 100
-#: Sizes of true error tried by the intervals of one method, each as dear as one bandwidth.
-_TRIED = 19
-_FEWEST = 40
 
 
 @dataclass
@@ -205,18 +202,10 @@ def _check(found: Findings) -> None:
 
 def _affordable(found: Findings, n_methods: int) -> dict[str, Any]:
     """How much to resample for each method; the global metrics alone where local ones are dear."""
-    wanted = found.settings.n_draws
-    n = len(found.evaluation)
+    if found.settings.n_draws is not None:
+        return {"n_draws": found.settings.n_draws}
     d = None if found.embedding is None else found.embedding.n_components
-    if wanted is not None:
-        return {"n_draws": wanted}
-    if d is not None:
-        draws = affordable_draws(n, d, wanted=_WANTED_DRAWS * n_methods) // n_methods
-        if draws:
-            simulated = affordable_null_draws(n, d, _TRIED * n_methods) >= _FEWEST
-            return {"n_draws": draws, "local_intervals": simulated}
-    draws = affordable_draws(n, None, wanted=_WANTED_DRAWS * n_methods) // n_methods
-    return {"n_draws": draws, "local_draws": False, "local_intervals": False}
+    return affordable_intervals(len(found.evaluation), d, n_methods=n_methods, wanted=_WANTED_DRAWS)
 
 
 @_part("map", "drawing a map", 1.0)
@@ -369,7 +358,7 @@ def _group_measures(found: Findings, progress: Progress) -> None:
     draws = (_WANTED_DRAWS if settings.n_draws is None else settings.n_draws) if few else 0
     datasets = _datasets(found)
     options = {**settings.bins, "random_state": settings.random_state}
-    simulated = _FEWEST if draws else 0
+    simulated = N_SIMULATED if draws else 0
     for position, (label, item) in enumerate(datasets.items()):
         progress(position / len(datasets), label)
         found.group_reports[label] = group_report(

@@ -28,10 +28,10 @@ from lore_core.recalibration import (
     TunedLoRe,
 )
 from lore_core.recalibration.base import Maps
+from lore_core.recalibration.fitted_on import FittedOn
 from lore_core.recalibration.other_classes import OtherClasses
 from lore_core.recalibration.tuning import Candidate
 from lore_core.shipping.container import pack, unpack
-from lore_core.shipping.fitted_on import FittedOn
 from lore_core.shipping.maps import as_embedding, as_numbers
 from lore_core.shipping.values import Arrays, Tagged, decode, encode
 from lore_core.validation import InputError

@@ -18,8 +18,7 @@ from lore_core import (
     LocalErrors,
     ReliabilityTable,
     Summary,
-    affordable_draws,
-    affordable_null_draws,
+    affordable_intervals,
     bandwidth_curve,
     compare,
     error_field,
@@ -111,31 +110,15 @@ def summary(dataset: Dataset, embedding: Embedding | None, settings: Settings) -
     """Every metric of the evaluation rows, with as many bootstrap draws as can be afforded."""
     points = rows_of(dataset, embedding)
     # Nothing to compare with: resampled local metrics would be for nothing.
-    afforded = _affordable(len(dataset.evaluation), points, 200) | {"local_draws": False}
+    afforded = _affordable(dataset, points) | {"local_draws": False}
     return summarize(
         dataset.evaluation, points, target=settings.target, **settings.local, **afforded
     )
 
 
-#: True errors tried by the intervals of one method, each as dear as one bandwidth of a band.
-_TRIED = 19
-_FEWEST = 40
-
-
-def _affordable(n_rows: int, points: Any, wanted: int, n_methods: int = 1) -> dict[str, Any]:
-    """Return how much to resample and simulate for each method.
-
-    Where the local metrics are too dear the global ones alone have intervals.
-    """
-    if points is None:
-        return {"n_draws": affordable_draws(n_rows, None, wanted=wanted * n_methods) // n_methods}
-    d = points.shape[1]
-    simulated = affordable_null_draws(n_rows, d, _TRIED * n_methods) >= _FEWEST
-    draws = affordable_draws(n_rows, d, wanted=wanted * n_methods) // n_methods
-    if draws:
-        return {"n_draws": draws, "local_intervals": simulated}
-    draws = affordable_draws(n_rows, None, wanted=wanted * n_methods) // n_methods
-    return {"n_draws": draws, "local_draws": False, "local_intervals": False}
+def _affordable(dataset: Dataset, points: Any, **limits: int) -> dict[str, Any]:
+    dimensions = None if points is None else points.shape[1]
+    return affordable_intervals(len(dataset.evaluation), dimensions, **limits)
 
 
 @st.cache_resource(max_entries=32, hash_funcs=HASH, show_spinner="Computing the curve …")
@@ -215,7 +198,7 @@ def comparison(
         binning=binning,
         groups=None if column is None or frame is None else frame[column],
         min_group_size=smallest,
-        **_affordable(len(dataset.evaluation), metric_points, 100, len(methods)),
+        **_affordable(dataset, metric_points, n_methods=len(methods), wanted=100),
     )
 
 

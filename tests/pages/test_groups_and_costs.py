@@ -75,9 +75,8 @@ def test_one_group_column_leaves_nothing_to_choose(open_page, dataset, made):
 @pytest.fixture
 def dear(monkeypatch):
     """Resampling the local metrics would take too long, whatever their number of rows."""
-    monkeypatch.setattr(
-        compute, "affordable_draws", lambda n, d, *, wanted=200: 0 if d is not None else wanted
-    )
+    found = {"n_draws": 100, "local_draws": False, "local_intervals": False}
+    monkeypatch.setattr(compute, "affordable_intervals", lambda n, d, **limits: dict(found))
     compute.comparison.clear()
     compute.summary.clear()
     yield
