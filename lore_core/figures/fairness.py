@@ -56,19 +56,23 @@ def group_figure(
     for position, (label, report) in enumerate(reports.items()):
         color = series_color(label, position, mode)
         place = np.array([order.index(str(name)) for name in report["group"]])
-        value = report[metric].to_numpy()
+        # Lines of their own, not error bars: an ECE may lie above its interval.
+        ends = np.full((len(report), 3), np.nan)  # the third parts one line from the next
+        ends[:, :2] = report[[f"{metric}_low", f"{metric}_high"]]
         figure.add_trace(
             go.Scatter(
-                x=value, y=place + spread[position], mode="markers", name=escape(label),
+                x=ends.ravel(), y=np.repeat(place + spread[position], 3),
+                mode="lines", line={"color": rgba(color, 0.6), "width": 1.3}, hoverinfo="skip",
+                name=f"{escape(label)}, 95 %", showlegend=False, legendgroup=escape(label),
+            )
+        )  # fmt: skip
+        figure.add_trace(
+            go.Scatter(
+                x=report[metric], y=place + spread[position], mode="markers", name=escape(label),
+                legendgroup=escape(label),
                 marker={
                     "size": 8,
                     "color": [rgba(color, 0.35 if small else 1.0) for small in report["small"]],
-                },
-                error_x={
-                    "type": "data", "symmetric": False, "thickness": 1.3, "width": 0,
-                    "color": rgba(color, 0.6),
-                    "array": np.maximum(report[f"{metric}_high"] - value, 0),
-                    "arrayminus": np.maximum(value - report[f"{metric}_low"], 0),
                 },
                 hovertext=[_hover(record, label) for record in report.to_dict("records")],
                 hoverinfo="text",
@@ -97,8 +101,12 @@ def group_figure(
         ),
         how_to_read=(
             "Numbers behind the names are rows; lines are 95 % intervals. Faint dots are small "
-            "groups, whose numbers are mostly noise."
-            + (" Right of zero: promised too much." if signed else "")
+            "groups, whose numbers are mostly noise. "
+            + (
+                "Right of zero: promised too much."
+                if signed
+                else "What lies above its own interval is mostly chance."
+            )
         ),
         alt=f"{_TITLES[metric]}, {len(order)} groups, methods {', '.join(reports)}",
         name=f"groups-{metric}",

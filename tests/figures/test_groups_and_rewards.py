@@ -22,22 +22,24 @@ def test_groups(grouped, metric, mode):
     chart = group_figure(
         {"No recalibration": report, "LoRe": report}, metric=metric, rows="rows", mode=mode
     )
-    drawn = chart.figure.data[0]
+    line, drawn, _, other = chart.figure.data
     np.testing.assert_allclose(drawn.x, report[metric])
-    np.testing.assert_allclose(
-        np.asarray(drawn.x) + drawn.error_x.array, np.maximum(report[f"{metric}_high"], drawn.x)
-    )
+    np.testing.assert_allclose(line.x[::3], report[f"{metric}_low"])
+    np.testing.assert_allclose(line.x[1::3], report[f"{metric}_high"])
+    assert np.isnan(line.x[2::3]).all()
+    np.testing.assert_allclose(line.y[::3], drawn.y)
+    assert line.legendgroup == drawn.legendgroup != other.legendgroup
     told = " ".join([*chart.figure.layout.yaxis.ticktext, *drawn.hovertext])
     assert "&lt;b&gt;x&lt;/b&gt;" in told
     assert "<b>x</b> (" not in told
     assert len(chart.table) == 4
-    assert chart.figure.data[0].marker.color[0] != chart.figure.data[1].marker.color[0]
+    assert drawn.marker.color[0] != other.marker.color[0]
 
 
 def test_small_groups_are_faint(grouped):
     report = group_report(*grouped, small=1000, n_draws=0)
     chart = group_figure({"No recalibration": report}, rows="rows")
-    assert all("0.35" in color for color in chart.figure.data[0].marker.color)
+    assert all("0.35" in color for color in chart.figure.data[1].marker.color)
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
