@@ -31,8 +31,9 @@ class TestFairness:
         ticks = app.read("group_chart", "gd => Array.from(gd._fullLayout.yaxis.ticktext)")
         sizes = dataset.evaluation.groups["site"].value_counts()
         assert sorted(ticks) == sorted(f"{name} ({n})" for name, n in sizes.items())
-        assert names(app, "group_chart")[0] == "No recalibration"
-        first = app.read("group_chart", "gd => Array.from(gd._fullData[0].x)")
+        # An interval and a dot for each group.
+        assert names(app, "group_chart")[:2] == ["No recalibration, 95 %", "No recalibration"]
+        first = app.read("group_chart", "gd => Array.from(gd._fullData[1].x)")
         rows = dataset.evaluation
         report = lore.group_report(rows.confidence, rows.outcome, rows.groups["site"], n_draws=0)
         np.testing.assert_allclose(first, report["gap"])
