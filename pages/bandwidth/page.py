@@ -124,8 +124,9 @@ else:
                 "with the bin alone. The evaluation rows were not looked at."
             )
         st.button(
-            f"Use γ = {nearest:g}, {best.n_bins} bins",
+            f"Use γ = {nearest:g} and {bins}",
             type="primary",
+            help=f"The step of the γ slider nearest to {best.gamma:.2g}.",
             on_click=_use,
             args=(nearest, best.n_bins),
             disabled=nearest == view.gamma and best.n_bins == view.n_bins,
