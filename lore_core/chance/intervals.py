@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from lore_core.binning import Binning, ConfidenceBins, confidence_bins
-from lore_core.chance.middle import middle_of
+from lore_core.chance.middle import TIE, middle_of
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.progress import Progress
 from lore_core.validation import (
@@ -38,8 +38,6 @@ _SIZES = (0.15, 0.35, 0.7, 1.0, 1.4, 2.0)
 _NOISE = (0.0, 4.0)
 #: True errors tried for a metric of local errors: three patterns of every size, and none at all.
 MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
-#: Two values this near are the same, summed differently.
-_TIE = 1e-9
 _COLUMNS = 64
 _GLOBAL, _LOCAL = ("ECE", "MCE"), ("ALCE", "MLCE")
 #: The metrics these intervals are for.
@@ -131,9 +129,11 @@ def calibration_intervals(
             truth, bounds = [np.zeros(len(names))], [none]
             for size in _SIZES:
                 accuracy = np.clip(c - size * pattern, 0.0, 1.0)
-                truth.append(metric((c - accuracy)[:, None])[:, 0])
-                drawn = metric(c[:, None] - (uniform < accuracy).T)
-                bounds.append(middle_of(drawn, level, axis=1))
+                # The truth and what is drawn from it in one pass.
+                gaps = c[:, None] - np.vstack([accuracy, uniform < accuracy]).T
+                made = metric(gaps)
+                truth.append(made[:, 0])
+                bounds.append(middle_of(made[:, 1:], level, axis=1))
                 done += 1
                 if progress is not None:
                     progress(done / steps, "intervals")
@@ -220,7 +220,7 @@ def _inverted(
     truth = truth[order]
     # A larger error makes larger values: what is not so is the noise of the draws.
     low, high = np.maximum.accumulate(low[order]), np.maximum.accumulate(high[order])
-    if observed > high[-1] * (1 + _TIE):
+    if observed > high[-1] * (1 + TIE):
         return None
     if observed < low[0]:
         return 0.0, 0.0

@@ -7,7 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.validation import check_share
 
-__all__ = ["middle_of"]
+__all__ = ["TIE", "middle_of"]
+
+#: Two values this near, as a share of them, are the same, summed differently.
+TIE = 1e-9
 
 
 def middle_of(

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.bandwidth import default_gammas
 from lore_core.binning import Binning, confidence_bins
-from lore_core.chance.middle import middle_of
+from lore_core.chance.middle import TIE, middle_of
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.local_error import LocalErrors
@@ -43,8 +43,6 @@ __all__ = [
 
 Metric = Literal["mlce", "mlce_supported", "alce", "ece", "mce"]
 
-#: Two values this near are the same: both may be the gap of one lone row, summed differently.
-_TIE = 1e-9
 #: Bytes of kernel sums held at once.
 _MEMORY = 2.0**27
 _MOST_COLUMNS = 64
@@ -133,8 +131,8 @@ class NullErrors:
         draws = getattr(self, metric)
         if not np.isfinite(observed) or not np.isfinite(draws).all():
             return float("nan")
-        reached = np.sum(draws >= observed * (1 - _TIE))
-        above = np.sum(draws > observed * (1 + _TIE))
+        reached = np.sum(draws >= observed * (1 - TIE))
+        above = np.sum(draws > observed * (1 + TIE))
         return float((1 + (reached + above) / 2) / (1 + len(draws)))
 
     def band(self, level: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["metrics"]
 
-#: Metrics with an interval by turning the test round; the others have that of the bootstrap.
-_INVERTED = ("ECE", "MCE", "ALCE", "MLCE")
 #: What chance alone makes of each, by its name in NullErrors.
 _CHANCE = {
     "ECE": "ece", "MCE": "mce", "ALCE": "alce", "MLCE": "mlce", "MLCE supported": "mlce_supported",
@@ -194,6 +192,8 @@ def _table(
     values["ECE debiased"] = float(found.reliability.debiased_calibration_error)
     if found.local is not None:
         values["MLCE supported"] = found.local.supported_maximum(MIN_EFFECTIVE_SIZE)
+    from lore_core.chance.intervals import ABSOLUTE
+
     order = [
         "accuracy", "mean_confidence", "NLL", "Brier", "ECE", "ECE debiased", "MCE", "ALCE", "MLCE",
         "MLCE supported",
@@ -204,7 +204,7 @@ def _table(
         if name not in values:
             continue
         limits = (np.nan, np.nan)
-        source = intervals if name in _INVERTED else resampled
+        source = intervals if name in ABSOLUTE else resampled
         if source is not None and name in source.index:
             limits = (float(source["low"][name]), float(source["high"][name]))
         p = np.nan

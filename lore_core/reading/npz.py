@@ -31,8 +31,7 @@ _DAMAGE = (
     EOFError,
     OSError,
     ValueError,
-    NotImplementedError,  # what zipfile raises for a compression it does not know
-    RuntimeError,  # … and for an encrypted member
+    RuntimeError,  # zipfile: a member that is encrypted or compressed in an unknown way
     SyntaxError,
 )
 # 2-D arrays whose columns are columns of the data, with what they are called without names.

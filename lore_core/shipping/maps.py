@@ -10,6 +10,7 @@ from lore_core.embedding.linear import IdentityMap, LinearMap
 from lore_core.embedding.result import Embedding
 from lore_core.embedding.tsne import TSNEMap
 from lore_core.embedding.umap_map import UMAPMap
+from lore_core.shipping.stored_map import StoredMap
 from lore_core.shipping.stored_tsne import StoredTSNE
 from lore_core.shipping.stored_umap import StoredUMAP
 from lore_core.validation import InputError
@@ -38,23 +39,11 @@ def as_numbers(embedding: Embedding) -> dict[str, Any]:
         parts = {"kind": "linear", **_linear(made)}
     elif isinstance(made, (TSNEMap, StoredTSNE)):
         stored = made if isinstance(made, StoredTSNE) else StoredTSNE.of(made)
-        parts = {
-            "kind": "t-SNE",
-            "points": stored.points,
-            "places": stored.places,
-            "settings": dict(stored.settings),
-            "reduction": None if stored.reduction is None else _linear(stored.reduction),
-            "notes": list(stored.notes),
-        }
+        reduction = None if stored.reduction is None else _linear(stored.reduction)
+        parts = {"kind": "t-SNE", **_stored(stored), "reduction": reduction}
     elif isinstance(made, (UMAPMap, StoredUMAP)):
         kept = made if isinstance(made, StoredUMAP) else StoredUMAP.of(made)
-        parts = {
-            "kind": "UMAP",
-            "points": kept.points,
-            "places": kept.places,
-            "settings": dict(kept.settings),
-            "notes": list(kept.notes),
-        }
+        parts = {"kind": "UMAP", **_stored(kept)}
     else:
         raise InputError(
             f"a map of type {type(made).__name__} cannot be applied to new rows from a file. Fit "
@@ -73,6 +62,20 @@ def as_numbers(embedding: Embedding) -> dict[str, Any]:
         "total_rows": embedding.total_rows,
         "description": embedding.description,
     }
+
+
+def _stored(made: StoredMap) -> dict[str, Any]:
+    return {
+        "points": made.points,
+        "places": made.places,
+        "settings": dict(made.settings),
+        "notes": list(made.notes),
+    }
+
+
+def _as_stored(parts: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: parts[name] for name in ("points", "places", "settings")}
+    return {**kept, "notes": tuple(parts["notes"])}
 
 
 def _linear(made: LinearMap) -> dict[str, Any]:
@@ -97,17 +100,10 @@ def as_embedding(parts: dict[str, Any]) -> Embedding:
     elif parts["kind"] == "linear":
         made = _as_linear(parts)
     elif parts["kind"] == "t-SNE":
-        made = StoredTSNE(
-            parts["points"],
-            parts["places"],
-            parts["settings"],
-            None if parts["reduction"] is None else _as_linear(parts["reduction"]),
-            tuple(parts["notes"]),
-        )
+        reduction = None if parts["reduction"] is None else _as_linear(parts["reduction"])
+        made = StoredTSNE(**_as_stored(parts), reduction=reduction)
     elif parts["kind"] == "UMAP":
-        made = StoredUMAP(
-            parts["points"], parts["places"], parts["settings"], tuple(parts["notes"])
-        )
+        made = StoredUMAP(**_as_stored(parts))
     else:
         raise InputError(
             f"the file of a recalibrator must hold maps this version knows; got {parts['kind']!r}."

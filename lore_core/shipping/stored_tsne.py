@@ -7,48 +7,32 @@ so new rows come to lie where the fitted map would have put them.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lore_core.embedding.linear import LinearMap
 from lore_core.embedding.tsne import TSNEMap
-from lore_core.progress import Progress
+from lore_core.shipping.stored_map import StoredMap
 from lore_core.validation import InputError
 
 __all__ = ["StoredTSNE"]
 
-_lock = threading.Lock()
-
 
 @dataclass(frozen=True, eq=False)
-class StoredTSNE:
-    """What a fitted t-SNE map places new rows by.
+class StoredTSNE(StoredMap):
+    """What a fitted t-SNE map places new rows by, each on its own.
+
+    Its settings are "perplexity", "random_state", "n_jobs" and "negative_gradient_method" of
+    openTSNE; ``points`` are reduced where the map reduces them.
 
     Parameters
     ----------
-    points : ndarray of shape (n, p)
-        The fitted rows' features, reduced where the map reduces them.
-    places : ndarray of shape (n, d)
-        Where they lie, unscaled.
-    settings : dict
-        "perplexity", "random_state", "n_jobs" and "negative_gradient_method" of openTSNE.
     reduction : LinearMap or None
         Principal components in which neighbours are searched.
-    notes : tuple of str
-        What a reader should know about the map.
     """
 
-    points: NDArray[np.float64]
-    places: NDArray[np.float64]
-    settings: Mapping[str, Any]
-    reduction: LinearMap | None
-    notes: tuple[str, ...] = ()
+    reduction: LinearMap | None = None
 
     @classmethod
     def of(cls, made: TSNEMap) -> StoredTSNE:
@@ -74,8 +58,7 @@ class StoredTSNE:
             notes=made.notes,
         )
 
-    @cached_property
-    def _made(self) -> TSNEMap:
+    def _make(self) -> TSNEMap:
         try:
             import openTSNE
         except ImportError as error:
@@ -90,23 +73,3 @@ class StoredTSNE:
         ).prepare_initial(np.array(self.points))
         model[:] = self.places
         return TSNEMap(model, self.reduction, self.notes)
-
-    def place(
-        self, features: NDArray[np.float64], progress: Progress | None = None
-    ) -> NDArray[np.float64]:
-        """Place rows on the map, each on its own; the first call builds the index.
-
-        Parameters
-        ----------
-        features : ndarray of shape (m, p)
-            New rows.
-        progress : callable, optional
-            Called with the fraction of the rows placed; may raise ``Cancelled``.
-
-        Returns
-        -------
-        ndarray of shape (m, d)
-        """
-        with _lock:
-            made = self._made
-        return made.place(features, progress)

@@ -7,46 +7,28 @@ refused rather than placed on another map.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lore_core.embedding.umap_map import UMAPMap, fit_umap
-from lore_core.progress import Progress
+from lore_core.shipping.stored_map import StoredMap
 from lore_core.validation import InputError
 
 __all__ = ["StoredUMAP"]
 
 #: How far a row of the map made anew may lie from its place, as a share of the map's size.
 _SAME = 1e-3
-_lock = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
-class StoredUMAP:
+class StoredUMAP(StoredMap):
     """What a fitted UMAP map is made of.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p)
-        The fitted rows' features.
-    places : ndarray of shape (n, d)
-        Where they lie, unscaled.
-    settings : dict
-        "n_neighbors", "min_dist", "n_epochs" and "random_state".
-    notes : tuple of str
-        What a reader should know about the map.
+    Its settings are "n_neighbors", "min_dist", "n_epochs" and "random_state". umap-learn takes more
+    steps for up to 10,000 new rows than for more, so parts of a file may come to lie a little off
+    where they would all together.
     """
-
-    points: NDArray[np.float64]
-    places: NDArray[np.float64]
-    settings: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, made: UMAPMap) -> StoredUMAP:
@@ -69,8 +51,7 @@ class StoredUMAP:
             notes=made.notes,
         )
 
-    @cached_property
-    def _made(self) -> UMAPMap:
+    def _make(self) -> UMAPMap:
         try:
             made = fit_umap(np.array(self.points), self.places.shape[1], **self.settings)
         except ImportError as error:
@@ -87,24 +68,3 @@ class StoredUMAP:
                 "machine and version it was fitted with, or fit on PCA, t-SNE or identity features."
             )
         return made
-
-    def place(
-        self, features: NDArray[np.float64], progress: Progress | None = None
-    ) -> NDArray[np.float64]:
-        """Place rows on the map; the first call makes it anew.
-
-        Parameters
-        ----------
-        features : ndarray of shape (m, p)
-            New rows. umap-learn takes more steps for up to 10,000 of them than for more, so parts
-            of a file may come to lie a little off where they would all together.
-        progress : callable, optional
-            Called with the fraction of the work done; may raise ``Cancelled``.
-
-        Returns
-        -------
-        ndarray of shape (m, d)
-        """
-        with _lock:
-            made = self._made
-        return made.place(features, progress)

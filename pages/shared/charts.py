@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -66,49 +67,39 @@ def show_chart(chart: Chart, key: str, *, narrow: bool = False, **plot: Any) -> 
 
 def _exports(chart: Chart, key: str) -> None:
     name = f"lore-lens-{chart.name}"
-    st.download_button(
-        "Interactive HTML",
-        partial(chart_html, chart),
-        f"{name}.html",
-        "text/html",
-        key=f"html_{key}",
-        on_click="ignore",
-        width="stretch",
-    )
-    st.download_button(
-        "Numbers as CSV",
-        partial(chart_csv, chart),
-        f"{name}.csv",
-        "text/csv",
-        key=f"csv_{key}",
-        on_click="ignore",
-        width="stretch",
-    )
-    st.download_button(
-        "Numbers as Parquet",
-        partial(chart_parquet, chart),
-        f"{name}.parquet",
-        "application/vnd.apache.parquet",
-        key=f"parquet_{key}",
-        on_click="ignore",
-        width="stretch",
-    )
+    _download(chart, "Interactive HTML", chart_html, "html", "text/html", key)
+    _download(chart, "Numbers as CSV", chart_csv, "csv", "text/csv", key)
+    parquet = "application/vnd.apache.parquet"
+    _download(chart, "Numbers as Parquet", chart_parquet, "parquet", parquet, key)
     missing = why_no_static_images()
     if st.button("For a paper …", key=f"paper_{key}", width="stretch", icon=":material/article:"):
         _for_a_paper(chart, name, missing)
     if missing is None:
         for kind in STATIC_FORMATS:
-            st.download_button(
-                kind.upper(),
-                partial(chart_image, chart, kind),
-                f"{name}.{kind}",
-                _MIME[kind],
-                key=f"{kind}_{key}",
-                on_click="ignore",
-                width="stretch",
-            )
+            image = partial(chart_image, image_format=kind)
+            _download(chart, kind.upper(), image, kind, _MIME[kind], key)
     else:
         st.caption(f"{missing} Until then the camera button over the chart saves an SVG.")
+
+
+def _download(
+    chart: Chart,
+    label: str,
+    made: Callable[[Chart], str | bytes],
+    suffix: str,
+    mime: str,
+    key: str,
+) -> None:
+    """Offer a file that is made when it is asked for."""
+    st.download_button(
+        label,
+        partial(made, chart),
+        f"lore-lens-{chart.name}.{suffix}",
+        mime,
+        key=f"{suffix}_{key}",
+        on_click="ignore",
+        width="stretch",
+    )
 
 
 @st.dialog("For a paper", width="large")

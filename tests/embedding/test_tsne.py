@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-import pickle
 import threading
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -164,7 +165,7 @@ def test_two_threads_may_place_rows_at_once(clusters, embedding):
         np.testing.assert_allclose(result, expected)
 
 
-def test_a_map_can_be_pickled(clusters, embedding):
-    # Worker processes get it so; no file of ours holds a pickle.
-    copy = pickle.loads(pickle.dumps(embedding))
-    np.testing.assert_allclose(copy.transform(clusters[:5]), embedding.transform(clusters[:5]))
+def test_a_worker_process_gets_a_map_whole(clusters, embedding):
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as workers:
+        placed = workers.submit(embedding.transform, clusters[:5]).result()
+    np.testing.assert_allclose(placed, embedding.transform(clusters[:5]))
