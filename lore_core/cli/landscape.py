@@ -89,7 +89,8 @@ def landscape(
     """
     paths = figure_paths(outs)
     from lore_core import describe_rows, local_significance, reliability_table, worst_rows
-    from lore_core.cli.view import MIN_EFFECTIVE_SIZE, make_map, map_name, open_view
+    from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
+    from lore_core.cli.view import make_map, map_name, open_view
     from lore_core.local_error import local_errors
 
     with Progress() as progress:
@@ -174,7 +175,7 @@ def _field(
 ) -> Field:
     """Exact for one bin on the kernel's own map; else the rows' values averaged."""
     from lore_core import error_field, smoothed_field
-    from lore_core.cli.view import MIN_EFFECTIVE_SIZE
+    from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 
     if chosen is not None and on is points:
         return error_field(
@@ -223,7 +224,7 @@ def _chart(
     mode: Any,
 ) -> Any:
     from lore_core import class_places, drawn_rows, row_table
-    from lore_core.cli.view import MIN_EFFECTIVE_SIZE
+    from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
     from lore_core.figures import landscape_figure, shared_limit
 
     data = view.evaluation

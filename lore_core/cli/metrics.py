@@ -70,8 +70,9 @@ def metrics(
     model would show as much by chance, a verdict in one sentence, and the worst places.
     """
     path = None if out is None else output_path(out, TABLES)
+    from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
     from lore_core.cli.regions import described, search_regions
-    from lore_core.cli.view import MIN_EFFECTIVE_SIZE, open_view
+    from lore_core.cli.view import open_view
     from lore_core.summary import verdict
     from lore_core.validation import InputError
 
@@ -186,7 +187,7 @@ def _table(
     import numpy as np
     import pandas as pd
 
-    from lore_core.cli.view import MIN_EFFECTIVE_SIZE
+    from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 
     values = {str(name): float(value) for name, value in found.values.items()}
     values["ECE debiased"] = float(found.reliability.debiased_calibration_error)

@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from lore_core import Dataset, Embedding, Target
     from lore_core.progress import Progress
 
-__all__ = ["MIN_EFFECTIVE_SIZE", "View", "load_data", "make_map", "map_name", "open_view"]
+__all__ = ["View", "load_data", "make_map", "map_name", "open_view"]
 
-#: Nodes and rows with fewer effective neighbours are not read, as in the dashboard.
-MIN_EFFECTIVE_SIZE = 10.0
 _SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names")
 
 

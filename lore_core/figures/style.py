@@ -130,10 +130,14 @@ _METHOD_PLACES = {
 }
 
 
+def series_place(label: str, position: int) -> int:
+    """Place of a curve among the colours: a known method's own, else by its position."""
+    return _METHOD_PLACES.get(label, position + 1) % len(METHOD_COLORS["light"])
+
+
 def series_color(label: str, position: int, mode: Mode) -> str:
-    """Colour of a curve: a known method's own, else by its position."""
-    colors = METHOD_COLORS[mode]
-    return colors[_METHOD_PLACES.get(label, position + 1) % len(colors)]
+    """Colour of a curve."""
+    return METHOD_COLORS[mode][series_place(label, position)]
 
 
 def diverging(mode: Mode) -> list[tuple[float, str]]:

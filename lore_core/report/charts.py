@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.field import rows_outline, smoothed_field
 from lore_core.figures import (
     bandwidth_figure,
@@ -25,7 +26,7 @@ from lore_core.figures.export import (
 )
 from lore_core.figures.style import Chart
 from lore_core.progress import Progress
-from lore_core.report.findings import MIN_EFFECTIVE_SIZE, Findings
+from lore_core.report.findings import Findings
 from lore_core.report.tables import ranked
 from lore_core.rows import class_places, row_table, worst_rows
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lore_core.bandwidth import BandwidthCurve, bandwidth_curve
 from lore_core.chance.budget import N_SIMULATED, affordable_intervals
+from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.chance.simulation import (
     NullBand,
     NullErrors,
@@ -34,10 +35,8 @@ from lore_core.summary import Summary, Verdict, summarize, verdict
 from lore_core.validation import InputError
 from lore_core.variables.gaps import rank_variables
 
-__all__ = ["MIN_EFFECTIVE_SIZE", "Findings", "examine"]
+__all__ = ["Findings", "examine"]
 
-#: Nodes and rows with fewer effective neighbours are not read, as on every page.
-MIN_EFFECTIVE_SIZE = 10.0
 _MIN_GROUP_SIZE = 30
 #: Groups whose intervals are resampled; a column of more names is more like an identifier.
 _MOST_GROUPS = 100

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lore_core.figures.style import series_place
 from lore_core.metrics import MAX_GROUPWISE
 from lore_core.report.drawings import curve_drawing, forest_drawing, reward_drawing
 from lore_core.report.findings import Findings
@@ -28,26 +29,19 @@ __all__ = [
 
 #: Metrics of the table, in its order.
 _SHOWN = ("NLL", "Brier", "ECE", "MCE", "ALCE", "MLCE", MAX_GROUPWISE)
-#: A method has the colour it has in the dashboard.
-_PLACES = {
-    "No recalibration": 0, "Temperature scaling": 1, "Histogram binning": 2, "LoRe": 3,
-    "Isotonic regression": 4, "Platt scaling": 5, "MMCE optimization": 6, "LoRe tuned": 7,
-}  # fmt: skip
 _GROUPS_DRAWN = 14
 _GROUPS_LISTED = 30
 
 
 def method_places(names: list[str]) -> dict[str, int]:
-    """Return each method's colour."""
-    return {name: _PLACES.get(name, position + 1) for position, name in enumerate(names)}
+    """Return each method's colour: the one it has in the dashboard."""
+    return {name: series_place(name, position) for position, name in enumerate(names)}
 
 
 def key(names: list[str]) -> str:
     """Write which colour is which method."""
     places = method_places(names)
-    return "".join(
-        f'<span><i class="m{places[name] % 8}"></i>{text(name)}</span>' for name in names
-    )
+    return "".join(f'<span><i class="m{places[name]}"></i>{text(name)}</span>' for name in names)
 
 
 def recalibrators_section(found: Findings) -> str:

@@ -7,13 +7,13 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import Comparison, region_report
+from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.figures import group_figure, landscape_figure, reliability_figure, shared_limit
 from pages.shared import compute
 from pages.shared.cells import marked
 from pages.shared.charts import next_step, show_chart
 from pages.shared.compute_compared import group_comparison, group_reliability, group_reports
 from pages.shared.controls import (
-    MIN_EFFECTIVE_SIZE,
     View,
     evaluation_points,
     map_control,

@@ -6,9 +6,10 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Dataset, LocalErrors, Target, report_by
+from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from pages.landscape.evidence import show_evidence
 from pages.landscape.region import picked_row
-from pages.shared.controls import MIN_EFFECTIVE_SIZE, View
+from pages.shared.controls import View
 from pages.shared.rows import show_row, show_rows
 
 __all__ = ["list_by", "list_worst"]

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Outline, describe_rows, worst_rows
+from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.figures import cdf_figure, reliability_figure
 from pages.landscape.found import (
     DEFAULT_Q,
@@ -21,7 +22,6 @@ from pages.landscape.region import ROWS_TAB, chosen_found, point_number, region_
 from pages.shared import compute, compute_null
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import (
-    MIN_EFFECTIVE_SIZE,
     evaluation_points,
     map_control,
     theme_mode,

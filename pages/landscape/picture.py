@@ -18,6 +18,7 @@ from lore_core import (
     drawn_rows,
     row_table,
 )
+from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.dataset import CALIBRATION
 from lore_core.figures import (
     landscape_3d_figure,
@@ -29,7 +30,7 @@ from lore_core.figures.landscape_3d import CAMERAS
 from pages.landscape.region import drawn_region, region_panel, take_selection
 from pages.shared import compute
 from pages.shared.charts import show_chart
-from pages.shared.controls import MIN_EFFECTIVE_SIZE, View, evaluation_points, theme_mode
+from pages.shared.controls import View, evaluation_points, theme_mode
 
 __all__ = ["Scene", "show_picture", "show_region"]
 

@@ -13,10 +13,11 @@ from lore_core import (
     local_bin_table,
     verdict,
 )
+from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.figures import reliability_figure
 from pages.shared import compute, compute_null, compute_rows
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import MIN_EFFECTIVE_SIZE, theme_mode, view_controls
+from pages.shared.controls import theme_mode, view_controls
 from pages.shared.header import plain, question
 
 _WHAT = {

@@ -6,11 +6,11 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Comparison, LocalErrors, region_report
+from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.figures import cdf_figure, landscape_figure, reliability_figure, shared_limit
 from pages.shared import compute
 from pages.shared.charts import show_chart
 from pages.shared.controls import (
-    MIN_EFFECTIVE_SIZE,
     View,
     evaluation_points,
     map_control,

@@ -9,6 +9,7 @@ import streamlit as st
 
 from lore_core import Dataset, Embedding
 from lore_core.binning import Binning
+from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.dataset import TOP_LABEL
 from lore_core.figures.curves import CurveMetric
 from lore_core.figures.style import Mode
@@ -32,8 +33,6 @@ GAMMAS = [
     for decade in (-2, -1, 0)
     for step in (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 ] + [10.0, 20.0, 50.0, 100.0]
-#: Nodes and rows with fewer effective neighbours are not read.
-MIN_EFFECTIVE_SIZE = 10.0
 _FALLBACKS = ("PCA 2-D", "All features")
 
 
