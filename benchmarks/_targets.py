@@ -11,9 +11,9 @@ from _measure import measure, run_python
 from _methods import Floats
 from sklearn.metrics.pairwise import laplacian_kernel
 
-from lore_core.bandwidth import bandwidth_curve
 from lore_core.kernel_sums import laplacian_means
-from lore_core.local_error import local_calibration_error
+from lore_core.metrics.bandwidth import bandwidth_curve
+from lore_core.metrics.local_error import local_calibration_error
 
 __all__ = ["Target", "local_error_targets", "other_targets"]
 

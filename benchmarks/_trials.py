@@ -7,7 +7,7 @@ from _worlds import World, blobs, calibrated, shift, slope
 from scipy import stats
 
 import lore_core as lore
-from lore_core.local_error import kernel_means
+from lore_core.metrics.local_error import kernel_means
 
 __all__ = [
     "curve_band", "discoveries", "intervals", "null_regions", "planted_regions", "row_tests",

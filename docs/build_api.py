@@ -21,23 +21,27 @@ PACKAGE = "lore_core"
 #: Page, its title, the modules whose public names it lists, and modules with names of their own,
 #: listed as `module.name`.
 PAGES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
-    "data": (
-        "Data",
-        ("dataset", "reading", "estimator", "writing", "validation"),
-        ("reading", "demo"),
-    ),
+    "data": ("Data", ("data", "reading"), ("reading", "demo")),
     "maps": ("Feature maps", ("embedding",), ()),
-    "local": ("Local errors", ("local_error", "field", "evidence", "rows"), ()),
-    "bandwidth": ("Bandwidth", ("bandwidth", "suggestion"), ()),
-    "global": ("Global metrics and summaries", ("metrics", "binning", "summary"), ()),
-    "chance": ("Chance and intervals", ("chance",), ()),
-    "places": ("Regions and variables", ("regions", "variables"), ()),
-    "recalibration": (
-        "Recalibration",
-        ("recalibration", "classifier", "comparison", "shipping"),
+    "local": (
+        "Local errors",
+        ("metrics.local_error", "regions.field", "regions.row_evidence", "regions.row_tables"),
         (),
     ),
-    "groups": ("Groups, runs and decisions", ("fairness", "runs", "runs_result", "decisions"), ()),
+    "bandwidth": ("Bandwidth", ("metrics.bandwidth", "metrics.bandwidth_choice"), ()),
+    "global": (
+        "Global metrics and summaries",
+        ("metrics.global_metrics", "data.binning", "comparison.summary"),
+        (),
+    ),
+    "chance": ("Chance and intervals", ("chance",), ()),
+    "places": ("Regions and variables", ("regions", "variables"), ()),
+    "recalibration": ("Recalibration", ("recalibration", "comparison.methods", "shipping"), ()),
+    "groups": (
+        "Groups, runs and decisions",
+        ("comparison.groups", "comparison.runs", "comparison.runs_result", "metrics.rewards"),
+        (),
+    ),
     "figures": ("Figures and reports", ("report", "dashboard"), ("figures",)),
     "kernel_sums": ("Kernel sums", (), ("kernel_sums",)),
 }
@@ -122,8 +126,15 @@ def _definition(module: Any, name: str) -> Any:
 
 
 def _page_of(path: str) -> str:
-    part = path.split(".")[1]
-    return next((page for page, (_, modules, _) in PAGES.items() if part in modules), _LAST[0])
+    """Return the page of the longest listed module that a name lies in."""
+    module = path.removeprefix(f"{PACKAGE}.")
+    found = [
+        (len(listed), page)
+        for page, (_, modules, _) in PAGES.items()
+        for listed in modules
+        if f"{module}.".startswith(f"{listed}.")
+    ]
+    return max(found, default=(0, _LAST[0]))[1]
 
 
 def _anchor(heading: str) -> str:

@@ -5,14 +5,6 @@ shipped recalibrator (:mod:`lore_core.shipping`) does not import what it never u
 """
 
 from lore_core import demo, reading
-from lore_core.bandwidth import (
-    BandwidthCurve,
-    BandwidthSpread,
-    bandwidth_curve,
-    default_gammas,
-    mean_bandwidth_curve,
-)
-from lore_core.binning import ConfidenceBins, confidence_bins
 from lore_core.chance.bootstrap import BootstrapDraws, affordable_draws, bootstrap_draws
 from lore_core.chance.budget import affordable_intervals
 from lore_core.chance.intervals import calibration_intervals
@@ -26,30 +18,34 @@ from lore_core.chance.simulation import (
     null_band,
     null_errors,
 )
-from lore_core.classifier import LoReClassifier
-from lore_core.comparison import Comparison, compare
+from lore_core.comparison.groups import compare_groups, group_report, worst_group_error
+from lore_core.comparison.methods import Comparison, compare
+from lore_core.comparison.runs import compare_runs
+from lore_core.comparison.runs_result import PairedDifference, RunsComparison
+from lore_core.comparison.summary import (
+    Summary,
+    Verdict,
+    describe_rows,
+    local_bin_table,
+    summarize,
+    verdict,
+)
 from lore_core.dashboard.launch import Dashboard, launch
-from lore_core.dataset import Dataset, Target
-from lore_core.decisions import (
-    RewardCurve,
-    default_ratios,
-    describe_rewards,
-    reward_curve,
-    unsure_threshold,
-)
+from lore_core.data.binning import ConfidenceBins, confidence_bins
+from lore_core.data.dataset import Dataset, Target
+from lore_core.data.estimator import from_estimator
+from lore_core.data.saving import save_npz
+from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
-from lore_core.estimator import from_estimator
-from lore_core.evidence import RowEvidence, row_evidence
-from lore_core.fairness import compare_groups, group_report, worst_group_error
-from lore_core.field import Field, Outline, error_field, rows_outline, smoothed_field
-from lore_core.local_error import (
-    LocalErrors,
-    average_local_calibration_error,
-    local_calibration_error,
-    local_errors,
-    maximum_local_calibration_error,
+from lore_core.metrics.bandwidth import (
+    BandwidthCurve,
+    BandwidthSpread,
+    bandwidth_curve,
+    default_gammas,
+    mean_bandwidth_curve,
 )
-from lore_core.metrics import (
+from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, suggest_bandwidth
+from lore_core.metrics.global_metrics import (
     ReliabilityTable,
     brier_score,
     expected_calibration_error,
@@ -59,6 +55,20 @@ from lore_core.metrics import (
     negative_log_likelihood,
     reliability_table,
     wilson_interval,
+)
+from lore_core.metrics.local_error import (
+    LocalErrors,
+    average_local_calibration_error,
+    local_calibration_error,
+    local_errors,
+    maximum_local_calibration_error,
+)
+from lore_core.metrics.rewards import (
+    RewardCurve,
+    default_ratios,
+    describe_rewards,
+    reward_curve,
+    unsure_threshold,
 )
 from lore_core.reading import load, load_runs
 from lore_core.recalibration import (
@@ -78,9 +88,13 @@ from lore_core.recalibration import (
     offered_recalibrators,
     standard_recalibrators,
 )
+from lore_core.recalibration.classifier import LoReClassifier
 from lore_core.regions.composition import composition, describe_composition
-from lore_core.regions.growing import rows_like
-from lore_core.regions.mending import RegionRecalibration, recalibrate_region
+from lore_core.regions.field import Field, Outline, error_field, rows_outline, smoothed_field
+from lore_core.regions.joined_rows import rows_like
+from lore_core.regions.region_recalibration import RegionRecalibration, recalibrate_region
+from lore_core.regions.row_evidence import RowEvidence, row_evidence
+from lore_core.regions.row_tables import class_places, drawn_rows, row_table, worst_rows
 from lore_core.regions.search import (
     HeldOut,
     MiscalibratedRegion,
@@ -95,22 +109,9 @@ from lore_core.regions.selection import (
     report_by,
 )
 from lore_core.report import write_report
-from lore_core.rows import class_places, drawn_rows, row_table, worst_rows
-from lore_core.runs import compare_runs
-from lore_core.runs_result import PairedDifference, RunsComparison
 from lore_core.shipping import Predictor
 from lore_core.shipping.files import recalibrate_file
 from lore_core.shipping.record import load_recalibrator
-from lore_core.suggestion import BandwidthSuggestion, suggest_bandwidth
-from lore_core.summary import (
-    Summary,
-    Verdict,
-    describe_rows,
-    local_bin_table,
-    summarize,
-    verdict,
-)
-from lore_core.validation import InputError
 from lore_core.variables.gaps import (
     describe_variable,
     gap_along,
@@ -118,7 +119,6 @@ from lore_core.variables.gaps import (
     rank_variables,
     smooth_gap,
 )
-from lore_core.writing import save_npz
 
 __all__ = [
     "BandwidthCurve",

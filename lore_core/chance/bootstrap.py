@@ -10,12 +10,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from lore_core.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.chance.middle import middle_of
-from lore_core.kernel_sums import laplacian_sums
-from lore_core.metrics import MAX_GROUPWISE
-from lore_core.progress import Progress
-from lore_core.validation import (
+from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
+from lore_core.data.progress import Progress
+from lore_core.data.validation import (
     InputError,
     as_confidence,
     as_coordinates,
@@ -25,6 +23,8 @@ from lore_core.validation import (
     check_lengths,
     check_positive,
 )
+from lore_core.kernel_sums import laplacian_sums
+from lore_core.metrics.global_metrics import MAX_GROUPWISE
 
 __all__ = ["BootstrapDraws", "affordable_draws", "bootstrap_draws"]
 
@@ -118,7 +118,8 @@ def bootstrap_draws(
     min_group_size : int
         Groups with fewer rows, before resampling, are left out of it.
     gamma, n_bins, binning
-        See :func:`~lore_core.local_error.local_errors`. Bins are those of the original rows.
+        See :func:`~lore_core.metrics.local_error.local_errors`. Bins are those of the original
+        rows.
     bins : ConfidenceBins, optional
         Bins chosen elsewhere, instead of ``n_bins`` and ``binning``.
     n_draws : int

@@ -33,9 +33,9 @@ def affordable_intervals(
     Returns
     -------
     dict
-        ``n_draws, local_draws, local_intervals`` as :func:`~lore_core.summary.summarize` and
-        :func:`~lore_core.comparison.compare` take them. Where the local metrics are too dear
-        the global ones alone have intervals; where these are, ``n_draws`` is 0.
+        ``n_draws, local_draws, local_intervals`` as :func:`~lore_core.comparison.summary.summarize`
+        and :func:`~lore_core.comparison.methods.compare` take them. Where the local metrics are too
+        dear the global ones alone have intervals; where these are, ``n_draws`` is 0.
     """
 
     def draws(dimensions: int | None) -> int:

@@ -16,11 +16,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from lore_core.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.chance.middle import TIE, middle_of
-from lore_core.kernel_sums import laplacian_sums
-from lore_core.progress import Progress
-from lore_core.validation import (
+from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
+from lore_core.data.progress import Progress
+from lore_core.data.validation import (
     as_confidence,
     as_coordinates,
     as_outcome,
@@ -29,6 +28,7 @@ from lore_core.validation import (
     check_positive,
     check_share,
 )
+from lore_core.kernel_sums import laplacian_sums
 
 __all__ = ["ABSOLUTE", "calibration_intervals"]
 
@@ -69,7 +69,7 @@ def calibration_intervals(
     embedding : Embedding or array-like of shape (n, d), optional
         Adds ALCE and MLCE.
     gamma, n_bins, binning
-        See :func:`~lore_core.local_error.local_errors`.
+        See :func:`~lore_core.metrics.local_error.local_errors`.
     bins : ConfidenceBins, optional
         Bins chosen elsewhere, instead of ``n_bins`` and ``binning``.
     level : float

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.validation import check_share
+from lore_core.data.validation import check_share
 
 __all__ = ["TIE", "middle_of"]
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from lore_core.binning import Binning, confidence_bins
-from lore_core.local_error import Kernel, kernel_means
-from lore_core.progress import Progress
-from lore_core.validation import as_confidence, as_outcome, check_lengths, check_share
+from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.progress import Progress
+from lore_core.data.validation import as_confidence, as_outcome, check_lengths, check_share
+from lore_core.metrics.local_error import Kernel, kernel_means
 
 __all__ = ["MIN_EFFECTIVE_SIZE", "Significance", "local_significance"]
 
@@ -107,7 +107,7 @@ def local_significance(
     Parameters
     ----------
     confidence, outcome, embedding, gamma, n_bins, binning, kernel, progress
-        See :func:`~lore_core.local_error.local_errors`.
+        See :func:`~lore_core.metrics.local_error.local_errors`.
     min_effective_size : float
         Rows with a smaller n_eff are not tested.
 
@@ -175,7 +175,7 @@ def null_test(
     Parameters
     ----------
     targets, target_bins, sources, source_bins, gamma, kernel, progress
-        See :func:`~lore_core.local_error.kernel_means`.
+        See :func:`~lore_core.metrics.local_error.kernel_means`.
     confidence, outcome : ndarray of shape (n_sources,)
 
     Returns

@@ -14,15 +14,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.bandwidth import default_gammas
-from lore_core.binning import Binning, confidence_bins
 from lore_core.chance.middle import TIE, middle_of
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
-from lore_core.kernel_sums import laplacian_means, laplacian_sums
-from lore_core.local_error import LocalErrors
-from lore_core.metrics import ReliabilityTable
-from lore_core.progress import Progress
-from lore_core.validation import (
+from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.progress import Progress
+from lore_core.data.validation import (
     InputError,
     as_confidence,
     as_coordinates,
@@ -30,6 +26,10 @@ from lore_core.validation import (
     check_lengths,
     check_positive,
 )
+from lore_core.kernel_sums import laplacian_means, laplacian_sums
+from lore_core.metrics.bandwidth import default_gammas
+from lore_core.metrics.global_metrics import ReliabilityTable
+from lore_core.metrics.local_error import LocalErrors
 
 __all__ = [
     "NullBand",
@@ -60,7 +60,7 @@ class NullBand:
     gamma : ndarray of shape (g,)
         Bandwidths.
     mlce, mlce_supported, alce : ndarray of shape (b, g)
-        As in :class:`~lore_core.bandwidth.BandwidthCurve`, for each of b draws.
+        As in :class:`~lore_core.metrics.bandwidth.BandwidthCurve`, for each of b draws.
     """
 
     gamma: NDArray[np.float64]
@@ -165,9 +165,9 @@ def null_band(
     embedding : Embedding or array-like of shape (n, d)
         Coordinates z.
     gammas : array-like of shape (g,), optional
-        Bandwidths γ > 0; by default :func:`~lore_core.bandwidth.default_gammas`.
+        Bandwidths γ > 0; by default :func:`~lore_core.metrics.bandwidth.default_gammas`.
     n_bins, binning, min_effective_size, progress
-        See :func:`~lore_core.bandwidth.bandwidth_curve`.
+        See :func:`~lore_core.metrics.bandwidth.bandwidth_curve`.
     n_draws : int
         Sets of outcomes drawn.
     random_state : int

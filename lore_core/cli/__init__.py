@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo(f"lore: not enough memory{f': {error}' if str(error) else ''}.", err=True)
         return INPUT_ERROR
     except ValueError as error:
-        from lore_core.validation import InputError
+        from lore_core.data.validation import InputError
 
         if not isinstance(error, InputError):
             raise

@@ -44,7 +44,7 @@ def app(data: tuple[str, ...], port: int | None, headless: bool) -> None:
     directory of runs; without any the dashboard opens on the demo. Ctrl-C closes it.
     """
     from lore_core.dashboard import server
-    from lore_core.kernel_cache import compile_kernels
+    from lore_core.kernel_sums.compile_once import compile_kernels
 
     paths = [_existing(path) for path in data]
     chosen = server.choose_port(port)
@@ -55,8 +55,8 @@ def app(data: tuple[str, ...], port: int | None, headless: bool) -> None:
 
 
 def _existing(path: str) -> Path:
+    from lore_core.data.validation import InputError
     from lore_core.reading.formats import READABLE
-    from lore_core.validation import InputError
 
     found = Path(path).expanduser()
     if not found.exists():

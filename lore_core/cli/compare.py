@@ -129,8 +129,8 @@ def methods_of(
     given: ViewOptions, names: tuple[str, ...], rivals: bool, local: bool, gamma: float
 ) -> list[Recalibrator]:
     """Recalibrators that were asked for; without features only global ones."""
+    from lore_core.data.validation import InputError
     from lore_core.recalibration import installed_rivals, standard_recalibrators
-    from lore_core.validation import InputError
 
     binning: Any = given.binning
     methods = standard_recalibrators(given.gamma or gamma, given.n_bins, binning)
@@ -239,7 +239,7 @@ def _runs(
     path: Path | None,
 ) -> None:
     """Compare on every run of a directory."""
-    from lore_core.runs import compare_runs
+    from lore_core.comparison.runs import compare_runs
 
     local = given.maps != ("none",)
     binning: Any = given.binning

@@ -61,8 +61,8 @@ def decisions(
 
     from lore_core import describe_rewards, reward_curve
     from lore_core.cli.view import open_view
+    from lore_core.data.validation import InputError
     from lore_core.figures import reward_figure
-    from lore_core.validation import InputError
 
     if unsure > wrong:
         raise InputError(

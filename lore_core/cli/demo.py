@@ -25,8 +25,8 @@ def demo(out: str) -> None:
     An example of the format, to open with `lore app` or to try the library on.
     """
     path = output_path(out, (".npz",))
+    from lore_core.data.saving import save_npz
     from lore_core.demo import digits
-    from lore_core.writing import save_npz
 
     dataset = digits()
     write_atomically(path, lambda place: save_npz(dataset, place))

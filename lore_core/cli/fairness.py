@@ -67,7 +67,7 @@ def fairness(
 
     from lore_core import compare_groups, group_report
     from lore_core.cli.view import open_view
-    from lore_core.validation import InputError
+    from lore_core.data.validation import InputError
 
     with Progress() as progress:
         view = open_view(given, progress)

@@ -91,7 +91,7 @@ def landscape(
     from lore_core import describe_rows, local_significance, reliability_table, worst_rows
     from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
     from lore_core.cli.view import make_map, map_name, open_view
-    from lore_core.local_error import local_errors
+    from lore_core.metrics.local_error import local_errors
 
     with Progress() as progress:
         view = open_view(given, progress)
@@ -138,7 +138,7 @@ def landscape(
 
 def _bin(table: ReliabilityTable, wanted: str) -> int | None:
     """Index of the confidence bin asked for; None for all."""
-    from lore_core.validation import InputError
+    from lore_core.data.validation import InputError
 
     if wanted == "all":
         return None

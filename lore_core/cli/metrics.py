@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from lore_core import NullErrors
     from lore_core.cli.view import View
-    from lore_core.progress import Progress as Report
-    from lore_core.summary import Summary
+    from lore_core.comparison.summary import Summary
+    from lore_core.data.progress import Progress as Report
 
 __all__ = ["metrics"]
 
@@ -73,8 +73,8 @@ def metrics(
     from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
     from lore_core.cli.regions import described, search_regions
     from lore_core.cli.view import open_view
-    from lore_core.summary import verdict
-    from lore_core.validation import InputError
+    from lore_core.comparison.summary import verdict
+    from lore_core.data.validation import InputError
 
     if draws is not None and 0 < draws < _FEWEST_DRAWS:
         raise InputError(f"'--draws' must be 0 or at least {_FEWEST_DRAWS}; got {draws}.")

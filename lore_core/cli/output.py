@@ -117,7 +117,7 @@ def output_path(name: str, suffixes: Sequence[str], option: str = "--out") -> Pa
     """
     path = Path(name).expanduser()
     if path.suffix.lower() not in suffixes or not path.resolve().parent.is_dir():
-        from lore_core.validation import InputError
+        from lore_core.data.validation import InputError
 
         kinds = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}" if suffixes[1:] else suffixes[0]
         raise InputError(
@@ -153,7 +153,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         part.chmod(0o666 & ~mask)
         part.replace(path)
     except OSError as error:
-        from lore_core.validation import InputError
+        from lore_core.data.validation import InputError
 
         raise InputError(f"'{path}' must be writable; got {error.strerror or error}.") from error
     finally:

@@ -58,8 +58,8 @@ def figure_paths(outs: tuple[str, ...]) -> list[Path]:
     """
     paths = [output_path(name, (".html", *_STATIC, *TABLES)) for name in outs]
     if any(path.suffix.lower() in _STATIC for path in paths):
+        from lore_core.data.validation import InputError
         from lore_core.figures.export import why_no_static_images
-        from lore_core.validation import InputError
 
         missing = why_no_static_images()
         if missing is not None:

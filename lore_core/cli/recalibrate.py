@@ -94,7 +94,7 @@ def recalibrate(
     FILE is .parquet or .csv of any length, with the columns p_<class> and the features. It is
     read in chunks; OUT has the same rows and columns and is there as a whole or not at all.
     """
-    from lore_core.validation import InputError
+    from lore_core.data.validation import InputError
 
     if (model is None) == (not data):
         raise InputError(
@@ -136,7 +136,7 @@ def _fit(
 ) -> Recalibrator:
     import lore_core as lore
     from lore_core.cli.view import load_data, make_map, map_name
-    from lore_core.validation import InputError
+    from lore_core.data.validation import InputError
 
     dataset = load_data(data, columns)
     if dataset.split is None:

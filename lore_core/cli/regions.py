@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from lore_core import RegionSearch
     from lore_core.cli.view import View
-    from lore_core.progress import Progress as Report
+    from lore_core.data.progress import Progress as Report
 
 __all__ = ["described", "regions", "search_options", "search_regions"]
 

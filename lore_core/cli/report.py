@@ -93,10 +93,10 @@ def report(
     makes the same numbers again.
     """
     from lore_core.cli.view import open_view
+    from lore_core.data.validation import InputError
     from lore_core.report.bundle import check_place, write_bundle
     from lore_core.report.settings import ReportSettings, data_digest
     from lore_core.report.write import report_files
-    from lore_core.validation import InputError
 
     check_place(out)
     with Progress() as progress:

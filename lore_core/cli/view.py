@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lore_core import Dataset, Embedding, Target
-    from lore_core.progress import Progress
+    from lore_core.data.progress import Progress
 
 __all__ = ["View", "load_data", "make_map", "map_name", "open_view"]
 
@@ -93,7 +93,7 @@ class View:
         InputError
             If there are no features.
         """
-        from lore_core.validation import InputError
+        from lore_core.data.validation import InputError
 
         points = self.points()
         if points is None:
@@ -211,8 +211,8 @@ def map_name(name: str, n_features: int) -> tuple[str, int]:
     InputError
         If there is no such map.
     """
+    from lore_core.data.validation import InputError
     from lore_core.embedding import METHODS
-    from lore_core.validation import InputError
 
     method, dash, dimensions = name.partition("-")
     if method not in METHODS or (dash and not dimensions.isdecimal()):
@@ -241,7 +241,7 @@ def _written(made: Embedding) -> str:
 
 
 def _target(dataset: Dataset, wanted: str) -> tuple[str | int, str]:
-    from lore_core.validation import InputError
+    from lore_core.data.validation import InputError
 
     if wanted == "top-label":
         return wanted, wanted

@@ -17,6 +17,6 @@ def warmup(force: bool) -> None:
 
     So that nothing has to wait for it later. `lore app` does the same at its first start.
     """
-    from lore_core.kernel_cache import compile_kernels
+    from lore_core.kernel_sums.compile_once import compile_kernels
 
     compile_kernels(say, force=force)

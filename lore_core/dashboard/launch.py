@@ -22,9 +22,9 @@ from lore_core.dashboard.server import (
     streamlit_command,
     wait_until_served,
 )
-from lore_core.dataset import Dataset
-from lore_core.kernel_cache import compile_kernels
-from lore_core.writing import save_npz
+from lore_core.data.dataset import Dataset
+from lore_core.data.saving import save_npz
+from lore_core.kernel_sums.compile_once import compile_kernels
 
 __all__ = ["Dashboard", "launch"]
 

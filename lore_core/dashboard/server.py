@@ -14,7 +14,7 @@ import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lore_core.validation import InputError, check_integer
+from lore_core.data.validation import InputError, check_integer
 
 __all__ = [
     "DEFAULT_PORT",

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.dataset import CALIBRATION, EVALUATION, Dataset
-from lore_core.validation import InputError, check_integer
+from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.data.validation import InputError, check_integer
 
 __all__ = ["REGIONS", "Synthetic", "synthetic"]
 

@@ -7,13 +7,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError, as_coordinates, check_integer
 from lore_core.embedding import tsne, umap_map
 from lore_core.embedding.linear import IdentityMap, LinearMap, fit_pca
 from lore_core.embedding.options import check_options
 from lore_core.embedding.result import METHOD_NAMES, Embedding, Map
 from lore_core.embedding.scaling import Scale, check_scale, scale_factors
-from lore_core.progress import Progress
-from lore_core.validation import InputError, as_coordinates, check_integer
 
 __all__ = ["METHODS", "embed"]
 
@@ -60,7 +60,7 @@ def embed(
         Seed. The same seed gives the same map on the same machine.
     progress : callable, optional
         Called with the fraction done and a short message; stops the work by raising
-        :class:`lore_core.progress.Cancelled`.
+        :class:`lore_core.data.progress.Cancelled`.
     **options
         t-SNE: ``perplexity`` (30), ``n_iter`` (500), ``exaggeration`` (1).
         UMAP: ``n_neighbors`` (15), ``min_dist`` (0.1), ``n_epochs``.

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.validation import InputError
+from lore_core.data.validation import InputError
 
 __all__ = ["IdentityMap", "LinearMap", "fit_pca"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lore_core.validation import InputError
+from lore_core.data.validation import InputError
 
 __all__ = ["check_options"]
 

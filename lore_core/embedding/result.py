@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.validation import InputError, as_coordinates
+from lore_core.data.validation import InputError, as_coordinates
 
 __all__ = ["METHOD_NAMES", "Embedding", "Map"]
 

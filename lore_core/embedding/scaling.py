@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.validation import InputError
+from lore_core.data.validation import InputError
 
 __all__ = ["SCALES", "Scale", "check_scale", "scale_factors"]
 

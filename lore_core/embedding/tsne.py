@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.progress import Progress
+from lore_core.data.validation import check_integer, check_positive
 from lore_core.embedding.linear import LinearMap, fit_pca
-from lore_core.progress import Progress
-from lore_core.validation import check_integer, check_positive
 
 __all__ = ["OPTIONS", "TSNEMap", "fit_tsne"]
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.progress import Progress
-from lore_core.validation import InputError, check_integer
+from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError, check_integer
 
 __all__ = ["OPTIONS", "UMAPMap", "fit_umap"]
 

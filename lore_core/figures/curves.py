@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from lore_core.bandwidth import BandwidthCurve, BandwidthSpread
 from lore_core.chance.simulation import NullBand
 from lore_core.figures.style import (
     INK,
@@ -24,7 +23,8 @@ from lore_core.figures.style import (
     rgba,
     series_color,
 )
-from lore_core.suggestion import BandwidthSuggestion
+from lore_core.metrics.bandwidth import BandwidthCurve, BandwidthSpread
+from lore_core.metrics.bandwidth_choice import BandwidthSuggestion
 
 __all__ = ["bandwidth_figure", "suggestion_figure"]
 

@@ -9,7 +9,6 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from lore_core.decisions import RewardCurve
 from lore_core.figures.style import (
     INK,
     NEUTRAL,
@@ -21,6 +20,7 @@ from lore_core.figures.style import (
     rgba,
     series_color,
 )
+from lore_core.metrics.rewards import RewardCurve
 
 __all__ = ["reward_figure"]
 

@@ -14,8 +14,8 @@ from typing import Literal
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from lore_core.data.validation import InputError
 from lore_core.figures.style import Chart
-from lore_core.validation import InputError
 
 __all__ = [
     "STATIC_FORMATS",

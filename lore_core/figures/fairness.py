@@ -41,7 +41,7 @@ def group_figure(
     Parameters
     ----------
     reports : mapping of str to DataFrame
-        :func:`~lore_core.fairness.group_report` of the same groups, by method.
+        :func:`~lore_core.comparison.groups.group_report` of the same groups, by method.
     metric : {"gap", "ece", "mce"}
         What to draw.
     rows : str

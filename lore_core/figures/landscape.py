@@ -10,7 +10,6 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from lore_core.field import Field, Outline
 from lore_core.figures.labels import shifts
 from lore_core.figures.style import (
     INK,
@@ -24,6 +23,7 @@ from lore_core.figures.style import (
     rgba,
     sequential,
 )
+from lore_core.regions.field import Field, Outline
 from lore_core.regions.selection import Region
 
 __all__ = ["landscape_figure", "shared_limit"]
@@ -133,7 +133,7 @@ def landscape_figure(
     coordinates : ndarray of shape (n, 2)
         The map, all rows.
     points : DataFrame, optional
-        Rows to draw (:func:`~lore_core.rows.row_table` with errors).
+        Rows to draw (:func:`~lore_core.regions.row_tables.row_table` with errors).
     worst : DataFrame, optional
         Rows to ring; ``customdata`` is the row number, for clicks.
     n_total : int
@@ -151,7 +151,8 @@ def landscape_figure(
     found : sequence of (str, Outline)
         Names of regions that were found, and where they lie: outlined and numbered.
     places : DataFrame, optional
-        Names to write on the map: columns ``name, x, y`` (:func:`~lore_core.rows.class_places`).
+        Names to write on the map: columns ``name, x, y``
+        (:func:`~lore_core.regions.row_tables.class_places`).
     mode, height, title
         Look.
     """

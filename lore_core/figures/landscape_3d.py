@@ -9,7 +9,6 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from lore_core.field import Field
 from lore_core.figures.landscape import (
     TITLES,
     Value,
@@ -20,6 +19,7 @@ from lore_core.figures.landscape import (
     shown_values,
 )
 from lore_core.figures.style import NEUTRAL, PAPER, Chart, Mode, apply_frame, rgba
+from lore_core.regions.field import Field
 
 __all__ = ["CAMERAS", "landscape_3d_figure", "surface_figure"]
 
@@ -61,7 +61,7 @@ def landscape_3d_figure(
     Parameters
     ----------
     points : DataFrame
-        Rows to draw (:func:`~lore_core.rows.row_table` with errors).
+        Rows to draw (:func:`~lore_core.regions.row_tables.row_table` with errors).
     coordinates : ndarray of shape (n, 3)
         The embedding, all rows.
     camera : str

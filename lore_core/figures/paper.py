@@ -8,9 +8,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from lore_core.data.validation import InputError, check_positive
 from lore_core.figures import style
 from lore_core.figures.style import Chart
-from lore_core.validation import InputError, check_positive
 
 __all__ = ["COLUMN_WIDTHS", "paper_chart", "paper_scale"]
 

@@ -17,7 +17,7 @@ from lore_core.figures.style import (
     apply_frame,
     rgba,
 )
-from lore_core.metrics import ReliabilityTable
+from lore_core.metrics.global_metrics import ReliabilityTable
 
 __all__ = ["reliability_figure"]
 

@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from lore_core.comparison.runs_result import RunsComparison
 from lore_core.figures.style import (
     INK,
     NEUTRAL,
@@ -16,8 +17,7 @@ from lore_core.figures.style import (
     rgba,
     series_color,
 )
-from lore_core.metrics import MAX_GROUPWISE
-from lore_core.runs_result import RunsComparison
+from lore_core.metrics.global_metrics import MAX_GROUPWISE
 
 __all__ = ["run_scatter_figure", "runs_figure"]
 

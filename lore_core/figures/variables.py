@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from lore_core.data.number_text import points
 from lore_core.figures.style import (
     INK,
     NEUTRAL,
@@ -23,7 +24,6 @@ from lore_core.figures.style import (
     escape,
     rgba,
 )
-from lore_core.words import points
 
 __all__ = ["variable_figure", "variable_grid_figure"]
 

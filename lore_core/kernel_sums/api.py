@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lore_core.data.validation import InputError
 from lore_core.kernel_sums.compute import compute_sums
 from lore_core.kernel_sums.prepare import Problem, as_problem
 from lore_core.kernel_sums.schedule import Phase, Reporter, Step, run, thread_count
 from lore_core.kernel_sums.underflow import GroupSources
-from lore_core.validation import InputError
 
 __all__ = ["KernelMeans", "laplacian_means", "laplacian_sums"]
 

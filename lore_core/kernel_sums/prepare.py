@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lore_core.data.validation import InputError, as_coordinates, check_lengths, check_positive
 from lore_core.kernel_sums.grid import snapped
-from lore_core.validation import InputError, as_coordinates, check_lengths, check_positive
 
 __all__ = ["Layout", "Problem", "arrange", "as_problem"]
 

@@ -10,8 +10,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lore_core.progress import Cancelled
-from lore_core.validation import check_integer
+from lore_core.data.progress import Cancelled
+from lore_core.data.validation import check_integer
 
 try:
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]

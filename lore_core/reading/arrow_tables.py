@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 
+from lore_core.data.validation import InputError
 from lore_core.reading import npz
 from lore_core.reading.columns import Columns, Kind, listed, short
 from lore_core.reading.raw import RawFile
-from lore_core.validation import InputError
 
 __all__ = ["open_feather", "open_parquet"]
 

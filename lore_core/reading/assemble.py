@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.dataset import Dataset
+from lore_core.data.dataset import Dataset
+from lore_core.data.validation import InputError
 from lore_core.reading.columns import listed
 from lore_core.reading.labels import Classes, decode
 from lore_core.reading.mapping import class_suffixes
 from lore_core.reading.parts import Part
-from lore_core.validation import InputError
 
 __all__ = ["Assembled", "assemble"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.validation import InputError
+from lore_core.data.validation import InputError
 
 __all__ = ["Columns", "Kind", "counted", "kind_of_dtype", "listed", "short", "vector_of"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lore_core.dataset import CALIBRATION, EVALUATION
+from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.reading.columns import Columns
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
 

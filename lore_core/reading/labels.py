@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lore_core.data.validation import InputError
 from lore_core.reading.columns import listed, short
-from lore_core.validation import InputError
 
 __all__ = ["Classes", "Decoded", "decode"]
 

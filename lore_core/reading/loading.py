@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from lore_core.dataset import CALIBRATION, EVALUATION, Dataset
-from lore_core.progress import Progress
+from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError
 from lore_core.reading.assemble import assemble
 from lore_core.reading.columns import Columns
 from lore_core.reading.formats import open_columns
@@ -21,7 +22,6 @@ from lore_core.reading.pairs import half_of, runs_in, sources_of
 from lore_core.reading.parts import Part, group_frame, pictures, read_part
 from lore_core.reading.raw import RawFile
 from lore_core.reading.report import FileFacts, ReadingReport, report_on
-from lore_core.validation import InputError
 
 __all__ = ["Reading", "guess_mapping", "inspect", "load", "load_runs", "read"]
 

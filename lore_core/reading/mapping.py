@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lore_core.data.validation import InputError
 from lore_core.reading.columns import Columns, listed
-from lore_core.validation import InputError
 
 __all__ = ["PROBABILITY_KINDS", "ColumnMapping", "as_mapping", "class_suffixes", "expand"]
 

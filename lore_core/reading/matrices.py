@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.validation import InputError
 from lore_core.reading.columns import Columns, counted
-from lore_core.validation import InputError
 
 __all__ = ["check_cells", "matrix_of"]
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lore_core.dataset import CALIBRATION, EVALUATION
+from lore_core.data.dataset import CALIBRATION, EVALUATION
+from lore_core.data.validation import InputError
 from lore_core.reading.formats import READABLE
 from lore_core.reading.raw import RawFile, raw_file
-from lore_core.validation import InputError
 
 __all__ = ["Half", "half_of", "in_directory", "runs_in", "sources_of"]
 

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.dataset import CALIBRATION, EVALUATION
+from lore_core.data.dataset import CALIBRATION, EVALUATION
+from lore_core.data.validation import RANGE_TOLERANCE, SUM_TOLERANCE, InputError
 from lore_core.reading.columns import Columns, counted, listed
 from lore_core.reading.guess import SPLIT_WORDS
 from lore_core.reading.mapping import ColumnMapping, class_suffixes
 from lore_core.reading.matrices import check_cells, matrix_of
-from lore_core.validation import RANGE_TOLERANCE, SUM_TOLERANCE, InputError
 
 __all__ = ["MISSING_GROUP", "Part", "group_frame", "pictures", "read_part"]
 

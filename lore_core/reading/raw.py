@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from lore_core.validation import InputError
+from lore_core.data.validation import InputError
 
 __all__ = ["RawFile", "raw_file"]
 

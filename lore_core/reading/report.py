@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lore_core.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.reading.columns import counted, listed
 
 __all__ = ["SMALL_GROUP", "FileFacts", "ReadingReport", "report_on"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lore_core.binning import Binning
+from lore_core.data.binning import Binning
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.beta_calibration import BetaCalibration
 from lore_core.recalibration.group_wise import GroupWise

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from lore_core.binning import ConfidenceBins
-from lore_core.formulas import MARGIN, expit, logit
+from lore_core.data.binning import ConfidenceBins
+from lore_core.data.probabilities import MARGIN, expit, logit
 
 __all__ = ["confidence_levels", "global_line", "model_weights", "stacked_weights"]
 

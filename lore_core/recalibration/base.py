@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from lore_core.dataset import Dataset
+from lore_core.data.dataset import Dataset
+from lore_core.data.validation import InputError
 from lore_core.embedding.result import Embedding
 from lore_core.recalibration.fitted_on import FittedOn
-from lore_core.validation import InputError
 
 __all__ = ["Recalibrator"]
 
@@ -105,7 +105,7 @@ class Recalibrator(ABC):
         A local method consists of its calibration rows: their confidences, outcomes and
         coordinates are in the file (for t-SNE also their features). Treat it like those rows.
         """
-        from lore_core.shipping.atomic import write_bytes
+        from lore_core.data.atomic_files import write_bytes
 
         write_bytes(path, self.to_bytes(maps=maps))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lore_core.dataset import Dataset
+from lore_core.data.dataset import Dataset
 from lore_core.recalibration.rivals import Rival
 
 __all__ = ["BetaCalibration"]

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.dataset import Dataset
+from lore_core.data.dataset import Dataset
+from lore_core.data.validation import InputError, as_group_labels, check_integer, check_lengths
 from lore_core.recalibration.base import Recalibrator
-from lore_core.validation import InputError, as_group_labels, check_integer, check_lengths
 
 __all__ = ["GroupWise"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from lore_core.binning import Binning, confidence_bins
-from lore_core.dataset import Dataset
+from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.dataset import Dataset
 from lore_core.recalibration.base import Recalibrator
 
 __all__ = ["HistogramBinning"]

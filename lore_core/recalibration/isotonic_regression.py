@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lore_core.dataset import Dataset
+from lore_core.data.dataset import Dataset
 from lore_core.recalibration.base import Recalibrator
 
 __all__ = ["IsotonicRegression"]

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.binning import Binning, confidence_bins
-from lore_core.dataset import Dataset
-from lore_core.formulas import lowest_confidence, pulled
+from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.dataset import Dataset
+from lore_core.data.probabilities import lowest_confidence, pulled
+from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError, as_coordinates, check_lengths, check_positive
 from lore_core.kernel_sums import KernelMeans
-from lore_core.local_error import Kernel, kernel_means
-from lore_core.progress import Progress
+from lore_core.metrics.local_error import Kernel, kernel_means
 from lore_core.recalibration.base import Recalibrator
-from lore_core.validation import InputError, as_coordinates, check_lengths, check_positive
 
 __all__ = ["LoRe", "LocalAccuracy"]
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lore_core.dataset import Dataset
+from lore_core.data.dataset import Dataset
+from lore_core.data.validation import InputError
 from lore_core.recalibration.rivals import Rival
-from lore_core.validation import InputError
 
 __all__ = ["MCGrad"]
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 
-from lore_core.dataset import Dataset
+from lore_core.data.dataset import Dataset
+from lore_core.data.validation import as_confidence, as_outcome, check_lengths
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.temperature_scaling import log_probabilities, tempered
-from lore_core.validation import as_confidence, as_outcome, check_lengths
 
 __all__ = ["MMCEOptimization", "maximum_mean_calibration_error"]
 

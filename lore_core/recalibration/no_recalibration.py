@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lore_core.dataset import Dataset
+from lore_core.data.dataset import Dataset
 from lore_core.recalibration.base import Recalibrator
 
 __all__ = ["NoRecalibration"]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from lore_core.dataset import Dataset
-from lore_core.formulas import completed, log_shares_of_the_others, log_softmax
-from lore_core.metrics import PROBABILITY_FLOOR
+from lore_core.data.dataset import Dataset
+from lore_core.data.probabilities import completed, log_shares_of_the_others, log_softmax
+from lore_core.metrics.global_metrics import PROBABILITY_FLOOR
 
 __all__ = ["OtherClasses"]
 

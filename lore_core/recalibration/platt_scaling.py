@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.dataset import Dataset
-from lore_core.formulas import expit, logit, top_log_odds
+from lore_core.data.dataset import Dataset
+from lore_core.data.probabilities import expit, logit, top_log_odds
 from lore_core.recalibration.base import Recalibrator
 
 __all__ = ["PlattScaling"]

@@ -6,8 +6,8 @@ import importlib
 import importlib.util
 from typing import Any
 
+from lore_core.data.validation import InputError
 from lore_core.recalibration.base import Recalibrator
-from lore_core.validation import InputError
 
 __all__ = ["Rival", "installed_rivals"]
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from lore_core import formulas
-from lore_core.dataset import Dataset
-from lore_core.formulas import log_softmax, softmax
-from lore_core.metrics import PROBABILITY_FLOOR
+from lore_core.data import probabilities as formulas
+from lore_core.data.dataset import Dataset
+from lore_core.data.probabilities import log_softmax, softmax
+from lore_core.metrics.global_metrics import PROBABILITY_FLOOR
 from lore_core.recalibration.base import Recalibrator
 
 __all__ = ["TemperatureScaling"]

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.binning import Binning, ConfidenceBins, confidence_bins
-from lore_core.dataset import Dataset
-from lore_core.formulas import lowest_confidence, on_line, pulled
-from lore_core.local_error import Kernel, kernel_means
-from lore_core.metrics import PROBABILITY_FLOOR
-from lore_core.progress import Progress
+from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
+from lore_core.data.dataset import Dataset
+from lore_core.data.probabilities import lowest_confidence, on_line, pulled
+from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError, as_coordinates, check_lengths
+from lore_core.metrics.global_metrics import PROBABILITY_FLOOR
+from lore_core.metrics.local_error import Kernel, kernel_means
 from lore_core.recalibration.averaging import (
     confidence_levels,
     global_line,
@@ -25,7 +26,6 @@ from lore_core.recalibration.lore import LoRe, chosen_map
 from lore_core.recalibration.no_recalibration import NoRecalibration
 from lore_core.recalibration.other_classes import OtherClasses
 from lore_core.recalibration.tuning import Candidate, Trial, leave_one_out
-from lore_core.validation import InputError, as_coordinates, check_lengths
 
 __all__ = ["TunedLoRe"]
 

@@ -10,16 +10,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.binning import Binning, confidence_bins
-from lore_core.dataset import Dataset
-from lore_core.formulas import lowest_confidence, pulled
-from lore_core.local_error import Kernel, kernel_means
-from lore_core.metrics import PROBABILITY_FLOOR
-from lore_core.progress import Progress
+from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.dataset import Dataset
+from lore_core.data.probabilities import lowest_confidence, pulled
+from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError, as_coordinates, check_integer, check_lengths
+from lore_core.metrics.global_metrics import PROBABILITY_FLOOR
+from lore_core.metrics.local_error import Kernel, kernel_means
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.platt_scaling import PlattScaling
 from lore_core.recalibration.temperature_scaling import TemperatureScaling
-from lore_core.validation import InputError, as_coordinates, check_integer, check_lengths
 
 __all__ = ["Candidate", "Trial", "default_tuning_gammas", "leave_one_out"]
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, stats
 from scipy.special import rel_entr
 
-from lore_core.dataset import Dataset
-from lore_core.validation import InputError, check_integer, check_lengths
+from lore_core.data.dataset import Dataset
+from lore_core.data.validation import InputError, check_integer, check_lengths
 from lore_core.variables.attributes import PAIR, PREDICTED, RIGHT, TRUE, attributes
 from lore_core.variables.cutting import Attribute
 

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.metrics import wilson_interval
-from lore_core.validation import (
+from lore_core.data.validation import (
     InputError,
     as_confidence,
     as_coordinates,
@@ -18,6 +17,7 @@ from lore_core.validation import (
     as_outcome,
     check_lengths,
 )
+from lore_core.metrics.global_metrics import wilson_interval
 
 __all__ = ["Region", "RegionReport", "describe_excess", "region_report", "report_by"]
 

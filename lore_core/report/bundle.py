@@ -11,8 +11,8 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from lore_core.shipping.atomic import write_bytes
-from lore_core.validation import InputError
+from lore_core.data.atomic_files import write_bytes
+from lore_core.data.validation import InputError
 
 __all__ = ["FORMAT", "check_place", "write_bundle", "zipped"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
-from lore_core.field import rows_outline, smoothed_field
+from lore_core.data.progress import Progress
 from lore_core.figures import (
     bandwidth_figure,
     cdf_figure,
@@ -25,10 +25,10 @@ from lore_core.figures.export import (
     why_no_static_images,
 )
 from lore_core.figures.style import Chart
-from lore_core.progress import Progress
+from lore_core.regions.field import rows_outline, smoothed_field
+from lore_core.regions.row_tables import class_places, row_table, worst_rows
 from lore_core.report.findings import Findings
 from lore_core.report.tables import ranked
-from lore_core.rows import class_places, row_table, worst_rows
 
 __all__ = ["figure_files", "report_charts"]
 

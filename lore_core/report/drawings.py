@@ -14,10 +14,10 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.bandwidth import BandwidthCurve
 from lore_core.chance.simulation import NullBand
-from lore_core.decisions import RewardCurve
-from lore_core.metrics import ReliabilityTable
+from lore_core.metrics.bandwidth import BandwidthCurve
+from lore_core.metrics.global_metrics import ReliabilityTable
+from lore_core.metrics.rewards import RewardCurve
 
 __all__ = ["WIDTH", "curve_drawing", "forest_drawing", "reliability_drawing", "reward_drawing"]
 

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.bandwidth import BandwidthCurve, bandwidth_curve
 from lore_core.chance.budget import N_SIMULATED, affordable_intervals
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.chance.simulation import (
@@ -20,19 +19,20 @@ from lore_core.chance.simulation import (
     null_band,
     null_errors,
 )
-from lore_core.comparison import Comparison, compare
-from lore_core.dataset import TOP_LABEL, Dataset, Target
-from lore_core.decisions import RewardCurve, describe_rewards, reward_curve
+from lore_core.comparison.groups import compare_groups, group_report
+from lore_core.comparison.methods import Comparison, compare
+from lore_core.comparison.summary import Summary, Verdict, summarize, verdict
+from lore_core.data.dataset import TOP_LABEL, Dataset, Target
+from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
-from lore_core.fairness import compare_groups, group_report
-from lore_core.progress import Progress
+from lore_core.metrics.bandwidth import BandwidthCurve, bandwidth_curve
+from lore_core.metrics.rewards import RewardCurve, describe_rewards, reward_curve
 from lore_core.recalibration import Recalibrator, offered_recalibrators, standard_recalibrators
 from lore_core.regions.composition import composition, describe_composition
 from lore_core.regions.search import RegionSearch, find_regions
 from lore_core.regions.selection import describe_excess
 from lore_core.report.settings import ReportSettings
-from lore_core.summary import Summary, Verdict, summarize, verdict
-from lore_core.validation import InputError
 from lore_core.variables.gaps import rank_variables
 
 __all__ = ["Findings", "examine"]

@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from lore_core.metrics import MAX_GROUPWISE
+from lore_core.metrics.global_metrics import MAX_GROUPWISE
 
 __all__ = [
     "Cell", "bounds", "heading", "mathml", "number", "points", "signed_points", "table", "text",

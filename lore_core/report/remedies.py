@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lore_core.figures.style import series_place
-from lore_core.metrics import MAX_GROUPWISE
+from lore_core.metrics.global_metrics import MAX_GROUPWISE
 from lore_core.report.drawings import curve_drawing, forest_drawing, reward_drawing
 from lore_core.report.findings import Findings
 from lore_core.report.markup import (

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lore_core.binning import Binning
-from lore_core.dataset import TOP_LABEL, Dataset
+from lore_core.data.binning import Binning
+from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.validation import InputError, check_integer, check_positive
 from lore_core.embedding import Embedding
-from lore_core.validation import InputError, check_integer, check_positive
 
 __all__ = ["ReportSettings", "Source", "data_digest", "map_option", "rerun_command"]
 
@@ -26,7 +26,7 @@ class ReportSettings:
     Attributes
     ----------
     target, gamma, n_bins, binning
-        See :func:`~lore_core.summary.summarize`.
+        See :func:`~lore_core.comparison.summary.summarize`.
     methods : tuple of str, optional
         Labels of the recalibrators; the first is what the others are held against. None: the
         standard ones.

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
-from lore_core.field import Field, error_field, rows_outline, smoothed_field
-from lore_core.local_error import local_errors
-from lore_core.progress import Progress
+from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError
+from lore_core.metrics.local_error import local_errors
+from lore_core.regions.field import Field, error_field, rows_outline, smoothed_field
 from lore_core.report.findings import Findings
-from lore_core.validation import InputError
 
 __all__ = ["GAMMAS", "Picture", "Slider", "make_slider", "png", "segments"]
 

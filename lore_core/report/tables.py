@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
-from lore_core.local_error import LocalErrors
+from lore_core.metrics.local_error import LocalErrors
+from lore_core.regions.row_tables import row_table, worst_rows
 from lore_core.report.findings import Findings
-from lore_core.rows import row_table, worst_rows
 
 __all__ = ["RANKED_BY", "long_comparison", "metric_table", "rank_metric", "ranked", "tables"]
 

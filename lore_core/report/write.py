@@ -14,10 +14,11 @@ from typing import Any
 
 import pandas as pd
 
-from lore_core.binning import Binning
-from lore_core.dataset import TOP_LABEL, Dataset
+from lore_core.data.binning import Binning
+from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
-from lore_core.progress import Progress
 from lore_core.report.bundle import FORMAT, check_place, write_bundle
 from lore_core.report.findings import Findings, examine
 from lore_core.report.settings import (
@@ -29,7 +30,6 @@ from lore_core.report.settings import (
 )
 from lore_core.report.slider import make_slider
 from lore_core.report.tables import tables
-from lore_core.validation import InputError
 
 __all__ = ["report_files", "write_report"]
 
@@ -90,7 +90,7 @@ def write_report(
         All rows on the feature map the kernel works on; by default PCA to two dimensions where
         there are features.
     target, gamma, n_bins, binning
-        See :func:`~lore_core.summary.summarize`.
+        See :func:`~lore_core.comparison.summary.summarize`.
     methods : sequence of str, optional
         Labels of the recalibrators to compare; the first is what the others are held against. By
         default those of :func:`~lore_core.recalibration.standard_recalibrators`.

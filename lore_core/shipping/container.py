@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.validation import InputError
+from lore_core.data.validation import InputError
 
 __all__ = ["FORMAT", "SCHEMA", "Container", "pack", "unpack"]
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.progress import Progress
+from lore_core.data.atomic_files import replaced_at_once
+from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError, check_integer
 from lore_core.recalibration.base import Recalibrator
-from lore_core.shipping.atomic import replaced_at_once
 from lore_core.shipping.predictor import Predictor
 from lore_core.shipping.tables import Chunk, open_table
-from lore_core.validation import InputError, check_integer
 
 __all__ = ["recalibrate_file"]
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core import formulas
-from lore_core.binning import confidence_bins
-from lore_core.local_error import kernel_means
-from lore_core.validation import InputError, as_probabilities, check_lengths
+from lore_core.data import probabilities as formulas
+from lore_core.data.binning import confidence_bins
+from lore_core.data.validation import InputError, as_probabilities, check_lengths
+from lore_core.metrics.local_error import kernel_means
 
 __all__ = ["METHODS", "Method", "Rows"]
 

@@ -9,13 +9,8 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.binning import ConfidenceBins
-from lore_core.embedding.result import Embedding
-from lore_core.shipping.container import Container, unpack
-from lore_core.shipping.maps import as_embedding
-from lore_core.shipping.methods import METHODS, Method, Rows
-from lore_core.shipping.values import decode
-from lore_core.validation import (
+from lore_core.data.binning import ConfidenceBins
+from lore_core.data.validation import (
     InputError,
     as_coordinates,
     as_group_labels,
@@ -23,6 +18,11 @@ from lore_core.validation import (
     as_probabilities,
     check_lengths,
 )
+from lore_core.embedding.result import Embedding
+from lore_core.embedding.stored import as_embedding
+from lore_core.shipping.container import Container, unpack
+from lore_core.shipping.methods import METHODS, Method, Rows
+from lore_core.shipping.values import decode
 
 __all__ = ["Predictor"]
 

@@ -13,8 +13,10 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 
-from lore_core.binning import ConfidenceBins
+from lore_core.data.binning import ConfidenceBins
+from lore_core.data.validation import InputError
 from lore_core.embedding.result import Embedding
+from lore_core.embedding.stored import as_embedding, as_numbers
 from lore_core.recalibration import (
     GroupWise,
     HistogramBinning,
@@ -32,9 +34,7 @@ from lore_core.recalibration.fitted_on import FittedOn
 from lore_core.recalibration.other_classes import OtherClasses
 from lore_core.recalibration.tuning import Candidate
 from lore_core.shipping.container import pack, unpack
-from lore_core.shipping.maps import as_embedding, as_numbers
 from lore_core.shipping.values import Arrays, Tagged, decode, encode
-from lore_core.validation import InputError
 
 __all__ = ["SAVED", "load_recalibrator", "recorded"]
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from lore_core.validation import InputError
+from lore_core.data.validation import InputError
 
 __all__ = ["Chunk", "Table", "open_table"]
 

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.dataset import Dataset
-from lore_core.validation import InputError, check_integer
+from lore_core.data.dataset import Dataset
+from lore_core.data.validation import InputError, check_integer
 from lore_core.variables.cutting import Attribute, Origin, cut
 
 __all__ = ["attribute", "attributes", "columns", "says_the_truth"]

@@ -10,11 +10,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from lore_core.binning import confidence_bins
-from lore_core.dataset import TOP_LABEL, Dataset
-from lore_core.kernel_sums import laplacian_means
-from lore_core.metrics import wilson_interval
-from lore_core.validation import (
+from lore_core.data.binning import confidence_bins
+from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.number_text import p_words, points
+from lore_core.data.validation import (
     InputError,
     as_confidence,
     as_outcome,
@@ -22,9 +21,10 @@ from lore_core.validation import (
     check_lengths,
     check_positive,
 )
+from lore_core.kernel_sums import laplacian_means
+from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.variables.attributes import PAIR, attributes, says_the_truth
 from lore_core.variables.cutting import Attribute, cut
-from lore_core.words import p_words, points
 
 __all__ = ["describe_variable", "gap_along", "gap_grid", "rank_variables", "smooth_gap"]
 
@@ -207,7 +207,7 @@ def rank_variables(
         Rows. The true class, and columns that say the same, are left out: along the answer even a
         calibrated model looks wrong.
     target : "top-label" or int
-        See :meth:`~lore_core.dataset.Dataset.target`.
+        See :meth:`~lore_core.data.dataset.Dataset.target`.
     n_bins : int
         Most parts of a number; fewer where there are too few rows to tell so many apart.
     extra : DataFrame or mapping of str to array-like of shape (n,), optional

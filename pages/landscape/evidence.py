@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from lore_core.dataset import TOP_LABEL
+from lore_core.data.dataset import TOP_LABEL
 from pages.shared import compute_rows
 from pages.shared.controls import View
 from pages.shared.header import plain

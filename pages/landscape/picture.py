@@ -19,7 +19,7 @@ from lore_core import (
     row_table,
 )
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
-from lore_core.dataset import CALIBRATION
+from lore_core.data.dataset import CALIBRATION
 from lore_core.figures import (
     landscape_3d_figure,
     landscape_figure,

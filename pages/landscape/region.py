@@ -18,9 +18,9 @@ from lore_core import (
     row_table,
     worst_rows,
 )
-from lore_core.dataset import TOP_LABEL
+from lore_core.data.dataset import TOP_LABEL
+from lore_core.data.number_text import p_words
 from lore_core.figures import reliability_figure
-from lore_core.words import p_words
 from pages.shared import compute_rows
 from pages.shared.charts import show_chart
 from pages.shared.controls import View, theme_mode

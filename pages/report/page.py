@@ -8,8 +8,8 @@ from typing import Any
 
 import streamlit as st
 
+from lore_core.data.progress import Progress
 from lore_core.figures.export import why_no_static_images
-from lore_core.progress import Progress
 from lore_core.report import ReportSettings, Source, report_files
 from lore_core.report.bundle import zipped
 from pages.shared.charts import next_step

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 
 from lore_core import RunsComparison, compare_runs, load_runs, offered_recalibrators
-from lore_core.progress import Progress
+from lore_core.data.progress import Progress
 from pages.runs.source import RunsSource
 from pages.shared.jobs import start_job
 from pages.shared.store import store

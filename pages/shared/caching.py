@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from lore_core import Dataset, Embedding, Region
-from lore_core.binning import Binning
-from lore_core.dataset import EVALUATION
+from lore_core.data.binning import Binning
+from lore_core.data.dataset import EVALUATION
 
 __all__ = ["HASH", "Settings", "Target", "rows_of"]
 

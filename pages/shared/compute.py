@@ -29,7 +29,7 @@ from lore_core import (
     suggest_bandwidth,
     summarize,
 )
-from lore_core.dataset import CALIBRATION
+from lore_core.data.dataset import CALIBRATION
 from pages.shared.caching import HASH, Settings, Target, rows_of
 
 __all__ = [

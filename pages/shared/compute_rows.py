@@ -22,7 +22,7 @@ from lore_core import (
     row_evidence,
     smooth_gap,
 )
-from lore_core.dataset import CALIBRATION
+from lore_core.data.dataset import CALIBRATION
 from lore_core.variables.attributes import PREDICTED, TRUE, attribute, columns, says_the_truth
 from pages.shared.caching import HASH, Settings, Target, rows_of
 

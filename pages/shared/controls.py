@@ -8,9 +8,9 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Dataset, Embedding
-from lore_core.binning import Binning
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
-from lore_core.dataset import TOP_LABEL
+from lore_core.data.binning import Binning
+from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures.curves import CurveMetric
 from lore_core.figures.style import Mode
 from pages.shared.caching import Settings

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from lore_core import InputError
-from lore_core.progress import Cancelled, Progress
+from lore_core.data.progress import Cancelled, Progress
 
 __all__ = ["Job", "cancel_job", "current_job", "job_panel", "join_job", "start_job"]
 

@@ -8,8 +8,8 @@ from typing import Literal
 import streamlit as st
 
 from lore_core import Dataset, Embedding, embed
+from lore_core.data.progress import Progress
 from lore_core.embedding import estimate_seconds
-from lore_core.progress import Progress
 from pages.shared.jobs import current_job, join_job, start_job
 from pages.shared.store import store
 

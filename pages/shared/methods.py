@@ -13,7 +13,7 @@ from lore_core import (
     offered_recalibrators,
     standard_recalibrators,
 )
-from lore_core.dataset import TOP_LABEL
+from lore_core.data.dataset import TOP_LABEL
 from pages.shared import compute
 from pages.shared.charts import next_step
 from pages.shared.controls import View

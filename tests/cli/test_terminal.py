@@ -14,7 +14,7 @@ import pytest
 
 from lore_core.cli import COMMANDS, main, output, regions, view
 from lore_core.cli import lore as command
-from lore_core.validation import InputError
+from lore_core.data.validation import InputError
 
 LORE = [sys.executable, "-m", "lore_core.cli"]
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lore_core.data.validation import InputError
 from lore_core.demo import synthetic
-from lore_core.validation import InputError
 
 
 @pytest.fixture(scope="module")

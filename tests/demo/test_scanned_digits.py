@@ -5,9 +5,9 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
 
+from lore_core.data.validation import InputError
 from lore_core.demo import digits
 from lore_core.demo.scanned_digits import _shift
-from lore_core.validation import InputError
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from scipy import stats
 import lore_core as lore
 from lore_core.chance import intervals, significance
 from lore_core.recalibration import averaging, tuning
-from lore_core.regions import growing
+from lore_core.regions import joined_rows
 
 TEXT = (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
 WORDS = " ".join(TEXT.split())
@@ -28,8 +28,8 @@ WORDS = " ".join(TEXT.split())
         ),
         (r"b \in \lbrace 0, 4 \rbrace", intervals._NOISE == (0.0, 4.0)),
         (r"$1/(8 n_{\mathrm{eff}})$", significance._STEP == 1 / 8),
-        ("ten nearest significant neighbours", growing._NEIGHBOURS == 10),
-        ("95 % quantile of $|S|$", growing._HEIGHT_QUANTILE == 0.95),
+        ("ten nearest significant neighbours", joined_rows._NEIGHBOURS == 10),
+        ("95 % quantile of $|S|$", joined_rows._HEIGHT_QUANTILE == 0.95),
         ("0.0125 to 12.8 in octaves", tuning.default_tuning_gammas().max() == 12.8),
         ("0.0125 to 12.8 in octaves", tuning.default_tuning_gammas().min() == 0.0125),
         ("cross-fitted on five parts", tuning.N_FOLDS == 5),

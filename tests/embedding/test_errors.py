@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
+from lore_core.data.validation import InputError
 from lore_core.embedding import embed, estimate_seconds
-from lore_core.validation import InputError
 
 
 def test_no_features():

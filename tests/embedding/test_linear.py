@@ -6,8 +6,8 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
+from lore_core.data.validation import InputError
 from lore_core.embedding import embed
-from lore_core.validation import InputError
 
 
 def test_pca_agrees_with_the_singular_value_decomposition_up_to_sign(clusters):

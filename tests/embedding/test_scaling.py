@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lore_core.data.validation import InputError
 from lore_core.embedding.scaling import check_scale, scale_factors
-from lore_core.validation import InputError
 
 # Population standard deviations by hand: (0, 0, 4, 4) has 2, (0, 2, 0, 2) has 1.
 POINTS = np.array([[0.0, 0.0], [0.0, 2.0], [4.0, 0.0], [4.0, 2.0]])

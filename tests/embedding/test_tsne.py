@@ -7,8 +7,8 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
+from lore_core.data.progress import Cancelled
 from lore_core.embedding import embed
-from lore_core.progress import Cancelled
 
 SHORT = {"n_iter": 100, "perplexity": 10}
 

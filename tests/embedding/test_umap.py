@@ -5,8 +5,8 @@ import threading
 import numpy as np
 import pytest
 
+from lore_core.data.progress import Cancelled
 from lore_core.embedding import embed, umap_map
-from lore_core.progress import Cancelled
 
 SHORT = {"n_epochs": 60, "n_neighbors": 10}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lore_core.data.validation import InputError
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
-from lore_core.validation import InputError
 
 POINTS = np.zeros((3, 2))
 

@@ -61,8 +61,9 @@ def copied_package(tmp_path):
     (package / "kernel_sums").mkdir(parents=True)
     for file in source.glob("*.py"):
         shutil.copy(file, package / "kernel_sums" / file.name)
-    for name in ("validation.py", "progress.py"):
-        shutil.copy(source.parent / name, package / name)
+    (package / "data").mkdir()
+    for name in ("__init__.py", "validation.py", "progress.py"):
+        shutil.copy(source.parent / "data" / name, package / "data" / name)
     (package / "__init__.py").touch()
     return package
 
@@ -138,7 +139,7 @@ def test_the_cache_goes_where_numba_is_told(copied_package, tmp_path):
 
 
 def test_the_stamp_finds_a_folder_it_may_write_to(tmp_path, monkeypatch):
-    from lore_core import kernel_cache
+    from lore_core.kernel_sums import compile_once
 
     compiled, said = [], []
     monkeypatch.setattr(kernel_sums, "warmup", lambda: compiled.append(True))
@@ -147,6 +148,6 @@ def test_the_stamp_finds_a_folder_it_may_write_to(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(in_the_way))
     for variable in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"):
         monkeypatch.setenv(variable, str(tmp_path / "user"))
-    assert kernel_cache.compile_kernels(said.append) is True
-    assert kernel_cache.compile_kernels(said.append) is False
+    assert compile_once.compile_kernels(said.append) is True
+    assert compile_once.compile_kernels(said.append) is False
     assert len(list((tmp_path / "user").rglob("warm-*"))) == len(compiled) == 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lore_core.data.validation import InputError
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.kernel_sums.blocked import whole_distances
 from lore_core.kernel_sums.fixed_point import as_fixed_point
-from lore_core.validation import InputError
 
 
 @pytest.fixture(autouse=True)

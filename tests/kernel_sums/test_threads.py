@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from lore_core.data.progress import Cancelled
 from lore_core.kernel_sums import laplacian_means, laplacian_sums, schedule
 from lore_core.kernel_sums.plan_blocks import _rounds
-from lore_core.progress import Cancelled
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])

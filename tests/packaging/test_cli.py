@@ -8,10 +8,11 @@ import sys
 
 import pytest
 
-from lore_core import cli, kernel_cache
+from lore_core import cli
 from lore_core.dashboard import server
+from lore_core.data.validation import InputError
+from lore_core.kernel_sums import compile_once
 from lore_core.reading import load
-from lore_core.validation import InputError
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def served(monkeypatch):
     monkeypatch.setattr(
         server, "serve", lambda data, port, **rest: calls.append((data, port, rest))
     )
-    monkeypatch.setattr(kernel_cache, "compile_kernels", lambda *args, **kwargs: False)
+    monkeypatch.setattr(compile_once, "compile_kernels", lambda *args, **kwargs: False)
     return calls
 
 
@@ -155,9 +156,9 @@ def test_kernels_are_compiled_once(monkeypatch, tmp_path):
     compiled, said = [], []
     monkeypatch.setattr(kernel_sums, "warmup", lambda: compiled.append(True))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    assert kernel_cache.compile_kernels(said.append) is True
+    assert compile_once.compile_kernels(said.append) is True
     assert said[0] == "Compiling the kernels once (about 30 s) …"
-    assert kernel_cache.compile_kernels(said.append) is False
+    assert compile_once.compile_kernels(said.append) is False
     assert len(compiled) == 1
-    assert kernel_cache.compile_kernels(said.append, force=True) is True
+    assert compile_once.compile_kernels(said.append, force=True) is True
     assert len(compiled) == 2

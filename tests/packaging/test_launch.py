@@ -15,7 +15,7 @@ import pytest
 
 from lore_core.dashboard.launch import launch
 from lore_core.dashboard.server import local_url, wait_until_served
-from lore_core.dataset import Dataset
+from lore_core.data.dataset import Dataset
 
 # Not `lore_core.dashboard.launch`: that name is the function.
 launch_module = sys.modules["lore_core.dashboard.launch"]

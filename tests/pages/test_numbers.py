@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core.dataset import EVALUATION
+from lore_core.data.dataset import EVALUATION
 
 
 @pytest.fixture

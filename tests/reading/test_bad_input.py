@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lore_core.data.validation import InputError
 from lore_core.reading import inspect, load, read
 from lore_core.reading import npz as npz_module
-from lore_core.validation import InputError
 
 
 def refused(source, message, **options):

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from pandas.testing import assert_frame_equal
 
+from lore_core.data.validation import InputError
 from lore_core.reading import load, read
-from lore_core.validation import InputError
 
 
 def assert_same(one, two):

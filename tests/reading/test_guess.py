@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from lore_core.data.validation import InputError
 from lore_core.reading import ColumnMapping, guess_mapping, inspect, load, read
-from lore_core.validation import InputError
 
 
 @pytest.mark.parametrize("name", ["label", "Labels", "y", "y_true", "target", "True Label"])

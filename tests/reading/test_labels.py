@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lore_core.data.validation import InputError
 from lore_core.reading import load, read
-from lore_core.validation import InputError
 
 P2 = ".75,.25"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lore_core.data.validation import InputError
 from lore_core.reading import load, load_runs, read
 from lore_core.reading.pairs import half_of
-from lore_core.validation import InputError
 
 
 @pytest.mark.parametrize(

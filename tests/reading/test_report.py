@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from lore_core.dataset import Dataset
+from lore_core.data.dataset import Dataset
 from lore_core.reading import read
 
 

@@ -14,7 +14,7 @@ from lore_core import (
     TunedLoRe,
     negative_log_likelihood,
 )
-from lore_core.formulas import on_line
+from lore_core.data.probabilities import on_line
 from lore_core.recalibration.averaging import (
     confidence_levels,
     global_line,

@@ -144,7 +144,7 @@ def test_settings_that_name_what_is_not_there(dataset, embedding, change, messag
 
 
 def test_work_can_be_stopped(dataset, embedding, settings):
-    from lore_core.progress import Cancelled
+    from lore_core.data.progress import Cancelled
 
     shares = []
 

@@ -15,7 +15,7 @@ CODE = """
 import sys
 import lore_core as lore
 assert not {"numpy", "pandas", "numba", "scipy"} & set(sys.modules)
-assert lore.validation.InputError            # a module, by itself
+assert lore.data.__name__                    # a module, by itself
 assert "pandas" not in sys.modules
 assert lore.load and lore.LoRe               # public names, all at once
 assert "pandas" in sys.modules

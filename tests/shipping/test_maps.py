@@ -9,7 +9,7 @@ import pytest
 
 from lore_core import InputError, LoRe, Predictor, TemperatureScaling, embed, load_recalibrator
 from lore_core.embedding import tsne
-from lore_core.shipping.stored_umap import StoredUMAP
+from lore_core.embedding.stored_umap import StoredUMAP
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,1 @@
+"""Measurements side by side: one summary, methods, groups, runs."""

@@ -1,0 +1,153 @@
+"""Recalibrators side by side: fitted on calibration rows, measured on evaluation rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from lore_core.comparison.summary import Summary, summarize
+from lore_core.data.binning import Binning
+from lore_core.data.dataset import Dataset
+from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError
+from lore_core.recalibration import NoRecalibration, Recalibrator
+from lore_core.recalibration.lore import chosen_map
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What each method did to the same evaluation rows.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a method, one column a metric.
+    low, high : DataFrame or None
+        95 % intervals of the table's metrics, see :class:`~lore_core.comparison.summary.Summary`.
+    difference_low, difference_high : DataFrame or None
+        Paired 95 % intervals of each method minus the first.
+    recalibrators, datasets, summaries : dict
+        By method label: the fitted method, the recalibrated evaluation rows, their metrics.
+    """
+
+    table: pd.DataFrame
+    low: pd.DataFrame | None
+    high: pd.DataFrame | None
+    difference_low: pd.DataFrame | None
+    difference_high: pd.DataFrame | None
+    recalibrators: dict[str, Recalibrator]
+    datasets: dict[str, Dataset]
+    summaries: dict[str, Summary]
+
+
+def compare(
+    calibration: Dataset,
+    evaluation: Dataset,
+    recalibrators: Sequence[Recalibrator] | None = None,
+    *,
+    calibration_embedding: Any = None,
+    evaluation_embedding: Any = None,
+    metric_embedding: Any = None,
+    gamma: float = 0.2,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    groups: Any = None,
+    min_group_size: int = 1,
+    n_draws: int = 0,
+    local_draws: bool = True,
+    local_intervals: bool = True,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Fit every recalibrator on calibration rows and measure it on evaluation rows.
+
+    Parameters
+    ----------
+    calibration, evaluation : Dataset
+        Rows to fit on, and other rows to measure on.
+    recalibrators : sequence of Recalibrator
+        Methods, not yet fitted. The first is the one the others are held against; by default
+        no recalibration.
+    calibration_embedding, evaluation_embedding : Embedding, array-like or dict, optional
+        Coordinates of both sets of rows, for local methods and metrics. With several maps by name,
+        ``LoRe(feature_map=...)`` says which it uses, tuned LoRe chooses, and the first is the one
+        measured on.
+    metric_embedding : Embedding or array-like, optional
+        Coordinates of the evaluation rows for the local metrics, where they should differ from
+        those the methods used.
+    gamma, n_bins, binning, groups, min_group_size, n_draws, local_draws, local_intervals
+    random_state
+        See :func:`~lore_core.comparison.summary.summarize`. Rows are binned anew by their new
+        confidence.
+    progress : callable, optional
+        Called with the share done and the method at work.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputError
+        If two methods share a label, or a local method is given no embedding.
+    """
+    methods = [NoRecalibration()] if recalibrators is None else list(recalibrators)
+    labels = [method.label for method in methods]
+    if len(set(labels)) != len(labels) or not labels:
+        raise InputError(f"'recalibrators' must be methods with unlike labels; got {labels}.")
+    measured_on = chosen_map(
+        evaluation_embedding if metric_embedding is None else metric_embedding, None
+    )
+    datasets: dict[str, Dataset] = {}
+    summaries: dict[str, Summary] = {}
+    for position, (label, method) in enumerate(zip(labels, methods, strict=True)):
+        if progress is not None:
+            progress(position / len(methods), label)
+        local = method.needs_embedding
+        method.fit(calibration, calibration_embedding if local else None)
+        datasets[label] = method.recalibrate(evaluation, evaluation_embedding if local else None)
+        summaries[label] = summarize(
+            datasets[label],
+            measured_on,
+            gamma=gamma,
+            n_bins=n_bins,
+            binning=binning,
+            groups=groups,
+            min_group_size=min_group_size,
+            n_draws=n_draws,
+            local_draws=local_draws,
+            local_intervals=local_intervals,
+            random_state=random_state,
+        )
+    if progress is not None:
+        progress(1.0, "done")
+    table = pd.DataFrame({label: item.values for label, item in summaries.items()}).T
+    low = high = difference_low = difference_high = None
+    if n_draws:
+        draws = {label: item.draws for label, item in summaries.items() if item.draws is not None}
+        first = draws[labels[0]]
+        intervals = {
+            label: item.intervals for label, item in summaries.items() if item.intervals is not None
+        }
+        paired = {label: item.difference(first) for label, item in draws.items()}
+        low, high = (_bound(intervals, side) for side in ("low", "high"))
+        difference_low, difference_high = (_bound(paired, side) for side in ("low", "high"))
+    return Comparison(
+        table=table,
+        low=low,
+        high=high,
+        difference_low=difference_low,
+        difference_high=difference_high,
+        recalibrators=dict(zip(labels, methods, strict=True)),
+        datasets=datasets,
+        summaries=summaries,
+    )
+
+
+def _bound(intervals: dict[str, pd.DataFrame], side: str) -> pd.DataFrame:
+    return pd.DataFrame({label: item[side] for label, item in intervals.items()}).T

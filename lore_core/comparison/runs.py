@@ -1,0 +1,230 @@
+"""Many runs of one experiment: every recalibrator on every run, mean and spread."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from concurrent.futures.process import BrokenProcessPool
+from os import PathLike
+from typing import Any, get_args
+
+import joblib  # type: ignore[import-untyped]
+import pandas as pd
+from joblib.externals.loky.process_executor import (  # type: ignore[import-untyped]
+    ShutdownExecutorError,
+)
+
+from lore_core.comparison.methods import compare
+from lore_core.comparison.runs_result import RunsComparison
+from lore_core.data.binning import Binning
+from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.data.progress import Cancelled, Progress
+from lore_core.data.validation import InputError, check_integer
+from lore_core.embedding import embed
+from lore_core.embedding.embed import Method
+from lore_core.reading import load_runs
+from lore_core.recalibration import Recalibrator, standard_recalibrators
+
+__all__ = ["RunsComparison", "compare_runs"]
+
+#: Runs handed out between two progress reports, for each worker.
+_RUNS_A_WORKER = 2
+
+
+def compare_runs(
+    runs: Sequence[Dataset] | str | PathLike[str],
+    recalibrators: Sequence[Recalibrator] | None = None,
+    *,
+    feature_map: str | Sequence[str] | None = "pca",
+    n_components: int = 20,
+    gamma: float = 0.2,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    group_column: str | Sequence[str] | None = None,
+    min_group_size: int = 1,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> RunsComparison:
+    """Fit every recalibrator on each run's calibration rows and measure it on its evaluation rows.
+
+    Parameters
+    ----------
+    runs : sequence of Dataset, or a directory
+        Each with a split; for a directory see :func:`~lore_core.load_runs`.
+    recalibrators : sequence of Recalibrator, optional
+        Methods; copies are fitted. By default :func:`~lore_core.standard_recalibrators`, without
+        the local ones where ``feature_map`` is None;
+        :func:`~lore_core.offered_recalibrators` adds those of other libraries.
+    feature_map : str or sequence of str, optional
+        ``"pca"``, ``"tsne"``, ``"umap"`` or ``"identity"``, made of each run's calibration and
+        evaluation features together; ``"pca-20"`` and ``"tsne-3"`` say how many dimensions. Of
+        several, MLCE and ALCE are measured on the first; methods may name the one they use
+        (``LoRe(feature_map="tsne")``), tuned LoRe chooses. None: global methods and metrics only.
+    n_components : int
+        Dimensions of PCA where the name does not say (t-SNE and UMAP: 2).
+    gamma, n_bins, binning
+        Of the metrics, and of the default methods.
+    group_column : str or sequence of str, optional
+        Adds the maximum group-wise MCE over the groups of this column; of several columns the
+        intersections are taken.
+    min_group_size : int
+        Groups of fewer evaluation rows are left out of it, in each run for itself.
+    n_jobs : int, optional
+        Runs at work at a time. None: what the caller's ``joblib.parallel_config`` says, else one a
+        processor. The backend is joblib's default or the configured one; processes are about
+        twice as fast as threads here.
+    progress : callable, optional
+        Called with the share done and the last run's name; it may raise to stop.
+
+    Returns
+    -------
+    RunsComparison
+
+    Raises
+    ------
+    InputError
+        If a run lacks calibration rows, features or the group column.
+    MemoryError
+        If a worker process was ended for want of memory.
+    """
+    datasets = load_runs(runs) if isinstance(runs, (str, PathLike)) else list(runs)
+    if not datasets:
+        raise InputError("'runs' must hold at least one run; got none.")
+    check_integer(n_components, "n_components")
+    names = [feature_map] if isinstance(feature_map, str) else list(feature_map or [])
+    maps = {name: _map_of(name, n_components) for name in names}
+    methods = (
+        [
+            method
+            for method in standard_recalibrators(gamma, n_bins, binning)
+            if maps or method.is_global
+        ]
+        if recalibrators is None
+        else list(recalibrators)
+    )
+    by = [group_column] if isinstance(group_column, str) else list(group_column or [])
+    for dataset in datasets:
+        _check_run(dataset, bool(maps), by)
+    names_of_runs = _names(datasets)
+    rows = _rows(datasets, names_of_runs)
+    # What no metric needs is not sent to other processes.
+    datasets = [dataclasses.replace(item, images=None, metadata=None) for item in datasets]
+    options: dict[str, Any] = {
+        "gamma": gamma,
+        "n_bins": n_bins,
+        "binning": binning,
+        "min_group_size": min_group_size,
+    }
+    # One worker a processor unless the caller or a parallel_config says otherwise.
+    configured = joblib.parallel.get_active_backend()[1]
+    if n_jobs is None and configured in (None, 1):
+        n_jobs = -1
+    tables: list[pd.DataFrame] = []
+    with joblib.Parallel(n_jobs=n_jobs) as pool:
+        step = max(1, _RUNS_A_WORKER * joblib.effective_n_jobs(pool.n_jobs))
+        for start in range(0, len(datasets), step):
+            part = datasets[start : start + step]
+            try:
+                tables += pool(
+                    joblib.delayed(_one_run)(dataset, methods, maps, by, options)
+                    for dataset in part
+                )
+            except ShutdownExecutorError as error:
+                # The interpreter is closing and has taken the workers along.
+                raise Cancelled from error
+            except BrokenProcessPool as error:
+                raise MemoryError(
+                    "a worker process was ended from outside, most likely for want of memory"
+                ) from error
+            if progress is not None:
+                done = len(tables)
+                progress(done / len(datasets), f"run {done} of {len(datasets)}: {part[-1].name}")
+    labelled = [
+        table.rename_axis("method").reset_index().assign(run=name)
+        for name, table in zip(names_of_runs, tables, strict=True)
+    ]
+    frame = pd.concat(labelled, ignore_index=True)
+    return RunsComparison(frame[["run", *frame.columns.drop("run")]], rows)
+
+
+def _one_run(
+    dataset: Dataset,
+    methods: list[Recalibrator],
+    maps: dict[str, tuple[str, int]],
+    by: list[str],
+    options: dict[str, Any],
+) -> pd.DataFrame:
+    """One run, one table: methods × metrics."""
+    calibration = dataset.calibration
+    assert calibration is not None  # checked before
+    rows = {split: dataset.in_split(split) for split in (CALIBRATION, EVALUATION)}
+    placed: dict[str, dict[str, Any]] = {CALIBRATION: {}, EVALUATION: {}}
+    for name, (method, dimensions) in maps.items():
+        assert dataset.features is not None  # checked before
+        made = embed(dataset.features, method, dimensions)
+        for split, mask in rows.items():
+            placed[split][name] = made.coordinates[mask]
+    evaluation = dataset.evaluation
+    groups = None
+    if by:
+        assert evaluation.groups is not None  # checked before
+        groups = evaluation.groups[by]
+    return compare(
+        calibration,
+        evaluation,
+        [method.clone() for method in methods],
+        calibration_embedding=placed[CALIBRATION] or None,
+        evaluation_embedding=placed[EVALUATION] or None,
+        groups=groups,
+        **options,
+    ).table
+
+
+def _map_of(name: str, n_components: int) -> tuple[str, int]:
+    """Read ``pca``, ``pca-20`` or ``tsne-2``."""
+    method, _, dimensions = name.partition("-")
+    known = get_args(Method)
+    if method not in known or (dimensions and not dimensions.isdecimal()):
+        raise InputError(
+            f"'feature_map' must be one of {', '.join(known)}, or one with its number of "
+            f"dimensions such as 'pca-20'; got {name!r}."
+        )
+    if dimensions:
+        return method, int(dimensions)
+    return method, n_components if method == "pca" else 2
+
+
+def _check_run(dataset: Dataset, needs_features: bool, by: list[str]) -> None:
+    if dataset.calibration is None:
+        raise InputError(f"run '{dataset.name}' has no calibration rows to fit recalibrators on.")
+    if needs_features and dataset.features is None:
+        raise InputError(
+            f"run '{dataset.name}' has no features to map; compare the global methods with "
+            "feature_map=None."
+        )
+    known = [] if dataset.groups is None else [str(name) for name in dataset.groups.columns]
+    for name in by:
+        if name not in known:
+            raise InputError(
+                f"'group_column' must be one of {known} in run '{dataset.name}'; got {name!r}."
+            )
+
+
+def _rows(datasets: list[Dataset], names: list[str]) -> pd.DataFrame:
+    """How many rows each run was fitted and measured on."""
+    calibrations = [dataset.calibration for dataset in datasets]
+    return pd.DataFrame(
+        {
+            "run": names,
+            "calibration_rows": [0 if item is None else len(item) for item in calibrations],
+            "evaluation_rows": [len(dataset.evaluation) for dataset in datasets],
+        }
+    )
+
+
+def _names(datasets: list[Dataset]) -> list[str]:
+    """Names of the runs, numbered where two share one."""
+    names = [dataset.name for dataset in datasets]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{name} ({number})" for number, name in enumerate(names, start=1)]

@@ -1,0 +1,240 @@
+"""What many runs of one experiment come to: means, spreads, differences beyond chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from lore_core.data.validation import InputError
+from lore_core.metrics.global_metrics import MAX_GROUPWISE
+
+__all__ = ["PairedDifference", "RunsComparison"]
+
+#: Metrics of which less is better; of the others (accuracy, mean confidence) no method is best.
+LOWER_IS_BETTER = ("ECE", "MCE", "NLL", "Brier", "MLCE", "ALCE", MAX_GROUPWISE)
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """Each method minus one of them, run by run.
+
+    Attributes
+    ----------
+    mean, low, high : DataFrame
+        Mean difference over the runs and its Student-t interval: one row a method, one column a
+        metric. The bounds are NaN where fewer than two runs have the metric.
+    """
+
+    mean: pd.DataFrame
+    low: pd.DataFrame
+    high: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class RunsComparison:
+    """What each method did to the evaluation rows of each run.
+
+    Attributes
+    ----------
+    runs : DataFrame
+        One row a run and method: ``run, method``, then the metrics.
+    rows : DataFrame or None
+        One row a run: ``run, calibration_rows, evaluation_rows``.
+    """
+
+    runs: pd.DataFrame
+    rows: pd.DataFrame | None = None
+
+    @property
+    def n_runs(self) -> int:
+        """Number of runs."""
+        return int(self.runs["run"].nunique())
+
+    @property
+    def methods(self) -> list[str]:
+        """Methods, in the order they were compared; differences are taken to the first."""
+        return [str(name) for name in self.runs["method"].unique()]
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the metrics."""
+        return [str(name) for name in self.runs.columns if name not in ("run", "method")]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Mean over the runs: one row a method, one column a metric."""
+        return pd.DataFrame(self._by_method().mean())
+
+    @property
+    def sd(self) -> pd.DataFrame:
+        """Population standard deviation over the runs, shaped like ``table``."""
+        return pd.DataFrame(self._by_method().std(ddof=0))
+
+    def _by_method(self) -> Any:
+        return self.runs.drop(columns="run").groupby("method", sort=False)
+
+    def values(self, metric: str) -> pd.DataFrame:
+        """One metric: one row a run, one column a method.
+
+        Parameters
+        ----------
+        metric : str
+            Column of ``table``.
+
+        Raises
+        ------
+        InputError
+            If there is no such metric.
+        """
+        self._check_metric(metric, "metric")
+        wide = self.runs.pivot(index="run", columns="method", values=metric)
+        return wide.reindex(index=self.runs["run"].unique(), columns=self.methods)
+
+    def difference(self, to: str | None = None, *, level: float = 0.95) -> PairedDifference:
+        """Mean difference of every method to one of them, with its interval.
+
+        Parameters
+        ----------
+        to : str, optional
+            A method; by default the first.
+        level : float
+            Of the interval.
+
+        Raises
+        ------
+        InputError
+            If there is no such method.
+
+        Notes
+        -----
+        Runs are pairs: both methods saw the same classifier and the same rows, so the difference
+        is taken run by run and its mean gets the interval d̄ ± t · s/√R of R runs. It covers what
+        another training could have given. Runs that share data are not independent of that data:
+        what other data would give is not covered.
+        """
+        methods = self.methods
+        to = methods[0] if to is None else to
+        if to not in methods:
+            raise InputError(f"'to' must be one of {methods}; got {to!r}.")
+        mean, low, high = (
+            pd.DataFrame(index=pd.Index(methods, name="method"), columns=self.metrics, dtype=float)
+            for _ in range(3)
+        )
+        for metric in self.metrics:
+            wide = self.values(metric)
+            gap = wide.sub(wide[to], axis=0)
+            mean[metric] = gap.mean()
+            half = _half_width(gap, level)
+            low[metric], high[metric] = gap.mean() - half, gap.mean() + half
+        return PairedDifference(mean, low, high)
+
+    def best(self, level: float = 0.95) -> pd.DataFrame:
+        """Name the method with the lowest mean of each metric, and say if that is beyond chance.
+
+        Parameters
+        ----------
+        level : float
+            Joint level of the intervals to all other methods.
+
+        Returns
+        -------
+        DataFrame
+            One row a metric of which less is better: ``method``, ``next_best``, the mean
+            ``difference`` to that one with its interval ``low, high``, and ``beyond_chance``: the
+            intervals to *all* other methods lie below 0.
+
+        Notes
+        -----
+        The best of k methods is picked by looking, so each of its k − 1 paired Student-t intervals
+        is taken at level 1 − (1 − level)/(k − 1) (Bonferroni).
+        """
+        records: dict[str, dict[str, Any]] = {}
+        for metric in (name for name in self.metrics if name in LOWER_IS_BETTER):
+            wide = self.values(metric)
+            means = wide.mean().dropna().sort_values(kind="stable")
+            if len(means) < 2:
+                continue
+            winner, others = means.index[0], means.index[1:]
+            gap = -wide[others].sub(wide[winner], axis=0)
+            half = _half_width(gap, 1 - (1 - level) / len(others))
+            high = gap.mean() + half
+            records[metric] = {
+                "method": str(winner),
+                "next_best": str(others[0]),
+                "difference": float(gap[others[0]].mean()),
+                "low": float(gap[others[0]].mean() - half[others[0]]),
+                "high": float(high[others[0]]),
+                "beyond_chance": bool((high < 0).all()),
+            }
+        columns = ["method", "next_best", "difference", "low", "high", "beyond_chance"]
+        return pd.DataFrame.from_dict(records, orient="index", columns=columns)
+
+    def correlation(self, of: str = MAX_GROUPWISE) -> pd.Series:
+        """Pearson correlation of every metric with one of them, over all runs and methods.
+
+        Parameters
+        ----------
+        of : str
+            Column of ``table``.
+
+        Returns
+        -------
+        Series
+            One value a metric; NaN for one that does not vary. This is Table 2 of Luo et al. 2022.
+
+        Raises
+        ------
+        InputError
+            If there is no such metric.
+        """
+        metrics = self.runs.drop(columns=["run", "method"])
+        self._check_metric(of, "of")
+        varies = metrics.columns[metrics.nunique() > 1]
+        with_it = metrics[varies].corr()[of] if of in varies else pd.Series(dtype=float)
+        return with_it.reindex(metrics.columns).drop(of).rename(f"correlation with {of}")
+
+    def summary(self, level: float = 0.95) -> pd.DataFrame:
+        """Everything in one long table, as it is saved.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            One row a method and metric: ``method, metric, runs, mean, sd`` and the paired
+            ``difference`` to the first method with ``difference_low, difference_high``.
+        """
+        found, count = self.difference(level=level), self._by_method().count()
+        frames = {
+            "runs": count, "mean": self.table, "sd": self.sd, "difference": found.mean,
+            "difference_low": found.low, "difference_high": found.high,
+        }  # fmt: skip
+        long = pd.concat(
+            {
+                name: frame.rename_axis(index="method", columns="metric").stack()
+                for name, frame in frames.items()
+            },
+            axis=1,
+        )
+        order = pd.MultiIndex.from_product([self.methods, self.metrics], names=["method", "metric"])
+        return pd.DataFrame(long.reindex(order).reset_index())
+
+    def _check_metric(self, name: str, argument: str) -> None:
+        if name not in self.metrics:
+            hint = " Give 'group_column' to measure it." if name == MAX_GROUPWISE else ""
+            raise InputError(f"'{argument}' must be one of {self.metrics}; got {name!r}.{hint}")
+
+
+def _half_width(gap: pd.DataFrame, level: float) -> pd.Series[float]:
+    """Half the Student-t interval of the mean of each column; NaN for fewer than two values."""
+    count = gap.count()
+    error = gap.std(ddof=1).to_numpy() / np.sqrt(count.to_numpy())
+    quantile = stats.t.ppf((1 + level) / 2, np.maximum(count - 1, 1))
+    return pd.Series(np.where(count > 1, quantile * error, np.nan), index=gap.columns)

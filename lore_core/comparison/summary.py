@@ -1,0 +1,338 @@
+"""All metrics of one set of predictions, and the one sentence they come to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.chance.bootstrap import BootstrapDraws, bootstrap_draws
+from lore_core.chance.budget import N_SIMULATED
+from lore_core.chance.intervals import ABSOLUTE, calibration_intervals
+from lore_core.data.binning import Binning
+from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.progress import Progress
+from lore_core.metrics.global_metrics import (
+    MAX_GROUPWISE,
+    PROBABILITY_FLOOR,
+    ReliabilityTable,
+    groupwise_maximum_calibration_error,
+    reliability_table,
+    wilson_interval,
+)
+from lore_core.metrics.local_error import LocalErrors, local_errors
+
+__all__ = ["Summary", "Verdict", "describe_rows", "local_bin_table", "summarize", "verdict"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Metrics of one dataset at one setting.
+
+    Attributes
+    ----------
+    values : Series
+        ``accuracy, mean_confidence, ECE, MCE``, where known ``NLL, Brier``, with an embedding
+        ``MLCE, ALCE``, with groups ``max group-wise MCE``.
+    reliability : ReliabilityTable
+        The bins behind ECE and MCE.
+    local : LocalErrors or None
+        The rows behind MLCE and ALCE.
+    draws : BootstrapDraws or None
+        Resampled metrics, for paired differences between methods.
+    intervals : DataFrame or None
+        95 % intervals, ``low`` and ``high`` by metric: of ECE, MCE, ALCE and MLCE those of
+        :func:`~lore_core.chance.intervals.calibration_intervals`, else percentiles of the draws.
+    n_rows : int
+        Rows measured.
+    """
+
+    values: pd.Series
+    reliability: ReliabilityTable
+    local: LocalErrors | None
+    draws: BootstrapDraws | None
+    n_rows: int
+    intervals: pd.DataFrame | None = None
+
+
+def row_losses(dataset: Dataset) -> pd.DataFrame:
+    """NLL and Brier of each row; empty where only the top confidence was known."""
+    if not dataset.complete:
+        return pd.DataFrame(index=pd.RangeIndex(len(dataset)))
+    p = dataset.probabilities
+    index = np.arange(len(dataset))
+    true = p[index, dataset.labels]
+    # Σ_k (p_k − 1[k = y])² = Σ p_k² − 2 p_y + 1
+    brier = (p**2).sum(axis=1) - 2 * true + 1
+    return pd.DataFrame(
+        {
+            "NLL": -np.log(np.maximum(true, PROBABILITY_FLOOR)),
+            "Brier": brier / 2 if dataset.n_classes == 2 else brier,
+        }
+    )
+
+
+def summarize(
+    dataset: Dataset,
+    embedding: Any = None,
+    *,
+    target: str | int = TOP_LABEL,
+    gamma: float = 0.2,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    groups: Any = None,
+    min_group_size: int = 1,
+    n_draws: int = 0,
+    local_draws: bool = True,
+    local_intervals: bool = True,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> Summary:
+    """Every metric of one dataset, with bootstrap draws on demand.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Rows to measure.
+    embedding : Embedding or array-like of shape (n, d), optional
+        Their coordinates; adds the local metrics.
+    target : "top-label" or int
+        See :meth:`~lore_core.data.dataset.Dataset.target`.
+    gamma, n_bins, binning
+        See :func:`~lore_core.metrics.local_error.local_errors`.
+    groups : array-like of shape (n,) or (n, g), optional
+        Adds the maximum group-wise MCE over groups of ``min_group_size`` rows or more.
+    min_group_size : int
+        See ``groups``.
+    n_draws : int
+        Bootstrap draws, for intervals; 0 for none.
+    local_draws : bool
+        Resample MLCE and ALCE too, for paired differences. On many rows they cost far more than
+        all other metrics together.
+    local_intervals : bool
+        Simulate the intervals of MLCE and ALCE: about as long again.
+    random_state : int
+        Seed of the draws.
+    progress : callable, optional
+        Called with the share done.
+    """
+    c, a = (aimed := dataset.target(target)).confidence, aimed.outcome
+    options: dict[str, Any] = {"n_bins": n_bins, "binning": binning}
+    reliability = reliability_table(c, a, **options)
+    losses = row_losses(dataset)
+    values = {
+        "accuracy": float(a.mean()),
+        "mean_confidence": float(c.mean()),
+        "ECE": reliability.expected_calibration_error,
+        "MCE": reliability.maximum_calibration_error,
+        **{str(name): float(losses[name].mean()) for name in losses},
+    }
+    local = None
+    if embedding is not None:
+        local = local_errors(c, a, embedding, gamma=gamma, **options)
+        values |= {"MLCE": local.maximum, "ALCE": local.average}
+    if groups is not None:
+        values[MAX_GROUPWISE] = groupwise_maximum_calibration_error(
+            c, a, groups, min_group_size=min_group_size, **options
+        )
+    draws = None
+    if n_draws:
+        draws = bootstrap_draws(
+            c,
+            a,
+            embedding if local_draws else None,
+            losses=losses,
+            groups=groups,
+            min_group_size=min_group_size,
+            gamma=gamma,
+            n_draws=n_draws,
+            random_state=random_state,
+            progress=progress,
+            **options,
+        )
+        simulated = calibration_intervals(
+            c,
+            a,
+            embedding if local_intervals else None,
+            gamma=gamma,
+            n_draws=N_SIMULATED,
+            random_state=random_state,
+            **options,
+        )
+    return Summary(
+        pd.Series(values),
+        reliability,
+        local,
+        draws,
+        len(dataset),
+        None if draws is None else _intervals(draws, simulated),
+    )
+
+
+def _intervals(draws: BootstrapDraws, simulated: pd.DataFrame) -> pd.DataFrame:
+    """Percentiles, but for the absolute errors, which a bootstrap gets wrong."""
+    percentiles = draws.interval().drop(index=list(ABSOLUTE), errors="ignore")
+    return pd.concat([percentiles, simulated[["low", "high"]]])
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the numbers come to.
+
+    Attributes
+    ----------
+    level : {"good", "local", "global"}
+        ``"global"``: already wrong on average; ``"local"``: fine on average, wrong somewhere;
+        ``"good"``: neither shows.
+    sentence : str
+        In plain words, with the numbers.
+    """
+
+    level: Literal["good", "local", "global"]
+    sentence: str
+
+
+def verdict(
+    reliability: ReliabilityTable,
+    local: LocalErrors | None,
+    *,
+    min_effective_size: float = 10.0,
+    tolerance: float = 0.05,
+) -> Verdict:
+    """Say in one sentence whether the confidence can be trusted.
+
+    Parameters
+    ----------
+    reliability : ReliabilityTable
+        Global picture.
+    local : LocalErrors or None
+        Local picture, where there are features.
+    min_effective_size : float
+        Rows with a smaller n_eff are not used as evidence.
+    tolerance : float
+        An ECE up to this, or a mean gap up to half of it, is called small; locally, twice as much.
+    """
+    ece = reliability.expected_calibration_error
+    total = int(reliability.count.sum())
+    full = reliability.count > 0
+    promised = float((reliability.confidence * reliability.count)[full].sum() / total)
+    got = float((reliability.accuracy * reliability.count)[full].sum() / total)
+    low, high = wilson_interval(got * total, total)
+    off = not low <= promised <= high
+    wrong = ece > tolerance or (off and abs(promised - got) > tolerance / 2)
+    points = abs(promised - got) * 100
+    if off:
+        amount = "much" if promised > got else "little"
+        globally = (
+            f"On average it promises {points:.1f} points too {amount} ({promised:.1%} against "
+            f"{got:.1%} right)"
+        )
+    elif ece > tolerance:
+        globally = f"Confidence bins are off by {ece * 100:.1f} points on average (ECE)"
+    else:
+        globally = f"On average the confidence looks right (ECE {ece * 100:.1f} points)"
+    if local is None:
+        return Verdict(
+            "global" if wrong else "good",
+            f"{globally}. Without features nothing can be said about where.",
+        )
+    usable = (local.effective_size >= min_effective_size) & np.isfinite(local.signed)
+    if not usable.any():
+        return Verdict(
+            "global" if wrong else "good",
+            f"{globally}; at this bandwidth no row has {min_effective_size:g} effective "
+            "neighbours, so nothing local can be said. Raise γ.",
+        )
+    bad = usable & (local.absolute > 2 * tolerance)
+    share = float(bad.sum() / usable.sum())
+    worst = int(np.argmax(np.where(usable, local.absolute, -1)))
+    size = abs(local.signed[worst]) * 100
+    side = "more" if local.signed[worst] > 0 else "less"
+    where = (
+        f"{share * 100:.0f} % of the rows sit where it is off by more than "
+        f"{200 * tolerance:.0f} points; the worst place promises {size:.0f} points {side} than it "
+        f"delivers (n_eff {local.effective_size[worst]:.0f})"
+    )
+    if wrong:
+        return Verdict("global", f"{globally}; locally, {where}.")
+    if share >= 0.01:
+        return Verdict("local", f"{globally}, but {where}.")
+    return Verdict(
+        "good",
+        f"{globally}, and no place with {min_effective_size:g} or more effective neighbours is "
+        f"off by more than {200 * tolerance:.0f} points for more than 1 % of the rows.",
+    )
+
+
+def local_bin_table(reliability: ReliabilityTable, local: LocalErrors) -> pd.DataFrame:
+    """Each confidence bin's gap beside the local errors inside it.
+
+    Parameters
+    ----------
+    reliability : ReliabilityTable
+        Global picture.
+    local : LocalErrors
+        Local picture of the same rows in the same bins.
+
+    Returns
+    -------
+    DataFrame
+        One row a bin that holds rows: those of :meth:`ReliabilityTable.frame`, and ``mean_lce``,
+        ``max_lce``.
+    """
+    table = reliability.frame()
+    table = table[table["rows"] > 0].reset_index(drop=True)
+    error = pd.Series(local.absolute).groupby(local.bin_index)
+    table["mean_lce"] = error.mean().reindex(table["bin"]).to_numpy()
+    table["max_lce"] = error.max().reindex(table["bin"]).to_numpy()
+    return table
+
+
+def describe_rows(
+    name: str,
+    dataset: Dataset,
+    local: LocalErrors,
+    rows: NDArray[np.bool_],
+    *,
+    target: str | int = TOP_LABEL,
+    min_effective_size: float = 10.0,
+) -> str:
+    """Say what these rows promised, what they got, and how far that differs from place to place.
+
+    Parameters
+    ----------
+    name : str
+        What the rows are, for the start of the sentence.
+    dataset : Dataset
+        The rows the local errors belong to.
+    local : LocalErrors
+        Their local errors.
+    rows : ndarray of shape (n,)
+        Mask of the rows meant.
+    target : "top-label" or int
+        See :meth:`~lore_core.data.dataset.Dataset.target`.
+    min_effective_size : float
+        Rows with a smaller n_eff are left out of the range.
+    """
+    n = int(rows.sum())
+    if n == 0:
+        return f"{name}: no rows."
+    aimed = dataset.target(target)
+    promised, got = aimed.confidence[rows].mean(), aimed.outcome[rows].mean()
+    start = f"{name}: {n:,} rows, promised {promised:.1%}, got {got:.1%}"
+    usable = rows & (local.effective_size >= min_effective_size) & np.isfinite(local.signed)
+    if not usable.any():
+        return (
+            f"{start}. No row has {min_effective_size:g} effective neighbours at γ = "
+            f"{local.gamma:g}: too few to say where."
+        )
+    low, high = local.signed[usable].min() * 100, local.signed[usable].max() * 100
+    left_out = 1 - usable.sum() / n
+    note = (
+        f"; {left_out:.0%} of the rows have too few neighbours to say" if left_out > 0.005 else ""
+    )
+    gap = f"from {low:+.0f} to {high:+.0f} points".replace("-", "−")
+    return f"{start}; locally the gap runs {gap}{note}."

@@ -1,0 +1,1 @@
+"""Rows and what every part shares: datasets, checked arrays, confidence bins, probabilities."""

@@ -1,0 +1,76 @@
+"""Files that are there as a whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+from lore_core.data.validation import InputError
+
+__all__ = ["replaced_at_once", "write_bytes"]
+
+
+@contextlib.contextmanager
+def replaced_at_once(path: str | Path) -> Iterator[Path]:
+    """Give a temporary path to write to, and put it in the place of ``path`` at the end.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where the file shall be. A link stays a link; what it points to is replaced.
+
+    Yields
+    ------
+    Path
+        In the same directory, hidden; gone if the block raises. If the process is killed it stays
+        behind, and ``path`` is what it was.
+
+    Raises
+    ------
+    InputError
+        If the directory does not exist or cannot be written.
+    """
+    target = Path(path).expanduser().resolve()
+    if not target.parent.is_dir():
+        raise InputError(f"the directory of '{path}' must exist; create '{target.parent}' first.")
+    if target.is_dir():
+        raise InputError(f"'{path}' must be the name of a file; it is a directory.")
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        # Of one's own making, so that nothing of that name is overwritten.
+        part.touch(exist_ok=False)
+        yield part
+        _sync(part)
+        part.replace(target)
+        if os.name == "posix":
+            _sync(target.parent)
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be written ({error.strerror or error}).") from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file, or a directory's list of files, is on the disk."""
+    handle = os.open(path, os.O_RDONLY if path.is_dir() or os.name == "posix" else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write a file as a whole or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where to; an existing file is replaced.
+    content : bytes
+    """
+    with replaced_at_once(path) as part:
+        part.write_bytes(content)

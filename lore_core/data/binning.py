@@ -1,0 +1,95 @@
+"""Confidence bins: which rows count as "the same confidence"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lore_core.data.validation import InputError, as_confidence, check_integer
+
+__all__ = ["Binning", "ConfidenceBins", "confidence_bins"]
+
+Binning = Literal["equal-width", "equal-mass"]
+
+
+@dataclass(frozen=True)
+class ConfidenceBins:
+    """A partition of [0, 1] by confidence.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (n_bins + 1,)
+        From 0 to 1. A bin holds its lower edge but not its upper one; the last holds 1 as well.
+    binning : str
+        How the edges were chosen.
+    """
+
+    edges: NDArray[np.float64]
+    binning: Binning
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins."""
+        return len(self.edges) - 1
+
+    def assign(self, confidence: ArrayLike) -> NDArray[np.int64]:
+        """Return each row's bin index, 0 … n_bins − 1, shape (n,)."""
+        c = np.asarray(confidence, dtype=np.float64)
+        if self.binning == "equal-width":
+            # Not by the edges: floor(c·K) is the definition, and K/K·edge rounds differently.
+            index = np.floor(c * self.n_bins).astype(np.int64)
+            return np.minimum(index, self.n_bins - 1)
+        return np.searchsorted(self.edges[1:-1], c, side="right").astype(np.int64)
+
+    def name(self, index: int) -> str:
+        """Return the bin's range in words, ``"0.87–0.93"``; digits enough to tell bins apart."""
+        digits = self._digits
+        return f"{self.edges[index]:.{digits}f}–{self.edges[index + 1]:.{digits}f}"
+
+    @cached_property
+    def _digits(self) -> int:
+        for digits in range(2, 16):
+            if len({f"{edge:.{digits}f}" for edge in self.edges}) == len(self.edges):
+                return digits
+        return 17
+
+
+def confidence_bins(
+    confidence: ArrayLike, n_bins: int = 15, binning: Binning = "equal-width"
+) -> ConfidenceBins:
+    """Choose confidence bins.
+
+    Parameters
+    ----------
+    confidence : array-like of shape (n,)
+        Confidences in [0, 1]; only ``"equal-mass"`` looks at them.
+    n_bins : int
+        How many bins, at least 1.
+    binning : {"equal-width", "equal-mass"}
+        Equal steps of confidence, or about as many rows in each. Equal confidences always share a
+        bin, so there may be fewer equal-mass bins than asked for.
+
+    Returns
+    -------
+    ConfidenceBins
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+    """
+    n_bins = check_integer(n_bins, "n_bins", maximum=10_000)
+    if binning not in get_args(Binning):
+        raise InputError(f"'binning' must be one of {get_args(Binning)}; got {binning!r}.")
+    if binning == "equal-width":
+        return ConfidenceBins(np.arange(n_bins + 1) / n_bins, binning)
+    c = np.sort(as_confidence(confidence))
+    starts = np.ceil(np.arange(1, n_bins) * len(c) / n_bins).astype(np.int64)
+    # An edge at the smallest confidence would leave the first bin empty.
+    interior = np.unique(c[starts[starts < len(c)]])
+    interior = interior[interior > c[0]]
+    return ConfidenceBins(np.concatenate([[0.0], interior, [1.0]]), binning)

@@ -1,0 +1,352 @@
+"""The data every page and every function works on: one frozen object, checked once."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from lore_core.data.probabilities import with_confidence
+from lore_core.data.validation import (
+    InputError,
+    as_class_names,
+    as_confidence,
+    as_feature_names,
+    as_features,
+    as_images,
+    as_labels,
+    as_probabilities,
+    check_lengths,
+)
+
+__all__ = ["CALIBRATION", "EVALUATION", "TOP_LABEL", "Dataset", "Target"]
+
+CALIBRATION = "calibration"
+EVALUATION = "evaluation"
+TOP_LABEL = "top-label"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is being calibrated: a confidence and whether it came true, row by row."""
+
+    confidence: NDArray[np.float64]
+    outcome: NDArray[np.float64]
+    name: str = TOP_LABEL
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A classifier's predictions, the truth, and what is known about each row.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n, K) or (n,)
+        Class probabilities; a vector is P(y = 1) of a binary problem.
+    labels : array-like of shape (n,)
+        True classes: indices 0 … K−1.
+    features : array-like of shape (n, p), optional
+        What "similar rows" means: a hidden layer, or the input table. A DataFrame brings its
+        column names.
+    groups : DataFrame or array-like of shape (n, g), optional
+        Columns that name a group of each row (for fairness).
+    metadata : DataFrame, optional
+        Anything else worth reading in a hover or a table.
+    images : array-like of shape (n, h, w) or (n, h, w, 3), optional
+        uint8 thumbnails.
+    split : array-like of shape (n,), optional
+        ``"calibration"`` or ``"evaluation"`` a row.
+    class_names : sequence of str, optional
+        One name a class.
+    predictions : array-like of shape (n,), optional
+        Predicted classes; by default the most probable one. A recalibrated top-label confidence
+        can fall below another class's probability: the prediction stays what it was.
+    name : str
+        How pages and errors call these data.
+    complete : bool
+        False where only the predicted class's confidence was known and the rest of each vector was
+        spread evenly; NLL and Brier of the vector are then not the classifier's.
+    has_image : array-like of shape (n,), optional
+        Which rows have an image, where some have none (theirs are black). None: all or no rows.
+    feature_names : sequence of str, optional
+        One name a feature, where they mean something: the columns of the input table.
+
+    Notes
+    -----
+    Arrays are made read-only. ``digest`` is a sha256 over everything, computed once: caches use it.
+    """
+
+    probabilities: NDArray[np.float64]
+    labels: NDArray[np.int64]
+    features: NDArray[np.floating[Any]] | None = None
+    groups: pd.DataFrame | None = None
+    metadata: pd.DataFrame | None = None
+    images: NDArray[np.uint8] | None = None
+    split: NDArray[np.str_] | None = None
+    class_names: Sequence[str] | None = None
+    predictions: NDArray[np.int64] | None = None
+    name: str = "data"
+    complete: bool = field(default=True, kw_only=True)
+    has_image: NDArray[np.bool_] | None = field(default=None, kw_only=True)
+    feature_names: Sequence[str] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        def put(field_name: str, value: Any) -> None:
+            if isinstance(value, np.ndarray):
+                value = value.view()
+                value.flags.writeable = False
+            object.__setattr__(self, field_name, value)
+
+        probabilities = as_probabilities(self.probabilities)
+        n_classes = probabilities.shape[1]
+        put("probabilities", probabilities)
+        put("labels", as_labels(self.labels, n_classes))
+        if self.predictions is None:
+            put("predictions", probabilities.argmax(axis=1).astype(np.int64))
+        else:
+            put("predictions", as_labels(self.predictions, n_classes, "predictions"))
+        given: Any = self.features
+        names = self.feature_names
+        if names is None and isinstance(given, pd.DataFrame):
+            names = [str(name) for name in given.columns]
+        put("features", as_features(given))
+        put("feature_names", as_feature_names(names, self.features))
+        put("groups", _as_frame(self.groups, "group"))
+        put("metadata", _as_frame(self.metadata, "metadata"))
+        images, has_image = as_images(self.images), self.has_image
+        if images is None or has_image is None or np.asarray(has_image, dtype=bool).all():
+            has_image = None
+        elif not np.asarray(has_image, dtype=bool).any():
+            images = has_image = None
+        put("images", images)
+        put("has_image", None if has_image is None else np.asarray(has_image, dtype=bool))
+        put("split", _as_split(self.split))
+        put("class_names", as_class_names(self.class_names, n_classes))
+        check_lengths(
+            probabilities=self.probabilities,
+            labels=self.labels,
+            features=self.features,
+            groups=self.groups,
+            metadata=self.metadata,
+            images=self.images,
+            split=self.split,
+            predictions=self.predictions,
+            has_image=self.has_image,
+        )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        p = "none" if self.features is None else self.features.shape[1]
+        return f"Dataset({self.name!r}, rows={len(self):,}, classes={self.n_classes}, features={p})"
+
+    @property
+    def n_classes(self) -> int:
+        """K, the number of classes."""
+        return int(self.probabilities.shape[1])
+
+    @property
+    def confidence(self) -> NDArray[np.float64]:
+        """Top-label confidence: the probability of the predicted class, shape (n,)."""
+        return np.asarray(self.probabilities[np.arange(len(self)), self._predicted])
+
+    @property
+    def outcome(self) -> NDArray[np.float64]:
+        """1 where the predicted class is the true one, else 0, shape (n,)."""
+        return np.asarray(self._predicted == self.labels, dtype=np.float64)
+
+    @property
+    def accuracy(self) -> float:
+        """Share of rows whose predicted class is the true one."""
+        return float(self.outcome.mean())
+
+    @property
+    def _predicted(self) -> NDArray[np.int64]:
+        assert self.predictions is not None  # set in __post_init__
+        return self.predictions
+
+    def class_name(self, index: int) -> str:
+        """Name of class ``index``."""
+        assert self.class_names is not None  # set in __post_init__
+        return self.class_names[index]
+
+    @property
+    def feature_labels(self) -> tuple[str, ...]:
+        """One name a feature: its own, else ``f_0, f_1, …``; empty without features."""
+        if self.features is None:
+            return ()
+        if self.feature_names is not None:
+            return tuple(self.feature_names)
+        return tuple(f"f_{k}" for k in range(self.features.shape[1]))
+
+    def target(self, target: str | int = TOP_LABEL) -> Target:
+        """Confidence and outcome of the top label, or of one class.
+
+        Parameters
+        ----------
+        target : "top-label" or int
+            ``"top-label"``: c = p of the predicted class, a = 1[predicted = true].
+            An int k: c = p_k, a = 1[true = k].
+        """
+        if target == TOP_LABEL:
+            return Target(self.confidence, self.outcome)
+        if not isinstance(target, (int, np.integer)) or not 0 <= target < self.n_classes:
+            raise InputError(
+                f"'target' must be 'top-label' or a class index 0 to {self.n_classes - 1}; "
+                f"got {target!r}."
+            )
+        k = int(target)
+        return Target(
+            np.asarray(self.probabilities[:, k]),
+            (self.labels == k).astype(np.float64),
+            f"class {self.class_name(k)}",
+        )
+
+    def rows(self, selection: NDArray[Any] | slice) -> Dataset:
+        """Return the chosen rows (mask, indices or slice) as a new dataset."""
+
+        def take(value: Any) -> Any:
+            if value is None:
+                return None
+            if isinstance(value, pd.DataFrame):
+                return value.iloc[selection].reset_index(drop=True)
+            return value[selection]
+
+        return dataclasses.replace(
+            self,
+            **{
+                name: take(getattr(self, name))
+                for name in (
+                    "probabilities", "labels", "features", "groups",
+                    "metadata", "images", "split", "predictions", "has_image",
+                )
+            },
+        )  # fmt: skip
+
+    def in_split(self, split: str) -> NDArray[np.bool_]:
+        """Mask of the rows of one split. Without a split every row is an evaluation row."""
+        if self.split is None:
+            return np.full(len(self), split == EVALUATION)
+        return np.asarray(self.split == split)
+
+    @cached_property
+    def calibration(self) -> Dataset | None:
+        """The rows recalibrators are fitted on, or None where there are none."""
+        mask = self.in_split(CALIBRATION)
+        return self.rows(mask) if mask.any() else None
+
+    @cached_property
+    def evaluation(self) -> Dataset:
+        """The rows every metric and picture shows."""
+        mask = self.in_split(EVALUATION)
+        if not mask.any():
+            raise InputError(
+                f"'{self.name}' has no evaluation rows: its split column names only calibration "
+                "rows. Add the file to evaluate on, or split these rows by fraction."
+            )
+        return self.rows(mask)
+
+    def with_split(self, calibration_fraction: float = 0.5, *, random_state: int = 0) -> Dataset:
+        """Split the rows at random, alike in right and wrong predictions.
+
+        Parameters
+        ----------
+        calibration_fraction : float
+            Share of rows to fit recalibrators on, in (0, 1).
+        random_state : int
+            Seed of the shuffle.
+        """
+        if not 0 < calibration_fraction < 1:
+            raise InputError(
+                f"'calibration_fraction' must lie in (0, 1); got {calibration_fraction!r}."
+            )
+        if len(self) < 2:
+            raise InputError("a split needs at least 2 rows; got 1.")
+        rng = np.random.default_rng(random_state)
+        split = np.full(len(self), EVALUATION, dtype="<U11")
+        # Shuffle, then sort by outcome: every k-th row of each stratum goes to calibration.
+        order = rng.permutation(len(self))
+        order = order[np.argsort(self.outcome[order], kind="stable")]
+        position = np.arange(len(self))
+        steps = np.floor((position + 1) * calibration_fraction)
+        chosen = steps > np.floor(position * calibration_fraction)
+        if not chosen.any():
+            chosen[0] = True
+        if chosen.all():
+            chosen[-1] = False
+        split[order[chosen]] = CALIBRATION
+        return dataclasses.replace(self, split=split)
+
+    def with_confidence(self, confidence: ArrayLike) -> Dataset:
+        """Replace the top-label confidence; the predicted class stays.
+
+        The other classes are rescaled in proportion so that each vector still sums to 1; where
+        they were all zero, the rest is spread evenly over them.
+
+        Parameters
+        ----------
+        confidence : array-like of shape (n,)
+            New probabilities of the predicted class, in [0, 1].
+        """
+        new = as_confidence(confidence)
+        check_lengths(confidence=new, probabilities=self.probabilities)
+        vectors = with_confidence(self.probabilities, self._predicted, new)
+        return dataclasses.replace(self, probabilities=vectors, predictions=self._predicted)
+
+    def with_probabilities(self, probabilities: ArrayLike) -> Dataset:
+        """Replace the whole probability vectors; the predicted class stays."""
+        return dataclasses.replace(
+            self, probabilities=as_probabilities(probabilities), predictions=self._predicted
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """Sha256 over every array and name: two datasets share it only if they are the same."""
+        state = hashlib.sha256()
+        for item in dataclasses.fields(self):
+            value = getattr(self, item.name)
+            state.update(item.name.encode())
+            if isinstance(value, np.ndarray):
+                state.update(f"{value.dtype}{value.shape}".encode())
+                state.update(np.ascontiguousarray(value).view(np.uint8).data)
+            elif isinstance(value, pd.DataFrame):
+                state.update(repr(list(value.columns)).encode())
+                state.update(pd.util.hash_pandas_object(value, index=False).to_numpy().tobytes())
+            else:
+                state.update(repr(value).encode())
+        return state.hexdigest()
+
+
+def _as_frame(values: Any, prefix: str) -> pd.DataFrame | None:
+    if values is None:
+        return None
+    if isinstance(values, pd.DataFrame):
+        frame = values.reset_index(drop=True)
+    else:
+        array = np.asarray(values)
+        array = array[:, None] if array.ndim == 1 else array
+        count = array.shape[1]
+        names = [prefix] if count == 1 else [f"{prefix}_{index}" for index in range(count)]
+        frame = pd.DataFrame(array, columns=names)
+    return frame if frame.shape[1] else None
+
+
+def _as_split(values: Any) -> NDArray[np.str_] | None:
+    if values is None:
+        return None
+    array = np.asarray(values).astype("<U11")
+    bad = (array != CALIBRATION) & (array != EVALUATION)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InputError(
+            f"'split' must be 'calibration' or 'evaluation'; got {array[row]!s} at row {row}."
+        )
+    return array

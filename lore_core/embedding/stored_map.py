@@ -1,0 +1,79 @@
+"""A learned map kept as numbers; what made it makes it again when the first rows are placed."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.data.progress import Progress
+
+__all__ = ["Placing", "StoredMap"]
+
+_lock = threading.Lock()
+
+
+class Placing(Protocol):
+    """A fitted map that places new rows."""
+
+    def place(
+        self, features: NDArray[np.float64], progress: Progress | None = None
+    ) -> NDArray[np.float64]:
+        """Place rows, shape (m, p), on the map, shape (m, d)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class StoredMap(ABC):
+    """What a fitted map is made of.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, p)
+        The fitted rows' features, as neighbours are searched in them.
+    places : ndarray of shape (n, d)
+        Where they lie, unscaled.
+    settings : dict
+        What the map was made with.
+    notes : tuple of str
+        What a reader should know about the map.
+    """
+
+    points: NDArray[np.float64]
+    places: NDArray[np.float64]
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+    @abstractmethod
+    def _make(self) -> Placing:
+        """Make the map anew."""
+
+    @cached_property
+    def _made(self) -> Placing:
+        return self._make()
+
+    def place(
+        self, features: NDArray[np.float64], progress: Progress | None = None
+    ) -> NDArray[np.float64]:
+        """Place rows on the map; the first call makes it anew.
+
+        Parameters
+        ----------
+        features : ndarray of shape (m, p)
+            New rows.
+        progress : callable, optional
+            Called with the fraction of the work done; may raise ``Cancelled``.
+
+        Returns
+        -------
+        ndarray of shape (m, d)
+        """
+        with _lock:
+            made = self._made
+        return made.place(features, progress)

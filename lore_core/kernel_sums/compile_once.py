@@ -1,0 +1,79 @@
+"""Compile the numba kernels once, with a notice, instead of in the middle of a slider move."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+__all__ = ["compile_kernels"]
+
+_SOURCES = Path(__file__).resolve().parent
+
+
+def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bool:
+    """Compile the numba kernels unless this machine already has them, and say so.
+
+    Parameters
+    ----------
+    notify : callable
+        Gets one sentence before and one after.
+    force : bool
+        Compile even if a stamp says it was done.
+
+    Returns
+    -------
+    bool
+        Whether anything was done.
+
+    Notes
+    -----
+    numba keeps what it compiled beside the sources, or in the user's cache where the sources are
+    read-only. So does the stamp, which names the sources, numba and the machine.
+    """
+    name = f"warm-{_state()}"
+    if not force and any((folder / name).exists() for folder in _stamp_folders()):
+        return False
+    notify("Compiling the kernels once (about 30 s) …")
+    started = time.monotonic()
+    from lore_core.kernel_sums import warmup  # imports numba: only when needed
+
+    warmup()
+    for folder in _stamp_folders():
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            for old in folder.glob("warm-*"):
+                old.unlink()
+            (folder / name).touch()
+            break
+    notify(f"Compiled in {time.monotonic() - started:.0f} s.")
+    return True
+
+
+def _state() -> str:
+    state = hashlib.sha256()
+    for source in sorted(_SOURCES.rglob("*.py")):
+        state.update(source.read_bytes())
+    versions = [importlib.metadata.version("numba"), platform.python_version(), platform.node()]
+    state.update(" ".join(versions).encode())
+    return state.hexdigest()[:16]
+
+
+def _stamp_folders() -> list[Path]:
+    """Return where the stamp may be: beside numba's cache, or where a user can always write."""
+    if sys.platform == "win32":
+        users = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
+    elif sys.platform == "darwin":
+        users = "~/Library/Caches"
+    else:
+        users = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    beside = Path(os.environ.get("NUMBA_CACHE_DIR") or _SOURCES / "__pycache__")
+    # One folder an installation, so that two do not remove each other's stamps.
+    place = hashlib.sha256(str(_SOURCES).encode()).hexdigest()[:16]
+    return [beside, Path(users).expanduser() / "lore-lens" / place]

@@ -1,0 +1,1 @@
+"""What is measured: global and local calibration errors, bandwidth curves, rewards."""

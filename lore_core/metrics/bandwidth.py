@@ -1,0 +1,233 @@
+"""MLCE and ALCE as the bandwidth γ grows, and their two limits."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.progress import Progress
+from lore_core.data.validation import (
+    InputError,
+    as_confidence,
+    as_coordinates,
+    as_group_labels,
+    as_outcome,
+    check_lengths,
+)
+from lore_core.metrics.global_metrics import reliability_table
+from lore_core.metrics.local_error import Kernel, kernel_means
+
+__all__ = [
+    "BandwidthCurve",
+    "BandwidthSpread",
+    "bandwidth_curve",
+    "default_gammas",
+    "mean_bandwidth_curve",
+]
+
+
+def default_gammas(n: int = 30) -> NDArray[np.float64]:
+    """Return ``n`` bandwidths from 0.01 to 100, evenly spaced on a log axis.
+
+    On an embedding of unit scale this spans both limits of the LCE.
+    """
+    return np.geomspace(0.01, 100.0, n)
+
+
+@dataclass(frozen=True)
+class BandwidthCurve:
+    """MLCE and ALCE over a grid of bandwidths.
+
+    Attributes
+    ----------
+    gamma, mlce, alce : ndarray of shape (g,)
+        Bandwidths and the two summaries at each.
+    mlce_supported : ndarray of shape (g,)
+        MLCE over the rows with n_eff ≥ ``min_effective_size``; NaN where there is none. The plain
+        MLCE is often set by a single row in an almost empty bin.
+    median_effective_size : ndarray of shape (g,)
+        Median n_eff over the rows: how many rows an error rests on.
+    mlce_zero, alce_zero : float
+        Limits at γ→0: |c − a| of single rows (means over exact duplicates).
+    mlce_infinity, alce_infinity, mlce_supported_infinity : float
+        Limits at γ→∞: MCE, ECE, and the MCE over bins of ``min_effective_size`` rows or more.
+    min_effective_size : float
+        Support asked for by ``mlce_supported``.
+    """
+
+    gamma: NDArray[np.float64]
+    mlce: NDArray[np.float64]
+    alce: NDArray[np.float64]
+    mlce_supported: NDArray[np.float64]
+    median_effective_size: NDArray[np.float64]
+    mlce_zero: float
+    alce_zero: float
+    mlce_infinity: float
+    alce_infinity: float
+    mlce_supported_infinity: float
+    min_effective_size: float
+
+    def frame(self) -> pd.DataFrame:
+        """Return the curve as a DataFrame, one row a bandwidth."""
+        return pd.DataFrame(
+            {
+                "gamma": self.gamma,
+                "mlce": self.mlce,
+                "mlce_supported": self.mlce_supported,
+                "alce": self.alce,
+                "median_n_eff": self.median_effective_size,
+            }
+        )
+
+
+def bandwidth_curve(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    embedding: Any,
+    gammas: ArrayLike | None = None,
+    *,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    kernel: Kernel = "laplacian",
+    exclude_self: bool = False,
+    min_effective_size: float = 10.0,
+    progress: Progress | None = None,
+) -> BandwidthCurve:
+    """MLCE and ALCE for many bandwidths in one pass (Luo et al. 2022, fig. 1).
+
+    Parameters
+    ----------
+    confidence, outcome, embedding, n_bins, binning, kernel, exclude_self, progress
+        See :func:`~lore_core.metrics.local_error.local_errors`.
+    gammas : array-like of shape (g,), optional
+        Bandwidths γ > 0; by default :func:`default_gammas`.
+    min_effective_size : float
+        Rows with a smaller n_eff are left out of ``mlce_supported``.
+
+    Returns
+    -------
+    BandwidthCurve
+
+    Notes
+    -----
+    Lemma 1: as γ→∞ the MLCE converges to the MCE (and the ALCE to the ECE).
+    """
+    c, a = as_confidence(confidence), as_outcome(outcome)
+    check_lengths(outcome=a, confidence=c)
+    grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
+    index = confidence_bins(c, n_bins, binning).assign(c)
+    means = kernel_means(
+        embedding,
+        index,
+        None,
+        index,
+        (c - a)[:, None],
+        gammas=grid,
+        kernel=kernel,
+        exclude_self=exclude_self,
+        progress=progress,
+    )
+    error = np.abs(means.mean[..., 0])
+    points = as_group_labels(embedding) if kernel == "group" else as_coordinates(embedding)
+    at_zero = np.abs(_duplicate_means(c - a, index, points))
+    table = reliability_table(c, a, n_bins=n_bins, binning=binning)
+    supported = np.where(means.effective_size >= min_effective_size, error, -np.inf).max(axis=1)
+    large = table.count >= min_effective_size
+    return BandwidthCurve(
+        gamma=grid,
+        mlce=np.nanmax(error, axis=1),
+        alce=np.nanmean(error, axis=1),
+        mlce_supported=np.where(np.isfinite(supported), supported, np.nan),
+        median_effective_size=np.median(means.effective_size, axis=1),
+        mlce_zero=float(at_zero.max()),
+        alce_zero=float(at_zero.mean()),
+        mlce_infinity=table.maximum_calibration_error,
+        alce_infinity=table.expected_calibration_error,
+        mlce_supported_infinity=(
+            float(np.abs(table.gap[large]).max()) if large.any() else float("nan")
+        ),
+        min_effective_size=min_effective_size,
+    )
+
+
+@dataclass(frozen=True)
+class BandwidthSpread:
+    """Bandwidth curves of many runs.
+
+    Attributes
+    ----------
+    mean, sd : BandwidthCurve
+        Mean and population standard deviation over the runs, value by value; a NaN of one run is
+        left out.
+    n_runs : int
+        Number of runs.
+    """
+
+    mean: BandwidthCurve
+    sd: BandwidthCurve
+    n_runs: int
+
+
+def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:
+    """Mean and spread of the curves of many runs (Luo et al. 2022, appendix B).
+
+    Parameters
+    ----------
+    curves : sequence of BandwidthCurve
+        One a run, at the same bandwidths and the same ``min_effective_size``.
+
+    Returns
+    -------
+    BandwidthSpread
+
+    Raises
+    ------
+    InputError
+        If there is no curve, or they were not taken at the same settings.
+    """
+    if not curves:
+        raise InputError("'curves' must hold at least one curve; got none.")
+    first = curves[0]
+    settings: dict[str, Any] = {
+        "gamma": first.gamma,
+        "min_effective_size": first.min_effective_size,
+    }
+    for name, value in settings.items():
+        if any(not np.array_equal(getattr(curve, name), value) for curve in curves):
+            raise InputError(f"'curves' must share one {name!r}; got curves that do not.")
+    mean: dict[str, Any] = dict(settings)
+    sd: dict[str, Any] = dict(settings)
+    for item in dataclasses.fields(BandwidthCurve):
+        if item.name not in settings:
+            values = np.stack([np.asarray(getattr(curve, item.name)) for curve in curves])
+            mean[item.name], sd[item.name] = _mean_and_sd(values)
+    return BandwidthSpread(BandwidthCurve(**mean), BandwidthCurve(**sd), len(curves))
+
+
+def _mean_and_sd(values: NDArray[np.float64]) -> tuple[Any, Any]:
+    """Mean and population standard deviation over the first axis without NaN; NaN if all are."""
+    known = np.isfinite(values)
+    count = np.where(known.any(axis=0), known.sum(axis=0), np.nan)
+    mean = np.where(known, values, 0.0).sum(axis=0) / count
+    square = np.where(known, (values - mean) ** 2, 0.0).sum(axis=0) / count
+    sd = np.sqrt(square)
+    return (mean, sd) if values.ndim > 1 else (float(mean), float(sd))
+
+
+def _duplicate_means(
+    values: NDArray[np.float64], index: NDArray[np.int64], points: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Mean of ``values`` over the rows with the same bin and the very same point."""
+    columns = points[:, None] if points.ndim == 1 else points
+    frame = pd.DataFrame(columns)
+    frame["bin"] = index
+    code = frame.groupby(list(frame.columns), sort=False).ngroup().to_numpy()
+    total = np.bincount(code, weights=values)
+    return np.asarray((total / np.bincount(code))[code])

@@ -1,0 +1,176 @@
+"""The γ and the number of bins that predict calibration rows best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError, as_confidence, as_outcome, check_lengths
+from lore_core.metrics.bandwidth import default_gammas
+from lore_core.metrics.global_metrics import PROBABILITY_FLOOR
+from lore_core.metrics.local_error import kernel_means
+
+__all__ = ["BandwidthSuggestion", "suggest_bandwidth"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BandwidthSuggestion:
+    """The settings with the best leave-one-out likelihood, and all that were tried.
+
+    Attributes
+    ----------
+    gamma, n_bins : float, int
+        The suggestion.
+    gammas : ndarray of shape (g,)
+        Bandwidths tried.
+    tried_bins : tuple of int
+        Numbers of confidence bins tried.
+    loss : ndarray of shape (b, g)
+        Mean leave-one-out NLL of the outcome, in nats, for each number of bins and bandwidth.
+    gain, gain_error : float
+        By how much the suggestion beats the accuracy of the bin alone (γ → ∞), in nats a row, and
+        the standard error of that difference. The best of many is a little flattered.
+    at_edge : bool
+        True where the best γ is the smallest or largest tried: no interior optimum was found.
+    n_rows : int
+        Rows it was chosen on.
+    """
+
+    gamma: float
+    n_bins: int
+    gammas: Floats
+    tried_bins: tuple[int, ...]
+    loss: Floats
+    gain: float
+    gain_error: float
+    at_edge: bool
+    n_rows: int
+
+    @property
+    def negative_log_likelihood(self) -> Floats:
+        """``loss`` with the suggested number of bins, shape (g,)."""
+        return np.asarray(self.loss[self.tried_bins.index(self.n_bins)])
+
+
+def suggest_bandwidth(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    embedding: Any,
+    gammas: ArrayLike | None = None,
+    *,
+    n_bins: int | Sequence[int] = 15,
+    binning: Binning = "equal-width",
+    progress: Progress | None = None,
+) -> BandwidthSuggestion:
+    """Choose γ, and the bins if several numbers are given, by leave-one-out likelihood.
+
+    Each row's outcome is predicted by the kernel-weighted accuracy of the *other* rows in its bin
+    (LoRe with the row left out, in closed form). Too small a γ predicts single neighbours, too
+    large a one averages away what is local. Use calibration rows: never tune on what you evaluate.
+
+    Parameters
+    ----------
+    confidence, outcome, embedding, gammas, binning, progress
+        See :func:`~lore_core.metrics.bandwidth.bandwidth_curve`.
+    n_bins : int or sequence of int
+        Numbers of confidence bins to try.
+
+    Returns
+    -------
+    BandwidthSuggestion
+
+    Raises
+    ------
+    InputError
+        If no bin holds two rows.
+
+    Notes
+    -----
+    The prediction is (Σ_{j≠i} k a_j + b_i) / (Σ_{j≠i} k + 1), b_i the accuracy of the bin's other
+    rows: one pseudo-row keeps the loss finite where all neighbours agree. A row alone in its bin is
+    predicted by its own confidence, so that all numbers of bins are judged on the same rows.
+    Clipped to [1e-6, 1 − 1e-6]. Both limits, γ→0 and γ→∞, are the bin's accuracy: no locality.
+    """
+    c, a = as_confidence(confidence), as_outcome(outcome)
+    check_lengths(outcome=a, confidence=c)
+    grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
+    tried = (n_bins,) if isinstance(n_bins, (int, np.integer)) else tuple(dict.fromkeys(n_bins))
+    if not tried:
+        raise InputError("'n_bins' must name at least one number of bins; got none.")
+    losses: list[Floats] = []
+    best: tuple[float, Floats] | None = None
+    for step, count in enumerate(tried):
+        row_losses, plain = _leave_one_out(
+            c, a, embedding, grid, int(count), binning, _share(progress, step, len(tried))
+        )
+        losses.append(row_losses.mean(axis=1))
+        number = int(np.argmin(losses[-1]))
+        if best is None or losses[-1][number] < best[0]:
+            best = float(losses[-1][number]), plain - row_losses[number]
+    assert best is not None  # there is at least one
+    loss = np.stack(losses)
+    b, g = np.unravel_index(int(np.argmin(loss)), loss.shape)
+    return BandwidthSuggestion(
+        gamma=float(grid[g]),
+        n_bins=int(tried[b]),
+        gammas=grid,
+        tried_bins=tuple(int(count) for count in tried),
+        loss=loss,
+        gain=float(best[1].mean()),
+        gain_error=float(best[1].std() / np.sqrt(len(c))),
+        at_edge=bool(g in (0, len(grid) - 1)),
+        n_rows=len(c),
+    )
+
+
+def _leave_one_out(
+    c: Floats,
+    a: Floats,
+    embedding: Any,
+    grid: Floats,
+    n_bins: int,
+    binning: Binning,
+    progress: Progress | None,
+) -> tuple[Floats, Floats]:
+    """Return every row's loss at each bandwidth (g, n), and without locality (n,)."""
+    index = confidence_bins(c, n_bins, binning).assign(c)
+    others = np.bincount(index)[index] - 1
+    if not (others > 0).any():
+        raise InputError(
+            "a bandwidth can only be suggested where some confidence bin holds two rows or more; "
+            f"here {len(c)} rows lie in {len(np.unique(index))} bins. Use fewer bins."
+        )
+    means = kernel_means(
+        embedding,
+        index,
+        None,
+        index,
+        a[:, None],
+        gammas=grid,
+        exclude_self=True,
+        effective_size=False,
+        progress=progress,
+    )
+    right = np.bincount(index, weights=a)[index] - a
+    alone = np.where(others > 0, right / np.maximum(others, 1), c)
+    local = np.where(np.isfinite(means.mean[..., 0]), means.mean[..., 0], 0.0)
+    return _nll((means.mass * local + alone) / (means.mass + 1.0), a), _nll(alone, a)
+
+
+def _nll(predicted: Floats, outcome: Floats) -> Floats:
+    p = np.clip(predicted, PROBABILITY_FLOOR, 1 - PROBABILITY_FLOOR)
+    return np.asarray(-(outcome * np.log(p) + (1 - outcome) * np.log1p(-p)))
+
+
+def _share(progress: Progress | None, step: int, steps: int) -> Progress | None:
+    if progress is None:
+        return None
+    return lambda done, message: progress((step + done) / steps, message)

@@ -1,0 +1,298 @@
+"""The landscape: the signed error as a raster over a 2-D map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import ndimage
+
+from lore_core.chance.significance import null_test
+from lore_core.data.validation import (
+    InputError,
+    as_confidence,
+    as_coordinates,
+    as_outcome,
+    check_integer,
+    check_lengths,
+    check_positive,
+)
+from lore_core.kernel_sums import laplacian_means
+
+__all__ = ["Field", "Outline", "error_field", "rows_outline", "smoothed_field"]
+
+#: Nodes farther than this share of the map's width from any row stay empty, whatever γ is:
+#: a colour there would be extrapolation.
+REACH = 0.035
+#: Width of the picture-level average of :func:`smoothed_field`, as a share of the map's width.
+SMOOTHING = 0.012
+
+
+@dataclass(frozen=True)
+class Field:
+    """A raster over the map; nodes that nothing supports hold NaN.
+
+    Attributes
+    ----------
+    x, y : ndarray of shape (r,)
+        Node coordinates on the map.
+    signed : ndarray of shape (r, r)
+        Signed local error at (y, x); positive = overconfident.
+    effective_size : ndarray of shape (r, r)
+        n_eff behind each node.
+    masked_share : float
+        Share of the nodes near rows that are hidden because n_eff is too small.
+    exact : bool
+        True: the SLCE itself, evaluated at each node. False: the rows' values averaged nearby.
+    context : ndarray of shape (r, r)
+        Nodes near any row of the map, of this bin or another.
+    chance_share : float or None
+        Share of the nodes with support that are hidden because chance could explain them; None
+        where this was not asked.
+    """
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    signed: NDArray[np.float64]
+    effective_size: NDArray[np.float64]
+    masked_share: float
+    exact: bool
+    context: NDArray[np.bool_]
+    chance_share: float | None = None
+
+
+@dataclass(frozen=True)
+class _Grid:
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    near: NDArray[np.bool_]
+    extent: float
+
+    @property
+    def nodes(self) -> NDArray[np.float64]:
+        """Coordinates of the nodes near a row, shape (m, 2)."""
+        row, column = np.nonzero(self.near)
+        return np.column_stack([self.x[column], self.y[row]])
+
+
+def _grid(z: NDArray[np.float64], rows: NDArray[np.bool_], resolution: int, reach: float) -> _Grid:
+    """Lay a raster over the whole map and find its nodes near the chosen rows."""
+    if z.shape[1] != 2:
+        raise InputError(f"a map must have 2 dimensions; got {z.shape[1]}.")
+    low, high = z.min(axis=0), z.max(axis=0)
+    extent = float((high - low).max()) or 1.0
+    pad = REACH * extent
+    x = np.linspace(low[0] - pad, high[0] + pad, resolution)
+    y = np.linspace(low[1] - pad, high[1] + pad, resolution)
+    column = np.clip(np.rint((z[rows, 0] - x[0]) / (x[1] - x[0])), 0, resolution - 1).astype(int)
+    row = np.clip(np.rint((z[rows, 1] - y[0]) / (y[1] - y[0])), 0, resolution - 1).astype(int)
+    empty = np.ones((resolution, resolution), dtype=bool)
+    empty[row, column] = False
+    # Distance on the map to the nearest row; the axes may have unlike steps.
+    distance = ndimage.distance_transform_edt(empty, sampling=(y[1] - y[0], x[1] - x[0]))
+    step = max(x[1] - x[0], y[1] - y[0])
+    near = distance <= max(min(reach, REACH * extent), 1.5 * step)
+    return _Grid(x, y, near, extent)
+
+
+def _field(
+    grid: _Grid,
+    signed: NDArray[np.float64],
+    effective_size: NDArray[np.float64],
+    min_effective_size: float,
+    exact: bool,
+    context: NDArray[np.bool_],
+    beyond_chance: NDArray[np.bool_] | None = None,
+) -> Field:
+    shape = grid.near.shape
+    known = (effective_size >= min_effective_size) & np.isfinite(signed)
+    shown, chance = known, None
+    if beyond_chance is not None:
+        shown = known & beyond_chance
+        chance = 1.0 - float(shown.sum() / max(known.sum(), 1))
+    raster = np.full(shape, np.nan)
+    raster[grid.near] = np.where(shown, signed, np.nan)
+    support = np.full(shape, np.nan)
+    support[grid.near] = effective_size
+    masked = float(1.0 - known.mean()) if known.size else 0.0
+    return Field(grid.x, grid.y, raster, support, masked, exact, context, chance)
+
+
+def error_field(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    coordinates: Any,
+    *,
+    gamma: float = 0.2,
+    rows: NDArray[np.bool_] | None = None,
+    resolution: int = 200,
+    min_effective_size: float = 10.0,
+    largest_p: float | None = None,
+) -> Field:
+    """Exact signed local error at every node of a raster over the map.
+
+    Parameters
+    ----------
+    confidence, outcome : array-like of shape (n,)
+        Confidences in [0, 1] and outcomes 0 or 1.
+    coordinates : Embedding or array-like of shape (n, 2)
+        The map, which is also the kernel's feature space.
+    gamma : float
+        Bandwidth γ > 0.
+    rows : ndarray of shape (n,), optional
+        Mask of the rows of one confidence bin; by default all rows count.
+    resolution : int
+        Nodes along each side.
+    min_effective_size : float
+        Nodes with a smaller n_eff are hidden.
+    largest_p : float, optional
+        Nodes with a larger p-value are hidden too: give
+        :meth:`Significance.cutoff <lore_core.chance.significance.Significance.cutoff>` of the rows.
+
+    Returns
+    -------
+    Field
+        With ``exact=True``.
+
+    Notes
+    -----
+    A node is a target without weight: S_γ(z) = Σ_j (c_j − a_j) k(z, z_j) / Σ_j k(z, z_j).
+    """
+    c, a = as_confidence(confidence), as_outcome(outcome)
+    z = as_coordinates(coordinates, "coordinates")
+    check_lengths(outcome=a, confidence=c, coordinates=z)
+    chosen = np.ones(len(c), dtype=bool) if rows is None else rows
+    bandwidth = 2 * check_positive(gamma, "gamma")
+    resolution = check_integer(resolution, "resolution", minimum=2)
+    grid = _grid(z, chosen, resolution, bandwidth)
+    context = _grid(z, np.ones(len(c), dtype=bool), resolution, np.inf).near
+    if largest_p is None:
+        means = laplacian_means(
+            grid.nodes, z[chosen], (c - a)[chosen][:, None], bandwidth=bandwidth
+        )
+        signed, size, beyond = means.mean[:, 0], means.effective_size, None
+    else:
+        signed, _, p, size = null_test(
+            grid.nodes,
+            np.zeros(len(grid.nodes), dtype=np.int64),
+            z[chosen],
+            np.zeros(int(chosen.sum()), dtype=np.int64),
+            c[chosen],
+            a[chosen],
+            gamma=gamma,
+        )
+        beyond = p <= largest_p
+    return _field(grid, signed, size, min_effective_size, True, context, beyond)
+
+
+def smoothed_field(
+    values: ArrayLike,
+    effective_size: ArrayLike,
+    coordinates: Any,
+    *,
+    rows: NDArray[np.bool_] | None = None,
+    resolution: int = 200,
+    min_effective_size: float = 10.0,
+    significant: NDArray[np.bool_] | None = None,
+) -> Field:
+    """Average the rows' own signed errors over a map they were not computed on.
+
+    For kernels on other features than the map, for all bins at once, and after recalibration: the
+    rows keep their values, and each node shows the mean of the rows within about 1 % of the map's
+    width.
+
+    Parameters
+    ----------
+    values, effective_size : array-like of shape (n,)
+        Signed local error and n_eff of each row
+        (:class:`~lore_core.metrics.local_error.LocalErrors`).
+    coordinates : Embedding or array-like of shape (n, 2)
+        The map.
+    rows, resolution, min_effective_size
+        See :func:`error_field`; rows with a smaller n_eff are left out of the average.
+    significant : ndarray of shape (n,), optional
+        Mask of the rows whose error is beyond chance; nodes where they are not the majority are
+        hidden.
+
+    Returns
+    -------
+    Field
+        With ``exact=False``.
+    """
+    v, n_eff = np.asarray(values, np.float64), np.asarray(effective_size, np.float64)
+    z = as_coordinates(coordinates, "coordinates")
+    check_lengths(values=v, effective_size=n_eff, coordinates=z)
+    chosen = np.ones(len(v), dtype=bool) if rows is None else rows
+    good = chosen & np.isfinite(v) & (n_eff >= min_effective_size)
+    extent = float(np.ptp(z, axis=0).max()) or 1.0
+    resolution = check_integer(resolution, "resolution", minimum=2)
+    grid = _grid(z, chosen, resolution, 2 * SMOOTHING * extent)
+    context = _grid(z, np.ones(len(v), dtype=bool), resolution, np.inf).near
+    nothing = np.full(len(grid.nodes), np.nan)
+    if not good.any():
+        return _field(grid, nothing, np.zeros(len(grid.nodes)), min_effective_size, False, context)
+    means = laplacian_means(
+        grid.nodes,
+        z[good],
+        np.column_stack(
+            [v[good], n_eff[good]] + ([] if significant is None else [significant[good]])
+        ),
+        bandwidth=SMOOTHING * extent,
+    )
+    beyond = None if significant is None else means.mean[:, 2] > 0.5
+    field = _field(
+        grid, means.mean[:, 0], means.mean[:, 1], min_effective_size, False, context, beyond
+    )
+    # Nodes whose only nearby rows were left out would borrow a value from afar: hide them too.
+    near_good = _grid(z, good, resolution, 2 * SMOOTHING * extent).near
+    hidden = grid.near & ~near_good
+    unknown = (means.mean[:, 1] < min_effective_size) | hidden[grid.near]
+    return replace(
+        field,
+        signed=np.where(hidden, np.nan, field.signed),
+        masked_share=float(unknown.mean()),
+    )
+
+
+@dataclass(frozen=True)
+class Outline:
+    """Where on the map a set of rows lies.
+
+    Attributes
+    ----------
+    x, y : ndarray of shape (r,)
+        Node coordinates on the map.
+    inside : ndarray of shape (r, r)
+        At (y, x): share of the nearby rows that belong to the set; 0 where no row is near. The
+        outline is where it crosses ½.
+    """
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    inside: NDArray[np.float64]
+
+
+def rows_outline(coordinates: Any, inside: NDArray[np.bool_], *, resolution: int = 120) -> Outline:
+    """Find the part of the map where most rows belong to a set.
+
+    Parameters
+    ----------
+    coordinates : Embedding or array-like of shape (n, 2)
+        The map, all rows.
+    inside : ndarray of shape (n,)
+        Mask of the set's rows.
+    resolution : int
+        Nodes along each side.
+    """
+    z = as_coordinates(coordinates, "coordinates")
+    check_lengths(inside=inside, coordinates=z)
+    grid = _grid(z, inside, check_integer(resolution, "resolution", minimum=2), np.inf)
+    share = np.zeros(grid.near.shape)
+    if inside.any():
+        means = laplacian_means(
+            grid.nodes, z, inside.astype(np.float64), bandwidth=SMOOTHING * grid.extent
+        )
+        share[grid.near] = means.mean
+    return Outline(grid.x, grid.y, share)

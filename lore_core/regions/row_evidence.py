@@ -1,0 +1,219 @@
+"""Why does it say that? The neighbours behind one row's local number, by their share of weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.validation import InputError, as_coordinates, check_integer, check_lengths
+from lore_core.metrics.local_error import scaled_bandwidth
+
+__all__ = ["RowEvidence", "row_evidence"]
+
+#: Rows whose differences are held at once.
+_BLOCK = 65_536
+
+
+@dataclass(frozen=True)
+class RowEvidence:
+    """One row, and the rows that answer for it.
+
+    Attributes
+    ----------
+    row : int
+        Number among the evaluation rows.
+    confidence : float
+        What the classifier said.
+    accuracy, neighbour_confidence : float
+        Kernel-weighted means over the rows of its confidence bin; of calibration rows the accuracy
+        is LoRe's answer. NaN where the bin holds none.
+    effective_size : float
+        n_eff behind them.
+    n_rows : int
+        Rows of its bin that could have had weight.
+    bin_name : str
+        The bin in words.
+    source : {"calibration", "evaluation"}
+        Which rows answer.
+    neighbours : DataFrame
+        The heaviest, heaviest first: ``row`` (number within its split), ``share`` of all weight,
+        ``cumulative`` share, ``distance`` (‖z − z'‖₁ / d: the weight falls to 37 % over γ),
+        ``confidence, right, predicted, true``.
+    """
+
+    row: int
+    confidence: float
+    accuracy: float
+    neighbour_confidence: float
+    effective_size: float
+    n_rows: int
+    bin_name: str
+    source: Literal["calibration", "evaluation"]
+    neighbours: pd.DataFrame
+
+    @property
+    def gap(self) -> float:
+        """Weighted confidence − weighted accuracy of the neighbours; of evaluation rows, SLCE."""
+        return self.neighbour_confidence - self.accuracy
+
+    @property
+    def sentence(self) -> str:
+        """What the neighbours say, and how many of them say most of it."""
+        if self.n_rows == 0:
+            return (
+                f"Row {self.row} says {self.confidence:.1%}. No {self.source} row has a confidence "
+                f"of {self.bin_name}, so nothing speaks for or against it."
+            )
+        share = float(self.neighbours["cumulative"].iloc[-1])
+        said = (
+            f"LoRe would say {self.accuracy:.1%}"
+            if self.source == "calibration"
+            else f"its neighbours promised {self.neighbour_confidence:.1%} and got "
+            f"{self.accuracy:.1%}"
+        )
+        shown = len(self.neighbours)
+        listed = "This one row carries" if shown == 1 else f"These {shown} rows carry"
+        return (
+            f"Row {self.row} says {self.confidence:.1%}; {said}, from {self.n_rows:,} "
+            f"{self.source} rows of confidence {self.bin_name} that count like "
+            f"{self.effective_size:.0f} (n_eff). {listed} {share:.0%} of the weight."
+        )
+
+
+def row_evidence(
+    evaluation: Dataset,
+    embedding: Any,
+    row: int,
+    *,
+    calibration: Dataset | None = None,
+    calibration_embedding: Any = None,
+    target: str | int = TOP_LABEL,
+    gamma: float = 0.2,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    n: int = 12,
+) -> RowEvidence:
+    """List the rows that weigh most in one row's local error, or in LoRe's answer for it.
+
+    Parameters
+    ----------
+    evaluation : Dataset
+        Where the row is.
+    embedding : Embedding or array-like of shape (n_eval, d)
+        Coordinates of the evaluation rows.
+    row : int
+        Its number, 0 … n_eval − 1.
+    calibration : Dataset, optional
+        With it, the calibration rows answer, as in :class:`~lore_core.recalibration.LoRe`; without,
+        the evaluation rows, the row itself among them, as in
+        :func:`~lore_core.metrics.local_error.local_errors`.
+    calibration_embedding : Embedding or array-like of shape (n_cal, d), optional
+        Their coordinates; needed with ``calibration``.
+    target : "top-label" or int
+        See :meth:`~lore_core.data.dataset.Dataset.target`.
+    gamma, n_bins, binning
+        See :func:`~lore_core.metrics.local_error.local_errors`. Bins are chosen on the rows that
+        answer.
+    n : int
+        How many neighbours to list at most.
+
+    Returns
+    -------
+    RowEvidence
+
+    Raises
+    ------
+    InputError
+        If ``row`` does not exist, or the coordinates do not fit the rows.
+
+    Notes
+    -----
+    Row j has the share k_γ(z_i, z_j) / Σ_l k_γ(z_i, z_l) with l over the rows of i's bin. Weights
+    are taken relative to the nearest row's, which leaves the shares as they are and keeps them
+    exact where every k underflows.
+    """
+    size, n = len(evaluation), check_integer(n, "n")
+    row = check_integer(row, "row", minimum=0, maximum=size - 1)
+    z = as_coordinates(embedding)
+    check_lengths(embedding=z, evaluation=evaluation)
+    source = evaluation if calibration is None else calibration
+    points = z
+    if calibration is not None:
+        if calibration_embedding is None:
+            raise InputError("'calibration_embedding' must be given with 'calibration'; got None.")
+        points = as_coordinates(calibration_embedding, "calibration_embedding")
+        check_lengths(calibration_embedding=points, calibration=calibration)
+        if points.shape[1] != z.shape[1]:
+            raise InputError(
+                "'calibration_embedding' must have the dimensions of 'embedding'; got "
+                f"{points.shape[1]} and {z.shape[1]}."
+            )
+    d = z.shape[1]
+    bandwidth = scaled_bandwidth(gamma, d)
+    own = evaluation.target(target).confidence[row]
+    aimed = source.target(target)
+    bins = confidence_bins(aimed.confidence, n_bins, binning)
+    index = int(bins.assign([own])[0])
+    members = np.flatnonzero(bins.assign(aimed.confidence) == index)
+    distance = _distances(points, members, z[row])
+    share = np.exp((distance.min(initial=np.inf) - distance) / bandwidth)
+    effective = float(share.sum() ** 2 / (share**2).sum()) if len(members) else 0.0
+    share = share / share.sum() if len(members) else share
+    return RowEvidence(
+        row=row,
+        confidence=float(own),
+        accuracy=_weighted(share, aimed.outcome[members]),
+        neighbour_confidence=_weighted(share, aimed.confidence[members]),
+        effective_size=effective,
+        n_rows=len(members),
+        bin_name=bins.name(index),
+        source="evaluation" if calibration is None else "calibration",
+        neighbours=_heaviest(
+            source, aimed.confidence, aimed.outcome, members, share, distance / d, n
+        ),
+    )
+
+
+def _distances(
+    points: NDArray[np.float64], members: NDArray[np.int64], centre: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """L1 distances to one place, a block of rows at a time: a copy of all could be large."""
+    blocks = np.array_split(members, len(members) // _BLOCK + 1)
+    return np.concatenate([np.abs(points[block] - centre).sum(axis=1) for block in blocks])
+
+
+def _weighted(share: NDArray[np.float64], values: NDArray[np.float64]) -> float:
+    return float(share @ values) if len(share) else float("nan")
+
+
+def _heaviest(
+    source: Dataset,
+    confidence: NDArray[np.float64],
+    outcome: NDArray[np.float64],
+    members: NDArray[np.int64],
+    share: NDArray[np.float64],
+    distance: NDArray[np.float64],
+    n: int,
+) -> pd.DataFrame:
+    # By distance, not by share: far rows' shares may all have become 0.
+    order = np.argsort(distance, kind="stable")[:n]
+    rows = members[order]
+    assert source.predictions is not None  # set by Dataset
+    return pd.DataFrame(
+        {
+            "row": rows,
+            "share": share[order],
+            "cumulative": np.minimum(np.cumsum(share[order]), 1.0),
+            "distance": distance[order],
+            "confidence": confidence[rows],
+            "right": outcome[rows].astype(bool),
+            "predicted": [source.class_name(k) for k in source.predictions[rows]],
+            "true": [source.class_name(k) for k in source.labels[rows]],
+        }
+    )

@@ -1,0 +1,161 @@
+"""Rows as a reader wants them listed: what was promised, what came, and what is known besides."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.data.dataset import Dataset
+from lore_core.metrics.local_error import LocalErrors
+
+__all__ = ["class_places", "drawn_rows", "row_table", "worst_rows"]
+
+
+def worst_rows(
+    errors: LocalErrors,
+    *,
+    within: NDArray[np.bool_] | None = None,
+    n_rows: int = 50,
+    min_effective_size: float = 0.0,
+) -> NDArray[np.int64]:
+    """Return the row numbers with the largest LCE, worst first.
+
+    Parameters
+    ----------
+    errors : LocalErrors
+        What to rank by.
+    within : ndarray of shape (n,), optional
+        Mask of the rows to look at.
+    n_rows : int
+        How many to return at most.
+    min_effective_size : float
+        Rows with a smaller n_eff are passed over: their error is mostly their own outcome.
+    """
+    candidates = (errors.effective_size >= min_effective_size) & np.isfinite(errors.signed)
+    if within is not None:
+        candidates = candidates & within
+    rows = np.flatnonzero(candidates)
+    order = np.argsort(-errors.absolute[rows], kind="stable")[:n_rows]
+    return np.asarray(rows[order], dtype=np.int64)
+
+
+def drawn_rows(
+    within: NDArray[np.bool_],
+    always: NDArray[np.int64],
+    n_rows: int,
+    *,
+    random_state: int = 0,
+) -> NDArray[np.int64]:
+    """Choose which rows to draw: ``always`` first, then a random sample of the rest.
+
+    Parameters
+    ----------
+    within : ndarray of shape (n,)
+        Mask of the rows that could be drawn.
+    always : ndarray of shape (m,)
+        Rows that must be among them.
+    n_rows : int
+        How many to draw at most.
+    random_state : int
+        Seed, so that a redraw shows the same rows.
+    """
+    others = within.copy()
+    others[always] = False
+    rest = np.flatnonzero(others)
+    room = max(n_rows - len(always), 0)
+    if len(rest) > room:
+        rest = np.random.default_rng(random_state).choice(rest, room, replace=False)
+    return np.concatenate([always[:n_rows], np.sort(rest)]).astype(np.int64)
+
+
+def row_table(
+    dataset: Dataset,
+    rows: NDArray[np.int64],
+    errors: LocalErrors | None = None,
+    *,
+    extra: int | None = None,
+) -> pd.DataFrame:
+    """List rows with confidence, outcome, local error, support and metadata.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Where the rows are from.
+    rows : ndarray of shape (m,)
+        Row numbers.
+    errors : LocalErrors, optional
+        Adds ``signed_error``, ``lce`` and ``n_eff``.
+    extra : int, optional
+        At most so many metadata and group columns; by default all.
+
+    Returns
+    -------
+    DataFrame of m rows
+        ``row, predicted, true, confidence, right``, the errors, groups, metadata.
+    """
+    if len(rows) == 0:
+        return row_table(dataset, np.array([0]), errors, extra=extra).iloc[:0]
+    part = dataset.rows(rows)
+    assert part.predictions is not None  # set by Dataset
+    table = pd.DataFrame(
+        {
+            "row": rows,
+            "predicted": [part.class_name(k) for k in part.predictions],
+            "true": [part.class_name(k) for k in part.labels],
+            "confidence": part.confidence,
+            "right": part.outcome.astype(bool),
+        }
+    )
+    if errors is not None:
+        table["signed_error"] = errors.signed[rows]
+        table["lce"] = errors.absolute[rows]
+        table["n_eff"] = errors.effective_size[rows]
+    known = pd.concat(
+        [frame for frame in (part.groups, part.metadata) if frame is not None] or [pd.DataFrame()],
+        axis=1,
+    )
+    known = known.loc[:, ~known.columns.duplicated() & ~known.columns.isin(table.columns)]
+    return pd.concat([table, known.iloc[:, :extra]], axis=1)
+
+
+def class_places(
+    dataset: Dataset,
+    coordinates: NDArray[np.float64],
+    within: NDArray[np.bool_],
+    *,
+    min_rows: int = 10,
+    max_places: int = 12,
+) -> pd.DataFrame:
+    """Find where to write each predicted class's name on a map: amid its rows.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Rows.
+    coordinates : ndarray of shape (n, 2)
+        Their places on the map.
+    within : ndarray of shape (n,)
+        Mask of the rows shown.
+    min_rows : int
+        Classes predicted on fewer of them get no name.
+    max_places : int
+        The most frequent classes are named, at most so many.
+
+    Returns
+    -------
+    DataFrame
+        ``name, x, y``: the row nearest to the median of the class's rows, so that a name never
+        lies where no row of it does.
+    """
+    assert dataset.predictions is not None  # set by Dataset
+    predicted = dataset.predictions[within]
+    points = coordinates[within]
+    count = np.bincount(predicted, minlength=dataset.n_classes)
+    named = [k for k in np.argsort(-count, kind="stable")[:max_places] if count[k] >= min_rows]
+    places = []
+    for k in named:
+        own = points[predicted == k]
+        nearest = own[np.argmin(np.abs(own - np.median(own, axis=0)).sum(axis=1))]
+        places.append((dataset.class_name(int(k)), nearest[0], nearest[1]))
+    return pd.DataFrame(places, columns=["name", "x", "y"])
