@@ -62,9 +62,7 @@ def test_coverage_where_a_percentile_bootstrap_fails():
         table = lore.reliability_table(c, accuracy > 0.5)
         index = table.bins.assign(c)
         ece = np.abs(np.bincount(index, weights=c - accuracy)).sum() / len(c)
-        means = kernel_means(
-            z, index, None, index, (c - accuracy)[:, None], gammas=np.array([0.2])
-        )
+        means = kernel_means(z, index, None, index, (c - accuracy)[:, None], gammas=np.array([0.2]))
         truth = {"ECE": ece, "ALCE": np.abs(means.mean[0, :, 0]).mean()}
         draws = lore.bootstrap_draws(c, a, z, n_draws=40).interval()
         for name, value in truth.items():
