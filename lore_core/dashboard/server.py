@@ -83,6 +83,7 @@ def streamlit_command(app: Path, data: Sequence[Path], port: int) -> tuple[str, 
         f"--server.address={_ADDRESS}",
         f"--server.port={port}",
         "--browser.gatherUsageStats=false",
+        "--runner.magicEnabled=false",
         # The address is announced, and the browser opened, once and by us.
         "--server.headless=true",
         "--logger.hideWelcomeMessage=true",

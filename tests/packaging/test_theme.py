@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 import tomllib
 
 import pytest
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 
 from lore_core.dashboard.server import find_app
 from lore_core.figures import style
@@ -68,3 +70,15 @@ def test_only_this_machine_is_served_and_nothing_is_sent_out(config):
     assert config["server"]["enableCORS"]
     assert config["server"]["enableXsrfProtection"]
     assert "http" not in CONFIG.read_text(encoding="utf-8")
+
+
+def test_scripts_are_compiled_without_syntax_tree_objects(config, monkeypatch):
+    """Python 3.11 confuses those of two threads: "AST constructor recursion depth mismatch"."""
+    assert config["runner"]["magicEnabled"] is False
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("compiled by way of ast")
+
+    monkeypatch.setattr(ast, "parse", refuse)
+    for script in (CONFIG.parent.parent / "pages").rglob("page.py"):
+        assert ScriptCache().get_bytecode(str(script)).co_filename == str(script)
