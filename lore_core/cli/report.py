@@ -94,9 +94,9 @@ def report(
     """
     from lore_core.cli.view import open_view
     from lore_core.data.validation import InputError
-    from lore_core.report.bundle import check_place, write_bundle
+    from lore_core.report.archive import check_place, write_bundle
+    from lore_core.report.files import report_files
     from lore_core.report.settings import ReportSettings, data_digest
-    from lore_core.report.write import report_files
 
     check_place(out)
     with Progress() as progress:

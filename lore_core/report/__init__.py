@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from lore_core.report.files import report_files, write_report
 from lore_core.report.settings import ReportSettings, Source
-from lore_core.report.write import report_files, write_report
 
 __all__ = ["ReportSettings", "Source", "report_files", "write_report"]

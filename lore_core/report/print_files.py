@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.figures.style import INK, NEUTRAL, PAPER, diverging
-from lore_core.report.document import asset
 from lore_core.report.drawings import WIDTH, curve_drawing, reliability_drawing
 from lore_core.report.findings import Findings
-from lore_core.report.places import still_landscape
-from lore_core.report.remedies import groups_drawing, ranking_drawing
+from lore_core.report.rendering import asset
+from lore_core.report.sections.groups import groups_drawing
+from lore_core.report.sections.landscape import still_landscape
+from lore_core.report.sections.recalibrators import ranking_drawing
 from lore_core.report.settings import map_option
 from lore_core.report.slider import Slider
 

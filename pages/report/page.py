@@ -11,7 +11,7 @@ import streamlit as st
 from lore_core.data.progress import Progress
 from lore_core.figures.export import why_no_static_images
 from lore_core.report import ReportSettings, Source, report_files
-from lore_core.report.bundle import zipped
+from lore_core.report.archive import zipped
 from pages.shared.charts import next_step
 from pages.shared.controls import View, view_controls
 from pages.shared.header import plain, question

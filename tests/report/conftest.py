@@ -62,3 +62,9 @@ def files(dataset, embedding, settings) -> dict[str, bytes]:
 @pytest.fixture(scope="session")
 def nasty() -> str:
     return NASTY
+
+
+@pytest.fixture(scope="session")
+def text_of():
+    """Read a report's page as text whose lines may break anywhere."""
+    return lambda files: " ".join(files["index.html"].decode().split())

@@ -28,9 +28,9 @@ def left_out(files):
     return json.loads(files["config.json"])["left_out"]
 
 
-def test_without_features(make_dataset):
+def test_without_features(make_dataset, text_of):
     files = files_of(make_dataset(features=0))
-    page = files["index.html"].decode()
+    page = text_of(files)
     assert "These data came without features" in page
     assert 'id="landscape"' not in page
     assert "tables/regions.csv" not in files
@@ -40,53 +40,53 @@ def test_without_features(make_dataset):
     assert b"--map none" in files["rerun.sh"]
 
 
-def test_without_calibration_rows(make_dataset):
+def test_without_calibration_rows(make_dataset, text_of):
     files = files_of(make_dataset(calibration=None))
-    assert "these data have none. Add a calibration file" in files["index.html"].decode()
+    assert "these data have none. Add a calibration file" in text_of(files)
     assert set(left_out(files)) == {"recalibrators"}
     assert "tables/recalibrators.csv" not in files
     assert "tables/decisions.csv" in files  # of the classifier as it is
 
 
-def test_without_groups(make_dataset):
+def test_without_groups(make_dataset, text_of):
     files = files_of(make_dataset(groups=False))
-    assert "These data name no groups" in files["index.html"].decode()
+    assert "These data name no groups" in text_of(files)
     assert set(left_out(files)) == {"groups"}
 
 
-def test_one_feature(make_dataset):
+def test_one_feature(make_dataset, text_of):
     files = files_of(make_dataset(features=1))
-    assert "One feature alone gives no map" in files["index.html"].decode()
+    assert "One feature alone gives no map" in text_of(files)
     assert "tables/regions.csv" in files
 
 
-def test_many_dimensions_are_drawn_on_two(make_dataset):
+def test_many_dimensions_are_drawn_on_two(make_dataset, text_of):
     dataset = make_dataset(features=6)
     embedding = lore.embed(dataset.features, "pca", 5, random_state=0)
     files = report_files(dataset, embedding, QUICK, images=False)
-    page = files["index.html"].decode()
+    page = text_of(files)
     assert "The picture is drawn on PCA 2-D" in page
     assert b"--map pca-5" in files["rerun.sh"]
 
 
 @pytest.mark.parametrize("n", [2, 3, 9])
-def test_a_handful_of_rows(make_dataset, n):
-    page = files_of(make_dataset(n=n, features=3))["index.html"].decode()
+def test_a_handful_of_rows(make_dataset, n, text_of):
+    page = text_of(files_of(make_dataset(n=n, features=3)))
     assert "are few: most of what is seen can be chance" in page
 
 
-def test_one_class_as_target(dataset, nasty):
+def test_one_class_as_target(dataset, nasty, text_of):
     files = files_of(dataset, dataclasses.replace(QUICK, target=1))
-    page = files["index.html"].decode()
+    page = text_of(files)
     assert "target dog &amp; co" in page
     assert "these are the numbers of the top-label confidence" in page
     assert b"--target 'dog & co'" in files["rerun.sh"]
 
 
-def test_always_right_and_sure(make_dataset):
+def test_always_right_and_sure(make_dataset, text_of):
     rows = make_dataset(n=60)
     sure = dataclasses.replace(rows, probabilities=np.eye(3)[rows.labels], predictions=rows.labels)
-    assert "verdict good" in files_of(sure)["index.html"].decode()
+    assert "verdict good" in text_of(files_of(sure))
 
 
 def test_all_confidences_alike(make_dataset):
@@ -97,9 +97,9 @@ def test_all_confidences_alike(make_dataset):
     assert "index.html" in files_of(dataset, settings)
 
 
-def test_only_the_top_confidence(make_dataset):
+def test_only_the_top_confidence(make_dataset, text_of):
     rows = make_dataset()
     files = files_of(dataclasses.replace(rows, complete=False))
-    page = files["index.html"].decode()
+    page = text_of(files)
     assert "ranked by ECE" in page
     assert "Only the predicted class’s confidence was known" in page

@@ -13,13 +13,13 @@ from PIL import Image
 
 import lore_core as lore
 from lore_core.report.findings import examine
-from lore_core.report.markup import number
+from lore_core.report.formats import number
 from lore_core.report.slider import make_slider, png, segments
 
 
 @pytest.fixture(scope="module")
-def index(files):
-    return files["index.html"].decode()
+def index(files, text_of):
+    return text_of(files)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_every_section_is_there(index):
 def test_the_numbers_in_words_are_those_of_the_table(index, dataset):
     rows = dataset.evaluation
     ece = lore.expected_calibration_error(rows.confidence, rows.outcome, n_bins=5)
-    assert f'<td>ECE, points</td><td class="n">{ece * 100:.1f}</td>' in index
+    assert f'<td>ECE, points</td> <td class="n">{ece * 100:.1f}</td>' in index
 
 
 def test_the_slider_holds_the_field(payload, dataset, embedding):

@@ -19,7 +19,7 @@ from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
-from lore_core.report.bundle import FORMAT, check_place, write_bundle
+from lore_core.report.archive import FORMAT, check_place, write_bundle
 from lore_core.report.findings import Findings, examine
 from lore_core.report.settings import (
     ReportSettings,
@@ -179,7 +179,7 @@ def report_files(
         By path in the bundle.
     """
     from lore_core.report.charts import figure_files
-    from lore_core.report.document import document
+    from lore_core.report.page import report_page
     from lore_core.report.print_files import print_files
 
     if embedding is not None and len(embedding) != len(dataset):
@@ -221,7 +221,7 @@ def report_files(
     config = _config(found, digest, source or Source(), options, contents)
     files["config.json"] = _json(config)
     files["rerun.sh"] = script.encode()
-    files["index.html"] = document(
+    files["index.html"] = report_page(
         found,
         slider,
         version=str(config["versions"]["lore-lens"]),

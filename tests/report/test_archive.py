@@ -14,8 +14,8 @@ import pytest
 
 import lore_core as lore
 from lore_core import cli
-from lore_core.report import bundle
-from lore_core.report.bundle import write_bundle, zipped
+from lore_core.report import archive
+from lore_core.report.archive import write_bundle, zipped
 
 FILES = {
     "config.json": b'{"format": "lore-lens-report"}', "rerun.sh": b"#!/bin/sh\n", "a/b.csv": b"1\n",
@@ -86,7 +86,7 @@ def test_a_disk_that_fills_up_leaves_the_earlier_report(tmp_path, monkeypatch):
             raise OSError(28, "No space left on device")
         return write(path, content)
 
-    monkeypatch.setattr(bundle.Path, "write_bytes", full)
+    monkeypatch.setattr(archive.Path, "write_bytes", full)
     with pytest.raises(lore.InputError, match="cannot be written .No space left"):
         write_bundle({**FILES, "config.json": b"new"}, place)
     assert contents(place) == FILES

@@ -1,0 +1,122 @@
+"""index.html: the report one reads, in one file that needs nothing from anywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from lore_core.report.findings import Findings
+from lore_core.report.rendering import asset, missing, render
+from lore_core.report.sections.decisions import decisions_section
+from lore_core.report.sections.groups import groups_section
+from lore_core.report.sections.landscape import landscape_section
+from lore_core.report.sections.numbers import numbers_section
+from lore_core.report.sections.recalibrators import recalibrators_section
+from lore_core.report.sections.regions import regions_section
+from lore_core.report.sections.variables import variables_section
+from lore_core.report.slider import Slider
+
+__all__ = ["report_page"]
+
+
+class _Section(NamedTuple):
+    anchor: str
+    title: str
+    content: Markup
+
+
+def report_page(
+    found: Findings,
+    slider: Slider | None,
+    *,
+    version: str,
+    digest: str,
+    rerun: str,
+    contents: Mapping[str, str],
+    notes: tuple[str, ...] = (),
+) -> str:
+    """Write the page.
+
+    Parameters
+    ----------
+    found : Findings
+        What the report is about.
+    slider : Slider or None
+        Fields of the landscape.
+    version : str
+        Of this library.
+    digest : str
+        Of the data.
+    rerun : str
+        The command that makes the report again.
+    contents : mapping of str to str
+        Files of the bundle and what each is, by path.
+    notes : tuple of str
+        What else a reader should know about the bundle.
+    """
+    dataset, embedding = found.dataset, found.embedding
+    sections = [
+        _Section("numbers", "The numbers", numbers_section(found)),
+        _Section("where", "Where it is wrong", landscape_section(found, slider)),
+        _Section("regions", "The worst regions", regions_section(found)),
+        _Section("columns", "Columns it goes with", variables_section(found)),
+        _Section("recalibrators", "Does recalibration help?", recalibrators_section(found)),
+        _Section("groups", "For whom?", groups_section(found)),
+        _Section("decisions", "Is it worth it?", decisions_section(found)),
+        _Section("rows", "What was fitted on which rows", _rows(found)),
+        _Section("methods", "How it was computed", render("methods.html")),
+        _Section("limits", "What this report does not say", _limits(found)),
+        _Section(
+            "files",
+            "The files, and how to make them again",
+            render("files.html", contents=contents, notes=notes, rerun=rerun),
+        ),
+    ]
+    verdict = (
+        missing(found.missing.get("summary", ""))
+        if found.verdict is None
+        else render("verdict.html", verdict=found.verdict)
+    )
+    return render(
+        "page.html",
+        name=dataset.name,
+        style=asset("style.css"),
+        script=None if slider is None else asset("landscape.js"),
+        rows=found.rows,
+        n_calibration=_n_calibration(found),
+        n_classes=dataset.n_classes,
+        map_name=None if embedding is None else embedding.label,
+        settings=found.settings,
+        target=found.target_name,
+        verdict=verdict,
+        sections=sections,
+        version=version,
+        digest=digest,
+    )
+
+
+def _n_calibration(found: Findings) -> int:
+    calibration = found.dataset.calibration
+    return 0 if calibration is None else len(calibration)
+
+
+def _rows(found: Findings) -> Markup:
+    return render(
+        "rows.html",
+        rows=found.rows,
+        n_rows=len(found.dataset),
+        n_calibration=_n_calibration(found),
+        embedding=found.embedding,
+        complete=found.dataset.complete,
+    )
+
+
+def _limits(found: Findings) -> Markup:
+    return render(
+        "limits.html",
+        n_rows=len(found.evaluation),
+        has_groups=found.dataset.groups is not None,
+        missing=dict.fromkeys(why for why in found.missing.values() if why),
+    )

@@ -1,0 +1,86 @@
+"""HTML by the templates beside this module: whatever a name in the data says, it stays text."""
+
+from __future__ import annotations
+
+import base64
+from functools import cache
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from lore_core.report import formats
+
+__all__ = ["asset", "missing", "render"]
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("lore_core.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
+    environment.filters |= {
+        "p_value": formats.p_value,
+        "percent": formats.percent,
+        "png_url": _png_url,
+        "points": formats.points,
+        "signed_points": formats.signed_points,
+        "thousands": formats.thousands,
+    }
+    environment.globals |= {
+        "bounds": formats.bounds,
+        "difference": formats.difference,
+        "heading": formats.heading,
+        "number": formats.number,
+    }
+    return environment
+
+
+def render(template: str, **content: object) -> Markup:
+    """Fill a template.
+
+    Parameters
+    ----------
+    template : str
+        Its file in ``templates/``.
+    **content : object
+        What it shows, by the names it uses; one that is left out is an error. Text is escaped,
+        unless it is Markup.
+
+    Returns
+    -------
+    Markup
+        HTML that another template takes as it is.
+    """
+    return Markup(_environment().get_template(template).render(content))
+
+
+def missing(why: str) -> Markup:
+    """Say why there is nothing to show.
+
+    Parameters
+    ----------
+    why : str
+        The reason, in plain text.
+    """
+    return render("missing.html", why=why)
+
+
+def asset(name: str) -> Markup:
+    """Read a style sheet or a script of the page.
+
+    Parameters
+    ----------
+    name : str
+        A file that lies beside this module.
+    """
+    return Markup((files("lore_core.report") / name).read_text(encoding="utf-8"))
+
+
+def _png_url(image: bytes) -> str:
+    return "data:image/png;base64," + base64.b64encode(image).decode()

@@ -1,0 +1,53 @@
+"""Whether recalibration is worth it, at the report's costs and at others."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from lore_core.report.drawings import reward_drawing
+from lore_core.report.findings import Findings
+from lore_core.report.formats import beyond_chance
+from lore_core.report.rendering import missing, render
+from lore_core.report.sections.recalibrators import method_colors
+
+__all__ = ["decisions_section"]
+
+
+def decisions_section(found: Findings) -> Markup:
+    """Write the reward of every method, best first.
+
+    Parameters
+    ----------
+    found : Findings
+        What the report is about.
+    """
+    if not found.own_rewards:
+        return missing(found.missing.get("decisions", ""))
+    settings, colors = found.settings, method_colors(list(found.own_rewards))
+    u, ratio = settings.unsure_cost, settings.wrong_cost / settings.unsure_cost
+    methods = []
+    for name, item in found.own_rewards.items():
+        low, high = float(item.gain_low[0]) * u, float(item.gain_high[0]) * u
+        methods.append(
+            {
+                "name": name,
+                "reward": float(item.reward[0]) * u,
+                "answered": item.answered[0],
+                "gain": float(item.gain[0]) * u,
+                "low": low,
+                "high": high,
+                "kind": beyond_chance(-high, -low),
+            }
+        )
+    return render(
+        "decisions.html",
+        sentence=found.reward_sentence,
+        first=methods[0]["name"],
+        methods=sorted(methods, key=lambda item: -item["reward"]),
+        wrong_cost=settings.wrong_cost,
+        unsure_cost=u,
+        ratio=ratio,
+        n_rows=len(found.evaluation),
+        drawing=Markup(reward_drawing(found.rewards, ratio=ratio, places=colors)),
+        colors=colors,
+    )

@@ -1,0 +1,162 @@
+"""Whether recalibration helps: the methods ranked, and what sets each apart from the first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from lore_core.data.dataset import TOP_LABEL
+from lore_core.figures.style import series_place
+from lore_core.metrics.global_metrics import MAX_GROUPWISE
+from lore_core.report.drawings import curve_drawing, forest_drawing
+from lore_core.report.findings import Findings
+from lore_core.report.formats import beyond_chance, bounds, heading
+from lore_core.report.rendering import missing, render
+from lore_core.report.tables import rank_metric, ranked
+
+__all__ = ["method_colors", "ranking_drawing", "recalibrators_section"]
+
+#: Metrics of the table, in its order.
+_SHOWN = ("NLL", "Brier", "ECE", "MCE", "ALCE", "MLCE", MAX_GROUPWISE)
+
+
+def method_colors(names: list[str]) -> dict[str, int]:
+    """Return each method's colour: the one it has in the dashboard.
+
+    Parameters
+    ----------
+    names : list of str
+        Of the methods.
+    """
+    return {name: series_place(name, position) for position, name in enumerate(names)}
+
+
+def recalibrators_section(found: Findings) -> Markup:
+    """Write the methods from best to worst, and what sets each apart from the first.
+
+    Parameters
+    ----------
+    found : Findings
+        What the report is about.
+    """
+    result: Any = found.comparison
+    if result is None:
+        return missing(found.missing.get("recalibrators", ""))
+    order, by, first = ranked(found), rank_metric(found), str(result.table.index[0])
+    values = _measured(order, result.table, result.low, result.high)
+    differences: dict[str, list[dict[str, object]]] = {}
+    if result.difference_low is not None and result.difference_high is not None:
+        differences = _measured(
+            [name for name in order if name != first],
+            result.table[list(result.difference_low)] - result.table.loc[first],
+            result.difference_low,
+            result.difference_high,
+        )
+    shown = _shown(result.table)
+    calibration, top_label = found.dataset.calibration, found.settings.target == TOP_LABEL
+    return render(
+        "recalibrators.html",
+        n_calibration=0 if calibration is None else len(calibration),
+        n_rows=len(found.evaluation),
+        target=None if top_label else found.target_name,
+        by=by,
+        is_proper=by != "ECE",
+        best=_best(found, order, by, first),
+        first=first,
+        headings=[heading(metric) for metric in shown],
+        values=values,
+        without_interval=[m for m in shown if result.low is None or m not in result.low],
+        groupwise=MAX_GROUPWISE if MAX_GROUPWISE in shown else None,
+        group_column=found.group_column,
+        min_group_size=found.min_group_size,
+        difference_headings=[heading(metric) for metric in _shown(result.difference_low)],
+        differences=differences,
+        ranking=Markup(ranking_drawing(found)),
+        curves=_curves(found),
+        colors=method_colors(list(found.method_curves)),
+    )
+
+
+def _shown(table: pd.DataFrame | None) -> list[str]:
+    return [] if table is None else [name for name in _SHOWN if name in table]
+
+
+def _measured(
+    methods: list[str],
+    values: pd.DataFrame,
+    low: pd.DataFrame | None,
+    high: pd.DataFrame | None,
+) -> dict[str, list[dict[str, object]]]:
+    """Bring the metrics of each method and their intervals together."""
+    metrics = _shown(values)
+    value, a, b = (_numbers(frame, methods, metrics) for frame in (values, low, high))
+    return {
+        method: [
+            {
+                "metric": metric,
+                "value": value[i, j],
+                "low": a[i, j],
+                "high": b[i, j],
+                "kind": beyond_chance(a[i, j], b[i, j]),
+            }
+            for j, metric in enumerate(metrics)
+        ]
+        for i, method in enumerate(methods)
+    }
+
+
+def _numbers(
+    frame: pd.DataFrame | None, methods: list[str], metrics: list[str]
+) -> NDArray[np.float64]:
+    """Numbers of these methods and metrics; NaN where there are none."""
+    if frame is None:
+        return np.full((len(methods), len(metrics)), np.nan)
+    return frame.reindex(index=methods, columns=metrics).to_numpy(np.float64)
+
+
+def _best(found: Findings, order: list[str], by: str, first: str) -> str:
+    """Say which method is best, and whether beyond chance."""
+    result: Any = found.comparison
+    low, high = result.difference_low, result.difference_high
+    if order[0] == first:
+        return f"None is better than “{first}”."
+    if low is None or high is None or by not in low:
+        return f"“{order[0]}” comes first; these rows were not resampled, so chance is open."
+    a, b = float(low.loc[order[0], by]), float(high.loc[order[0], by])
+    verdict = (
+        f"“{order[0]}” comes first, beyond chance better than “{first}”"
+        if b < 0
+        else f"“{order[0]}” comes first, but not beyond chance"
+    )
+    return f"{verdict} (paired difference in {heading(by)}, 95 %: {bounds(by, a, b)})."
+
+
+def _curves(found: Findings) -> Markup | None:
+    """Draw the local error of each method over bandwidths; None without a map."""
+    curves = found.method_curves
+    if not curves:
+        return None
+    places = method_colors(list(curves))
+    return Markup(curve_drawing(curves, gamma=found.settings.gamma, places=places))
+
+
+def ranking_drawing(found: Findings) -> str:
+    """Draw the metric methods are ranked by, best first.
+
+    Parameters
+    ----------
+    found : Findings
+        With a comparison.
+    """
+    result: Any = found.comparison
+    order, by = ranked(found), rank_metric(found)
+    value, low, high = (
+        _numbers(frame, order, [by])[:, 0].tolist()
+        for frame in (result.table, result.low, result.high)
+    )
+    axis = heading(by).replace(", points", "")
+    return forest_drawing(order, value, low, high, axis=axis, percent=by == "ECE")

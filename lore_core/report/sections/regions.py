@@ -1,0 +1,84 @@
+"""The worst regions: what each is made of, and rows that show it."""
+
+from __future__ import annotations
+
+import numpy as np
+from markupsafe import Markup
+
+from lore_core.regions.search import MiscalibratedRegion
+from lore_core.report.findings import Findings
+from lore_core.report.rendering import missing, render
+from lore_core.report.slider import png
+
+__all__ = ["regions_section"]
+
+_LISTED = 8
+_EXAMPLES = 6
+_LARGEST_SIDE = 64
+
+
+def regions_section(found: Findings) -> Markup:
+    """Write the regions, worst first, each with what it is made of and rows that show it.
+
+    Parameters
+    ----------
+    found : Findings
+        What the report is about.
+    """
+    search = found.search
+    if search is None:
+        return missing(found.missing.get("regions", ""))
+    tests = search.significance
+    return render(
+        "regions.html",
+        regions=[
+            {
+                "sign": region.sign,
+                "sentence": _capital(region.sentence),
+                "mistakes": abs(region.excess),
+                "n_rows": region.n_rows,
+                "confidence": region.confidence,
+                "accuracy": region.accuracy,
+                "made_of": _capital(found.made_of[place]),
+                "excess": found.excess[place],
+                "examples": _examples(found, region),
+            }
+            for place, region in enumerate(search.regions[:_LISTED])
+        ],
+        n_hidden=len(search.regions) - _LISTED,
+        n_significant=int(tests.significant(search.q).sum()),
+        n_rows=len(tests.signed),
+        gamma=found.settings.gamma,
+        q=search.q,
+        masked_share=tests.masked_share,
+    )
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _examples(found: Findings, region: MiscalibratedRegion) -> list[dict[str, object]] | None:
+    """Rows of a region as small images; None where the data hold no images."""
+    dataset, aimed = found.evaluation, found.aimed
+    if dataset.images is None:
+        return None
+    assert dataset.predictions is not None  # set by Dataset
+    rows = region.examples(aimed.confidence, aimed.outcome, _EXAMPLES)
+    if dataset.has_image is not None:
+        rows = rows[dataset.has_image[rows]]
+    shown: list[dict[str, object]] = []
+    for row in rows:
+        image = dataset.images[row]
+        step = max(1, -(-max(image.shape[:2]) // _LARGEST_SIDE))
+        predicted, true = (
+            dataset.class_name(int(k[row])) for k in (dataset.predictions, dataset.labels)
+        )
+        shown.append(
+            {
+                "image": png(np.ascontiguousarray(image[::step, ::step])),
+                "words": f"row {row}: said {predicted}, is {true}",
+                "confidence": aimed.confidence[row],
+            }
+        )
+    return shown
