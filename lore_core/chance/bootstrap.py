@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +22,10 @@ from lore_core.data.validation import (
     as_outcome,
     check_integer,
     check_lengths,
-    check_positive,
 )
-from lore_core.kernel_sums import laplacian_sums
-from lore_core.metrics.global_metrics import MAX_GROUPWISE
+from lore_core.metrics.catalogue import COMPARED
+from lore_core.metrics.local_error import scaled_bandwidth
+from lore_core.metrics.resampled import Resampled
 
 __all__ = ["BootstrapDraws", "affordable_draws", "bootstrap_draws"]
 
@@ -132,8 +133,8 @@ def bootstrap_draws(
     Returns
     -------
     BootstrapDraws
-        Columns ``accuracy, mean_confidence, ECE, MCE``, the losses, ``max group-wise MCE`` and
-        ``MLCE, ALCE``.
+        One column a metric: ``accuracy, mean_confidence, ECE, MCE``, the losses, ``MLCE, ALCE`` and
+        ``max group-wise MCE``.
 
     Raises
     ------
@@ -150,12 +151,20 @@ def bootstrap_draws(
     c, a = as_confidence(confidence), as_outcome(outcome)
     n = check_lengths(outcome=a, confidence=c, losses=losses)
     n_draws = check_integer(n_draws, "n_draws")
-    z = None if embedding is None else as_coordinates(embedding)
     chosen = confidence_bins(c, n_bins, binning) if bins is None else bins
     index = chosen.assign(c)
-    bandwidth = 1.0 if z is None else check_positive(gamma, "gamma") * z.shape[1]
-    member = sparse.csr_array((np.ones(n), (index, np.arange(n))))
-    cells = None if groups is None else _group_cells(groups, index, min_group_size)
+    z = np.empty((n, 0)) if embedding is None else as_coordinates(embedding)
+    rows = Resampled(
+        confidence=c,
+        outcome=a,
+        weights=np.empty((n, 0)),
+        bin_index=index,
+        members=sparse.csr_array((np.ones(n), (index, np.arange(n)))),
+        cells=_group_cells(groups, index, min_group_size),
+        coordinates=z,
+        bandwidth=scaled_bandwidth(gamma, z.shape[1]),
+    )
+    values = {} if losses is None else {str(k): losses[k].to_numpy(np.float64) for k in losses}
     rng = np.random.default_rng(random_state)
     parts = []
     for start in range(0, n_draws, _CHUNK):
@@ -163,38 +172,28 @@ def bootstrap_draws(
         weights = np.empty((n, size))
         for draw in range(size):
             weights[:, draw] = np.bincount(rng.integers(0, n, n), minlength=n)
-        part = _global_draws(c, a, weights, member)
-        if cells is not None:
-            part[MAX_GROUPWISE] = _largest_gap(c - a, weights, cells)
-        if losses is not None:
-            part |= {str(name): losses[name].to_numpy(np.float64) @ weights / n for name in losses}
-        if z is not None:
-            part |= _local_draws(c - a, z, index, weights, bandwidth)
-        parts.append(pd.DataFrame(part))
+        parts.append(_metrics(dataclasses.replace(rows, weights=weights), values))
         if progress is not None:
             progress((start + size) / n_draws, f"bootstrap draw {start + size} of {n_draws}")
     return BootstrapDraws(pd.concat(parts, ignore_index=True))
 
 
-def _global_draws(
-    c: NDArray[np.float64],
-    a: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    member: sparse.csr_array,
-) -> dict[str, NDArray[np.float64]]:
-    n = len(c)
-    count = member @ weights
-    gap = np.abs(member @ (weights * (c - a)[:, None]))
-    return {
-        "accuracy": a @ weights / n,
-        "mean_confidence": c @ weights / n,
-        "ECE": gap.sum(axis=0) / n,
-        "MCE": (gap / np.maximum(count, 1)).max(axis=0),
-    }
+def _metrics(drawn: Resampled, losses: dict[str, NDArray[np.float64]]) -> pd.DataFrame:
+    """Every metric of every resample that has what it needs, then losses that are no metrics."""
+    found = {}
+    for metric in COMPARED:
+        if metric.name in losses:
+            found[metric.name] = drawn.mean(losses[metric.name])
+        elif metric.resample is not None and drawn.allows(metric):
+            found[metric.name] = metric.resample(drawn)
+    others = {name: drawn.mean(values) for name, values in losses.items() if name not in found}
+    return pd.DataFrame(found | others)
 
 
 def _group_cells(groups: Any, index: NDArray[np.int64], min_group_size: int) -> sparse.csr_array:
     """Which rows lie in which cell of group and confidence bin, of the groups that count."""
+    if groups is None:
+        return sparse.csr_array((0, len(index)))
     names = as_group_labels(groups).astype(str)
     n = check_lengths(confidence=index, groups=names)
     _, member, size = np.unique(names, return_inverse=True, return_counts=True)
@@ -206,37 +205,3 @@ def _group_cells(groups: Any, index: NDArray[np.int64], min_group_size: int) -> 
         )
     used, cell = np.unique(member[kept] * (index.max() + 1) + index[kept], return_inverse=True)
     return sparse.csr_array((np.ones(len(kept)), (cell, kept)), (len(used), n))
-
-
-def _largest_gap(
-    gap: NDArray[np.float64], weights: NDArray[np.float64], cells: sparse.csr_array
-) -> NDArray[np.float64]:
-    """Largest |confidence − accuracy| over the cells, in every resample."""
-    total = np.abs(cells @ (weights * gap[:, None]))
-    return np.asarray((total / np.maximum(cells @ weights, 1)).max(axis=0))
-
-
-def _local_draws(
-    gap: NDArray[np.float64],
-    z: NDArray[np.float64],
-    index: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    bandwidth: float,
-) -> dict[str, NDArray[np.float64]]:
-    size = weights.shape[1]
-    sums = laplacian_sums(
-        z,
-        None,
-        np.concatenate([weights * gap[:, None], weights], axis=1),
-        bandwidth=bandwidth,
-        target_groups=index,
-        source_groups=index,
-    )
-    drawn = weights > 0
-    # A drawn row weighs at least 1 in its own mean, so no denominator is small.
-    error = np.abs(sums[:, :size]) / np.where(drawn, sums[:, size:], 1.0)
-    error = np.where(drawn, error, 0.0)
-    return {
-        "MLCE": error.max(axis=0),
-        "ALCE": (error * weights).sum(axis=0) / weights.sum(axis=0),
-    }

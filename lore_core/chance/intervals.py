@@ -29,6 +29,7 @@ from lore_core.data.validation import (
     check_share,
 )
 from lore_core.kernel_sums import laplacian_sums
+from lore_core.metrics.catalogue import ALCE, ECE, MCE, MLCE
 
 __all__ = ["ABSOLUTE", "calibration_intervals"]
 
@@ -39,7 +40,7 @@ _NOISE = (0.0, 4.0)
 #: True errors tried for a metric of local errors: three patterns of every size, and none at all.
 MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
 _COLUMNS = 64
-_GLOBAL, _LOCAL = ("ECE", "MCE"), ("ALCE", "MLCE")
+_GLOBAL, _LOCAL = (ECE.name, MCE.name), (ALCE.name, MLCE.name)
 #: The metrics these intervals are for.
 ABSOLUTE = (*_GLOBAL, *_LOCAL)
 

@@ -20,8 +20,8 @@ from lore_core.data.validation import (
     as_outcome,
     check_integer,
 )
+from lore_core.metrics.catalogue import MAX_GROUPWISE, MIN_GROUP_SIZE
 from lore_core.metrics.global_metrics import (
-    MAX_GROUPWISE,
     groupwise_calibration_error,
     groupwise_maximum_calibration_error,
     wilson_interval,
@@ -37,7 +37,7 @@ def group_report(
     *,
     n_bins: int = 15,
     binning: Binning = "equal-width",
-    small: int = 30,
+    small: int = MIN_GROUP_SIZE,
     n_draws: int = 60,
     random_state: int = 0,
 ) -> pd.DataFrame:

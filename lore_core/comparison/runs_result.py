@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from lore_core.data.validation import InputError
-from lore_core.metrics.global_metrics import MAX_GROUPWISE
+from lore_core.metrics.catalogue import MAX_GROUPWISE
 
 __all__ = ["PairedDifference", "RunsComparison"]
 

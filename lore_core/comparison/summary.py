@@ -15,15 +15,10 @@ from lore_core.chance.intervals import ABSOLUTE, calibration_intervals
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress
-from lore_core.metrics.global_metrics import (
-    MAX_GROUPWISE,
-    PROBABILITY_FLOOR,
-    ReliabilityTable,
-    groupwise_maximum_calibration_error,
-    reliability_table,
-    wilson_interval,
-)
-from lore_core.metrics.local_error import LocalErrors, local_errors
+from lore_core.metrics.catalogue import COMPARED, DESCRIBED
+from lore_core.metrics.global_metrics import ReliabilityTable, wilson_interval
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
+from lore_core.metrics.measured import Measured
 
 __all__ = ["Summary", "Verdict", "describe_rows", "local_bin_table", "summarize", "verdict"]
 
@@ -36,7 +31,10 @@ class Summary:
     ----------
     values : Series
         ``accuracy, mean_confidence, ECE, MCE``, where known ``NLL, Brier``, with an embedding
-        ``MLCE, ALCE``, with groups ``max group-wise MCE``.
+        ``MLCE, ALCE``, with groups ``max group-wise MCE``: what recalibrators are compared by.
+    details : Series
+        ``ECE debiased`` and with an embedding ``MLCE supported``, which say more about these rows
+        but compare nothing.
     reliability : ReliabilityTable
         The bins behind ECE and MCE.
     local : LocalErrors or None
@@ -51,28 +49,12 @@ class Summary:
     """
 
     values: pd.Series
+    details: pd.Series
     reliability: ReliabilityTable
     local: LocalErrors | None
     draws: BootstrapDraws | None
     n_rows: int
     intervals: pd.DataFrame | None = None
-
-
-def row_losses(dataset: Dataset) -> pd.DataFrame:
-    """NLL and Brier of each row; empty where only the top confidence was known."""
-    if not dataset.complete:
-        return pd.DataFrame(index=pd.RangeIndex(len(dataset)))
-    p = dataset.probabilities
-    index = np.arange(len(dataset))
-    true = p[index, dataset.labels]
-    # Σ_k (p_k − 1[k = y])² = Σ p_k² − 2 p_y + 1
-    brier = (p**2).sum(axis=1) - 2 * true + 1
-    return pd.DataFrame(
-        {
-            "NLL": -np.log(np.maximum(true, PROBABILITY_FLOOR)),
-            "Brier": brier / 2 if dataset.n_classes == 2 else brier,
-        }
-    )
 
 
 def summarize(
@@ -119,61 +101,63 @@ def summarize(
     progress : callable, optional
         Called with the share done.
     """
-    c, a = (aimed := dataset.target(target)).confidence, aimed.outcome
-    options: dict[str, Any] = {"n_bins": n_bins, "binning": binning}
-    reliability = reliability_table(c, a, **options)
-    losses = row_losses(dataset)
-    values = {
-        "accuracy": float(a.mean()),
-        "mean_confidence": float(c.mean()),
-        "ECE": reliability.expected_calibration_error,
-        "MCE": reliability.maximum_calibration_error,
-        **{str(name): float(losses[name].mean()) for name in losses},
-    }
-    local = None
-    if embedding is not None:
-        local = local_errors(c, a, embedding, gamma=gamma, **options)
-        values |= {"MLCE": local.maximum, "ALCE": local.average}
-    if groups is not None:
-        values[MAX_GROUPWISE] = groupwise_maximum_calibration_error(
-            c, a, groups, min_group_size=min_group_size, **options
-        )
-    draws = None
+    rows = Measured(
+        dataset, embedding, target, gamma, n_bins, binning, groups, min_group_size=min_group_size
+    )
+    found = {m.name: m.measure(rows) for m in DESCRIBED if rows.allows(m)}
+    draws = intervals = None
     if n_draws:
+        shared: dict[str, Any] = {
+            "gamma": gamma, "n_bins": n_bins, "binning": binning, "random_state": random_state,
+        }  # fmt: skip
         draws = bootstrap_draws(
-            c,
-            a,
+            rows.confidence,
+            rows.outcome,
             embedding if local_draws else None,
-            losses=losses,
+            losses=rows.row_values(),
             groups=groups,
             min_group_size=min_group_size,
-            gamma=gamma,
             n_draws=n_draws,
-            random_state=random_state,
             progress=progress,
-            **options,
+            **shared,
         )
         simulated = calibration_intervals(
-            c,
-            a,
+            rows.confidence,
+            rows.outcome,
             embedding if local_intervals else None,
-            gamma=gamma,
             n_draws=N_SIMULATED,
-            random_state=random_state,
-            **options,
+            **shared,
         )
+        intervals = joint_intervals(draws, simulated)
     return Summary(
-        pd.Series(values),
-        reliability,
-        local,
-        draws,
-        len(dataset),
-        None if draws is None else _intervals(draws, simulated),
+        values=pd.Series({m.name: found[m.name] for m in COMPARED if m.name in found}),
+        details=pd.Series(
+            {m.name: found[m.name] for m in DESCRIBED if m.name in found and not m.compared},
+            dtype=np.float64,
+        ),
+        reliability=rows.reliability,
+        local=None if embedding is None else rows.local_errors,
+        draws=draws,
+        n_rows=len(dataset),
+        intervals=intervals,
     )
 
 
-def _intervals(draws: BootstrapDraws, simulated: pd.DataFrame) -> pd.DataFrame:
-    """Percentiles, but for the absolute errors, which a bootstrap gets wrong."""
+def joint_intervals(draws: BootstrapDraws, simulated: pd.DataFrame) -> pd.DataFrame:
+    """Percentiles, but for the absolute errors, which a bootstrap gets wrong.
+
+    Parameters
+    ----------
+    draws : BootstrapDraws
+        Resampled metrics.
+    simulated : DataFrame
+        From :func:`~lore_core.chance.intervals.calibration_intervals`.
+
+    Returns
+    -------
+    DataFrame
+        ``low`` and ``high`` by metric.
+    """
     percentiles = draws.interval().drop(index=list(ABSOLUTE), errors="ignore")
     return pd.concat([percentiles, simulated[["low", "high"]]])
 
@@ -199,7 +183,7 @@ def verdict(
     reliability: ReliabilityTable,
     local: LocalErrors | None,
     *,
-    min_effective_size: float = 10.0,
+    min_effective_size: float = MIN_EFFECTIVE_SIZE,
     tolerance: float = 0.05,
 ) -> Verdict:
     """Say in one sentence whether the confidence can be trusted.
@@ -298,7 +282,7 @@ def describe_rows(
     rows: NDArray[np.bool_],
     *,
     target: str | int = TOP_LABEL,
-    min_effective_size: float = 10.0,
+    min_effective_size: float = MIN_EFFECTIVE_SIZE,
 ) -> str:
     """Say what these rows promised, what they got, and how far that differs from place to place.
 

@@ -17,7 +17,7 @@ from lore_core.figures.style import (
     rgba,
     series_color,
 )
-from lore_core.metrics.global_metrics import MAX_GROUPWISE
+from lore_core.metrics.catalogue import MAX_GROUPWISE
 
 __all__ = ["run_scatter_figure", "runs_figure"]
 

@@ -22,7 +22,7 @@ from lore_core.data.validation import (
     check_lengths,
 )
 from lore_core.metrics.global_metrics import reliability_table
-from lore_core.metrics.local_error import Kernel, kernel_means
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, Kernel, kernel_means
 
 __all__ = [
     "BandwidthCurve",
@@ -97,7 +97,7 @@ def bandwidth_curve(
     binning: Binning = "equal-width",
     kernel: Kernel = "laplacian",
     exclude_self: bool = False,
-    min_effective_size: float = 10.0,
+    min_effective_size: float = MIN_EFFECTIVE_SIZE,
     progress: Progress | None = None,
 ) -> BandwidthCurve:
     """MLCE and ALCE for many bandwidths in one pass (Luo et al. 2022, fig. 1).

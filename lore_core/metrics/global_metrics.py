@@ -34,8 +34,8 @@ __all__ = [
     "wilson_interval",
 ]
 
-#: What tables call the largest MCE over groups.
-MAX_GROUPWISE = "max group-wise MCE"
+#: A normal variable lies within so many standard deviations with probability 0.95.
+NORMAL_95 = 1.959963984540054
 #: Probabilities are clipped to [PROBABILITY_FLOOR, 1] before their logarithm is taken.
 PROBABILITY_FLOOR = 1e-6
 
@@ -132,7 +132,7 @@ class ReliabilityTable:
 
 
 def wilson_interval(
-    successes: ArrayLike, count: ArrayLike, *, z: float = 1.959963984540054
+    successes: ArrayLike, count: ArrayLike, *, z: float = NORMAL_95
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Wilson's score interval of a share.
 
@@ -319,11 +319,7 @@ def negative_log_likelihood(probabilities: ArrayLike, labels: ArrayLike) -> floa
     labels : array-like of shape (n,)
         True class indices.
     """
-    p = as_probabilities(probabilities)
-    y = as_labels(labels, p.shape[1])
-    check_lengths(labels=y, probabilities=p)
-    true = np.maximum(p[np.arange(len(y)), y], PROBABILITY_FLOOR)
-    return float(-np.log(true).mean())
+    return float(row_nll(*_checked(probabilities, labels)).mean())
 
 
 def brier_score(probabilities: ArrayLike, labels: ArrayLike) -> float:
@@ -344,10 +340,39 @@ def brier_score(probabilities: ArrayLike, labels: ArrayLike) -> float:
     ----------
     Brier, "Verification of forecasts expressed in terms of probability", 1950.
     """
+    return float(row_brier(*_checked(probabilities, labels)).mean())
+
+
+def row_nll(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """−log p of the true class of each row, shape (n,); see :func:`negative_log_likelihood`.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n, K)
+    labels : ndarray of shape (n,)
+    """
+    true = probabilities[np.arange(len(labels)), labels]
+    return -np.log(np.maximum(true, PROBABILITY_FLOOR))
+
+
+def row_brier(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Squared distance of each row's probabilities to the truth, shape (n,); see `brier_score`.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n, K)
+    labels : ndarray of shape (n,)
+    """
+    true = probabilities[np.arange(len(labels)), labels]
+    # Σ_k (p_k − 1[k = y])² = Σ p_k² − 2 p_y + 1
+    total = np.asarray((probabilities**2).sum(axis=1) - 2 * true + 1)
+    return total / 2 if probabilities.shape[1] == 2 else total
+
+
+def _checked(
+    probabilities: ArrayLike, labels: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     p = as_probabilities(probabilities)
     y = as_labels(labels, p.shape[1])
     check_lengths(labels=y, probabilities=p)
-    truth = np.zeros_like(p)
-    truth[np.arange(len(y)), y] = 1.0
-    total = float(((p - truth) ** 2).sum(axis=1).mean())
-    return total / 2 if p.shape[1] == 2 else total
+    return p, y

@@ -31,6 +31,8 @@ __all__ = [
 ]
 
 Kernel = Literal["laplacian", "group"]
+#: Fewer effective neighbours than this are no evidence, whatever they say.
+MIN_EFFECTIVE_SIZE = 10.0
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class LocalErrors:
         """MLCE."""
         return float(np.nanmax(self.absolute))
 
-    def supported_maximum(self, min_effective_size: float = 10.0) -> float:
+    def supported_maximum(self, min_effective_size: float = MIN_EFFECTIVE_SIZE) -> float:
         """MLCE over the rows with n_eff ≥ ``min_effective_size``; NaN where there is none."""
         error = self.absolute[self.effective_size >= min_effective_size]
         return float(np.nanmax(error)) if np.isfinite(error).any() else float("nan")

@@ -20,6 +20,7 @@ from lore_core.data.validation import (
     check_positive,
 )
 from lore_core.kernel_sums import laplacian_means
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 
 __all__ = ["Field", "Outline", "error_field", "rows_outline", "smoothed_field"]
 
@@ -128,7 +129,7 @@ def error_field(
     gamma: float = 0.2,
     rows: NDArray[np.bool_] | None = None,
     resolution: int = 200,
-    min_effective_size: float = 10.0,
+    min_effective_size: float = MIN_EFFECTIVE_SIZE,
     largest_p: float | None = None,
 ) -> Field:
     """Exact signed local error at every node of a raster over the map.
@@ -194,7 +195,7 @@ def smoothed_field(
     *,
     rows: NDArray[np.bool_] | None = None,
     resolution: int = 200,
-    min_effective_size: float = 10.0,
+    min_effective_size: float = MIN_EFFECTIVE_SIZE,
     significant: NDArray[np.bool_] | None = None,
 ) -> Field:
     """Average the rows' own signed errors over a map they were not computed on.

@@ -11,11 +11,11 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from lore_core.comparison.summary import row_losses
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import points
 from lore_core.data.validation import InputError, check_integer, check_lengths
 from lore_core.metrics.global_metrics import wilson_interval
+from lore_core.metrics.measured import Measured
 from lore_core.recalibration import PlattScaling, Recalibrator, TemperatureScaling
 from lore_core.regions.selection import RegionReport, region_report
 
@@ -152,7 +152,7 @@ def recalibrate_region(
 
 def _losses(dataset: Dataset) -> pd.DataFrame:
     gap = pd.DataFrame({"gap": dataset.confidence - dataset.outcome})
-    return pd.concat([gap, row_losses(dataset)], axis=1)
+    return pd.concat([gap, Measured(dataset).row_values()], axis=1)
 
 
 def _record(

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import Comparison
-from lore_core.metrics.global_metrics import MAX_GROUPWISE
+from lore_core.metrics.catalogue import MAX_GROUPWISE
 from pages.shared.cells import METRICS, heading, marked, number
 from pages.shared.header import plain
 from pages.shared.methods import Grouping

@@ -7,7 +7,7 @@ import streamlit as st
 
 from lore_core import RunsComparison
 from lore_core.figures import run_scatter_figure, runs_figure
-from lore_core.metrics.global_metrics import MAX_GROUPWISE
+from lore_core.metrics.catalogue import MAX_GROUPWISE
 from pages.runs.request import RunsAnswer
 from pages.shared.cells import METRICS, heading, marked, number
 from pages.shared.charts import show_chart

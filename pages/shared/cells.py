@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lore_core.metrics.global_metrics import MAX_GROUPWISE
+from lore_core.metrics.catalogue import MAX_GROUPWISE
 
 __all__ = ["METRICS", "heading", "marked", "number"]
 

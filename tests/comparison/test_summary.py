@@ -20,7 +20,7 @@ from lore_core import (
     summarize,
     verdict,
 )
-from lore_core.metrics.global_metrics import MAX_GROUPWISE
+from lore_core.metrics.catalogue import MAX_GROUPWISE
 
 
 def test_unit_weights_reproduce_the_metrics(sample, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 from lore_core import RunsComparison
 from lore_core.figures import run_scatter_figure, runs_figure
 from lore_core.figures.style import PAPER
-from lore_core.metrics.global_metrics import MAX_GROUPWISE
+from lore_core.metrics.catalogue import MAX_GROUPWISE
 
 NASTY = "<b>LoRe</b> & co"
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core.metrics.global_metrics import MAX_GROUPWISE
+from lore_core.metrics.catalogue import MAX_GROUPWISE
 from pages.shared import compute
 
 

@@ -19,7 +19,7 @@ from lore_core import (
     load_runs,
     save_npz,
 )
-from lore_core.metrics.global_metrics import MAX_GROUPWISE
+from lore_core.metrics.catalogue import MAX_GROUPWISE
 from pages.runs import request
 
 #: Seconds a comparison of a few small runs may take on a slow machine.

@@ -1,0 +1,265 @@
+"""Every metric of one set of predictions, once: tables, command, pages, report and files ask here.
+
+A new metric is a function in a module of its own and one entry in this file: its name, unit,
+direction and words, and how it is computed from a
+:class:`~lore_core.metrics.measured.Measured`. It is then measured by
+:func:`~lore_core.comparison.summary.summarize` and shown by ``lore metrics``, ``lore compare``, the
+Overview, the Recalibrate and Runs pages, the report and all their files.
+
+How to use it:
+
+* ``CATALOGUE[name]`` is a :class:`~lore_core.metrics.metric.Metric`; ``unit_of(name)`` also answers
+  for a column that is no metric of ours.
+* ``metric.heading``, ``metric.text(value)`` and ``metric.interval_text(low, high)`` write a column;
+  ``metric.title`` and ``metric.text_alone(value)`` a number by itself.
+* The tuples below say which metrics a table shows, in its order; those it has no value of are left
+  out: ``[metric for metric in METHOD_TABLE if metric.name in frame]``.
+
+Whatever needs numpy is imported by the functions, not here: the command's help reads this module.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lore_core.metrics.metric import (
+    NATS,
+    PERCENT,
+    PLAIN,
+    POINTS,
+    Kind,
+    Metric,
+    OverBandwidths,
+    RowMean,
+    Unit,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lore_core.metrics.measured import Measured
+
+#: What tables call the largest MCE over groups.
+MAX_GROUPWISE = "max group-wise MCE"
+#: Groups with fewer rows do not set the maximum over groups: theirs is mostly noise.
+MIN_GROUP_SIZE = 30
+
+
+def _row_nll(rows: Measured) -> NDArray[np.float64]:
+    from lore_core.metrics.global_metrics import row_nll
+
+    return row_nll(rows.probabilities, rows.labels)
+
+
+def _row_brier(rows: Measured) -> NDArray[np.float64]:
+    from lore_core.metrics.global_metrics import row_brier
+
+    return row_brier(rows.probabilities, rows.labels)
+
+
+ACCURACY = Metric(
+    name="accuracy",
+    explanation="Share of evaluation rows predicted right.",
+    kind="share",
+    unit=PERCENT,
+    direction="higher",
+    formula="confidence-bins",
+    measure=lambda rows: float(rows.outcome.mean()),
+    resample=lambda drawn: drawn.mean(drawn.outcome),
+)
+MEAN_CONFIDENCE = Metric(
+    name="mean_confidence",
+    label="mean confidence",
+    explanation="What the model promised on average.",
+    kind="share",
+    unit=PERCENT,
+    direction=None,
+    formula="confidence-bins",
+    measure=lambda rows: float(rows.confidence.mean()),
+    resample=lambda drawn: drawn.mean(drawn.confidence),
+)
+NLL = Metric(
+    name="NLL",
+    explanation="Mean −log p of the true class, in nats; probabilities clipped at 1e-6.",
+    kind="score",
+    unit=NATS,
+    needs=("probabilities",),
+    formula="other-scores",
+    measure=RowMean(_row_nll),
+    proper=True,
+)
+BRIER = Metric(
+    name="Brier",
+    explanation="Mean squared distance of the probabilities to the truth.",
+    kind="score",
+    unit=PLAIN,
+    needs=("probabilities",),
+    formula="other-scores",
+    measure=RowMean(_row_brier),
+    proper=True,
+)
+ECE = Metric(
+    name="ECE",
+    explanation="Mean |confidence − accuracy| over confidence bins, weighted by rows.",
+    kind="bins",
+    unit=POINTS,
+    formula="confidence-bins",
+    measure=lambda rows: rows.reliability.expected_calibration_error,
+    resample=lambda drawn: drawn.bin_gap.sum(axis=0) / drawn.n_rows,
+    chance="ece",
+)
+ECE_DEBIASED = Metric(
+    name="ECE debiased",
+    explanation="The ECE less what chance adds to it.",
+    kind="bins",
+    unit=POINTS,
+    formula="confidence-bins",
+    measure=lambda rows: rows.reliability.debiased_calibration_error,
+    compared=False,
+)
+MCE = Metric(
+    name="MCE",
+    explanation="The same in the worst bin. Small bins make it large by chance.",
+    kind="bins",
+    unit=POINTS,
+    formula="confidence-bins",
+    measure=lambda rows: rows.reliability.maximum_calibration_error,
+    resample=lambda drawn: (drawn.bin_gap / drawn.bin_size).max(axis=0),
+    chance="mce",
+)
+ALCE = Metric(
+    name="ALCE",
+    explanation="Mean local calibration error: each row against its neighbours.",
+    kind="local average",
+    unit=POINTS,
+    needs=("features",),
+    formula="local-calibration-error",
+    measure=lambda rows: rows.local_errors.average,
+    resample=lambda drawn: (drawn.local_error * drawn.weights).sum(axis=0) / drawn.n_rows,
+    chance="alce",
+    curve=OverBandwidths(
+        key="alce",
+        title="ALCE",
+        button="ALCE",
+        meaning="the mean local error over rows",
+        at_zero="γ → 0: single rows, mean |c − a|",
+        at_infinity="γ → ∞: ECE",
+    ),
+)
+MLCE = Metric(
+    name="MLCE",
+    explanation="The largest local calibration error. A maximum over noisy values: even a "
+    "perfectly calibrated model shows a large one at small γ.",
+    kind="local maximum",
+    unit=POINTS,
+    needs=("features",),
+    formula="local-calibration-error",
+    measure=lambda rows: rows.local_errors.maximum,
+    resample=lambda drawn: drawn.local_error.max(axis=0),
+    chance="mlce",
+    curve=OverBandwidths(
+        key="mlce",
+        title="MLCE",
+        button="MLCE",
+        meaning="the largest local error over rows",
+        at_zero="γ → 0: single rows, max |c − a|",
+        at_infinity="γ → ∞: MCE",
+    ),
+)
+MLCE_SUPPORTED = Metric(
+    name="MLCE supported",
+    explanation="The largest local calibration error of the rows with enough effective neighbours.",
+    kind="local maximum",
+    unit=POINTS,
+    needs=("features",),
+    formula="local-calibration-error",
+    measure=lambda rows: rows.local_errors.supported_maximum(),
+    chance="mlce_supported",
+    curve=OverBandwidths(
+        key="mlce_supported",
+        title="MLCE, supported rows",
+        button="MLCE, supported",
+        meaning="the largest local error over rows with enough effective neighbours",
+        at_zero="",  # no row has neighbours there
+        at_infinity="γ → ∞: MCE of bins with enough rows",
+    ),
+    compared=False,
+)
+WORST_GROUP_MCE = Metric(
+    name=MAX_GROUPWISE,
+    explanation="The MCE of the worst group: a maximum over noisy cells.",
+    kind="groups",
+    unit=POINTS,
+    needs=("groups",),
+    formula="confidence-bins",
+    measure=lambda rows: rows.largest_group_error,
+    resample=lambda drawn: (drawn.cell_gap / drawn.cell_size).max(axis=0),
+)
+
+#: Every metric, by name.
+CATALOGUE = {
+    metric.name: metric
+    for metric in (
+        ACCURACY,
+        MEAN_CONFIDENCE,
+        NLL,
+        BRIER,
+        ECE,
+        ECE_DEBIASED,
+        MCE,
+        ALCE,
+        MLCE,
+        MLCE_SUPPORTED,
+        WORST_GROUP_MCE,
+    )
+}
+
+
+def unit_of(name: str) -> Unit:
+    """Return the unit of a column: of one that is no metric, plain numbers.
+
+    Parameters
+    ----------
+    name : str
+    """
+    metric = CATALOGUE.get(name)
+    return PLAIN if metric is None else metric.unit
+
+
+def _of_kinds(*kinds: Kind) -> tuple[Metric, ...]:
+    return tuple(metric for kind in kinds for metric in CATALOGUE.values() if metric.kind == kind)
+
+
+#: What one model is described by: ``lore metrics`` and the report's first table.
+DESCRIBED = _of_kinds("share", "score", "bins", "local average", "local maximum", "groups")
+#: What every method is measured by: ``Summary.values``, comparisons and their files.
+COMPARED = tuple(
+    metric
+    for metric in _of_kinds("share", "bins", "score", "local maximum", "local average", "groups")
+    if metric.compared
+)
+#: The Overview's tiles.
+TILES = tuple(
+    metric
+    for metric in _of_kinds("share", "bins", "local average", "local maximum", "score")
+    if metric.compared
+)
+#: Methods × metrics on the pages.
+METHOD_TABLE = tuple(
+    metric
+    for metric in _of_kinds("bins", "local average", "local maximum", "groups", "score", "share")
+    if metric.compared and metric.direction is not None
+)
+#: Methods × metrics in the report: those of which less is better.
+REPORT_TABLE = tuple(
+    metric for metric in DESCRIBED if metric.compared and metric.direction == "lower"
+)
+#: What recalibrators are ranked by: the first the data allow.
+RANKED_BY = (*(metric for metric in DESCRIBED if metric.proper), ECE)
+#: What is drawn against γ.
+CURVES = {
+    metric.curve.key: metric.curve
+    for metric in _of_kinds("local maximum", "local average")
+    if metric.curve is not None
+}

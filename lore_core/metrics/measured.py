@@ -1,0 +1,132 @@
+"""What the metrics of a dataset are computed from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.data.binning import Binning
+from lore_core.data.dataset import TOP_LABEL, Dataset, Target
+from lore_core.metrics.catalogue import COMPARED
+from lore_core.metrics.global_metrics import (
+    ReliabilityTable,
+    groupwise_maximum_calibration_error,
+    reliability_table,
+)
+from lore_core.metrics.local_error import LocalErrors, local_errors
+from lore_core.metrics.metric import Metric, RowMean
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Rows, how they are looked at, and what several metrics share, computed when first asked for.
+
+    Attributes
+    ----------
+    dataset : Dataset
+        Rows to measure.
+    embedding : Embedding or array-like of shape (n, d), optional
+        Their coordinates; without it no metric that needs features.
+    target, gamma, n_bins, binning, groups, min_group_size
+        See :func:`~lore_core.comparison.summary.summarize`.
+    """
+
+    dataset: Dataset
+    embedding: Any = None
+    target: str | int = TOP_LABEL
+    gamma: float = 0.2
+    n_bins: int = 15
+    binning: Binning = "equal-width"
+    groups: Any = None
+    min_group_size: int = 1
+
+    @cached_property
+    def _aimed(self) -> Target:
+        return self.dataset.target(self.target)
+
+    @property
+    def confidence(self) -> NDArray[np.float64]:
+        """Confidences of the target, shape (n,)."""
+        return self._aimed.confidence
+
+    @property
+    def outcome(self) -> NDArray[np.float64]:
+        """1 where the target came true, else 0, shape (n,)."""
+        return self._aimed.outcome
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Probability vectors, shape (n, K)."""
+        return self.dataset.probabilities
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """True classes, shape (n,)."""
+        return self.dataset.labels
+
+    @cached_property
+    def reliability(self) -> ReliabilityTable:
+        """Confidence bins."""
+        return reliability_table(
+            self.confidence, self.outcome, n_bins=self.n_bins, binning=self.binning
+        )
+
+    @cached_property
+    def local_errors(self) -> LocalErrors:
+        """Each row against its neighbours; needs an embedding."""
+        return local_errors(
+            self.confidence,
+            self.outcome,
+            self.embedding,
+            gamma=self.gamma,
+            n_bins=self.n_bins,
+            binning=self.binning,
+        )
+
+    @property
+    def largest_group_error(self) -> float:
+        """Largest MCE over the groups of ``min_group_size`` rows or more; needs groups."""
+        return groupwise_maximum_calibration_error(
+            self.confidence,
+            self.outcome,
+            self.groups,
+            n_bins=self.n_bins,
+            binning=self.binning,
+            min_group_size=self.min_group_size,
+        )
+
+    def allows(self, metric: Metric) -> bool:
+        """Whether all that a metric needs is known.
+
+        Parameters
+        ----------
+        metric : Metric
+        """
+        known = {
+            "probabilities": self.dataset.complete,
+            "features": self.embedding is not None,
+            "groups": self.groups is not None,
+        }
+        return all(known[need] for need in metric.needs)
+
+    def row_values(self) -> pd.DataFrame:
+        """Metrics that are means of rows, row by row: NLL and Brier where whole vectors are known.
+
+        Returns
+        -------
+        DataFrame of shape (n, q)
+            One column a metric.
+        """
+        return pd.DataFrame(
+            {
+                metric.name: metric.measure.of_row(self)
+                for metric in COMPARED
+                if isinstance(metric.measure, RowMean) and self.allows(metric)
+            },
+            index=pd.RangeIndex(len(self.dataset)),
+        )

@@ -1,0 +1,222 @@
+"""What is known about a metric besides its value: name, unit, digits, direction, words.
+
+Nothing heavy is imported here or in the catalogue: the command's help reads both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lore_core.metrics.measured import Measured
+    from lore_core.metrics.resampled import Resampled
+
+#: What a metric is about. Tables put metrics of one kind together.
+Kind = Literal["share", "score", "bins", "local average", "local maximum", "groups"]
+#: What must be known besides confidences and outcomes.
+Need = Literal["probabilities", "features", "groups"]
+#: Attributes of :class:`~lore_core.chance.simulation.NullErrors` that hold a metric's draws.
+ChanceKey = Literal["mlce", "mlce_supported", "alce", "ece", "mce"]
+#: Attributes of a :class:`~lore_core.metrics.bandwidth.BandwidthCurve` and of its chance band.
+CurveKey = Literal["mlce", "mlce_supported", "alce"]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How numbers of one unit are written.
+
+    Attributes
+    ----------
+    name : str
+        As headings say it; empty for none.
+    scale : float
+        What a value is multiplied by.
+    digits : int
+        After the point.
+    sign : str
+        What follows every number that stands outside a table.
+    word : str
+        What follows a number that stands alone.
+    """
+
+    name: str
+    scale: float
+    digits: int
+    sign: str = ""
+    word: str = ""
+
+    @property
+    def is_share(self) -> bool:
+        """Whether values are shares of 1, shown as hundredths."""
+        return self.scale == 100
+
+    def text(self, value: float) -> str:
+        """Write a value; a dash where there is none.
+
+        Parameters
+        ----------
+        value : float
+        """
+        if not math.isfinite(value):
+            return "–"
+        rounded = round(value * self.scale, self.digits) + 0.0  # + 0.0: no minus before nothing
+        return f"{rounded:.{self.digits}f}".replace("-", "−")
+
+
+#: Differences of shares, in hundredths.
+POINTS = Unit("points", 100, 1, word=" pts")
+PERCENT = Unit("%", 100, 1, sign="%")
+NATS = Unit("nats", 1, 3)
+PLAIN = Unit("", 1, 3)
+
+
+@dataclass(frozen=True)
+class OverBandwidths:
+    """How a metric is spoken of where it is drawn against γ.
+
+    Attributes
+    ----------
+    key : {"mlce", "mlce_supported", "alce"}
+        Attribute of a curve and of its chance band.
+    title, button : str
+        Its name as an axis and as a choice.
+    meaning : str
+        What it is, within a sentence.
+    at_zero, at_infinity : str
+        What the limits γ → 0 and γ → ∞ are; empty for none.
+    """
+
+    key: CurveKey
+    title: str
+    button: str
+    meaning: str
+    at_zero: str
+    at_infinity: str
+
+
+@dataclass(frozen=True)
+class RowMean:
+    """A metric that is the mean of one value a row: it can be resampled, and cut to a region.
+
+    Attributes
+    ----------
+    of_row : callable
+        From a :class:`~lore_core.metrics.measured.Measured` to values of shape (n,).
+    """
+
+    of_row: Callable[[Measured], NDArray[np.float64]]
+
+    def __call__(self, measured: Measured) -> float:
+        """Return the mean."""
+        return float(self.of_row(measured).mean())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """One number that says something about the confidences of a classifier.
+
+    Attributes
+    ----------
+    name : str
+        Its column in tables and files.
+    label : str
+        As headings say it; the name if empty.
+    explanation : str
+        One sentence, two at most.
+    kind : str
+        What it is about: tables put metrics of one kind together.
+    unit : Unit
+        With the number of digits.
+    direction : {"lower", "higher"}, optional
+        Which values are better; None where neither is.
+    needs : tuple of {"probabilities", "features", "groups"}
+        What must be known besides confidences and outcomes.
+    formula : str
+        Section of docs/method.md, by its anchor.
+    measure : callable
+        From a :class:`~lore_core.metrics.measured.Measured` to the value.
+    resample : callable, optional
+        From a :class:`~lore_core.metrics.resampled.Resampled` to the value of every resample.
+        A metric that is neither resampled nor a :class:`RowMean` has no interval by percentiles and
+        no paired differences.
+    chance : str, optional
+        Attribute of :class:`~lore_core.chance.simulation.NullErrors` with what a calibrated model
+        shows of it.
+    curve : OverBandwidths, optional
+        Where it is drawn against γ.
+    compared : bool
+        Whether recalibrators are compared by it. If not, it is in tables of one model only.
+    proper : bool
+        Whether it is a proper score: in expectation nothing but the truth is best.
+    """
+
+    name: str
+    label: str = ""
+    explanation: str
+    kind: Kind
+    unit: Unit
+    direction: Literal["lower", "higher"] | None = "lower"
+    needs: tuple[Need, ...] = ()
+    formula: str
+    measure: Callable[[Measured], float]
+    resample: Callable[[Resampled], NDArray[np.float64]] | None = None
+    chance: ChanceKey | None = None
+    curve: OverBandwidths | None = None
+    compared: bool = True
+    proper: bool = False
+
+    @property
+    def title(self) -> str:
+        """Its name where it stands alone."""
+        words = self.label or self.name
+        return words[0].upper() + words[1:]
+
+    @property
+    def heading(self) -> str:
+        """Its name with the unit, as over a column of bare numbers."""
+        return ", ".join(filter(None, [self.label or self.name, self.unit.name]))
+
+    @property
+    def axis(self) -> str:
+        """Its name as an axis: shares carry their unit on the ticks."""
+        return self.name if self.unit.is_share else self.heading
+
+    def text(self, value: float) -> str:
+        """Write a value in unit and digits of the metric, as under its heading.
+
+        Parameters
+        ----------
+        value : float
+            NaN gives a dash.
+        """
+        return self.unit.text(value)
+
+    def text_alone(self, value: float) -> str:
+        """Write a value with its unit.
+
+        Parameters
+        ----------
+        value : float
+        """
+        return f"{self.text(value)}{self.unit.sign}{self.unit.word}"
+
+    def interval_text(self, low: float, high: float, between: str = " to ", sign: str = "") -> str:
+        """Write an interval, or nothing where there is none.
+
+        Parameters
+        ----------
+        low, high : float
+        between : str
+            What stands between them.
+        sign : str
+            What follows both: the unit's, where no heading names it.
+        """
+        if not (math.isfinite(low) and math.isfinite(high)):
+            return ""
+        return f"{self.text(low)}{sign}{between}{self.text(high)}{sign}"

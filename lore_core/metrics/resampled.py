@@ -1,0 +1,120 @@
+"""What the metrics of many resamples are computed from: counts of rows, and sums they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from lore_core.kernel_sums import laplacian_sums
+from lore_core.metrics.metric import Metric
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Resampled:
+    """Rows drawn with replacement, b times.
+
+    Attributes
+    ----------
+    confidence, outcome : ndarray of shape (n,)
+        Of the rows drawn from.
+    weights : ndarray of shape (n, b)
+        How often each was drawn.
+    bin_index : ndarray of shape (n,)
+        Their confidence bins: a resample is not binned anew.
+    members : sparse array of shape (bins, n)
+        The same as ones.
+    cells : sparse array of shape (cells, n)
+        Which rows lie in which cell of group and bin, of the groups that count: none without.
+    coordinates : ndarray of shape (n, d)
+        Their places; d = 0 without features.
+    bandwidth : float
+        d·γ.
+    """
+
+    confidence: Floats
+    outcome: Floats
+    weights: Floats
+    bin_index: NDArray[np.int64]
+    members: sparse.csr_array
+    cells: sparse.csr_array
+    coordinates: Floats
+    bandwidth: float
+
+    @property
+    def n_rows(self) -> int:
+        """n, the size of every resample."""
+        return len(self.confidence)
+
+    @cached_property
+    def _weighted_gap(self) -> Floats:
+        return self.weights * (self.confidence - self.outcome)[:, None]
+
+    @cached_property
+    def bin_gap(self) -> Floats:
+        """|Σ (c − a)| of every bin in every resample, shape (bins, b)."""
+        return np.asarray(abs(self.members @ self._weighted_gap))
+
+    @cached_property
+    def bin_size(self) -> Floats:
+        """Drawn rows of every bin, 1 where there are none, shape (bins, b)."""
+        return np.asarray(np.maximum(self.members @ self.weights, 1))
+
+    @cached_property
+    def cell_gap(self) -> Floats:
+        """|Σ (c − a)| of every cell of group and bin, shape (cells, b)."""
+        return np.asarray(abs(self.cells @ self._weighted_gap))
+
+    @cached_property
+    def cell_size(self) -> Floats:
+        """Drawn rows of every cell, 1 where there are none, shape (cells, b)."""
+        return np.asarray(np.maximum(self.cells @ self.weights, 1))
+
+    @cached_property
+    def local_error(self) -> Floats:
+        """LCE of every row among the drawn ones, 0 for one not drawn; shape (n, b)."""
+        size = self.weights.shape[1]
+        sums = laplacian_sums(
+            self.coordinates,
+            None,
+            np.concatenate([self._weighted_gap, self.weights], axis=1),
+            bandwidth=self.bandwidth,
+            target_groups=self.bin_index,
+            source_groups=self.bin_index,
+        )
+        drawn = self.weights > 0
+        # A drawn row weighs at least 1 in its own mean, so no denominator is small.
+        error = np.abs(sums[:, :size]) / np.where(drawn, sums[:, size:], 1.0)
+        return np.where(drawn, error, 0.0)
+
+    def mean(self, values: Floats) -> Floats:
+        """Mean of one value a row, in every resample.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+
+        Returns
+        -------
+        ndarray of shape (b,)
+        """
+        return np.asarray(values @ self.weights / self.n_rows)
+
+    def allows(self, metric: Metric) -> bool:
+        """Whether all that a metric needs is known.
+
+        Parameters
+        ----------
+        metric : Metric
+        """
+        known = {
+            "probabilities": False,
+            "features": self.coordinates.shape[1] > 0,
+            "groups": self.cells.shape[0] > 0,
+        }
+        return all(known[need] for need in metric.needs)

@@ -1,0 +1,86 @@
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from lore_core.metrics import catalogue
+from lore_core.metrics.catalogue import CATALOGUE, unit_of
+from lore_core.metrics.metric import PLAIN
+
+METHOD = Path(__file__).parents[2] / "docs" / "method.md"
+
+
+def names(metrics):
+    return [metric.name for metric in metrics]
+
+
+def test_every_metric_is_called_by_its_name_and_described_once():
+    assert [metric.name for metric in CATALOGUE.values()] == list(CATALOGUE)
+    assert set(names(catalogue.DESCRIBED)) == set(CATALOGUE)
+    assert len(catalogue.DESCRIBED) == len(CATALOGUE)
+    assert set(names(catalogue.COMPARED)) == {m.name for m in CATALOGUE.values() if m.compared}
+
+
+def test_formulas_are_in_the_method_notes():
+    headings = re.findall(r"^## (.+)$", METHOD.read_text(encoding="utf-8"), re.MULTILINE)
+    anchors = {heading.lower().replace(" ", "-") for heading in headings}
+    assert {metric.formula for metric in CATALOGUE.values()} <= anchors
+
+
+def test_tables_show_their_metrics_in_their_order():
+    assert names(catalogue.DESCRIBED) == [
+        "accuracy", "mean_confidence", "NLL", "Brier", "ECE", "ECE debiased", "MCE", "ALCE", "MLCE",
+        "MLCE supported", "max group-wise MCE",
+    ]  # fmt: skip
+    assert names(catalogue.COMPARED) == [
+        "accuracy", "mean_confidence", "ECE", "MCE", "NLL", "Brier", "MLCE", "ALCE",
+        "max group-wise MCE",
+    ]  # fmt: skip
+    assert names(catalogue.TILES) == [
+        "accuracy", "mean_confidence", "ECE", "MCE", "ALCE", "MLCE", "NLL", "Brier",
+    ]  # fmt: skip
+    assert names(catalogue.METHOD_TABLE) == [
+        "ECE", "MCE", "ALCE", "MLCE", "max group-wise MCE", "NLL", "Brier", "accuracy",
+    ]  # fmt: skip
+    assert names(catalogue.REPORT_TABLE) == [
+        "NLL", "Brier", "ECE", "MCE", "ALCE", "MLCE", "max group-wise MCE",
+    ]  # fmt: skip
+    assert names(catalogue.RANKED_BY) == ["NLL", "Brier", "ECE"]
+    assert list(catalogue.CURVES) == ["mlce", "mlce_supported", "alce"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text", "alone", "heading"),
+    [
+        ("ECE", 0.01234, "1.2", "1.2 pts", "ECE, points"),
+        ("ECE debiased", -0.01234, "−1.2", "−1.2 pts", "ECE debiased, points"),
+        ("accuracy", 0.8765, "87.6", "87.6%", "accuracy, %"),  # 0.8765 lies below 87.65 %
+        ("mean_confidence", 1.0, "100.0", "100.0%", "mean confidence, %"),
+        ("NLL", 0.5129, "0.513", "0.513", "NLL, nats"),
+        ("NLL", -0.0001, "0.000", "0.000", "NLL, nats"),
+        ("Brier", 0.1, "0.100", "0.100", "Brier"),
+    ],
+)
+def test_values_are_written_in_their_unit(name, value, text, alone, heading):
+    metric = CATALOGUE[name]
+    assert metric.text(value) == text
+    assert metric.text_alone(value) == alone
+    assert metric.heading == heading
+    assert metric.text(math.nan) == "–"
+
+
+def test_intervals_are_written_under_a_heading_or_with_their_sign():
+    assert CATALOGUE["ECE"].interval_text(0.01, 0.025) == "1.0 to 2.5"
+    assert CATALOGUE["ECE"].interval_text(math.nan, 0.025) == ""
+    accuracy = CATALOGUE["accuracy"]
+    assert accuracy.interval_text(0.8, 0.9, sign=accuracy.unit.sign) == "80.0% to 90.0%"
+    assert accuracy.interval_text(0.8, 0.9, "–") == "80.0–90.0"
+
+
+def test_columns_of_ones_own_are_plain_numbers():
+    assert unit_of("MLCE (t-SNE)") is PLAIN
+    assert unit_of("MLCE").is_share
+    assert CATALOGUE["mean_confidence"].title == "Mean confidence"
+    assert CATALOGUE["NLL"].axis == "NLL, nats"
+    assert CATALOGUE["ECE"].axis == "ECE"
