@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lore_core.metrics.global_metrics import MAX_GROUPWISE
+from lore_core.metrics.catalogue import MAX_GROUPWISE
 
 __all__ = [
     "beyond_chance", "bounds", "difference", "heading", "number", "p_value", "percent", "points",

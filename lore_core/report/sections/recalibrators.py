@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures.style import series_place
-from lore_core.metrics.global_metrics import MAX_GROUPWISE
+from lore_core.metrics.catalogue import MAX_GROUPWISE
 from lore_core.report.drawings import curve_drawing, forest_drawing
 from lore_core.report.findings import Findings
 from lore_core.report.formats import beyond_chance, bounds, heading
