@@ -12,22 +12,20 @@ from lore_core.cli.output import (
     TABLES,
     Progress,
     as_json,
+    numbers,
     output_path,
     say,
     text_table,
     write_numbers,
 )
+from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lore_core import Comparison, Recalibrator
     from lore_core.cli.view import View
 
 __all__ = ["compare", "compare_one", "method_option", "methods_of"]
 
-#: As on the page: smaller groups do not set the maximum of one dataset.
-_MIN_GROUP_SIZE = 30
 #: Defaults for a directory of runs.
 _RUNS_MAP, _RUNS_GAMMA = "pca-20", 0.4
 
@@ -55,7 +53,7 @@ method_option = click.option(
     "--min-group-size",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Leave smaller groups out (default: 30; 1 for a directory of runs).",
+    help=f"Leave smaller groups out (default: {MIN_GROUP_SIZE}; 1 for a directory of runs).",
 )
 @click.option(
     "--rivals",
@@ -101,7 +99,7 @@ def compare(
         view = open_view(given, progress)
         methods = methods_of(given, names, rivals, bool(view.maps), 0.2)
         result = compare_one(view, methods, group, min_group_size, draws, progress)
-    table = _long(result)
+    table = result.long().drop(columns="difference")
     content = {
         **view.settings(),
         "maps": list(view.maps),
@@ -114,7 +112,7 @@ def compare(
     if json_:
         say(as_json(content))
         return
-    cells = {str(name): [f"{v:.4f}" for v in result.table[name]] for name in result.table}
+    cells = {str(name): numbers(result.table[name]) for name in result.table}
     say(text_table({"": list(result.table.index), **cells}))
     say("")
     on = f"; γ = {view.gamma:g} on {', '.join(view.maps)}" if view.maps else ""
@@ -179,7 +177,7 @@ def compare_one(
     if column is not None and frame is not None:
         groups = frame[column]
         largest = int(groups.astype(str).value_counts().max())
-        smallest = min_group_size or min(_MIN_GROUP_SIZE, largest)
+        smallest = min_group_size or min(MIN_GROUP_SIZE, largest)
     points = view.points()
     n = len(view.evaluation)
     d = None if points is None else points.shape[1]
@@ -205,28 +203,6 @@ def compare_one(
         **afforded,
         **view.options,
     )
-
-
-def _long(result: Comparison) -> pd.DataFrame:
-    """One row a method and metric: value, low, high, and the paired difference to the first."""
-    import pandas as pd
-
-    frames = {
-        "value": result.table,
-        "low": result.low,
-        "high": result.high,
-        "difference_low": result.difference_low,
-        "difference_high": result.difference_high,
-    }
-    rows = []
-    for method in result.table.index:
-        for metric in result.table.columns:
-            row: dict[str, Any] = {"method": method, "metric": metric}
-            for name, frame in frames.items():
-                there = frame is not None and method in frame.index and metric in frame.columns
-                row[name] = frame.loc[method, metric] if there else float("nan")  # type: ignore[union-attr]
-            rows.append(row)
-    return pd.DataFrame(rows)
 
 
 def _runs(

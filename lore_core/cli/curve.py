@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lore_core.cli.options import ViewOptions, examples, json_option, view_options
-from lore_core.cli.output import Progress, as_json, note, records, say, text_table
+from lore_core.cli.output import Progress, as_json, note, numbers, records, say, text_table
 from lore_core.cli.pictures import figure_options, figure_paths, write_figure
+from lore_core.metrics.catalogue import CURVES
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lore_core import BandwidthCurve, NullBand
+    from lore_core.metrics.metric import CurveKey
 
 __all__ = ["curve"]
-
-_METRICS = ("mlce", "mlce_supported", "alce")
+#: Of these the terminal has columns; files have all.
+_PRINTED: tuple[CurveKey, ...] = ("mlce", "alce")
 
 
 @click.command(
@@ -30,7 +32,7 @@ _METRICS = ("mlce", "mlce_supported", "alce")
 @view_options(several_maps=True)
 @click.option(
     "--metric",
-    type=click.Choice(_METRICS),
+    type=click.Choice(list(CURVES)),
     default="mlce",
     show_default=True,
     help="What the figure shows; mlce_supported: rows with 10 effective neighbours or more.",
@@ -124,9 +126,8 @@ def _numbers(curves: dict[str, BandwidthCurve], chance: NullBand | None) -> pd.D
         table = item.frame()
         table.insert(0, "map", name)
         if position == 0 and chance is not None:
-            for metric in _METRICS:
-                low, high = chance.band(metric)  # type: ignore[arg-type]
-                table[f"{metric}_chance_low"], table[f"{metric}_chance_high"] = low, high
+            for key in CURVES:
+                table[f"{key}_chance_low"], table[f"{key}_chance_high"] = chance.band(key)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
 
@@ -145,11 +146,12 @@ def _text(table: pd.DataFrame) -> str:
     """Every third bandwidth, and chance as a range."""
     shown = table.groupby("map", sort=False, group_keys=False).nth(slice(None, None, 3))
     cells = {"map": list(shown["map"]), "γ": [f"{gamma:.3g}" for gamma in shown["gamma"]]}
-    for metric, name in (("mlce", "MLCE"), ("alce", "ALCE")):
-        cells[name] = [f"{value:.4f}" for value in shown[metric]]
-        if f"{metric}_chance_low" in shown:
-            ends = zip(shown[f"{metric}_chance_low"], shown[f"{metric}_chance_high"], strict=True)
-            cells["by chance" if name == "MLCE" else "by chance "] = [
+    for position, key in enumerate(_PRINTED):
+        cells[CURVES[key].title] = numbers(shown[key])
+        if f"{key}_chance_low" in shown:
+            ends = zip(shown[f"{key}_chance_low"], shown[f"{key}_chance_high"], strict=True)
+            # (Two columns of one heading: a mapping needs two names.)
+            cells["by chance" + " " * position] = [
                 "" if low != low else f"{low:.4f}–{high:.4f}" for low, high in ends
             ]
     cells["median n_eff"] = [f"{size:.0f}" for size in shown["median_n_eff"]]

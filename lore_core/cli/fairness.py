@@ -12,19 +12,18 @@ from lore_core.cli.output import (
     TABLES,
     Progress,
     as_json,
+    numbers,
     output_path,
     say,
     text_table,
     write_numbers,
 )
+from lore_core.metrics.catalogue import MAX_GROUPWISE, MIN_GROUP_SIZE
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["fairness"]
-
-#: As on the page: smaller groups do not set the maximum.
-_MIN_GROUP_SIZE = 30
 
 
 @click.command(
@@ -39,7 +38,7 @@ _MIN_GROUP_SIZE = 30
     help="Group column (default: the first). Repeated: the intersections.",
 )  # fmt: skip
 @click.option(
-    "--min-group-size", type=click.IntRange(min=1), default=_MIN_GROUP_SIZE, show_default=True,
+    "--min-group-size", type=click.IntRange(min=1), default=MIN_GROUP_SIZE, show_default=True,
     metavar="N", help="Smaller groups do not set the maximum.",
 )  # fmt: skip
 @method_option
@@ -118,11 +117,11 @@ def fairness(
 def _cells(worst: pd.DataFrame) -> dict[str, list[str]]:
     return {
         "": [str(name) for name in worst.index],
-        "max group-wise MCE": [f"{value:.4f}" for value in worst["max_group_mce"]],
+        MAX_GROUPWISE: numbers(worst["max_group_mce"]),
         "95 %": [f"{a:.4f}–{b:.4f}" for a, b in zip(worst["low"], worst["high"], strict=True)],
         "worst group": [str(name) for name in worst["worst_group"]],
         "its rows": [f"{rows:,}" for rows in worst["worst_rows"]],
-        "difference": [f"{value:+.4f}" for value in worst["difference"]],
+        "difference": numbers(worst["difference"], "+.4f"),
         "95 % ": [
             f"{a:+.4f} to {b:+.4f}"
             for a, b in zip(worst["difference_low"], worst["difference_high"], strict=True)

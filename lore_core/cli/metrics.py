@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +11,7 @@ from lore_core.cli.output import (
     TABLES,
     Progress,
     as_json,
+    numbers,
     output_path,
     say,
     text_table,
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["metrics"]
 
-#: What chance alone makes of each, by its name in NullErrors.
-_CHANCE = {
-    "ECE": "ece", "MCE": "mce", "ALCE": "alce", "MLCE": "mlce", "MLCE supported": "mlce_supported",
-}  # fmt: skip
 _INTERVAL_DRAWS = 100
 #: Fewer have no 2.5 % on either side.
 _FEWEST_DRAWS = 39
@@ -73,7 +70,8 @@ def metrics(
     from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
     from lore_core.cli.regions import described, search_regions
     from lore_core.cli.view import open_view
-    from lore_core.comparison.summary import verdict
+    from lore_core.comparison.summary import joint_intervals, verdict
+    from lore_core.comparison.tables import metric_table
     from lore_core.data.validation import InputError
 
     if draws is not None and 0 < draws < _FEWEST_DRAWS:
@@ -82,7 +80,8 @@ def metrics(
         view = open_view(given, progress)
         found = _summary(view, draws)
         chance = _chance(view, draws, progress)
-        table = _table(found, chance, _intervals(view, draws, progress))
+        intervals = joint_intervals(found.draws, _simulated(view, draws, progress))
+        table = metric_table(found, chance, intervals)
         regions = None
         if view.maps and top:
             regions = described(view, search_regions(view, progress=progress)).head(top)
@@ -154,7 +153,7 @@ def _chance(view: View, draws: int | None, progress: Report) -> NullErrors | Non
     )
 
 
-def _intervals(view: View, draws: int | None, progress: Report) -> pd.DataFrame | None:
+def _simulated(view: View, draws: int | None, progress: Report) -> pd.DataFrame | None:
     """Intervals of the calibration errors; the local ones only where they take some seconds."""
     from lore_core import affordable_null_draws, calibration_intervals
     from lore_core.chance.intervals import MOST_TRIED
@@ -180,50 +179,11 @@ def _intervals(view: View, draws: int | None, progress: Report) -> pd.DataFrame 
     )
 
 
-def _table(
-    found: Summary, chance: NullErrors | None, intervals: pd.DataFrame | None
-) -> pd.DataFrame:
-    """One row a metric: value, low, high, p_value."""
-    import numpy as np
-    import pandas as pd
-
-    from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
-
-    values = {str(name): float(value) for name, value in found.values.items()}
-    values["ECE debiased"] = float(found.reliability.debiased_calibration_error)
-    if found.local is not None:
-        values["MLCE supported"] = found.local.supported_maximum(MIN_EFFECTIVE_SIZE)
-    from lore_core.chance.intervals import ABSOLUTE
-
-    order = [
-        "accuracy", "mean_confidence", "NLL", "Brier", "ECE", "ECE debiased", "MCE", "ALCE", "MLCE",
-        "MLCE supported",
-    ]  # fmt: skip
-    resampled = None if found.draws is None else found.draws.interval()
-    rows = []
-    for name in order:
-        if name not in values:
-            continue
-        limits = (np.nan, np.nan)
-        source = intervals if name in ABSOLUTE else resampled
-        if source is not None and name in source.index:
-            limits = (float(source["low"][name]), float(source["high"][name]))
-        p = np.nan
-        if chance is not None and name in _CHANCE:
-            p = chance.p_value(_CHANCE[name], values[name])  # type: ignore[arg-type]
-        rows.append({"metric": name, "value": values[name], "low": limits[0], "high": limits[1],
-                     "p_value": p})  # fmt: skip
-    return pd.DataFrame(rows)
-
-
 def _cells(table: pd.DataFrame) -> dict[str, list[str]]:
-    def text(values: Any) -> list[str]:
-        return ["" if value != value else f"{value:.4f}" for value in values]
-
     return {
         "metric": list(table["metric"]),
-        "value": text(table["value"]),
-        "95 % low": text(table["low"]),
-        "high": text(table["high"]),
+        "value": numbers(table["value"]),
+        "95 % low": numbers(table["low"]),
+        "high": numbers(table["high"]),
         "p": ["" if p != p else f"{p:.2g}" for p in table["p_value"]],
     }

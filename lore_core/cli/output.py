@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ __all__ = [
     "Progress",
     "as_json",
     "note",
+    "numbers",
     "output_path",
     "records",
     "say",
@@ -92,6 +93,11 @@ def write_numbers(path: Path, table: pd.DataFrame, content: Any = None) -> None:
             place.write_text(as_json(whole) + "\n", encoding="utf-8")
 
     write_atomically(path, write)
+
+
+def numbers(values: Iterable[float], form: str = ".4f") -> list[str]:
+    """Cells of a column: shares as shares of 1, whatever their unit on a page; empty for NaN."""
+    return ["" if value != value else format(value, form) for value in values]
 
 
 def text_table(columns: Mapping[str, Sequence[str]]) -> str:

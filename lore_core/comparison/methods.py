@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lore_core.comparison.summary import Summary, summarize
+from lore_core.comparison.tables import long_table
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
+from lore_core.metrics.catalogue import RANKED_BY
+from lore_core.metrics.metric import Metric
 from lore_core.recalibration import NoRecalibration, Recalibrator
 from lore_core.recalibration.lore import chosen_map
 
@@ -43,6 +47,48 @@ class Comparison:
     recalibrators: dict[str, Recalibrator]
     datasets: dict[str, Dataset]
     summaries: dict[str, Summary]
+
+    @property
+    def ranked_by(self) -> Metric:
+        """What methods are ranked by: the first proper score that is known of all, else the ECE."""
+        return next(
+            metric
+            for metric in RANKED_BY
+            if metric.name in self.table and bool(np.isfinite(self.table[metric.name]).all())
+        )
+
+    @property
+    def ranking(self) -> list[str]:
+        """Methods from best to worst by ``ranked_by``."""
+        column = self.table[self.ranked_by.name].sort_values(kind="stable")
+        return [str(name) for name in column.index]
+
+    def long(self, methods: list[str] | None = None) -> pd.DataFrame:
+        """Everything in one long table, as it is saved.
+
+        Parameters
+        ----------
+        methods : list of str, optional
+            In the order of the rows; by default as they were compared.
+
+        Returns
+        -------
+        DataFrame
+            One row a method and metric: ``method, metric, value``, the ``difference`` to the first
+            method, and both with their intervals: ``low, high, difference_low, difference_high``.
+        """
+        return long_table(
+            {
+                "value": self.table,
+                "difference": self.table - self.table.iloc[0],
+                "low": self.low,
+                "high": self.high,
+                "difference_low": self.difference_low,
+                "difference_high": self.difference_high,
+            },
+            list(self.table.index) if methods is None else methods,
+            list(self.table.columns),
+        )
 
 
 def compare(

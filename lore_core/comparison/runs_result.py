@@ -9,13 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from lore_core.comparison.tables import long_table
 from lore_core.data.validation import InputError
-from lore_core.metrics.catalogue import MAX_GROUPWISE
+from lore_core.metrics.catalogue import MAX_GROUPWISE, less_is_better
 
 __all__ = ["PairedDifference", "RunsComparison"]
-
-#: Metrics of which less is better; of the others (accuracy, mean confidence) no method is best.
-LOWER_IS_BETTER = ("ECE", "MCE", "NLL", "Brier", "MLCE", "ALCE", MAX_GROUPWISE)
 
 
 @dataclass(frozen=True)
@@ -153,7 +151,7 @@ class RunsComparison:
         is taken at level 1 − (1 − level)/(k − 1) (Bonferroni).
         """
         records: dict[str, dict[str, Any]] = {}
-        for metric in (name for name in self.metrics if name in LOWER_IS_BETTER):
+        for metric in filter(less_is_better, self.metrics):
             wide = self.values(metric)
             means = wide.mean().dropna().sort_values(kind="stable")
             if len(means) < 2:
@@ -212,19 +210,15 @@ class RunsComparison:
             ``difference`` to the first method with ``difference_low, difference_high``.
         """
         found, count = self.difference(level=level), self._by_method().count()
-        frames = {
-            "runs": count, "mean": self.table, "sd": self.sd, "difference": found.mean,
-            "difference_low": found.low, "difference_high": found.high,
-        }  # fmt: skip
-        long = pd.concat(
-            {
-                name: frame.rename_axis(index="method", columns="metric").stack()
-                for name, frame in frames.items()
-            },
-            axis=1,
-        )
-        order = pd.MultiIndex.from_product([self.methods, self.metrics], names=["method", "metric"])
-        return pd.DataFrame(long.reindex(order).reset_index())
+        columns = {
+            "runs": count,
+            "mean": self.table,
+            "sd": self.sd,
+            "difference": found.mean,
+            "difference_low": found.low,
+            "difference_high": found.high,
+        }
+        return long_table(columns, self.methods, self.metrics)
 
     def _check_metric(self, name: str, argument: str) -> None:
         if name not in self.metrics:

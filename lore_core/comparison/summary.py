@@ -143,23 +143,29 @@ def summarize(
     )
 
 
-def joint_intervals(draws: BootstrapDraws, simulated: pd.DataFrame) -> pd.DataFrame:
+def joint_intervals(
+    draws: BootstrapDraws | None, simulated: pd.DataFrame | None
+) -> pd.DataFrame | None:
     """Percentiles, but for the absolute errors, which a bootstrap gets wrong.
 
     Parameters
     ----------
-    draws : BootstrapDraws
+    draws : BootstrapDraws, optional
         Resampled metrics.
-    simulated : DataFrame
+    simulated : DataFrame, optional
         From :func:`~lore_core.chance.intervals.calibration_intervals`.
 
     Returns
     -------
-    DataFrame
-        ``low`` and ``high`` by metric.
+    DataFrame or None
+        ``low`` and ``high`` by metric; None where there is neither.
     """
-    percentiles = draws.interval().drop(index=list(ABSOLUTE), errors="ignore")
-    return pd.concat([percentiles, simulated[["low", "high"]]])
+    parts = []
+    if draws is not None:
+        parts.append(draws.interval().drop(index=list(ABSOLUTE), errors="ignore"))
+    if simulated is not None:
+        parts.append(simulated[["low", "high"]])
+    return pd.concat(parts) if parts else None
 
 
 @dataclass(frozen=True)

@@ -227,6 +227,16 @@ def unit_of(name: str) -> Unit:
     return PLAIN if metric is None else metric.unit
 
 
+def less_is_better(name: str) -> bool:
+    """Return whether a column is a metric of which less is better.
+
+    Parameters
+    ----------
+    name : str
+    """
+    return name in CATALOGUE and CATALOGUE[name].direction == "lower"
+
+
 def _of_kinds(*kinds: Kind) -> tuple[Metric, ...]:
     return tuple(metric for kind in kinds for metric in CATALOGUE.values() if metric.kind == kind)
 

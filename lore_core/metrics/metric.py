@@ -68,6 +68,15 @@ class Unit:
         rounded = round(value * self.scale, self.digits) + 0.0  # + 0.0: no minus before nothing
         return f"{rounded:.{self.digits}f}".replace("-", "−")
 
+    def change_text(self, change: float) -> str:
+        """Write by how much a value changes, with its sign.
+
+        Parameters
+        ----------
+        change : float
+        """
+        return f"{'+' if change > 0 else ''}{self.text(change)}"
+
 
 #: Differences of shares, in hundredths.
 POINTS = Unit("points", 100, 1, word=" pts")

@@ -28,7 +28,6 @@ from lore_core.figures.style import Chart
 from lore_core.regions.field import rows_outline, smoothed_field
 from lore_core.regions.row_tables import class_places, row_table, worst_rows
 from lore_core.report.findings import Findings
-from lore_core.report.tables import ranked
 
 __all__ = ["figure_files", "report_charts"]
 
@@ -71,7 +70,7 @@ def report_charts(found: Findings) -> Iterator[tuple[str, Chart]]:
         )  # fmt: skip
     result = found.comparison
     if result is not None:
-        for label in dict.fromkeys([next(iter(result.summaries)), ranked(found)[0]]):
+        for label in dict.fromkeys([next(iter(result.summaries)), result.ranking[0]]):
             yield (
                 f"reliability_after_{_file_name(label)}",
                 reliability_figure(

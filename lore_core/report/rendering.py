@@ -9,6 +9,8 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from lore_core.metrics.catalogue import CATALOGUE
+from lore_core.metrics.metric import POINTS
 from lore_core.report import formats
 
 __all__ = ["asset", "missing", "render"]
@@ -28,16 +30,11 @@ def _environment() -> Environment:
         "p_value": formats.p_value,
         "percent": formats.percent,
         "png_url": _png_url,
-        "points": formats.points,
+        "points": POINTS.text,
         "signed_points": formats.signed_points,
         "thousands": formats.thousands,
     }
-    environment.globals |= {
-        "bounds": formats.bounds,
-        "difference": formats.difference,
-        "heading": formats.heading,
-        "number": formats.number,
-    }
+    environment.globals["metrics"] = CATALOGUE
     return environment
 
 

@@ -13,7 +13,6 @@ from PIL import Image
 
 import lore_core as lore
 from lore_core.report.findings import examine
-from lore_core.report.formats import number
 from lore_core.report.slider import make_slider, png, segments
 
 
@@ -128,9 +127,3 @@ def test_lines_close_at_the_edge_and_of_nothing_there_are_none():
 def test_png(shape):
     pixels = np.random.default_rng(0).integers(0, 255, shape, dtype=np.uint8)
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(png(pixels)))), pixels)
-
-
-def test_numbers_in_their_unit():
-    assert number("ECE", 0.01234) == "1.2"
-    assert number("NLL", -0.0001) == "0.000"
-    assert number("MLCE", float("nan")) == "–"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from lore_core.comparison.tables import metric_table
 from lore_core.report.drawings import curve_drawing, reliability_drawing
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
-from lore_core.report.tables import metric_table
 
 __all__ = ["numbers_section"]
 
@@ -32,7 +32,7 @@ def numbers_section(found: Findings) -> Markup:
         why_no_curve = missing(found.missing.get("map", ""))
     return render(
         "numbers.html",
-        metrics=metric_table(found).to_dict("records"),
+        values=metric_table(summary, found.chance).to_dict("records"),
         n_rows=summary.n_rows,
         chance=found.chance,
         why_no_chance=found.missing.get("chance", ""),

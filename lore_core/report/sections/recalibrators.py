@@ -11,17 +11,14 @@ from numpy.typing import NDArray
 
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures.style import series_place
-from lore_core.metrics.catalogue import MAX_GROUPWISE
+from lore_core.metrics.catalogue import MAX_GROUPWISE, REPORT_TABLE
+from lore_core.metrics.metric import Metric
 from lore_core.report.drawings import curve_drawing, forest_drawing
 from lore_core.report.findings import Findings
-from lore_core.report.formats import beyond_chance, bounds, heading
+from lore_core.report.formats import beyond_chance
 from lore_core.report.rendering import missing, render
-from lore_core.report.tables import rank_metric, ranked
 
 __all__ = ["method_colors", "ranking_drawing", "recalibrators_section"]
-
-#: Metrics of the table, in its order.
-_SHOWN = ("NLL", "Brier", "ECE", "MCE", "ALCE", "MLCE", MAX_GROUPWISE)
 
 
 def method_colors(names: list[str]) -> dict[str, int]:
@@ -46,7 +43,7 @@ def recalibrators_section(found: Findings) -> Markup:
     result: Any = found.comparison
     if result is None:
         return missing(found.missing.get("recalibrators", ""))
-    order, by, first = ranked(found), rank_metric(found), str(result.table.index[0])
+    order, by, first = result.ranking, result.ranked_by, str(result.table.index[0])
     values = _measured(order, result.table, result.low, result.high)
     differences: dict[str, list[dict[str, object]]] = {}
     if result.difference_low is not None and result.difference_high is not None:
@@ -64,16 +61,15 @@ def recalibrators_section(found: Findings) -> Markup:
         n_rows=len(found.evaluation),
         target=None if top_label else found.target_name,
         by=by,
-        is_proper=by != "ECE",
         best=_best(found, order, by, first),
         first=first,
-        headings=[heading(metric) for metric in shown],
+        headings=[metric.heading for metric in shown],
         values=values,
-        without_interval=[m for m in shown if result.low is None or m not in result.low],
-        groupwise=MAX_GROUPWISE if MAX_GROUPWISE in shown else None,
+        without_interval=[m.name for m in shown if result.low is None or m.name not in result.low],
+        groupwise=MAX_GROUPWISE if MAX_GROUPWISE in result.table else None,
         group_column=found.group_column,
         min_group_size=found.min_group_size,
-        difference_headings=[heading(metric) for metric in _shown(result.difference_low)],
+        difference_headings=[metric.heading for metric in _shown(result.difference_low)],
         differences=differences,
         ranking=Markup(ranking_drawing(found)),
         curves=_curves(found),
@@ -81,8 +77,8 @@ def recalibrators_section(found: Findings) -> Markup:
     )
 
 
-def _shown(table: pd.DataFrame | None) -> list[str]:
-    return [] if table is None else [name for name in _SHOWN if name in table]
+def _shown(table: pd.DataFrame | None) -> list[Metric]:
+    return [] if table is None else [item for item in REPORT_TABLE if item.name in table]
 
 
 def _measured(
@@ -110,29 +106,29 @@ def _measured(
 
 
 def _numbers(
-    frame: pd.DataFrame | None, methods: list[str], metrics: list[str]
+    frame: pd.DataFrame | None, methods: list[str], metrics: list[Metric]
 ) -> NDArray[np.float64]:
     """Numbers of these methods and metrics; NaN where there are none."""
     if frame is None:
         return np.full((len(methods), len(metrics)), np.nan)
-    return frame.reindex(index=methods, columns=metrics).to_numpy(np.float64)
+    return frame.reindex(index=methods, columns=[m.name for m in metrics]).to_numpy(np.float64)
 
 
-def _best(found: Findings, order: list[str], by: str, first: str) -> str:
+def _best(found: Findings, order: list[str], by: Metric, first: str) -> str:
     """Say which method is best, and whether beyond chance."""
     result: Any = found.comparison
     low, high = result.difference_low, result.difference_high
     if order[0] == first:
         return f"None is better than “{first}”."
-    if low is None or high is None or by not in low:
+    if low is None or high is None or by.name not in low:
         return f"“{order[0]}” comes first; these rows were not resampled, so chance is open."
-    a, b = float(low.loc[order[0], by]), float(high.loc[order[0], by])
+    a, b = (float(frame.loc[order[0], by.name]) for frame in (low, high))
     verdict = (
         f"“{order[0]}” comes first, beyond chance better than “{first}”"
         if b < 0
         else f"“{order[0]}” comes first, but not beyond chance"
     )
-    return f"{verdict} (paired difference in {heading(by)}, 95 %: {bounds(by, a, b)})."
+    return f"{verdict} (paired difference in {by.heading}, 95 %: {by.interval_text(a, b)})."
 
 
 def _curves(found: Findings) -> Markup | None:
@@ -153,10 +149,9 @@ def ranking_drawing(found: Findings) -> str:
         With a comparison.
     """
     result: Any = found.comparison
-    order, by = ranked(found), rank_metric(found)
+    order, by = result.ranking, result.ranked_by
     value, low, high = (
         _numbers(frame, order, [by])[:, 0].tolist()
         for frame in (result.table, result.low, result.high)
     )
-    axis = heading(by).replace(", points", "")
-    return forest_drawing(order, value, low, high, axis=axis, percent=by == "ECE")
+    return forest_drawing(order, value, low, high, axis=by.axis, percent=by.unit.is_share)

@@ -1,0 +1,75 @@
+"""The tables of metrics that are printed, shown and saved: of one model, and of several methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from lore_core.chance.simulation import NullErrors
+from lore_core.comparison.summary import Summary
+from lore_core.metrics.catalogue import DESCRIBED
+
+
+def metric_table(
+    summary: Summary, chance: NullErrors | None = None, intervals: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Value, 95 % interval and chance of every metric of one model.
+
+    Parameters
+    ----------
+    summary : Summary
+        The metrics.
+    chance : NullErrors, optional
+        What a calibrated model would show.
+    intervals : DataFrame, optional
+        ``low, high`` by metric; by default those of the summary.
+
+    Returns
+    -------
+    DataFrame
+        One row a metric: ``metric, value, low, high, p_value``, NaN where not known.
+    """
+    values = {**summary.values, **summary.details}
+    bounds = summary.intervals if intervals is None else intervals
+    rows = []
+    for metric in DESCRIBED:
+        if metric.name not in values:
+            continue
+        value = float(values[metric.name])
+        low = high = p = np.nan
+        if bounds is not None and metric.name in bounds.index:
+            low, high = (float(bounds[side][metric.name]) for side in ("low", "high"))
+        if chance is not None and metric.chance is not None:
+            p = chance.p_value(metric.chance, value)
+        rows.append((metric.name, value, low, high, p))
+    return pd.DataFrame(rows, columns=["metric", "value", "low", "high", "p_value"])
+
+
+def long_table(
+    columns: Mapping[str, pd.DataFrame | None], methods: list[str], metrics: list[str]
+) -> pd.DataFrame:
+    """One row a method and metric.
+
+    Parameters
+    ----------
+    columns : mapping of str to DataFrame or None
+        By the name of the column, values of methods × metrics; NaN where there are none.
+    methods, metrics : list of str
+        In the order of the rows.
+
+    Returns
+    -------
+    DataFrame
+        ``method, metric``, then the columns.
+    """
+    order = pd.MultiIndex.from_product([methods, metrics], names=["method", "metric"])
+    table = pd.DataFrame(index=order)
+    for name, frame in columns.items():
+        table[name] = (
+            np.nan
+            if frame is None
+            else frame.reindex(index=methods, columns=metrics).to_numpy().ravel()
+        )
+    return table.reset_index()
