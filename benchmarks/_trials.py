@@ -117,7 +117,7 @@ def planted_regions(seed: int, n: int, gap: float, gamma: float, d: int = 2) -> 
 
 def _truth(world: World, n_bins: int, gamma: float) -> dict[str, float]:
     """Return the metrics of the true gaps of these very rows."""
-    index = lore.confidence_bins(world.confidence, n_bins).assign(world.confidence)
+    index = lore.data.confidence_bins(world.confidence, n_bins).assign(world.confidence)
     total = np.abs(np.bincount(index, weights=world.gap))
     count = np.maximum(np.bincount(index), 1)
     local = kernel_means(
@@ -138,7 +138,7 @@ def intervals(seed: int, n: int, size: float, kind: str) -> dict[str, float]:
     c, a, z = world.confidence, world.outcome, world.z
     truth = _truth(world, 15, 0.2)
     ours = lore.calibration_intervals(c, a, z, n_draws=60, random_state=seed + APART)
-    plain = lore.bootstrap_draws(c, a, z, n_draws=60, random_state=seed + APART).interval()
+    plain = lore.chance.bootstrap_draws(c, a, z, n_draws=60, random_state=seed + APART).interval()
     table = lore.reliability_table(c, a)
     accuracy = np.bincount(table.bins.assign(c), weights=c - world.gap, minlength=15) / np.maximum(
         table.count, 1

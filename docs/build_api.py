@@ -1,10 +1,13 @@
-"""Write docs/api/: the public names of the library by subject, from their docstrings.
+"""Write docs/api/: the public names of the library, room by room, from their docstrings.
 
-Run it with ``make docs``. The source is read, not imported; griffe reads the docstrings.
+Run it with ``make docs``. Which names are public is what the stubs say (``__init__.pyi``), or
+``__all__`` where there is none. The source is read, not imported; griffe reads the
+docstrings.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Iterator
@@ -18,34 +21,21 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "api"
 PACKAGE = "lore_core"
 
-#: Page, its title, the modules whose public names it lists, and modules with names of their own,
-#: listed as `module.name`.
-PAGES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
-    "data": ("Data", ("data", "reading"), ("reading", "demo")),
-    "maps": ("Feature maps", ("embedding",), ()),
-    "local": (
-        "Local errors",
-        ("metrics.local_error", "regions.field", "regions.row_evidence", "regions.row_tables"),
-        (),
-    ),
-    "bandwidth": ("Bandwidth", ("metrics.bandwidth", "metrics.bandwidth_choice"), ()),
-    "global": (
-        "Global metrics and summaries",
-        ("metrics.global_metrics", "data.binning", "comparison.summary"),
-        (),
-    ),
-    "chance": ("Chance and intervals", ("chance",), ()),
-    "places": ("Regions and variables", ("regions", "variables"), ()),
-    "recalibration": ("Recalibration", ("recalibration", "comparison.methods", "shipping"), ()),
-    "groups": (
-        "Groups, runs and decisions",
-        ("comparison.groups", "comparison.runs", "comparison.runs_result", "metrics.rewards"),
-        (),
-    ),
-    "figures": ("Figures and reports", ("report", "dashboard"), ("figures",)),
-    "kernel_sums": ("Kernel sums", (), ("kernel_sums",)),
+#: Page, its title, and the rooms whose public names it lists.
+PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "data": ("Data", ("data", "reading", "demo")),
+    "embedding": ("Feature maps", ("embedding",)),
+    "metrics": ("Metrics", ("metrics",)),
+    "chance": ("Chance and intervals", ("chance",)),
+    "comparison": ("Summaries and comparisons", ("comparison",)),
+    "regions": ("Regions and rows", ("regions",)),
+    "variables": ("Variables", ("variables",)),
+    "recalibration": ("Recalibration", ("recalibration",)),
+    "shipping": ("Shipping", ("shipping",)),
+    "figures": ("Figures", ("figures",)),
+    "report": ("Report and dashboard", ("report", "dashboard")),
+    "kernel_sums": ("Kernel sums", ("kernel_sums",)),
 }
-_LAST = "more", "More"
 
 _ROLE = re.compile(r":(?:func|class|meth|mod|attr|data):`([^`]+)`")
 _EMPTY_HINTS = ("", "None")
@@ -55,20 +45,38 @@ class Names:
     """Every listed name: its page, what it is called there, and its definition."""
 
     def __init__(self) -> None:
-        package = griffe.load(PACKAGE, search_paths=[ROOT], docstring_parser="numpy")
-        self.package = package
-        self.pages: dict[str, list[tuple[str, Any]]] = {page: [] for page in (*PAGES, _LAST[0])}
+        self.package = griffe.load(PACKAGE, search_paths=[ROOT], docstring_parser="numpy")
+        self.pages: dict[str, list[tuple[str, Any]]] = {page: [] for page in PAGES}
         self.places: dict[str, str] = {}
-        for name in _all_of(package["public_names"]):
-            item = _definition(package["public_names"], name)
-            if not item.is_module:
-                self._add(_page_of(item.path), name, item)
-        for page, (_, _, modules) in PAGES.items():
-            for module in modules:
-                for name in _all_of(package[module]):
-                    item = _definition(package[module], name)
-                    if item.path not in self.places and not item.is_module:
-                        self._add(page, f"{module}.{name}", item)
+        page_of = {room: page for page, (_, rooms) in PAGES.items() for room in rooms}
+        for name, item in self._listed(ROOT / PACKAGE):
+            self._add(page_of[item.path.split(".")[1]], name, item)
+        for room, page in page_of.items():
+            for name, item in self._listed(ROOT / PACKAGE / room):
+                if item.path not in self.places:
+                    self._add(page, f"{room}.{name}", item)
+
+    def _listed(self, folder: Path) -> Iterator[tuple[str, Any]]:
+        """Yield the names that a room hands on, and their definitions; no rooms."""
+        room = folder.relative_to(ROOT).parts
+        stub = folder / "__init__.pyi"
+        if stub.exists():
+            found = {
+                alias.name: (*room, node.module, alias.name)
+                for node in ast.parse(stub.read_text(encoding="utf-8")).body
+                if isinstance(node, ast.ImportFrom) and node.module
+                for alias in node.names
+            }
+        else:
+            found = {str(name): (*room, str(name)) for name in self.package[room[1:]].exports or ()}
+        for name in sorted(found, key=str.lower):
+            yield name, self._definition(".".join(found[name][1:]))
+
+    def _definition(self, path: str) -> Any:
+        item = self.package[path]
+        item = item.final_target if item.is_alias else item
+        # `embed` is a function, and the module that defines it.
+        return item[item.name] if item.is_module else item
 
     def _add(self, page: str, name: str, item: Any) -> None:
         anchor = _anchor(name)
@@ -112,29 +120,6 @@ class Names:
             ]
             parts.append("".join(pieces))
         return "\n".join(parts)
-
-
-def _all_of(module: Any) -> list[str]:
-    return sorted(map(str, module.exports or ()), key=str.lower)
-
-
-def _definition(module: Any, name: str) -> Any:
-    item = module[name]
-    item = item.final_target if item.is_alias else item
-    # `embed` is a function, and the module that defines it.
-    return item[name] if item.is_module and name in item.members else item
-
-
-def _page_of(path: str) -> str:
-    """Return the page of the longest listed module that a name lies in."""
-    module = path.removeprefix(f"{PACKAGE}.")
-    found = [
-        (len(listed), page)
-        for page, (_, modules, _) in PAGES.items()
-        for listed in modules
-        if f"{module}.".startswith(f"{listed}.")
-    ]
-    return max(found, default=(0, _LAST[0]))[1]
 
 
 def _anchor(heading: str) -> str:
@@ -260,19 +245,17 @@ def _entry(names: Names, shown: str, item: Any) -> Iterator[str]:
 def pages() -> dict[str, str]:
     """Return file name to content of everything in ``docs/api``."""
     names = Names()
-    titles = {page: title for page, (title, _, _) in PAGES.items()} | dict([_LAST])
     found = {}
     index = [
         "# API reference\n",
         "Everything public, made from the docstrings by `make docs`: do not edit these pages. "
-        "`import lore_core as lore`, then `lore.<name>`; names with a dot belong to the module of "
-        "that name.\n",
+        "`import lore_core as lore`, then `lore.<name>`, with or without a dot: "
+        "`lore.brier_score`, `lore.metrics.wilson_interval`.\n",
     ]
     for page, items in names.pages.items():
-        if not items:
-            continue
-        lines = [f"# {titles[page]}\n", "[All names](README.md)\n"]
-        index += [f"## [{titles[page]}]({page}.md)\n", "| | |", "|---|---|"]
+        title, _ = PAGES[page]
+        lines = [f"# {title}\n", "[All names](README.md)\n"]
+        index += [f"## [{title}]({page}.md)\n", "| | |", "|---|---|"]
         for shown, item in items:
             lines += _entry(names, shown, item)
             first = names.text(item.docstring.value).split("\n\n")[0] if item.docstring else ""

@@ -5,41 +5,31 @@ Pavone, "Local Calibration: Metrics and Recalibration", UAI 2022.
 
 >>> import lore_core as lore
 >>> data = lore.load(["model_cal.npz", "model_test.npz"])   # doctest: +SKIP
+
+The names at the root are those of the stub beside this file, ``__init__.pyi``, each imported when
+it is first asked for; the rooms (``lore.metrics``, ``lore.chance``, ``lore.regions``, …) have more.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    # Public names are listed in one place, public_names.py: add new ones there.
-    from lore_core.public_names import *  # noqa: F403
+from lore_core._lazy import attach
 
-try:
-    __version__ = version("lore-lens")
-except PackageNotFoundError:  # a checkout that was never installed
-    __version__ = "0+unknown"
+_named, __dir__, __all__ = attach(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a module, or all public names when the first of them is asked for."""
-    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
-        return import_module(f"{__name__}.{name}")
-    if not name.startswith("__") or name == "__all__":
-        # Not "from lore_core import …", which would ask this function first.
-        public_names = import_module("lore_core.public_names")
-        if name == "__all__":
-            return [*public_names.__all__, "__version__"]
-        for public in public_names.__all__:
-            if hasattr(public_names, public):  # not yet, if public_names is being imported now
-                globals().setdefault(public, getattr(public_names, public))
-        if name in globals():
-            return globals()[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version
 
+        try:
+            return version("lore-lens")
+        except PackageNotFoundError:  # a checkout that was never installed
+            return "0+unknown"
+    if name not in __all__:
+        from lore_core._moved import MOVED, moved
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__getattr__("__all__")})
+        if name in MOVED:
+            return moved(name)
+    return _named(name)

@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
         say(f"{len(runs)} runs: maps, methods, curves")
         results = measure_runs(runs, setting, say, options.jobs)
         rows = f"{results[0].n_rows[1]:,} evaluation rows a run, {len(results)} runs"
-        table = lore.RunsComparison(runs_table(results))
+        table = lore.comparison.RunsComparison(runs_table(results))
         pictures = draw_curves(results, setting, gallery, "runs", rows)
         pictures |= draw_runs(table, gallery, rows)
         say(f"the image classifier {classifier.name}")

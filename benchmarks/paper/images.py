@@ -67,8 +67,8 @@ class ImagesResult:
     accuracy: float
     bins: dict[str, BinFacts]
     after: dict[str, BinFacts]
-    rewards: dict[str, lore.RewardCurve]
-    rewards_at: dict[str, lore.RewardCurve]
+    rewards: dict[str, lore.metrics.RewardCurve]
+    rewards_at: dict[str, lore.metrics.RewardCurve]
     pictures: dict[str, str]
 
 
@@ -117,7 +117,7 @@ def analyse(
 
 
 def facts(
-    dataset: lore.Dataset, local: lore.LocalErrors, rows: NDArray[np.bool_], name: str
+    dataset: lore.Dataset, local: lore.metrics.LocalErrors, rows: NDArray[np.bool_], name: str
 ) -> BinFacts:
     """Say what these rows promise and get together, and how that differs from place to place."""
     gap = float(dataset.confidence[rows].mean() - dataset.outcome[rows].mean())
@@ -135,7 +135,7 @@ class _Bin:
     """Rows of one confidence bin of one classifier."""
 
     dataset: lore.Dataset
-    local: lore.LocalErrors
+    local: lore.metrics.LocalErrors
     rows: NDArray[np.bool_]
     name: str
     title: str
@@ -149,7 +149,7 @@ _TITLES = {
 
 
 def _chosen_bin(
-    side: str, dataset: lore.Dataset, local: lore.LocalErrors, setting: Setting
+    side: str, dataset: lore.Dataset, local: lore.metrics.LocalErrors, setting: Setting
 ) -> _Bin:
     """Find the best or worst bin among those that hold enough rows."""
     table = lore.reliability_table(dataset.confidence, dataset.outcome, n_bins=setting.n_bins)
@@ -191,7 +191,7 @@ def _bins(bins: dict[str, _Bin], points: NDArray[np.float64], gallery: Gallery) 
 
 def _before_after(
     points: NDArray[np.float64],
-    local: dict[str, lore.LocalErrors],
+    local: dict[str, lore.metrics.LocalErrors],
     rows: NDArray[np.bool_],
     name: str,
     gallery: Gallery,
@@ -210,7 +210,7 @@ def _before_after(
     made = {}
     for key, (label, title) in shown.items():
         errors = local[label]
-        field = lore.smoothed_field(
+        field = lore.regions.smoothed_field(
             errors.signed, errors.effective_size, points, rows=rows,
             min_effective_size=MIN_EFFECTIVE_SIZE,
         )  # fmt: skip
@@ -236,7 +236,7 @@ def _before_after(
 
 def _reward(
     after: dict[str, lore.Dataset], label: str, ratios: tuple[float, ...] | None = None
-) -> lore.RewardCurve:
+) -> lore.metrics.RewardCurve:
     return lore.reward_curve(
         after[label].confidence,
         after[label].outcome,
@@ -245,7 +245,7 @@ def _reward(
     )
 
 
-def _reward_chart(rewards: dict[str, lore.RewardCurve], rows: str) -> Chart:
+def _reward_chart(rewards: dict[str, lore.metrics.RewardCurve], rows: str) -> Chart:
     shown = {
         {pub.LORE_TSNE: "LoRe", pub.TUNED_TSNE: "LoRe tuned"}.get(label, label): curve
         for label, curve in rewards.items()

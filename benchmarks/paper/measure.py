@@ -22,7 +22,7 @@ MAPS = {"tsne": "t-SNE", "pca": "PCA"}
 ENOUGH_ROWS = 10
 SUPPORTED = f"max group-wise MCE, bins of {ENOUGH_ROWS}+ rows"
 #: Bandwidths of every curve; also where "how often is LoRe lowest" is counted.
-GAMMAS = lore.default_gammas(30)
+GAMMAS = lore.metrics.default_gammas(30)
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def metrics_of(
 
 def group_tables(
     dataset: lore.Dataset, setting: Setting, groups: Any
-) -> dict[str, lore.ReliabilityTable]:
+) -> dict[str, lore.metrics.ReliabilityTable]:
     """Confidence bins of every group, by name."""
     names = np.asarray(groups).astype(str)
     return {

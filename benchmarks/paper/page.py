@@ -11,11 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.paper import published as pub
-from benchmarks.paper import sections, tables
+from benchmarks.paper import published as pub, sections, tables
 from benchmarks.paper.measure import GAMMAS, value
 from benchmarks.paper.sections import Content, lowest_counts, name_of
-from lore_core import RunsComparison
+from lore_core.comparison import RunsComparison
 
 _PACKAGES = ("lore-lens", "numpy", "scipy", "scikit-learn", "openTSNE", "numba", "plotly")
 _PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"

@@ -64,7 +64,7 @@ def _image(chart: Chart, path: str, width: int) -> str:
 
 def curves_of(
     results: Sequence[RunResult], name: str
-) -> dict[str, lore.BandwidthCurve | lore.BandwidthSpread]:
+) -> dict[str, lore.BandwidthCurve | lore.metrics.BandwidthSpread]:
     """Curves of the global methods and of LoRe on one map; of many runs their mean and spread."""
     wanted = {label: label for label in GLOBAL_METHODS} | _DRAWN[name]
     return {
@@ -75,19 +75,19 @@ def curves_of(
 
 def map_curves(
     results: Sequence[RunResult],
-) -> dict[str, lore.BandwidthCurve | lore.BandwidthSpread]:
+) -> dict[str, lore.BandwidthCurve | lore.metrics.BandwidthSpread]:
     """Curves without recalibration, by feature map."""
     return {name: _joined([result.maps[name] for result in results]) for name in results[0].maps}
 
 
 def _joined(
     curves: Sequence[lore.BandwidthCurve],
-) -> lore.BandwidthCurve | lore.BandwidthSpread:
-    return curves[0] if len(curves) == 1 else lore.mean_bandwidth_curve(curves)
+) -> lore.BandwidthCurve | lore.metrics.BandwidthSpread:
+    return curves[0] if len(curves) == 1 else lore.metrics.mean_bandwidth_curve(curves)
 
 
 def curve_chart(
-    curves: Mapping[str, lore.BandwidthCurve | lore.BandwidthSpread],
+    curves: Mapping[str, lore.BandwidthCurve | lore.metrics.BandwidthSpread],
     rows: str,
     metric: CurveMetric = "mlce",
     gamma: float | None = None,
@@ -127,9 +127,9 @@ def draw_curves(
     return made
 
 
-def draw_runs(runs: lore.RunsComparison, gallery: Gallery, rows: str) -> dict[str, str]:
+def draw_runs(runs: lore.comparison.RunsComparison, gallery: Gallery, rows: str) -> dict[str, str]:
     """Save the worst group of every run by method, and against the MLCE."""
-    paper = lore.RunsComparison(
+    paper = lore.comparison.RunsComparison(
         runs.runs[runs.runs["method"].isin((*GLOBAL_METHODS, pub.LORE_TSNE, pub.TUNED_TSNE))]
         .replace({"method": _DRAWN["tsne"]})
         .reset_index(drop=True)
@@ -143,7 +143,7 @@ def draw_runs(runs: lore.RunsComparison, gallery: Gallery, rows: str) -> dict[st
 
 
 def lowest_at(
-    curves: Mapping[str, lore.BandwidthCurve | lore.BandwidthSpread],
+    curves: Mapping[str, lore.BandwidthCurve | lore.metrics.BandwidthSpread],
     label: str,
     among: Sequence[str],
     metric: CurveMetric = "mlce",
@@ -152,7 +152,7 @@ def lowest_at(
     values = {}
     for name in (label, *among):
         item = curves[name]
-        values[name] = item.mean if isinstance(item, lore.BandwidthSpread) else item
+        values[name] = item.mean if isinstance(item, lore.metrics.BandwidthSpread) else item
     rivals = [getattr(values[name], metric) for name in among if name != label]
     own = getattr(values[label], metric)
     return [

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from benchmarks.paper import published as pub
-from benchmarks.paper import tables
+from benchmarks.paper import published as pub, tables
 from benchmarks.paper.images import SMALLEST_BIN, ImagesResult
 from benchmarks.paper.measure import (
     ENOUGH_ROWS,
@@ -23,7 +22,7 @@ from benchmarks.paper.measure import (
     value,
 )
 from benchmarks.paper.pictures import GLOBAL_METHODS, curves_of, lowest_at
-from lore_core import RunsComparison
+from lore_core.comparison import RunsComparison
 from lore_core.figures.curves import CurveMetric
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from benchmarks.paper import published as pub
 from benchmarks.paper.images import RATIOS, ImagesResult
 from benchmarks.paper.measure import ENOUGH_ROWS, SUPPORTED, RunResult, value, within_methods
-from lore_core import RunsComparison
+from lore_core.comparison import RunsComparison
 
 WORST = "max group-wise MCE"
 #: Table 2, and where our columns are called otherwise.

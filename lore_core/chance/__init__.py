@@ -1,1 +1,7 @@
 """What chance makes of calibration metrics: tests, simulations, intervals, resampling."""
+
+from __future__ import annotations
+
+from lore_core._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

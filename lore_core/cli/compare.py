@@ -182,7 +182,7 @@ def compare_one(
     n = len(view.evaluation)
     d = None if points is None else points.shape[1]
     # With the local metrics if that takes some seconds, else the global ones alone.
-    afforded = lore.affordable_intervals(n, d, n_methods=len(methods), wanted=100)
+    afforded = lore.chance.affordable_intervals(n, d, n_methods=len(methods), wanted=100)
     if draws is not None:
         afforded["n_draws"] = draws
     placed = {

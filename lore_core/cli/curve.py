@@ -14,7 +14,8 @@ from lore_core.metrics.catalogue import CURVES
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lore_core import BandwidthCurve, NullBand
+    from lore_core import BandwidthCurve
+    from lore_core.chance import NullBand
     from lore_core.metrics.metric import CurveKey
 
 __all__ = ["curve"]
@@ -63,9 +64,11 @@ def curve(
     row stands alone; towards infinity the MLCE becomes the MCE, the ALCE the ECE.
     """
     paths = figure_paths(outs)
-    from lore_core import affordable_null_draws, bandwidth_curve, default_gammas, null_band
+    from lore_core import bandwidth_curve, null_band
+    from lore_core.chance import affordable_null_draws
     from lore_core.cli.view import open_view
     from lore_core.figures import bandwidth_figure
+    from lore_core.metrics import default_gammas
 
     with Progress() as progress:
         view = open_view(given, progress)

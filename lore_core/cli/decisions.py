@@ -59,10 +59,11 @@ def decisions(
     paths = figure_paths(outs)
     import pandas as pd
 
-    from lore_core import describe_rewards, reward_curve
+    from lore_core import reward_curve
     from lore_core.cli.view import open_view
     from lore_core.data.validation import InputError
     from lore_core.figures import reward_figure
+    from lore_core.metrics import describe_rewards
 
     if unsure > wrong:
         raise InputError(

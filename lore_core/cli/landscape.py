@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lore_core import Field, LocalErrors, ReliabilityTable, Significance
+    from lore_core.chance import Significance
     from lore_core.cli.view import View
+    from lore_core.metrics import LocalErrors, ReliabilityTable
+    from lore_core.regions import Field
 
 __all__ = ["landscape"]
 
@@ -88,10 +90,12 @@ def landscape(
     row a node of the map: x, y, signed_error, n_eff).
     """
     paths = figure_paths(outs)
-    from lore_core import describe_rows, local_significance, reliability_table, worst_rows
+    from lore_core import local_significance, reliability_table
     from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
     from lore_core.cli.view import make_map, map_name, open_view
+    from lore_core.comparison import describe_rows
     from lore_core.metrics.local_error import local_errors
+    from lore_core.regions import worst_rows
 
     with Progress() as progress:
         view = open_view(given, progress)
@@ -174,8 +178,9 @@ def _field(
     q: float,
 ) -> Field:
     """Exact for one bin on the kernel's own map; else the rows' values averaged."""
-    from lore_core import error_field, smoothed_field
+    from lore_core import error_field
     from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
+    from lore_core.regions import smoothed_field
 
     if chosen is not None and on is points:
         return error_field(
@@ -200,7 +205,7 @@ def _field(
 def _outlines(
     view: View, on: NDArray[np.float64], q: float, progress: Progress
 ) -> tuple[tuple[str, Any], ...]:
-    from lore_core import rows_outline
+    from lore_core.regions import rows_outline
 
     search = search_regions(view, q=q, progress=progress)
     return tuple(
@@ -223,9 +228,9 @@ def _chart(
     show: str,
     mode: Any,
 ) -> Any:
-    from lore_core import class_places, drawn_rows, row_table
     from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
     from lore_core.figures import landscape_figure, shared_limit
+    from lore_core.regions import class_places, drawn_rows, row_table
 
     data = view.evaluation
     drawn = None

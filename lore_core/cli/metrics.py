@@ -21,7 +21,7 @@ from lore_core.cli.output import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lore_core import NullErrors
+    from lore_core.chance import NullErrors
     from lore_core.cli.view import View
     from lore_core.comparison.summary import Summary
     from lore_core.data.progress import Progress as Report
@@ -117,7 +117,8 @@ def metrics(
 
 def _summary(view: View, draws: int | None) -> Summary:
     """Values, and bootstrap draws of the global metrics."""
-    from lore_core import affordable_draws, summarize
+    from lore_core import summarize
+    from lore_core.chance import affordable_draws
 
     return summarize(
         view.evaluation,
@@ -134,7 +135,8 @@ def _summary(view: View, draws: int | None) -> Summary:
 
 def _chance(view: View, draws: int | None, progress: Report) -> NullErrors | None:
     """Simulate a calibrated model; None without features or where that takes long."""
-    from lore_core import affordable_null_draws, null_errors
+    from lore_core import null_errors
+    from lore_core.chance import affordable_null_draws
 
     points = view.points()
     if points is None:
@@ -155,7 +157,8 @@ def _chance(view: View, draws: int | None, progress: Report) -> NullErrors | Non
 
 def _simulated(view: View, draws: int | None, progress: Report) -> pd.DataFrame | None:
     """Intervals of the calibration errors; the local ones only where they take some seconds."""
-    from lore_core import affordable_null_draws, calibration_intervals
+    from lore_core import calibration_intervals
+    from lore_core.chance import affordable_null_draws
     from lore_core.chance.intervals import MOST_TRIED
 
     points = view.points()

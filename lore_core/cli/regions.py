@@ -12,9 +12,9 @@ from lore_core.cli.output import TABLES, Progress, as_json, output_path, say, wr
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lore_core import RegionSearch
     from lore_core.cli.view import View
     from lore_core.data.progress import Progress as Report
+    from lore_core.regions import RegionSearch
 
 __all__ = ["described", "regions", "search_options", "search_regions"]
 

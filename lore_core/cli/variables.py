@@ -52,9 +52,10 @@ def variables(
     import dataclasses
 
     path = None if out is None else output_path(out, TABLES)
-    from lore_core import describe_variable, gap_along, rank_variables
+    from lore_core import gap_along, rank_variables
     from lore_core.cli.view import open_view
     from lore_core.data.validation import InputError
+    from lore_core.variables import describe_variable
     from lore_core.variables.attributes import attribute, columns
 
     view = open_view(dataclasses.replace(given, maps=("none",)))

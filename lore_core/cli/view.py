@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lore_core import Dataset, Embedding, Target
+    from lore_core import Dataset, Embedding
+    from lore_core.data import Target
     from lore_core.data.progress import Progress
 
 __all__ = ["View", "load_data", "make_map", "map_name", "open_view"]

@@ -54,7 +54,7 @@ def compare_runs(
     recalibrators : sequence of Recalibrator, optional
         Methods; copies are fitted. By default :func:`~lore_core.standard_recalibrators`, without
         the local ones where ``feature_map`` is None;
-        :func:`~lore_core.offered_recalibrators` adds those of other libraries.
+        :func:`~lore_core.recalibration.offered_recalibrators` adds those of other libraries.
     feature_map : str or sequence of str, optional
         ``"pca"``, ``"tsne"``, ``"umap"`` or ``"identity"``, made of each run's calibration and
         evaluation features together; ``"pca-20"`` and ``"tsne-3"`` say how many dimensions. Of

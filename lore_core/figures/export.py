@@ -6,8 +6,7 @@ import io
 import os
 import shutil
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as TooLate
+from concurrent.futures import ThreadPoolExecutor, TimeoutError as TooLate
 from importlib.util import find_spec
 from typing import Literal
 

@@ -1,1 +1,7 @@
 """Sets of rows: found or drawn, what is true of them, what they are made of, how to mend them."""
+
+from __future__ import annotations
+
+from lore_core._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

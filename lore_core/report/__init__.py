@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lore_core.report.files import report_files, write_report
-from lore_core.report.settings import ReportSettings, Source
+from lore_core._lazy import attach
 
-__all__ = ["ReportSettings", "Source", "report_files", "write_report"]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

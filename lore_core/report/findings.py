@@ -29,7 +29,7 @@ from lore_core.embedding import Embedding, embed
 from lore_core.metrics.bandwidth import BandwidthCurve, bandwidth_curve
 from lore_core.metrics.rewards import RewardCurve, describe_rewards, reward_curve
 from lore_core.recalibration import Recalibrator, offered_recalibrators, standard_recalibrators
-from lore_core.regions.composition import composition, describe_composition
+from lore_core.regions.made_of import composition, describe_composition
 from lore_core.regions.search import RegionSearch, find_regions
 from lore_core.regions.selection import describe_excess
 from lore_core.report.settings import ReportSettings

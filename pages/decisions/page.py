@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from lore_core import InputError, describe_rewards
+from lore_core import InputError
 from lore_core.figures import reward_figure
+from lore_core.metrics import describe_rewards
 from pages.shared.charts import next_step, show_chart
 from pages.shared.compute_compared import rewards
 from pages.shared.controls import theme_mode, view_controls

@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from lore_core import (
-    Embedding,
-    MiscalibratedRegion,
-    Outline,
-    RegionSearch,
-    describe_composition,
-    describe_excess,
-    rows_like,
-)
+from lore_core import Embedding, describe_composition
+from lore_core.regions import MiscalibratedRegion, Outline, RegionSearch, describe_excess, rows_like
 from pages.landscape.region import choose_found, chosen_found
 from pages.shared import compute_null, compute_rows
 from pages.shared.controls import View, evaluation_points

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from lore_core import Dataset, LocalErrors, Target, report_by
+from lore_core import Dataset
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
+from lore_core.data import Target
+from lore_core.metrics import LocalErrors
+from lore_core.regions import report_by
 from pages.landscape.evidence import show_evidence
 from pages.landscape.region import picked_row
 from pages.shared.controls import View

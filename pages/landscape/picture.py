@@ -8,16 +8,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from lore_core import (
-    Embedding,
-    LocalErrors,
-    Outline,
-    Region,
-    Significance,
-    class_places,
-    drawn_rows,
-    row_table,
-)
+from lore_core import Embedding, Region
+from lore_core.chance import Significance
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.data.dataset import CALIBRATION
 from lore_core.figures import (
@@ -27,6 +19,8 @@ from lore_core.figures import (
     surface_figure,
 )
 from lore_core.figures.landscape_3d import CAMERAS
+from lore_core.metrics import LocalErrors
+from lore_core.regions import Outline, class_places, drawn_rows, row_table
 from pages.landscape.region import drawn_region, region_panel, take_selection
 from pages.shared import compute
 from pages.shared.charts import show_chart

@@ -8,19 +8,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from lore_core import (
-    Dataset,
-    LocalErrors,
-    Region,
-    describe_composition,
-    region_report,
-    reliability_table,
-    row_table,
-    worst_rows,
-)
+from lore_core import Dataset, Region, describe_composition, region_report, reliability_table
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import p_words
 from lore_core.figures import reliability_figure
+from lore_core.metrics import LocalErrors
+from lore_core.regions import row_table, worst_rows
 from pages.shared import compute_rows
 from pages.shared.charts import show_chart
 from pages.shared.controls import View, theme_mode

@@ -5,15 +5,10 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from lore_core import (
-    Summary,
-    describe_bias,
-    describe_composition,
-    describe_maximum,
-    local_bin_table,
-    verdict,
-)
+from lore_core import describe_composition, describe_maximum, verdict
+from lore_core.chance import describe_bias
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
+from lore_core.comparison import Summary, local_bin_table
 from lore_core.figures import reliability_figure
 from pages.shared import compute, compute_null, compute_rows
 from pages.shared.charts import next_step, show_chart

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from lore_core import Comparison, LocalErrors, region_report
+from lore_core import Comparison, region_report
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.figures import cdf_figure, landscape_figure, reliability_figure, shared_limit
+from lore_core.metrics import LocalErrors
 from pages.shared import compute
 from pages.shared.charts import show_chart
 from pages.shared.controls import (

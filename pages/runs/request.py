@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from lore_core import RunsComparison, compare_runs, load_runs, offered_recalibrators
+from lore_core import compare_runs, load_runs
+from lore_core.comparison import RunsComparison
 from lore_core.data.progress import Progress
+from lore_core.recalibration import offered_recalibrators
 from pages.runs.source import RunsSource
 from pages.shared.jobs import start_job
 from pages.shared.store import store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from lore_core import RunsComparison
+from lore_core.comparison import RunsComparison
 from lore_core.figures import run_scatter_figure, runs_figure
 from lore_core.metrics.catalogue import MAX_GROUPWISE
 from pages.runs.request import RunsAnswer

@@ -9,27 +9,24 @@ import streamlit as st
 
 from lore_core import (
     BandwidthCurve,
-    BandwidthSuggestion,
     Comparison,
     Dataset,
     Embedding,
-    Field,
     InputError,
-    LocalErrors,
-    ReliabilityTable,
-    Summary,
-    affordable_intervals,
     bandwidth_curve,
     compare,
     error_field,
     local_errors,
-    offered_recalibrators,
     reliability_table,
-    smoothed_field,
     suggest_bandwidth,
     summarize,
 )
+from lore_core.chance import affordable_intervals
+from lore_core.comparison import Summary
 from lore_core.data.dataset import CALIBRATION
+from lore_core.metrics import BandwidthSuggestion, LocalErrors, ReliabilityTable
+from lore_core.recalibration import offered_recalibrators
+from lore_core.regions import Field, smoothed_field
 from pages.shared.caching import HASH, Settings, Target, rows_of
 
 __all__ = [

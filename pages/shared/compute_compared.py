@@ -8,15 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from lore_core import (
-    Comparison,
-    ReliabilityTable,
-    RewardCurve,
-    compare_groups,
-    group_report,
-    reliability_table,
-    reward_curve,
-)
+from lore_core import Comparison, compare_groups, group_report, reliability_table, reward_curve
+from lore_core.metrics import ReliabilityTable, RewardCurve
 from pages.shared.controls import View
 
 __all__ = ["group_comparison", "group_reliability", "group_reports", "rewards"]

@@ -7,23 +7,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from lore_core import (
-    Dataset,
-    Embedding,
-    NullBand,
-    NullErrors,
-    Outline,
-    RegionSearch,
-    Significance,
-    affordable_null_draws,
-    confidence_bins,
-    default_gammas,
-    find_regions,
-    local_significance,
-    null_band,
-    null_errors,
-    rows_outline,
-)
+from lore_core import Dataset, Embedding, find_regions, local_significance, null_band, null_errors
+from lore_core.chance import NullBand, NullErrors, Significance, affordable_null_draws
+from lore_core.data import confidence_bins
+from lore_core.metrics import default_gammas
+from lore_core.regions import Outline, RegionSearch, rows_outline
 from pages.shared.caching import HASH, Settings, Target, rows_of
 
 __all__ = [

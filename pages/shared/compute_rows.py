@@ -12,17 +12,14 @@ from lore_core import (
     Dataset,
     Embedding,
     InputError,
-    RegionRecalibration,
-    RowEvidence,
     composition,
     gap_along,
-    gap_grid,
     rank_variables,
-    recalibrate_region,
     row_evidence,
-    smooth_gap,
 )
 from lore_core.data.dataset import CALIBRATION
+from lore_core.regions import RegionRecalibration, RowEvidence, recalibrate_region
+from lore_core.variables import gap_grid, smooth_gap
 from lore_core.variables.attributes import PREDICTED, TRUE, attribute, columns, says_the_truth
 from pages.shared.caching import HASH, Settings, Target, rows_of
 

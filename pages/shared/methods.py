@@ -6,14 +6,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from lore_core import (
-    Comparison,
-    Dataset,
-    Embedding,
-    offered_recalibrators,
-    standard_recalibrators,
-)
+from lore_core import Comparison, Dataset, Embedding, standard_recalibrators
 from lore_core.data.dataset import TOP_LABEL
+from lore_core.recalibration import offered_recalibrators
 from pages.shared import compute
 from pages.shared.charts import next_step
 from pages.shared.controls import View

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from lore_core import Dataset, LocalErrors, row_table
+from lore_core import Dataset
+from lore_core.metrics import LocalErrors
+from lore_core.regions import row_table
 from pages.shared.thumbnails import has_image, picture, thumbnail_urls
 
 __all__ = ["show_row", "show_rows"]

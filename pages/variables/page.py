@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from lore_core import describe_variable
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import p_words
 from lore_core.figures import shared_limit, variable_figure, variable_grid_figure
+from lore_core.variables import describe_variable
 from pages.shared import compute_rows
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import target_control, theme_mode

@@ -34,7 +34,7 @@ def test_the_charts_own_exports(open_app, dataset, points):
     table = pd.read_csv(io.BytesIO(table))
     rows = dataset.evaluation
     found = lore.local_errors(rows.confidence, rows.outcome, points, gamma=0.5)
-    field = lore.smoothed_field(found.signed, found.effective_size, points)
+    field = lore.regions.smoothed_field(found.signed, found.effective_size, points)
     np.testing.assert_allclose(
         table["signed_error"], field.signed[np.isfinite(field.signed)], atol=1e-9
     )

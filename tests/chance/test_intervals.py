@@ -64,7 +64,7 @@ def test_coverage_where_a_percentile_bootstrap_fails():
         ece = np.abs(np.bincount(index, weights=c - accuracy)).sum() / len(c)
         means = kernel_means(z, index, None, index, (c - accuracy)[:, None], gammas=np.array([0.2]))
         truth = {"ECE": ece, "ALCE": np.abs(means.mean[0, :, 0]).mean()}
-        draws = lore.bootstrap_draws(c, a, z, n_draws=40).interval()
+        draws = lore.chance.bootstrap_draws(c, a, z, n_draws=40).interval()
         for name, value in truth.items():
             held[name].append(found["low"][name] <= value <= found["high"][name])
             bootstrap[name].append(draws["low"][name] <= value <= draws["high"][name])

@@ -138,7 +138,7 @@ def test_bands_and_affordability():
     assert band.n_draws == 20
     with pytest.raises(lore.InputError, match="'level'"):
         band.band("alce", 1.0)
-    assert lore.affordable_null_draws(10_000, 2) == 200
-    assert lore.affordable_null_draws(10_000_000, 2) == 0
-    assert 40 <= lore.affordable_null_draws(5_000, 50, 10) <= 200
-    assert lore.affordable_null_draws(100_000, 50) == 0
+    assert lore.chance.affordable_null_draws(10_000, 2) == 200
+    assert lore.chance.affordable_null_draws(10_000_000, 2) == 0
+    assert 40 <= lore.chance.affordable_null_draws(5_000, 50, 10) <= 200
+    assert lore.chance.affordable_null_draws(100_000, 50) == 0

@@ -93,7 +93,9 @@ class TestLandscape:
         aimed = dataset.evaluation.target()
         errors = lore.local_errors(aimed.confidence, aimed.outcome, points)
         all_rows = np.ones(len(points), dtype=bool)
-        said = lore.describe_rows("All confidences", dataset.evaluation, errors, all_rows)
+        said = lore.comparison.describe_rows(
+            "All confidences", dataset.evaluation, errors, all_rows
+        )
         assert run("landscape", file) == f"{said}\n"
 
     @pytest.mark.parametrize("significant", [False, True])
@@ -188,7 +190,7 @@ class TestCurve:
         run("curve", file, *arguments, "--metric", "alce", "-o", out, "-o", figure)
         table = pd.read_csv(out)
         assert list(table["map"].unique()) == ["PCA 2-D", "All features"]
-        assert len(table) == 2 * len(lore.default_gammas())
+        assert len(table) == 2 * len(lore.metrics.default_gammas())
         assert "mlce_chance_low" not in table
         assert b"ALCE against bandwidth" in figure.read_bytes()
 
@@ -338,7 +340,7 @@ class TestGroupsAndCosts:
             name: lore.reward_curve(item.confidence, item.outcome, [3.5], baseline=before)
             for name, item in recalibrated.items()
         }
-        said = lore.describe_rewards(curves, unsure_cost=2, wrong_cost=7)
+        said = lore.metrics.describe_rewards(curves, unsure_cost=2, wrong_cost=7)
         assert found["sentence"] == said
         for name, curve in curves.items():
             assert found["methods"][name]["reward"] == curve.reward[0]

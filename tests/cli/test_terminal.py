@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core.cli import COMMANDS, main, output, regions, view
-from lore_core.cli import lore as command
+from lore_core.cli import COMMANDS, lore as command, main, output, regions, view
 from lore_core.data.validation import InputError
 
 LORE = [sys.executable, "-m", "lore_core.cli"]

@@ -7,8 +7,8 @@ from lore_core import (
     expected_calibration_error,
     group_report,
     groupwise_maximum_calibration_error,
-    worst_group_error,
 )
+from lore_core.comparison import worst_group_error
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from lore_core import InputError, RunsComparison
+from lore_core import InputError
+from lore_core.comparison import RunsComparison
 
 
 def compared(**by_method):

@@ -7,19 +7,16 @@ from lore_core import (
     HistogramBinning,
     InputError,
     NoRecalibration,
-    affordable_draws,
-    affordable_intervals,
-    bootstrap_draws,
     compare,
     compare_groups,
-    describe_rows,
     groupwise_maximum_calibration_error,
-    local_bin_table,
     local_errors,
     reliability_table,
     summarize,
     verdict,
 )
+from lore_core.chance import affordable_draws, affordable_intervals, bootstrap_draws
+from lore_core.comparison import describe_rows, local_bin_table
 from lore_core.metrics.catalogue import MAX_GROUPWISE
 
 

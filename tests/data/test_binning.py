@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from lore_core import InputError, confidence_bins
+from lore_core import InputError
+from lore_core.data import confidence_bins
 
 
 def test_equal_width_index_is_floor_of_confidence_times_bins():

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import types
 
 import pytest
 from markdown_pages import ROOT
@@ -26,14 +27,16 @@ def test_is_up_to_date(built):
 
 def test_every_public_name_is_there(built):
     text = "".join(built.values())
-    modules = {"demo", "reading"}
-    missing = [name for name in lore.public_names.__all__ if f"\n## `{name}`\n" not in text]
-    assert set(missing) == modules
+    rooms = {name for name in lore.__all__ if isinstance(getattr(lore, name), types.ModuleType)}
+    assert [name for name in lore.__all__ if f"\n## `{name}`\n" not in text] == sorted(rooms)
+    for room in sorted(rooms):
+        for name in {*getattr(lore, room).__all__} - {*lore.__all__}:
+            assert f"\n## `{room}.{name}`\n" in text
 
 
 def test_an_entry(built):
-    page = built["local.md"]
-    entry = page[page.index("## `local_errors`") : page.index("## `LocalErrors`")]
+    page = built["metrics.md"]
+    entry = page[page.index("## `local_errors`") : page.index("## `maximum_calibration_error`")]
     assert "    gamma=0.2,\n" in entry
     assert "- `confidence` (*array-like of shape (n,)*): Confidences c in [0, 1]." in entry
     assert "- `gamma` (*float*): Bandwidth γ > 0" in entry

@@ -8,14 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import (
-    Dataset,
-    LocalErrors,
-    bandwidth_curve,
-    error_field,
-    local_errors,
-    reliability_table,
-)
+from lore_core import Dataset, bandwidth_curve, error_field, local_errors, reliability_table
+from lore_core.metrics import LocalErrors
 
 #: Names and values a user may well have, and a figure must not take for markup.
 NASTY = ("<b>x</b>", "a & b", "<script>alert(1)</script>")

@@ -6,15 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import (
-    bandwidth_curve,
-    mean_bandwidth_curve,
-    null_band,
-    null_errors,
-    suggest_bandwidth,
-)
+from lore_core import bandwidth_curve, null_band, null_errors, suggest_bandwidth
 from lore_core.figures import bandwidth_figure, cdf_figure, suggestion_figure
 from lore_core.figures.style import PAPER
+from lore_core.metrics import mean_bandwidth_curve
 
 
 class TestBandwidth:

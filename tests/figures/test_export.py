@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import InputError, row_table
+from lore_core import InputError
 from lore_core.figures import (
     bandwidth_figure,
     cdf_figure,
@@ -25,6 +25,7 @@ from lore_core.figures.export import (
     chart_parquet,
     plot_config,
 )
+from lore_core.regions import row_table
 
 KINDS = ["reliability", "landscape", "rows", "3-D", "surface", "cdf", "bandwidth"]
 

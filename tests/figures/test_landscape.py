@@ -6,14 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import (
-    Region,
-    drawn_rows,
-    row_table,
-    rows_outline,
-    smoothed_field,
-    worst_rows,
-)
+from lore_core import Region
 from lore_core.figures import (
     landscape_3d_figure,
     landscape_figure,
@@ -22,6 +15,7 @@ from lore_core.figures import (
 )
 from lore_core.figures.landscape_3d import CAMERAS
 from lore_core.figures.style import PAPER, diverging, sequential
+from lore_core.regions import drawn_rows, row_table, rows_outline, smoothed_field, worst_rows
 
 COMMON = {"limit": 0.3, "rows": "300 rows", "n_total": 300}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import RunsComparison
+from lore_core.comparison import RunsComparison
 from lore_core.figures import run_scatter_figure, runs_figure
 from lore_core.figures.style import PAPER
 from lore_core.metrics.catalogue import MAX_GROUPWISE

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import gap_along, gap_grid, smooth_gap
+from lore_core import gap_along
 from lore_core.figures import variable_figure, variable_grid_figure
+from lore_core.variables import gap_grid, smooth_gap
 
 NASTY = ("<b>x</b>", "a & b", "<script>alert(1)</script>")
 

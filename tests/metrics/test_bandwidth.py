@@ -9,9 +9,9 @@ from lore_core import (
     expected_calibration_error,
     local_calibration_error,
     maximum_calibration_error,
-    mean_bandwidth_curve,
     suggest_bandwidth,
 )
+from lore_core.metrics import mean_bandwidth_curve
 
 
 def test_curve_is_each_bandwidth_on_its_own(sample):

@@ -8,13 +8,12 @@ from lore_core import (
     InputError,
     brier_score,
     expected_calibration_error,
-    groupwise_calibration_error,
     groupwise_maximum_calibration_error,
     maximum_calibration_error,
     negative_log_likelihood,
     reliability_table,
-    wilson_interval,
 )
+from lore_core.metrics import groupwise_calibration_error, wilson_interval
 
 
 def test_ece_and_mce_by_hand():

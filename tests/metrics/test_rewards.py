@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from lore_core import InputError, describe_rewards, reward_curve, unsure_threshold
+from lore_core import InputError, reward_curve
+from lore_core.metrics import describe_rewards, unsure_threshold
 
 
 def test_threshold():

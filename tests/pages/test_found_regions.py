@@ -73,7 +73,7 @@ def test_only_what_is_beyond_chance_is_coloured(open_page, planted, places):
     page = open_page("landscape", planted, beyond="true")
     tests = lore.local_significance(rows.confidence, rows.outcome, places)
     found = lore.local_errors(rows.confidence, rows.outcome, places)
-    field = lore.smoothed_field(
+    field = lore.regions.smoothed_field(
         found.signed, found.effective_size, places, significant=tests.significant(0.05)
     )
     raster = next(trace for trace in _traces(page) if trace["type"] == "heatmap")

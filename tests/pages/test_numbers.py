@@ -115,12 +115,12 @@ def test_landscape_field_of_one_bin(open_page, dataset, points, error):
 def test_landscape_of_every_bin_at_once(open_page, dataset, points):
     rows = dataset.evaluation
     found = lore.local_errors(rows.confidence, rows.outcome, points, gamma=1.0, n_bins=5)
-    field = lore.smoothed_field(found.signed, found.effective_size, points)
+    field = lore.regions.smoothed_field(found.signed, found.effective_size, points)
     page = open_page("landscape", dataset, gamma=1.0, bins=5)
     raster = next(t for t in page.figure("landscape")["data"] if t["type"] == "heatmap")
     np.testing.assert_allclose(array(raster["z"]), field.signed, rtol=1e-5, atol=1e-7)
     rings = next(t for t in page.figure("landscape")["data"] if t.get("name") == "worst rows")
-    worst = lore.worst_rows(found, n_rows=30, min_effective_size=10.0)
+    worst = lore.regions.worst_rows(found, n_rows=30, min_effective_size=10.0)
     np.testing.assert_array_equal(array(rings["customdata"]), worst)
     line = page.figure("cdf")["data"][0]
     np.testing.assert_allclose(array(line["x"])[-1], found.maximum)
@@ -205,7 +205,7 @@ def test_before_and_after_have_one_colour_scale(open_page, dataset):
 def test_divided_by_predicted_class(open_page, dataset):
     page = open_page("landscape", dataset, below="By class or group")
     rows = dataset.evaluation
-    expected = lore.report_by(
+    expected = lore.regions.report_by(
         np.array(rows.class_names)[rows.predictions], rows.confidence, rows.outcome
     )
     shown = page.app.dataframe[-1].value

@@ -75,7 +75,7 @@ class TestRegion:
 
     def test_recalibrate_just_this(self, selected, dataset, embedding, region):
         page = selected()
-        found = lore.recalibrate_region(
+        found = lore.regions.recalibrate_region(
             dataset.calibration,
             dataset.evaluation,
             inside(dataset, embedding, region, "calibration"),
@@ -143,7 +143,7 @@ class TestEvidence:
         errors = lore.local_errors(
             rows.confidence, rows.outcome, points["evaluation"], gamma=0.5, n_bins=5
         )
-        row = int(lore.worst_rows(errors, n_rows=1, min_effective_size=10.0)[0])
+        row = int(lore.regions.worst_rows(errors, n_rows=1, min_effective_size=10.0)[0])
         fitted = {
             "calibration": dataset.calibration,
             "calibration_embedding": points["calibration"],

@@ -10,9 +10,7 @@ import pandas as pd
 import pytest
 from synthetic import overconfident
 
-from benchmarks.paper import __main__ as command
-from benchmarks.paper import page, tables
-from benchmarks.paper import published as pub
+from benchmarks.paper import __main__ as command, page, published as pub, tables
 from benchmarks.paper.images import BinFacts, ImagesResult, facts
 from benchmarks.paper.measure import (
     GAMMAS,
@@ -25,7 +23,8 @@ from benchmarks.paper.measure import (
 )
 from benchmarks.paper.pictures import GLOBAL_METHODS, curves_of, lowest_at
 from benchmarks.paper.sections import Content
-from lore_core import Dataset, RunsComparison, local_errors, reward_curve
+from lore_core import Dataset, local_errors, reward_curve
+from lore_core.comparison import RunsComparison
 from lore_core.figures.export import why_no_static_images
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

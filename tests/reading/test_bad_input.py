@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lore_core.data.validation import InputError
-from lore_core.reading import inspect, load, read
-from lore_core.reading import npz as npz_module
+from lore_core.reading import inspect, load, npz as npz_module, read
 
 
 def refused(source, message, **options):

@@ -17,9 +17,9 @@ from lore_core import (
     PlattScaling,
     TemperatureScaling,
     expected_calibration_error,
-    maximum_mean_calibration_error,
     standard_recalibrators,
 )
+from lore_core.recalibration import maximum_mean_calibration_error
 
 
 def binary(confidence, right):

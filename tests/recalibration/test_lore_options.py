@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from brute import bin_index
-from brute import lore as brute_lore
+from brute import bin_index, lore as brute_lore
 from synthetic import overconfident
 
 from lore_core import (

@@ -15,10 +15,10 @@ from lore_core import (
     MCGrad,
     compare,
     negative_log_likelihood,
-    offered_recalibrators,
     standard_recalibrators,
 )
 from lore_core.cli import main
+from lore_core.recalibration import offered_recalibrators
 
 RIVALS = [BetaCalibration, MCGrad]
 

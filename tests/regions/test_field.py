@@ -1,12 +1,8 @@
 import numpy as np
 import pytest
 
-from lore_core import (
-    InputError,
-    error_field,
-    rows_outline,
-    smoothed_field,
-)
+from lore_core import InputError, error_field
+from lore_core.regions import rows_outline, smoothed_field
 
 
 def test_nodes_are_the_definition(sample):

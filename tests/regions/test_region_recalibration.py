@@ -12,8 +12,8 @@ from lore_core import (
     TemperatureScaling,
     brier_score,
     negative_log_likelihood,
-    recalibrate_region,
 )
+from lore_core.regions import recalibrate_region
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import Dataset, class_places, drawn_rows, local_errors, row_table, worst_rows
+from lore_core import Dataset, local_errors
+from lore_core.regions import class_places, drawn_rows, row_table, worst_rows
 
 
 @pytest.fixture

@@ -157,5 +157,5 @@ def test_other_rows_belong_where_their_nearest_row_does():
     z = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 5.0]])
     inside = np.array([True, False, True])
     others = np.array([[0.2, 0.1], [0.9, 0.0], [9.0, 9.0]])
-    np.testing.assert_array_equal(lore.rows_like(z, inside, others), [True, False, True])
-    assert not lore.rows_like(z, np.zeros(3, dtype=bool), others).any()
+    np.testing.assert_array_equal(lore.regions.rows_like(z, inside, others), [True, False, True])
+    assert not lore.regions.rows_like(z, np.zeros(3, dtype=bool), others).any()

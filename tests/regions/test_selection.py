@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from lore_core import InputError, Region, region_report, report_by
+from lore_core import InputError, Region, region_report
+from lore_core.regions import report_by
 
 
 def test_box():

@@ -72,7 +72,7 @@ def test_the_slider_holds_the_field(payload, dataset, embedding):
     support = np.frombuffer(base64.b64decode(picture["support"]), np.uint8).reshape(-1, r, r)
     for k in (payload["start"] - 2, payload["start"], len(gammas) - 1):
         local = lore.local_errors(rows.confidence, rows.outcome, z, gamma=gammas[k], n_bins=5)
-        field = lore.smoothed_field(local.signed, local.effective_size, z, resolution=r)
+        field = lore.regions.smoothed_field(local.signed, local.effective_size, z, resolution=r)
         known = np.isfinite(field.signed)
         np.testing.assert_array_equal(error[k] != -128, known)
         shown = error[k][known] / 127 * picture["scale"][k]

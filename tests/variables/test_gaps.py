@@ -4,16 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import (
-    Dataset,
-    InputError,
-    describe_variable,
-    gap_along,
-    gap_grid,
-    rank_variables,
-    smooth_gap,
-    wilson_interval,
-)
+from lore_core import Dataset, InputError, gap_along, rank_variables
+from lore_core.metrics import wilson_interval
+from lore_core.variables import describe_variable, gap_grid, smooth_gap
 
 
 def test_names_by_hand():

@@ -1,0 +1,108 @@
+"""The public names of the library: this is the one list of them. The rest is in the rooms."""
+
+from . import (
+    chance as chance,
+    comparison as comparison,
+    dashboard as dashboard,
+    data as data,
+    demo as demo,
+    embedding as embedding,
+    figures as figures,
+    kernel_sums as kernel_sums,
+    metrics as metrics,
+    reading as reading,
+    recalibration as recalibration,
+    regions as regions,
+    report as report,
+    shipping as shipping,
+    variables as variables,
+)
+from .chance.intervals import calibration_intervals as calibration_intervals
+from .chance.significance import local_significance as local_significance
+from .chance.simulation import (
+    describe_maximum as describe_maximum,
+    null_band as null_band,
+    null_errors as null_errors,
+)
+from .comparison.groups import (
+    compare_groups as compare_groups,
+    group_report as group_report,
+)
+from .comparison.methods import (
+    Comparison as Comparison,
+    compare as compare,
+)
+from .comparison.runs import compare_runs as compare_runs
+from .comparison.summary import (
+    summarize as summarize,
+    verdict as verdict,
+)
+from .dashboard.launch import launch as launch
+from .data.dataset import Dataset as Dataset
+from .data.estimator import from_estimator as from_estimator
+from .data.progress import Cancelled as Cancelled
+from .data.saving import save_npz as save_npz
+from .data.validation import InputError as InputError
+from .embedding import (
+    Embedding as Embedding,
+    embed as embed,
+)
+from .metrics.bandwidth import (
+    BandwidthCurve as BandwidthCurve,
+    bandwidth_curve as bandwidth_curve,
+)
+from .metrics.bandwidth_choice import suggest_bandwidth as suggest_bandwidth
+from .metrics.global_metrics import (
+    brier_score as brier_score,
+    expected_calibration_error as expected_calibration_error,
+    groupwise_maximum_calibration_error as groupwise_maximum_calibration_error,
+    maximum_calibration_error as maximum_calibration_error,
+    negative_log_likelihood as negative_log_likelihood,
+    reliability_table as reliability_table,
+)
+from .metrics.local_error import (
+    average_local_calibration_error as average_local_calibration_error,
+    local_calibration_error as local_calibration_error,
+    local_errors as local_errors,
+    maximum_local_calibration_error as maximum_local_calibration_error,
+)
+from .metrics.rewards import reward_curve as reward_curve
+from .reading import (
+    load as load,
+    load_runs as load_runs,
+)
+from .recalibration import standard_recalibrators as standard_recalibrators
+from .recalibration.base import Recalibrator as Recalibrator
+from .recalibration.beta_calibration import BetaCalibration as BetaCalibration
+from .recalibration.classifier import LoReClassifier as LoReClassifier
+from .recalibration.group_wise import GroupWise as GroupWise
+from .recalibration.histogram_binning import HistogramBinning as HistogramBinning
+from .recalibration.isotonic_regression import IsotonicRegression as IsotonicRegression
+from .recalibration.lore import LoRe as LoRe
+from .recalibration.mcgrad_boosting import MCGrad as MCGrad
+from .recalibration.mmce_optimization import MMCEOptimization as MMCEOptimization
+from .recalibration.no_recalibration import NoRecalibration as NoRecalibration
+from .recalibration.platt_scaling import PlattScaling as PlattScaling
+from .recalibration.temperature_scaling import TemperatureScaling as TemperatureScaling
+from .recalibration.tuned_lore import TunedLoRe as TunedLoRe
+from .regions.evidence import row_evidence as row_evidence
+from .regions.field import error_field as error_field
+from .regions.made_of import (
+    composition as composition,
+    describe_composition as describe_composition,
+)
+from .regions.search import find_regions as find_regions
+from .regions.selection import (
+    Region as Region,
+    region_report as region_report,
+)
+from .report import write_report as write_report
+from .shipping import Predictor as Predictor
+from .shipping.files import recalibrate_file as recalibrate_file
+from .shipping.record import load_recalibrator as load_recalibrator
+from .variables.gaps import (
+    gap_along as gap_along,
+    rank_variables as rank_variables,
+)
+
+__version__: str

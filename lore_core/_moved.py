@@ -1,0 +1,85 @@
+"""Names that moved from the root of the library to a room: they work for one release more."""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from typing import Any
+
+__all__ = ["MOVED", "moved"]
+
+#: Old name at the root, and where it is now below it.
+MOVED = {
+    "BandwidthSpread": "metrics",
+    "BandwidthSuggestion": "metrics",
+    "BootstrapDraws": "chance",
+    "ConfidenceBins": "data",
+    "Dashboard": "dashboard",
+    "Field": "regions",
+    "HeldOut": "regions",
+    "LocalErrors": "metrics",
+    "MiscalibratedRegion": "regions",
+    "NullBand": "chance",
+    "NullErrors": "chance",
+    "Outline": "regions",
+    "PairedDifference": "comparison",
+    "RegionRecalibration": "regions",
+    "RegionReport": "regions",
+    "RegionSearch": "regions",
+    "ReliabilityTable": "metrics",
+    "RewardCurve": "metrics",
+    "RowEvidence": "regions",
+    "RunsComparison": "comparison",
+    "Significance": "chance",
+    "Summary": "comparison",
+    "Target": "data",
+    "Verdict": "comparison",
+    "affordable_draws": "chance",
+    "affordable_intervals": "chance",
+    "affordable_null_draws": "chance",
+    "bootstrap_draws": "chance",
+    "class_places": "regions",
+    "confidence_bins": "data",
+    "default_gammas": "metrics",
+    "default_ratios": "metrics",
+    "describe_bias": "chance",
+    "describe_excess": "regions",
+    "describe_rewards": "metrics",
+    "describe_rows": "comparison",
+    "describe_variable": "variables",
+    "drawn_rows": "regions",
+    "gap_grid": "variables",
+    "groupwise_calibration_error": "metrics",
+    "local_bin_table": "comparison",
+    "maximum_mean_calibration_error": "recalibration",
+    "mean_bandwidth_curve": "metrics",
+    "offered_recalibrators": "recalibration",
+    "recalibrate_region": "regions",
+    "report_by": "regions",
+    "row_table": "regions",
+    "rows_like": "regions",
+    "rows_outline": "regions",
+    "smooth_gap": "variables",
+    "smoothed_field": "regions",
+    "unsure_threshold": "metrics",
+    "wilson_interval": "metrics",
+    "worst_group_error": "comparison",
+    "worst_rows": "regions",
+}
+
+
+def moved(name: str) -> Any:
+    """Return what moved, with a warning that says where to.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`MOVED`, asked of :mod:`lore_core`.
+    """
+    room = f"lore_core.{MOVED[name]}"
+    warnings.warn(
+        f"'lore_core.{name}' is now '{room}.{name}'; the old name goes with the next release.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    return getattr(import_module(room), name)

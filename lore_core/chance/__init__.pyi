@@ -1,0 +1,22 @@
+"""Public names of this room."""
+
+from .bootstrap import (
+    BootstrapDraws as BootstrapDraws,
+    affordable_draws as affordable_draws,
+    bootstrap_draws as bootstrap_draws,
+)
+from .budget import affordable_intervals as affordable_intervals
+from .intervals import calibration_intervals as calibration_intervals
+from .significance import (
+    Significance as Significance,
+    local_significance as local_significance,
+)
+from .simulation import (
+    NullBand as NullBand,
+    NullErrors as NullErrors,
+    affordable_null_draws as affordable_null_draws,
+    describe_bias as describe_bias,
+    describe_maximum as describe_maximum,
+    null_band as null_band,
+    null_errors as null_errors,
+)

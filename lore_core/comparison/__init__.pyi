@@ -1,0 +1,24 @@
+"""Public names of this room."""
+
+from .groups import (
+    compare_groups as compare_groups,
+    group_report as group_report,
+    worst_group_error as worst_group_error,
+)
+from .methods import (
+    Comparison as Comparison,
+    compare as compare,
+)
+from .runs import compare_runs as compare_runs
+from .runs_result import (
+    PairedDifference as PairedDifference,
+    RunsComparison as RunsComparison,
+)
+from .summary import (
+    Summary as Summary,
+    Verdict as Verdict,
+    describe_rows as describe_rows,
+    local_bin_table as local_bin_table,
+    summarize as summarize,
+    verdict as verdict,
+)

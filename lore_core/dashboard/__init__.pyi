@@ -1,0 +1,3 @@
+"""Public names of this room."""
+
+from .launch import Dashboard as Dashboard

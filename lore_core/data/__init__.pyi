@@ -1,0 +1,17 @@
+"""Public names of this room."""
+
+from .binning import (
+    ConfidenceBins as ConfidenceBins,
+    confidence_bins as confidence_bins,
+)
+from .dataset import (
+    Dataset as Dataset,
+    Target as Target,
+)
+from .estimator import from_estimator as from_estimator
+from .progress import (
+    Cancelled as Cancelled,
+    Progress as Progress,
+)
+from .saving import save_npz as save_npz
+from .validation import InputError as InputError

@@ -1,0 +1,60 @@
+"""Packages that the core does without, and the sentence that says how to get one."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from lore_core.data.validation import InputError
+
+__all__ = ["EXTRA_OF", "MissingPackageError", "require"]
+
+#: Which extra of pyproject.toml brings a module.
+EXTRA_OF = {
+    "streamlit": "app",
+    "plotly": "figures",
+    "jinja2": "figures",
+    "PIL": "figures",
+    "openTSNE": "maps",
+    "umap": "maps",
+}
+_PACKAGE_OF = {"PIL": "pillow", "umap": "umap-learn"}
+
+
+class MissingPackageError(InputError, ModuleNotFoundError):
+    """An optional package that is needed here is not installed.
+
+    Parameters
+    ----------
+    what : str
+        What needs it: the beginning of the sentence.
+    module : str
+        One of :data:`EXTRA_OF`.
+    """
+
+    def __init__(self, what: str, module: str) -> None:
+        package = _PACKAGE_OF.get(module, module)
+        super().__init__(
+            f"{what} needs the package '{package}', which is not installed. Install it with: "
+            f'pip install "lore-lens[{EXTRA_OF[module]}]".'
+        )
+        self.name = module
+
+
+def require(what: str, *modules: str) -> None:
+    """Say which package is missing before work begins.
+
+    Parameters
+    ----------
+    what : str
+        What needs them: the beginning of the sentence.
+    *modules : str
+        Some of :data:`EXTRA_OF`.
+
+    Raises
+    ------
+    MissingPackageError
+        If one cannot be found; nothing is imported.
+    """
+    for module in modules:
+        if find_spec(module) is None:
+            raise MissingPackageError(what, module)

@@ -1,0 +1,38 @@
+"""Public names of this room."""
+
+from .bandwidth import (
+    BandwidthCurve as BandwidthCurve,
+    BandwidthSpread as BandwidthSpread,
+    bandwidth_curve as bandwidth_curve,
+    default_gammas as default_gammas,
+    mean_bandwidth_curve as mean_bandwidth_curve,
+)
+from .bandwidth_choice import (
+    BandwidthSuggestion as BandwidthSuggestion,
+    suggest_bandwidth as suggest_bandwidth,
+)
+from .global_metrics import (
+    ReliabilityTable as ReliabilityTable,
+    brier_score as brier_score,
+    expected_calibration_error as expected_calibration_error,
+    groupwise_calibration_error as groupwise_calibration_error,
+    groupwise_maximum_calibration_error as groupwise_maximum_calibration_error,
+    maximum_calibration_error as maximum_calibration_error,
+    negative_log_likelihood as negative_log_likelihood,
+    reliability_table as reliability_table,
+    wilson_interval as wilson_interval,
+)
+from .local_error import (
+    LocalErrors as LocalErrors,
+    average_local_calibration_error as average_local_calibration_error,
+    local_calibration_error as local_calibration_error,
+    local_errors as local_errors,
+    maximum_local_calibration_error as maximum_local_calibration_error,
+)
+from .rewards import (
+    RewardCurve as RewardCurve,
+    default_ratios as default_ratios,
+    describe_rewards as describe_rewards,
+    reward_curve as reward_curve,
+    unsure_threshold as unsure_threshold,
+)

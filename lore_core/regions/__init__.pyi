@@ -1,0 +1,41 @@
+"""Public names of this room."""
+
+from .evidence import (
+    RowEvidence as RowEvidence,
+    row_evidence as row_evidence,
+)
+from .field import (
+    Field as Field,
+    Outline as Outline,
+    error_field as error_field,
+    rows_outline as rows_outline,
+    smoothed_field as smoothed_field,
+)
+from .joined_rows import rows_like as rows_like
+from .made_of import (
+    composition as composition,
+    describe_composition as describe_composition,
+)
+from .region_recalibration import (
+    RegionRecalibration as RegionRecalibration,
+    recalibrate_region as recalibrate_region,
+)
+from .row_tables import (
+    class_places as class_places,
+    drawn_rows as drawn_rows,
+    row_table as row_table,
+    worst_rows as worst_rows,
+)
+from .search import (
+    HeldOut as HeldOut,
+    MiscalibratedRegion as MiscalibratedRegion,
+    RegionSearch as RegionSearch,
+    find_regions as find_regions,
+)
+from .selection import (
+    Region as Region,
+    RegionReport as RegionReport,
+    describe_excess as describe_excess,
+    region_report as region_report,
+    report_by as report_by,
+)

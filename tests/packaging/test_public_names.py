@@ -1,0 +1,83 @@
+"""Names are where the stubs say, come when they are asked for, and those that moved still work."""
+
+from __future__ import annotations
+
+import pkgutil
+import subprocess
+import sys
+import types
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import lore_core as lore
+from lore_core._moved import MOVED
+
+ROOMS = sorted(
+    ".".join(stub.parent.relative_to(Path(lore.__file__).parents[1]).parts)
+    for stub in Path(lore.__file__).parent.rglob("__init__.pyi")
+)
+
+LIGHT = """
+import sys
+import lore_core as lore
+assert not {"numpy", "importlib.metadata", "pandas"} & set(sys.modules)
+assert lore.data.__name__ == "lore_core.data"
+assert "numpy" not in sys.modules
+assert callable(lore.brier_score)
+assert not {"numba", "sklearn", "plotly", "streamlit"} & set(sys.modules)
+assert callable(lore.embed) and callable(lore.write_report) and callable(lore.launch)
+assert not {"umap", "openTSNE", "plotly", "streamlit"} & set(sys.modules)
+from lore_core import *
+assert embed is lore.embed and figures is lore.figures
+assert lore.__version__[0].isdigit()
+"""
+
+
+def test_only_what_is_asked_for_is_imported():
+    done = subprocess.run(
+        [sys.executable, "-c", LIGHT], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_every_name_of_a_stub_is_there(name):
+    room = import_module(name)
+    assert len(set(room.__all__)) == len(room.__all__) > 0
+    for public in room.__all__:
+        assert getattr(room, public) is not None, public
+    assert set(room.__all__) <= set(dir(room))
+    with pytest.raises(AttributeError, match=rf"module '{name}' has no attribute 'no_such'"):
+        room.no_such  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_no_public_name_hides_behind_a_module(name):
+    """A module of that name, once imported, would be what ``lore.<name>`` gives."""
+    room = import_module(name)
+    modules = {module.name for module in pkgutil.iter_modules(room.__path__)}
+    for public in modules & set(room.__all__):
+        assert isinstance(getattr(room, public), types.ModuleType), public
+
+
+def test_the_root_is_small_and_the_rooms_have_all_of_it():
+    names = [name for name in lore.__all__ if not isinstance(getattr(lore, name), types.ModuleType)]
+    assert 50 <= len(names) <= 70
+    assert not set(names) & set(MOVED)
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_a_moved_name_works_and_says_where_it_is(name):
+    place = f"lore_core.{MOVED[name]}"
+    with pytest.warns(DeprecationWarning, match=f"'{place}.{name}'") as said:
+        found = getattr(lore, name)
+    assert found is getattr(import_module(place), name)
+    assert [warning.filename for warning in said] == [__file__]  # the line that has to change
+
+
+def test_a_moved_name_can_be_imported():
+    with pytest.warns(DeprecationWarning, match=r"'lore_core\.metrics\.wilson_interval'"):
+        from lore_core import wilson_interval
+    assert wilson_interval is lore.metrics.wilson_interval
