@@ -9,8 +9,8 @@ import lore_core as lore
 from benchmarks.paper import published as pub
 from benchmarks.paper.measure import GAMMA, MAPS, RunResult, Setting
 from lore_core.figures import Chart, bandwidth_figure, run_scatter_figure, runs_figure
-from lore_core.figures.curves import CurveMetric
 from lore_core.figures.export import chart_image, why_no_static_images
+from lore_core.metrics.metric import CurveKey
 
 #: GitHub and most readers show a page some 850 pixels wide.
 WIDTH = 860
@@ -89,7 +89,7 @@ def _joined(
 def curve_chart(
     curves: Mapping[str, lore.BandwidthCurve | lore.metrics.BandwidthSpread],
     rows: str,
-    metric: CurveMetric = "mlce",
+    metric: CurveKey = "mlce",
     gamma: float | None = None,
 ) -> Chart:
     """Draw curves over the whole width of the page."""
@@ -102,7 +102,7 @@ def draw_curves(
     gallery: Gallery,
     stem: str,
     rows: str,
-    more: tuple[CurveMetric, ...] = (),
+    more: tuple[CurveKey, ...] = (),
 ) -> dict[str, str]:
     """Save every curve of the page for one experiment; return their Markdown by name.
 
@@ -116,7 +116,7 @@ def draw_curves(
     for name in MAPS:
         where = f"{setting.map_name(name)}; {rows}"
         # The paper shows the average LCE on t-SNE only.
-        metrics: tuple[CurveMetric, ...] = ("mlce",)
+        metrics: tuple[CurveKey, ...] = ("mlce",)
         if name == "tsne":
             metrics = (*metrics, "alce", *more)
         for metric in metrics:
@@ -146,7 +146,7 @@ def lowest_at(
     curves: Mapping[str, lore.BandwidthCurve | lore.metrics.BandwidthSpread],
     label: str,
     among: Sequence[str],
-    metric: CurveMetric = "mlce",
+    metric: CurveKey = "mlce",
 ) -> list[float]:
     """Bandwidths at which one method's mean curve lies below all others of ``among``."""
     values = {}

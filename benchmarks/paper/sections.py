@@ -23,7 +23,7 @@ from benchmarks.paper.measure import (
 )
 from benchmarks.paper.pictures import GLOBAL_METHODS, curves_of, lowest_at
 from lore_core.comparison import RunsComparison
-from lore_core.figures.curves import CurveMetric
+from lore_core.metrics.metric import CurveKey
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Content:
     single_setting: Setting | None = None
 
 
-def lowest_counts(content: Content, name: str, metric: CurveMetric = "mlce") -> tuple[int, int]:
+def lowest_counts(content: Content, name: str, metric: CurveKey = "mlce") -> tuple[int, int]:
     """At how many γ plain LoRe and tuned LoRe lie below all global methods."""
     curves = curves_of(content.results, name)
     plain, tuned = (
@@ -135,7 +135,7 @@ local errors of the rows on it.*
 def all_methods(content: Content) -> str:
     """Figures 4 and 6, and the average LCE of appendix B."""
     pictures, shown = content.pictures, content.images.pictures
-    metrics: tuple[CurveMetric, ...] = ("mlce", "alce")
+    metrics: tuple[CurveKey, ...] = ("mlce", "alce")
     found = {
         (name, metric): lowest_counts(content, name, metric) for name in MAPS for metric in metrics
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,7 @@ from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
+from lore_core.metrics.metric import ChanceKey, CurveKey
 
 __all__ = [
     "NullBand",
@@ -40,8 +41,6 @@ __all__ = [
     "null_band",
     "null_errors",
 ]
-
-Metric = Literal["mlce", "mlce_supported", "alce", "ece", "mce"]
 
 #: Bytes of kernel sums held at once.
 _MEMORY = 2.0**27
@@ -74,7 +73,7 @@ class NullBand:
         return len(self.mlce)
 
     def band(
-        self, metric: Metric, level: float = 0.9
+        self, metric: CurveKey, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the middle ``level`` of a summary at each bandwidth: low, high of shape (g,)."""
         return middle_of(getattr(self, metric), level)
@@ -110,7 +109,7 @@ class NullErrors:
         """b, the number of draws."""
         return len(self.mlce)
 
-    def p_value(self, metric: Metric, observed: float) -> float:
+    def p_value(self, metric: ChanceKey, observed: float) -> float:
         """How often a calibrated model shows this value or a larger one.
 
         Parameters
@@ -139,7 +138,7 @@ class NullErrors:
         """Return the middle ``level`` of the LCE at each share: low, high of shape (s,)."""
         return middle_of(self.lce, level)
 
-    def expected(self, metric: Metric) -> float:
+    def expected(self, metric: ChanceKey) -> float:
         """Mean of a summary over the draws: what chance alone makes of it."""
         return float(np.mean(getattr(self, metric)))
 

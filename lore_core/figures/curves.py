@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -25,31 +24,16 @@ from lore_core.figures.style import (
 )
 from lore_core.metrics.bandwidth import BandwidthCurve, BandwidthSpread
 from lore_core.metrics.bandwidth_choice import BandwidthSuggestion
+from lore_core.metrics.catalogue import CURVES
+from lore_core.metrics.metric import CurveKey
 
 __all__ = ["bandwidth_figure", "suggestion_figure"]
-
-CurveMetric = Literal["mlce", "mlce_supported", "alce"]
-
-_NAMES = {"mlce": "MLCE", "mlce_supported": "MLCE, supported rows", "alce": "ALCE"}
-_MEANINGS = {
-    "mlce": "the largest local error over rows",
-    "mlce_supported": "the largest local error over rows with enough effective neighbours",
-    "alce": "the mean local error over rows",
-}
-#: What the limits are; the supported MLCE has none at zero, where no row has neighbours.
-_LIMITS = {
-    ("mlce", "zero"): "γ → 0: single rows, max |c − a|",
-    ("alce", "zero"): "γ → 0: single rows, mean |c − a|",
-    ("mlce", "infinity"): "γ → ∞: MCE",
-    ("mlce_supported", "infinity"): "γ → ∞: MCE of bins with enough rows",
-    ("alce", "infinity"): "γ → ∞: ECE",
-}
 
 
 def bandwidth_figure(
     curves: Mapping[str, BandwidthCurve | BandwidthSpread],
     *,
-    metric: CurveMetric = "mlce",
+    metric: CurveKey = "mlce",
     rows: str,
     gamma: float | None = None,
     null: tuple[str, NullBand] | None = None,
@@ -73,7 +57,8 @@ def bandwidth_figure(
     mode, height
         Look.
     """
-    name = _NAMES[metric]
+    words = CURVES[metric]
+    name = words.title
     figure = go.Figure()
     if null is not None:
         figure.add_trace(_null_band(null[1], metric, null[0] if len(curves) > 1 else "", mode))
@@ -100,10 +85,12 @@ def bandwidth_figure(
                 ),
             )
         )  # fmt: skip
-        for limit, side, anchor in (("zero", 0.0, "left"), ("infinity", 1.0, "right")):
-            what = _LIMITS.get((metric, limit))
+        for limit, what, side, anchor in (
+            ("zero", words.at_zero, 0.0, "left"),
+            ("infinity", words.at_infinity, 1.0, "right"),
+        ):
             value = getattr(curve, f"{metric}_{limit}", float("nan"))
-            if what is None or not math.isfinite(value):
+            if not what or not math.isfinite(value):
                 continue
             figure.add_shape(
                 type="line", xref="paper", yref="y", y0=value, y1=value,
@@ -136,7 +123,7 @@ def bandwidth_figure(
             ignore_index=True,
         ),
         how_to_read=(
-            f"{name}: {_MEANINGS[metric]}. Far left each row stands alone (its "
+            f"{name}: {words.meaning}. Far left each row stands alone (its "
             "own right or wrong); far right all rows of a bin count alike. Read it in between; the "
             "dotted stubs are the two limits."
             + (
@@ -156,7 +143,7 @@ def bandwidth_figure(
     )
 
 
-def _band(item: BandwidthSpread, metric: CurveMetric, color: str, label: str) -> go.Scatter:
+def _band(item: BandwidthSpread, metric: CurveKey, color: str, label: str) -> go.Scatter:
     """Mean ± one standard deviation over runs, no further than an error can go."""
     mean, sd = getattr(item.mean, metric), getattr(item.sd, metric)
     known = np.isfinite(mean)
@@ -170,7 +157,7 @@ def _band(item: BandwidthSpread, metric: CurveMetric, color: str, label: str) ->
     )  # fmt: skip
 
 
-def _null_band(null: NullBand, metric: CurveMetric, of: str, mode: Mode) -> go.Scatter:
+def _null_band(null: NullBand, metric: CurveKey, of: str, mode: Mode) -> go.Scatter:
     """Middle 90 % of what calibrated data show."""
     low, high = null.band(metric)
     known = np.isfinite(low)
@@ -182,7 +169,7 @@ def _null_band(null: NullBand, metric: CurveMetric, of: str, mode: Mode) -> go.S
     )  # fmt: skip
 
 
-def _null_table(null: NullBand, metric: CurveMetric, of: str) -> pd.DataFrame:
+def _null_table(null: NullBand, metric: CurveKey, of: str) -> pd.DataFrame:
     low, high = null.band(metric)
     return pd.DataFrame(
         {
@@ -194,7 +181,7 @@ def _null_table(null: NullBand, metric: CurveMetric, of: str) -> pd.DataFrame:
     )
 
 
-def _table(item: BandwidthCurve | BandwidthSpread, metric: CurveMetric) -> pd.DataFrame:
+def _table(item: BandwidthCurve | BandwidthSpread, metric: CurveKey) -> pd.DataFrame:
     """One row a bandwidth; of many runs with the spread of what is drawn."""
     if isinstance(item, BandwidthCurve):
         return item.frame()

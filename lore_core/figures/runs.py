@@ -17,12 +17,10 @@ from lore_core.figures.style import (
     rgba,
     series_color,
 )
-from lore_core.metrics.catalogue import MAX_GROUPWISE
+from lore_core.metrics.catalogue import CATALOGUE, MAX_GROUPWISE, unit_of
 
 __all__ = ["run_scatter_figure", "runs_figure"]
 
-#: Metrics that are a share and are shown in per cent; the others are plain numbers.
-_SHARES = ("accuracy", "mean_confidence", "ECE", "MCE", "MLCE", "ALCE", MAX_GROUPWISE)
 #: More dots than this become smaller.
 _MANY = 100
 #: Steps of the golden ratio never meet: dots of neighbouring runs lie apart.
@@ -180,10 +178,13 @@ def _joined(
 
 
 def _format(metric: str, axis: str = "x") -> str:
-    return f"%{{{axis}:.1%}}" if metric in _SHARES else f"%{{{axis}:.3f}}"
+    unit = unit_of(metric)
+    return f"%{{{axis}:.{unit.digits}{'%' if unit.is_share else 'f'}}}"
 
 
 def _axis(figure: go.Figure, metric: str, axis: str) -> None:
-    unit = {"NLL": ", nats"}.get(metric, "")
     update = figure.update_xaxes if axis == "x" else figure.update_yaxes
-    update(title=f"{metric}{unit}", tickformat=".0%" if metric in _SHARES else None)
+    update(
+        title=CATALOGUE[metric].axis if metric in CATALOGUE else metric,
+        tickformat=".0%" if unit_of(metric).is_share else None,
+    )

@@ -187,6 +187,11 @@ class Metric:
         return words[0].upper() + words[1:]
 
     @property
+    def has_interval(self) -> bool:
+        """Whether it can be resampled, so that it has an interval and paired differences."""
+        return self.resample is not None or isinstance(self.measure, RowMean)
+
+    @property
     def heading(self) -> str:
         """Its name with the unit, as over a column of bare numbers."""
         return ", ".join(filter(None, [self.label or self.name, self.unit.name]))

@@ -16,6 +16,7 @@ from lore_core.data.validation import (
     check_lengths,
     check_positive,
 )
+from lore_core.metrics.global_metrics import NORMAL_95
 
 __all__ = [
     "RewardCurve",
@@ -24,8 +25,6 @@ __all__ = [
     "reward_curve",
     "unsure_threshold",
 ]
-
-_Z95 = 1.959963984540054
 
 
 def default_ratios(n: int = 40) -> NDArray[np.float64]:
@@ -149,8 +148,8 @@ def reward_curve(
         reward=reward,
         answered=answered,
         gain=gain,
-        gain_low=gain - _Z95 * error,
-        gain_high=gain + _Z95 * error,
+        gain_low=gain - NORMAL_95 * error,
+        gain_high=gain + NORMAL_95 * error,
         n_rows=n,
     )
 

@@ -13,6 +13,7 @@ from scipy.special import rel_entr
 
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError, check_integer, check_lengths
+from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.variables.attributes import PAIR, PREDICTED, RIGHT, TRUE, attributes
 from lore_core.variables.cutting import Attribute
 
@@ -24,7 +25,6 @@ COLUMNS = [
 ]  # fmt: skip
 #: Key of ``frame.attrs`` under which :func:`composition` says how many values it looked at.
 LOOKED_AT = "looked_at"
-_NORMAL_95 = 1.959963984540054
 #: Halvings of the search for an end of the interval: beyond double precision.
 _HALVINGS = 70
 #: The range of ratios the search looks at, as powers of e.
@@ -245,7 +245,7 @@ def _one_class_each(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def ratio_interval(
-    k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, *, z: float = _NORMAL_95
+    k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, *, z: float = NORMAL_95
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Score interval of the ratio of two independent shares, (k1/n1) / (k2/n2).
 

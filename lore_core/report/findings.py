@@ -27,6 +27,7 @@ from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
 from lore_core.metrics.bandwidth import BandwidthCurve, bandwidth_curve
+from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from lore_core.metrics.rewards import RewardCurve, describe_rewards, reward_curve
 from lore_core.recalibration import Recalibrator, offered_recalibrators, standard_recalibrators
 from lore_core.regions.made_of import composition, describe_composition
@@ -37,7 +38,6 @@ from lore_core.variables.gaps import rank_variables
 
 __all__ = ["Findings", "examine"]
 
-_MIN_GROUP_SIZE = 30
 #: Groups whose intervals are resampled; a column of more names is more like an identifier.
 _MOST_GROUPS = 100
 _WANTED_DRAWS = 100
@@ -195,7 +195,7 @@ def _check(found: Findings) -> None:
         frame = dataset.evaluation.groups
         assert frame is not None  # it has columns
         largest = int(frame[found.group_column].astype(str).value_counts().max())
-        wanted = settings.min_group_size or _MIN_GROUP_SIZE
+        wanted = settings.min_group_size or MIN_GROUP_SIZE
         found.min_group_size = min(wanted, largest)
 
 

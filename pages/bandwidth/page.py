@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from lore_core.figures import bandwidth_figure, suggestion_figure
+from lore_core.metrics.global_metrics import NORMAL_95
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
 from pages.shared.compute_null import chance_band
@@ -109,9 +110,10 @@ else:
             "suggestion",
         )
     bins = "one bin" if best.n_bins == 1 else f"{best.n_bins} confidence bins"
-    gain = f"{best.gain:.4f} ± {1.96 * best.gain_error:.4f}"
+    half = NORMAL_95 * best.gain_error
+    gain = f"{best.gain:.4f} ± {half:.4f}"
     with text_side:
-        if best.at_edge or best.gain <= 1.96 * best.gain_error:
+        if best.at_edge or best.gain <= half:
             st.markdown(
                 f"The likelihood is best at γ = {best.gamma:.2g} with {bins}, but that is not "
                 f"clearly better than the bin alone (NLL lower by {gain} a row): on "

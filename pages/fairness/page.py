@@ -9,6 +9,7 @@ import streamlit as st
 from lore_core import Comparison, region_report
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.figures import group_figure, landscape_figure, reliability_figure, shared_limit
+from lore_core.metrics.catalogue import ECE, MCE, MIN_GROUP_SIZE, WORST_GROUP_MCE
 from pages.shared import compute
 from pages.shared.cells import marked
 from pages.shared.charts import next_step, show_chart
@@ -22,7 +23,7 @@ from pages.shared.controls import (
 )
 from pages.shared.header import plain, question
 from pages.shared.maps import planar_maps
-from pages.shared.methods import MIN_GROUP_SIZE, compared
+from pages.shared.methods import compared
 
 
 def _group_names(view: View) -> tuple[np.ndarray, str]:
@@ -58,7 +59,7 @@ def _worst_table(table: pd.DataFrame, first: str, min_group_size: int) -> None:
         points.style.apply(tint, axis=1),
         height="content",
         column_config={
-            "max_group_mce": number("max group-wise MCE, points", format="%.1f"),
+            "max_group_mce": number(WORST_GROUP_MCE.heading, format="%.1f"),
             "low": number("95 % from", format="%.1f"),
             "high": number("to", format="%.1f"),
             "worst_group": "worst group",
@@ -189,7 +190,7 @@ _worst_table(
 )
 st.subheader("Every group", anchor=False)
 metric = st.segmented_control(
-    "Show", ["gap", "ECE", "MCE"], default="gap", required=True, key="group_metric",
+    "Show", ["gap", ECE.name, MCE.name], default="gap", required=True, key="group_metric",
     bind="query-params",
 )  # fmt: skip
 reports = group_reports(view, result, by, names)

@@ -10,55 +10,36 @@ from lore_core.chance import describe_bias
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.comparison import Summary, local_bin_table
 from lore_core.figures import reliability_figure
+from lore_core.metrics.catalogue import MLCE, TILES
+from lore_core.metrics.metric import Metric
 from pages.shared import compute, compute_null, compute_rows
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import theme_mode, view_controls
 from pages.shared.header import plain, question
 
-_WHAT = {
-    "accuracy": ("Accuracy", "Share of evaluation rows predicted right."),
-    "mean_confidence": ("Mean confidence", "What the model promised on average."),
-    "ECE": ("ECE", "Mean |confidence − accuracy| over confidence bins, weighted by rows."),
-    "MCE": ("MCE", "The same in the worst bin. Small bins make it large by chance."),
-    "ALCE": ("ALCE", "Mean local calibration error: each row against its neighbours."),
-    "MLCE": (
-        "MLCE",
-        "The largest local calibration error. A maximum over noisy values: even a perfectly "
-        "calibrated model shows a large one at small γ.",
-    ),
-    "NLL": ("NLL", "Mean −log p of the true class, in nats; probabilities clipped at 1e-6."),
-    "Brier": ("Brier", "Mean squared distance of the probabilities to the truth."),
-}
 #: How regions are searched for, as on the Landscape by default.
 _Q, _EDGE = 0.05, 0.5
-_POINTS = ("ECE", "MCE", "ALCE", "MLCE")
 
 
-def _metric(found: Summary, name: str) -> None:
-    label, explained = _WHAT[name]
+def _tile(found: Summary, metric: Metric) -> None:
+    name = metric.name
     if name not in found.values:
-        st.metric(label, "—", border=True, help=f"{explained} Not known for these data.")
+        st.metric(
+            metric.title, "—", border=True, help=f"{metric.explanation} Not known for these data."
+        )
         return
-    value = float(found.values[name])
-    percent = name in ("accuracy", "mean_confidence")
-
-    def text(number: float) -> str:
-        if percent:
-            return f"{number:.1%}"
-        return f"{number * 100:.1f} pts" if name in _POINTS else f"{number:.3f}"
-
     interval = None
     if found.intervals is not None and name in found.intervals.index:
         low, high = (float(found.intervals[side][name]) for side in ("low", "high"))
-        interval = f"95 %: {text(low).removesuffix(' pts')} to {text(high).removesuffix(' pts')}"
+        interval = f"95 %: {metric.interval_text(low, high, sign=metric.unit.sign)}"
     st.metric(
-        label,
-        text(value),
+        metric.title,
+        metric.text_alone(float(found.values[name])),
         delta=interval,
         delta_color="off",
         delta_arrow="off",
         border=True,
-        help=explained,
+        help=metric.explanation,
     )
 
 
@@ -97,8 +78,8 @@ elif view.embedding is not None:
     st.caption("Among so many rows the worst places are looked for on the Landscape, on demand.")
 
 with st.grid(4, min_column_width=150, gap="small"):
-    for name in _WHAT:
-        _metric(found, name)
+    for metric in TILES:
+        _tile(found, metric)
 if found.draws is None:
     st.caption(
         f"n = {found.n_rows:,} evaluation rows. No intervals: resampling so many rows would take "
@@ -106,7 +87,7 @@ if found.draws is None:
     )
 else:
     assert found.intervals is not None  # as there are draws
-    without = "" if found.local is None or "MLCE" in found.intervals.index else (
+    without = "" if found.local is None or MLCE.name in found.intervals.index else (
         f" ALCE and MLCE have none: simulating the neighbours of {found.n_rows:,} rows on "
         f"{view.features} would take too long to wait for."
     )  # fmt: skip

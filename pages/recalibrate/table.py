@@ -6,49 +6,47 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import Comparison
-from lore_core.metrics.catalogue import MAX_GROUPWISE
-from pages.shared.cells import METRICS, heading, marked, number
+from lore_core.metrics.catalogue import MAX_GROUPWISE, METHOD_TABLE, less_is_better
+from lore_core.metrics.metric import Metric
+from pages.shared.cells import marked
 from pages.shared.header import plain
 from pages.shared.methods import Grouping
 
 __all__ = ["metrics_table"]
 
 
-def _cell(result: Comparison, method: str, metric: str) -> str:
-    text = number(metric, result.table.at[method, metric])
-    if result.low is not None and result.high is not None and metric in result.low:
-        low, high = result.low.at[method, metric], result.high.at[method, metric]
-        text += f"  ({number(metric, low)}–{number(metric, high)})"
-    return text
+def _column(result: Comparison, metric: Metric) -> pd.Series[str]:
+    """Values of one metric with their intervals, as text."""
+    name = metric.name
+    text = result.table[name].map(metric.text)
+    if result.low is None or result.high is None or name not in result.low:
+        return text
+    low, high = (frame[name].map(metric.text) for frame in (result.low, result.high))
+    return text + "  (" + low + "–" + high + ")"
 
 
 def metrics_table(result: Comparison, grouping: Grouping | None, measured_on: str) -> None:
     """Methods × metrics; tinted where the paired difference to the first is beyond chance."""
-    metrics = [name for name in METRICS if name in result.table]
-    text = pd.DataFrame(
-        {m: [_cell(result, method, m) for method in result.table.index] for m in metrics},
-        index=result.table.index,
-    )
+    metrics = [metric for metric in METHOD_TABLE if metric.name in result.table]
+    text = pd.DataFrame({metric.name: _column(result, metric) for metric in metrics})
 
     def tint(column: pd.Series) -> list[str]:
         low, high = result.difference_low, result.difference_high
-        if column.name == "accuracy" or low is None or high is None or column.name not in low:
+        name = str(column.name)
+        if not less_is_better(name) or low is None or high is None or name not in low:
             return [""] * len(column)
-        return [
-            marked(below, above)
-            for below, above in zip(low[column.name], high[column.name], strict=True)
-        ]
+        return [marked(below, above) for below, above in zip(low[name], high[name], strict=True)]
 
     st.dataframe(
         text.style.apply(tint),
-        column_config={m: st.column_config.TextColumn(heading(m)) for m in metrics},
+        column_config={m.name: st.column_config.TextColumn(m.heading) for m in metrics},
         height="content",
     )
     st.caption(" ".join(_notes(result, metrics, grouping, measured_on)))
 
 
 def _notes(
-    result: Comparison, metrics: list[str], grouping: Grouping | None, measured_on: str
+    result: Comparison, metrics: list[Metric], grouping: Grouping | None, measured_on: str
 ) -> list[str]:
     """Say what the table shows, how sure it is, and which metrics have no interval and why."""
     summary = next(iter(result.summaries.values()))
@@ -61,13 +59,14 @@ def _notes(
         "excludes 0); amber: worse. What lies above its own interval is mostly chance."
     ]
     assert summary.intervals is not None  # as there are draws
-    without = [name for name in metrics if name not in summary.intervals.index]
+    known = summary.intervals.index
+    without = [item.name for item in metrics if item.has_interval and item.name not in known]
     if without:
         said.append(
             f"{' and '.join(without)} have no intervals: simulating the neighbours of {n:,} rows "
             f"on {measured_on} would take too long to wait for."
         )
-    if MAX_GROUPWISE in metrics and grouping is not None:
+    if MAX_GROUPWISE in result.table and grouping is not None:
         said.append(
             f"The {MAX_GROUPWISE} is the MCE of the worst group by {plain(grouping.column)} with "
             f"{grouping.min_group_size} rows or more, a maximum over noisy cells whose interval "

@@ -7,11 +7,12 @@ import os
 import streamlit as st
 
 from lore_core.embedding import estimate_seconds
+from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from pages.runs.request import RunsRequest
 from pages.runs.source import RunsSource
 from pages.shared.controls import bins_control, gamma_control
 from pages.shared.header import plain
-from pages.shared.methods import MIN_GROUP_SIZE, labels, preselected
+from pages.shared.methods import labels, preselected
 
 __all__ = ["ask"]
 

@@ -7,9 +7,10 @@ import streamlit as st
 
 from lore_core.comparison import RunsComparison
 from lore_core.figures import run_scatter_figure, runs_figure
-from lore_core.metrics.catalogue import MAX_GROUPWISE
+from lore_core.metrics.catalogue import MAX_GROUPWISE, METHOD_TABLE, MLCE, less_is_better
+from lore_core.metrics.metric import Metric
 from pages.runs.request import RunsAnswer
-from pages.shared.cells import METRICS, heading, marked, number
+from pages.shared.cells import marked
 from pages.shared.charts import show_chart
 from pages.shared.controls import theme_mode
 from pages.shared.header import plain
@@ -22,12 +23,12 @@ _BEST = "★"
 def show(answer: RunsAnswer) -> None:
     """Show a finished comparison."""
     result = answer.comparison
-    metrics = [name for name in METRICS if name in result.metrics]
+    metrics = [metric for metric in METHOD_TABLE if metric.name in result.metrics]
     st.subheader(f"{result.n_runs:,} runs of {answer.source}", anchor=False)
     st.caption(plain(_what(answer)))
     _table(result, metrics)
     st.subheader("Run by run", anchor=False)
-    shown = [name for name in metrics if name != "accuracy"]
+    shown = [metric.name for metric in metrics if less_is_better(metric.name)]
     left, right = st.columns([1, 2.5], vertical_alignment="bottom")
     preferred = MAX_GROUPWISE if MAX_GROUPWISE in shown else shown[0]
     metric = left.selectbox(
@@ -85,21 +86,18 @@ def _what(answer: RunsAnswer) -> str:
     return f"{rows}, {request.n_bins} equal-width confidence bins.{on}{groups}"
 
 
-def _table(result: RunsComparison, metrics: list[str]) -> None:
+def _table(result: RunsComparison, metrics: list[Metric]) -> None:
     """Methods × metrics, mean ± sd; tinted against the first method, a star for the best."""
     mean, sd, paired, best = result.table, result.sd, result.difference(), result.best()
 
-    def cell(method: str, metric: str) -> str:
-        text = (
-            f"{number(metric, mean.at[method, metric])} ± {number(metric, sd.at[method, metric])}"
-        )
-        clear = metric in best.index and best.loc[metric, "beyond_chance"]
-        return f"{text} {_BEST}" if clear and best.loc[metric, "method"] == method else text
+    def column(metric: Metric) -> pd.Series[str]:
+        name = metric.name
+        text = mean[name].map(metric.text) + " ± " + sd[name].map(metric.text)
+        if name in best.index and best.loc[name, "beyond_chance"]:
+            text.loc[str(best.loc[name, "method"])] += f" {_BEST}"
+        return text
 
-    text = pd.DataFrame(
-        {metric: [cell(method, metric) for method in mean.index] for metric in metrics},
-        index=pd.Index(mean.index, name="method"),
-    )
+    text = pd.DataFrame({metric.name: column(metric) for metric in metrics})
 
     def tint(column: pd.Series) -> list[str]:
         if column.name not in best.index:
@@ -111,7 +109,7 @@ def _table(result: RunsComparison, metrics: list[str]) -> None:
 
     st.dataframe(
         text.style.apply(tint),
-        column_config={m: st.column_config.TextColumn(heading(m)) for m in metrics},
+        column_config={m.name: st.column_config.TextColumn(m.heading) for m in metrics},
         height="content",
     )
     st.caption(_how_sure(result))
@@ -143,7 +141,7 @@ def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
     others = [name for name in shown if name != MAX_GROUPWISE]
     correlation = result.correlation().reindex(others).sort_values(ascending=False)
     with left:
-        preferred = "MLCE" if "MLCE" in others else others[0]
+        preferred = MLCE.name if MLCE.name in others else others[0]
         metric = st.selectbox(
             "Against", others, index=others.index(preferred), key="runs_against",
             persist_state="session",

@@ -11,8 +11,9 @@ from lore_core import Dataset, Embedding
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL
-from lore_core.figures.curves import CurveMetric
 from lore_core.figures.style import Mode
+from lore_core.metrics.catalogue import CURVES, MLCE
+from lore_core.metrics.metric import CurveKey
 from pages.shared.caching import Settings
 from pages.shared.jobs import current_job
 from pages.shared.maps import (
@@ -289,20 +290,13 @@ def metric_map(
     return shown, embedding
 
 
-#: What curves can show, by the name on the button.
-_CURVE_METRICS: dict[str, CurveMetric] = {
-    "MLCE": "mlce",
-    "MLCE, supported": "mlce_supported",
-    "ALCE": "alce",
-}
-
-
-def curve_metric(container: st.delta_generator.DeltaGenerator) -> CurveMetric:
+def curve_metric(container: st.delta_generator.DeltaGenerator) -> CurveKey:
     """Choose what curves over γ show."""
+    by_name = {curve.button: key for key, curve in CURVES.items()}
     chosen = container.segmented_control(
         "Summary",
-        list(_CURVE_METRICS),
-        default="MLCE",
+        list(by_name),
+        default=MLCE.name,
         required=True,
         key="metric",
         bind="query-params",
@@ -310,7 +304,7 @@ def curve_metric(container: st.delta_generator.DeltaGenerator) -> CurveMetric:
         f"Supported: only rows with {MIN_EFFECTIVE_SIZE:g} effective neighbours or more. "
         "ALCE: the mean.",
     )
-    return _CURVE_METRICS[chosen]
+    return by_name[chosen]
 
 
 def evaluation_points(view: View, embedding: Embedding) -> np.ndarray:

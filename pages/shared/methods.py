@@ -8,6 +8,7 @@ import streamlit as st
 
 from lore_core import Comparison, Dataset, Embedding, standard_recalibrators
 from lore_core.data.dataset import TOP_LABEL
+from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from lore_core.recalibration import offered_recalibrators
 from pages.shared import compute
 from pages.shared.charts import next_step
@@ -15,7 +16,6 @@ from pages.shared.controls import View
 from pages.shared.header import plain
 
 __all__ = [
-    "MIN_GROUP_SIZE",
     "Grouping",
     "compared",
     "grouping",
@@ -25,8 +25,6 @@ __all__ = [
     "preselected",
 ]
 
-#: Smaller groups do not set the maximum: their numbers are mostly noise.
-MIN_GROUP_SIZE = 30
 _COLUMN = "group_column"
 
 

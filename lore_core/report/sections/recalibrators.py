@@ -65,7 +65,11 @@ def recalibrators_section(found: Findings) -> Markup:
         first=first,
         headings=[metric.heading for metric in shown],
         values=values,
-        without_interval=[m.name for m in shown if result.low is None or m.name not in result.low],
+        without_interval=[
+            metric.name
+            for metric in shown
+            if metric.has_interval and (result.low is None or metric.name not in result.low)
+        ],
         groupwise=MAX_GROUPWISE if MAX_GROUPWISE in result.table else None,
         group_column=found.group_column,
         min_group_size=found.min_group_size,
