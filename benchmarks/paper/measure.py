@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 import lore_core as lore
 from benchmarks.paper import published as pub
+from lore_core.metrics.catalogue import MAX_GROUPWISE
 
 #: The paper's bandwidths on t-SNE and on principal components, for LoRe and for the MLCE.
 GAMMA = {"tsne": 0.2, "pca": 0.4}
 MAPS = {"tsne": "t-SNE", "pca": "PCA"}
 #: Confidence bins of a group with fewer rows are left out of the second maximum over groups.
 ENOUGH_ROWS = 10
-SUPPORTED = f"max group-wise MCE, bins of {ENOUGH_ROWS}+ rows"
+SUPPORTED = f"{MAX_GROUPWISE}, bins of {ENOUGH_ROWS}+ rows"
 #: Bandwidths of every curve; also where "how often is LoRe lowest" is counted.
 GAMMAS = lore.metrics.default_gammas(30)
 

@@ -25,11 +25,11 @@ from lore_core.data.validation import (
     as_outcome,
     check_integer,
     check_lengths,
-    check_positive,
     check_share,
 )
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.metrics.catalogue import ALCE, ECE, MCE, MLCE
+from lore_core.metrics.local_error import scaled_bandwidth
 
 __all__ = ["ABSOLUTE", "calibration_intervals"]
 
@@ -117,7 +117,7 @@ def calibration_intervals(
     if embedding is not None:
         z = as_coordinates(embedding)
         check_lengths(embedding=z, confidence=c)
-        bandwidth = check_positive(gamma, "gamma") * z.shape[1]
+        bandwidth = scaled_bandwidth(gamma, z.shape[1])
         jobs.append((_LOCAL, *_local_parts(c, a, index, z, bandwidth)))
     rows = {}
     done, steps = 0, sum(len(patterns) * len(_SIZES) + 1 for *_, patterns in jobs)

@@ -15,7 +15,7 @@ from lore_core.chance.intervals import ABSOLUTE, calibration_intervals
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress
-from lore_core.metrics.catalogue import COMPARED, DESCRIBED
+from lore_core.metrics.catalogue import COMPARED, DESCRIBED, ECE
 from lore_core.metrics.global_metrics import ReliabilityTable, wilson_interval
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
 from lore_core.metrics.measured import Measured
@@ -221,9 +221,9 @@ def verdict(
             f"{got:.1%} right)"
         )
     elif ece > tolerance:
-        globally = f"Confidence bins are off by {ece * 100:.1f} points on average (ECE)"
+        globally = f"Confidence bins are off by {ECE.text(ece)} points on average (ECE)"
     else:
-        globally = f"On average the confidence looks right (ECE {ece * 100:.1f} points)"
+        globally = f"On average the confidence looks right (ECE {ECE.text(ece)} points)"
     if local is None:
         return Verdict(
             "global" if wrong else "good",

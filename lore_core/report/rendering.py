@@ -9,6 +9,7 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from lore_core.data import number_text
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.metric import POINTS
 from lore_core.report import formats
@@ -31,7 +32,7 @@ def _environment() -> Environment:
         "percent": formats.percent,
         "png_url": _png_url,
         "points": POINTS.text,
-        "signed_points": formats.signed_points,
+        "signed_points": number_text.points,
         "thousands": formats.thousands,
     }
     environment.globals["metrics"] = CATALOGUE

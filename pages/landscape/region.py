@@ -13,6 +13,8 @@ from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import p_words
 from lore_core.figures import reliability_figure
 from lore_core.metrics import LocalErrors
+from lore_core.metrics.catalogue import COMPARED
+from lore_core.metrics.metric import POINTS, Unit
 from lore_core.regions import row_table, worst_rows
 from pages.shared import compute_rows
 from pages.shared.charts import show_chart
@@ -262,16 +264,12 @@ def _show_mended(
         return
     table = found.table
     columns: dict[str, Any] = {"method": table["method"]}
-    for name in ("gap", "NLL", "Brier"):
-        if name not in table:
-            continue
-        scale, form = (100, "+.1f") if name == "gap" else (1, ".3f")
-        title = "gap, points" if name == "gap" else name
-        columns[title] = _with_interval(table, name, scale, form)
-        changed = _with_interval(
-            table, f"{name}_change", scale, "+.1f" if name == "gap" else "+.3f"
-        )
-        columns[f"change of {name}"] = ["", *changed[1:]]
+    columns["gap, points"] = _with_interval(table, "gap", POINTS, "+")
+    columns["change of gap"] = ["", *_with_interval(table, "gap_change", POINTS, "+")[1:]]
+    for metric in (item for item in COMPARED if item.name in table):
+        changed = _with_interval(table, f"{metric.name}_change", metric.unit, "+")
+        columns[metric.name] = _with_interval(table, metric.name, metric.unit)
+        columns[f"change of {metric.name}"] = ["", *changed[1:]]
     st.dataframe(pd.DataFrame(columns), hide_index=True, height="content")
     st.markdown(plain(found.sentence))
     st.caption(
@@ -281,11 +279,12 @@ def _show_mended(
     )
 
 
-def _with_interval(table: pd.DataFrame, name: str, scale: float, form: str) -> list[str]:
+def _with_interval(table: pd.DataFrame, name: str, unit: Unit, sign: str = "") -> list[str]:
     texts = []
-    for value, low, high in zip(
-        table[name], table[f"{name}_low"], table[f"{name}_high"], strict=True
-    ):
-        bounds = "" if np.isnan(low) else f" ({low * scale:{form}} to {high * scale:{form}})"
-        texts.append(f"{value * scale:{form}}{bounds}".replace("-", "−"))
+    for value, low, high in (
+        table[[name, f"{name}_low", f"{name}_high"]].to_numpy(np.float64) * unit.scale
+    ).tolist():
+        form = f"{sign}.{unit.digits}f"
+        bounds = "" if np.isnan(low) else f" ({low:{form}} to {high:{form}})"
+        texts.append(f"{value:{form}}{bounds}".replace("-", "−"))
     return texts
