@@ -9,6 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from lore_core.comparison.methods import Comparison
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures.style import series_place
 from lore_core.metrics.catalogue import MAX_GROUPWISE, REPORT_TABLE
@@ -40,7 +41,7 @@ def recalibrators_section(found: Findings) -> Markup:
     found : Findings
         What the report is about.
     """
-    result: Any = found.comparison
+    result = found.comparison
     if result is None:
         return missing(found.missing.get("recalibrators", ""))
     order, by, first = result.ranking, result.ranked_by, str(result.table.index[0])
@@ -61,7 +62,7 @@ def recalibrators_section(found: Findings) -> Markup:
         n_rows=len(found.evaluation),
         target=None if top_label else found.target_name,
         by=by,
-        best=_best(found, order, by, first),
+        best=_best(result),
         first=first,
         headings=[metric.heading for metric in shown],
         values=values,
@@ -118,19 +119,19 @@ def _numbers(
     return frame.reindex(index=methods, columns=[m.name for m in metrics]).to_numpy(np.float64)
 
 
-def _best(found: Findings, order: list[str], by: Metric, first: str) -> str:
+def _best(result: Comparison) -> str:
     """Say which method is best, and whether beyond chance."""
-    result: Any = found.comparison
-    low, high = result.difference_low, result.difference_high
-    if order[0] == first:
+    best, by, first = result.ranking[0], result.ranked_by, str(result.table.index[0])
+    if best == first:
         return f"None is better than “{first}”."
+    low, high = result.difference_low, result.difference_high
     if low is None or high is None or by.name not in low:
-        return f"“{order[0]}” comes first; these rows were not resampled, so chance is open."
-    a, b = (float(frame.loc[order[0], by.name]) for frame in (low, high))
+        return f"“{best}” comes first; these rows were not resampled, so chance is open."
+    a, b = (_numbers(frame, [best], [by])[0, 0] for frame in (low, high))
     verdict = (
-        f"“{order[0]}” comes first, beyond chance better than “{first}”"
+        f"“{best}” comes first, beyond chance better than “{first}”"
         if b < 0
-        else f"“{order[0]}” comes first, but not beyond chance"
+        else f"“{best}” comes first, but not beyond chance"
     )
     return f"{verdict} (paired difference in {by.heading}, 95 %: {by.interval_text(a, b)})."
 
