@@ -9,6 +9,7 @@ import click
 
 from lore_core.cli.options import ViewOptions, examples, view_options
 from lore_core.cli.output import Progress, say
+from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 
 if TYPE_CHECKING:
     from lore_core.report import Source
@@ -32,7 +33,7 @@ __all__ = ["report"]
 @click.option("--group", metavar="COLUMN", help="Group column of the fairness section.")
 @click.option(
     "--min-group-size", type=click.IntRange(min=1), metavar="N",
-    help="Smaller groups do not set the maximum (default: 30).",
+    help=f"Smaller groups do not set the maximum (default: {MIN_GROUP_SIZE}).",
 )  # fmt: skip
 @click.option(
     "--q", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,

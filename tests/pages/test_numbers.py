@@ -10,6 +10,7 @@ import pytest
 
 import lore_core as lore
 from lore_core.data.dataset import EVALUATION
+from lore_core.metrics.catalogue import TILES
 
 
 @pytest.fixture
@@ -63,7 +64,9 @@ def test_overview(open_page, dataset, points, target, binning, bins, gamma):
         "NLL": f"{lore.negative_log_likelihood(rows.probabilities, rows.labels):.3f}",
         "Brier": f"{lore.brier_score(rows.probabilities, rows.labels):.3f}",
     }
-    assert metrics(page) == expected
+    shown = metrics(page)
+    assert list(shown) == [metric.title for metric in TILES]
+    assert {name: shown[name] for name in expected} == expected
     table = lore.reliability_table(c, a, **how)
     bars = next(t for t in page.figure("reliability")["data"] if t.get("name") == "accuracy")
     np.testing.assert_allclose(array(bars["y"]), table.accuracy[table.count > 0])
