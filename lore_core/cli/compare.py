@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,7 +22,7 @@ from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 
 if TYPE_CHECKING:
     from lore_core import Comparison, Recalibrator
-    from lore_core.cli.view import View
+    from lore_core.view import View
 
 __all__ = ["compare", "compare_one", "method_option", "methods_of"]
 
@@ -97,7 +97,7 @@ def compare(
 
     with Progress() as progress:
         view = open_view(given, progress)
-        methods = methods_of(given, names, rivals, bool(view.maps), 0.2)
+        methods = methods_of(given, names, rivals, view.is_local, 0.2)
         result = compare_one(view, methods, group, min_group_size, draws, progress)
     table = result.long().drop(columns="difference")
     content = {
@@ -115,7 +115,7 @@ def compare(
     cells = {str(name): numbers(result.table[name]) for name in result.table}
     say(text_table({"": list(result.table.index), **cells}))
     say("")
-    on = f"; γ = {view.gamma:g} on {', '.join(view.maps)}" if view.maps else ""
+    on = f"; γ = {view.gamma:g} on {', '.join(view.maps)}" if view.is_local else ""
     calibration = view.settings()["calibration_rows"]
     say(
         f"{view.dataset.name}: fitted on {calibration:,} calibration rows, measured on "
@@ -130,8 +130,7 @@ def methods_of(
     from lore_core.data.validation import InputError
     from lore_core.recalibration import installed_rivals, standard_recalibrators
 
-    binning: Any = given.binning
-    methods = standard_recalibrators(given.gamma or gamma, given.n_bins, binning)
+    methods = standard_recalibrators(given.gamma or gamma, given.n_bins, given.binning)
     others = installed_rivals()
     if rivals and not others:
         raise InputError(
@@ -156,53 +155,36 @@ def compare_one(
     progress: Progress,
 ) -> Comparison:
     """Compare on one dataset, as the Recalibrate page does."""
-    import lore_core as lore
+    from lore_core.data.dataset import TOP_LABEL
+    from lore_core.data.validation import InputError
+    from lore_core.view.methods import (
+        Grouping,
+        comparison_of,
+        group_columns,
+        grouping_of,
+        resampling_of,
+    )
 
-    calibration, frame = view.dataset.calibration, view.evaluation.groups
-    if calibration is None:
-        raise lore.InputError(
+    if view.calibration is None:
+        raise InputError(
             f"'{view.dataset.name}' must have calibration rows to fit on; it has none. Give the "
             "calibration file too, or a '--calibration-share' above 0."
         )
-    if view.target != "top-label":
-        raise lore.InputError(
+    if view.target != TOP_LABEL:
+        raise InputError(
             f"'--target' must be top-label to compare recalibrators; got {view.target_name!r}."
         )
-    known = [] if frame is None else [str(name) for name in frame.columns]
+    known = group_columns(view.dataset)
     if group is not None and group not in known:
-        raise lore.InputError(f"'--group' must be one of {known}; got {group!r}.")
-    groups = None
-    smallest = 1
-    column = group or (known[0] if known else None)
-    if column is not None and frame is not None:
-        groups = frame[column]
-        largest = int(groups.astype(str).value_counts().max())
-        smallest = min_group_size or min(MIN_GROUP_SIZE, largest)
-    points = view.points()
-    n = len(view.evaluation)
-    d = None if points is None else points.shape[1]
+        raise InputError(f"'--group' must be one of {known}; got {group!r}.")
+    grouping = grouping_of(view.dataset, group)
+    if grouping is not None and min_group_size is not None:
+        grouping = Grouping(grouping.column, min_group_size)
     # With the local metrics if that takes some seconds, else the global ones alone.
-    afforded = lore.chance.affordable_intervals(n, d, n_methods=len(methods), wanted=100)
+    resampling = resampling_of(view, n_methods=len(methods), wanted=100)
     if draws is not None:
-        afforded["n_draws"] = draws
-    placed = {
-        split: {name: view.points(name, split) for name in view.maps} or None
-        for split in ("calibration", "evaluation")
-    }
-    return lore.compare(
-        calibration,
-        view.evaluation,
-        methods,
-        calibration_embedding=placed["calibration"],
-        evaluation_embedding=placed["evaluation"],
-        gamma=view.gamma,
-        groups=groups,
-        min_group_size=smallest,
-        random_state=view.seed,
-        progress=progress,
-        **afforded,
-        **view.options,
-    )
+        resampling["n_draws"] = draws
+    return comparison_of(view, methods, resampling, grouping=grouping, progress=progress)
 
 
 def _runs(
@@ -218,7 +200,6 @@ def _runs(
     from lore_core.comparison.runs import compare_runs
 
     local = given.maps != ("none",)
-    binning: Any = given.binning
     with Progress() as progress:
         result = compare_runs(
             directory,
@@ -226,7 +207,7 @@ def _runs(
             feature_map=list(given.maps or (_RUNS_MAP,)) if local else None,
             gamma=_RUNS_GAMMA if given.gamma is None else given.gamma,
             n_bins=given.n_bins,
-            binning=binning,
+            binning=given.binning,
             group_column=group,
             min_group_size=min_group_size,
             n_jobs=given.jobs,

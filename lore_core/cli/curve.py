@@ -64,29 +64,19 @@ def curve(
     row stands alone; towards infinity the MLCE becomes the MCE, the ALCE the ECE.
     """
     paths = figure_paths(outs)
-    from lore_core import bandwidth_curve, null_band
-    from lore_core.chance import affordable_null_draws
-    from lore_core.cli.view import open_view
+    from lore_core.cli.view import needs_map, open_view
     from lore_core.figures import bandwidth_figure
-    from lore_core.metrics import default_gammas
+    from lore_core.view.chance import chance_band_of
+    from lore_core.view.where import curve_of
 
     with Progress() as progress:
         view = open_view(given, progress)
-        points = view.needs_map()
-        c, a = view.aimed.confidence, view.aimed.outcome
+        needs_map(view)
         curves = {
-            name: bandwidth_curve(c, a, view.points(name), progress=progress, **view.options)
-            for name in view.maps
+            name: curve_of(view.with_(maps={name: on}), progress) for name, on in view.maps.items()
         }
-        wanted = affordable_null_draws(len(points), points.shape[1], len(default_gammas()))
-        wanted = wanted if draws is None else draws
-        chance = None
-        if wanted:
-            chance = null_band(
-                c, points, n_draws=wanted, random_state=view.seed, progress=progress,
-                **view.options,
-            )  # fmt: skip
-        elif draws is None:
+        chance = chance_band_of(view, n_draws=draws, progress=progress)
+        if chance is None and draws is None:
             note(
                 "what chance makes is left out: simulating it on so many rows would take long "
                 "(--draws 100 does it all the same)."
@@ -103,13 +93,13 @@ def curve(
     elif not paths:
         say(_text(table))
         say("")
-        say(f"{view.dataset.name}: {view.rows}, {view.n_bins} {view.binning} bins.")
+        say(f"{view.dataset.name}: {view.rows}, {view.bins_in_words}.")
     if not paths:
         return
     chart = bandwidth_figure(
         curves,
         metric=metric,
-        rows=f"{view.rows}, {view.n_bins} {view.binning} bins",
+        rows=f"{view.rows}, {view.bins_in_words}",
         gamma=view.gamma,
         null=None if chance is None else (view.map_name, chance),
         mode=mode,

@@ -59,8 +59,8 @@ def decisions(
     paths = figure_paths(outs)
     import pandas as pd
 
-    from lore_core import reward_curve
     from lore_core.cli.view import open_view
+    from lore_core.comparison.rewards import compare_rewards
     from lore_core.data.validation import InputError
     from lore_core.figures import reward_figure
     from lore_core.metrics import describe_rewards
@@ -73,18 +73,10 @@ def decisions(
     ratio = wrong / unsure
     with Progress() as progress:
         view = open_view(given, progress)
-        methods = methods_of(given, names, False, bool(view.maps), view.gamma)
+        methods = methods_of(given, names, False, view.is_local, view.gamma)
         result = compare_one(view, methods, None, None, 0, progress)
     first = next(iter(result.datasets))
-    before = result.datasets[first].confidence
-
-    def rewards(ratios: list[float] | None) -> dict[str, Any]:
-        return {
-            method: reward_curve(item.confidence, item.outcome, ratios, baseline=before)
-            for method, item in result.datasets.items()
-        }
-
-    own, curves = rewards([ratio]), rewards(None)
+    own, curves = compare_rewards(result.datasets, [ratio]), compare_rewards(result.datasets)
     table = pd.concat([curve.frame().assign(method=name) for name, curve in curves.items()])
     table = table[["method", *table.columns.drop("method")]]
     at = {name: records(curve.frame())[0] for name, curve in own.items()}

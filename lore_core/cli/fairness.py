@@ -64,32 +64,27 @@ def fairness(
     path = None if out is None else output_path(out, TABLES)
     import pandas as pd
 
-    from lore_core import compare_groups, group_report
     from lore_core.cli.view import open_view
     from lore_core.data.validation import InputError
+    from lore_core.view.methods import group_columns, group_reports_of, worst_groups_of
 
     with Progress() as progress:
         view = open_view(given, progress)
         frame = view.evaluation.groups
-        known = [] if frame is None else [str(name) for name in frame.columns]
+        known = group_columns(view.dataset)
         chosen = list(by or known[:1])
         wrong = [name for name in chosen if name not in known]
         if frame is None or not chosen or wrong:
             got = repr(wrong[0]) if wrong else "no group column"
             raise InputError(f"'--group' must be one of {known}; got {got}.")
         groups = frame[chosen].astype(str).agg(" × ".join, axis=1).to_numpy()
-        methods = methods_of(given, names, False, bool(view.maps), view.gamma)
+        methods = methods_of(given, names, False, view.is_local, view.gamma)
         result = compare_one(view, methods, chosen[0], None, 0, progress)
-    worst = compare_groups(
-        result.datasets, groups, min_group_size=min_group_size, random_state=view.seed,
-        **view.options,
-    )  # fmt: skip
+    worst = worst_groups_of(view, result.datasets, groups, min_group_size=min_group_size)
     reports = pd.concat(
         [
-            group_report(
-                item.confidence, item.outcome, groups, random_state=view.seed, **view.options
-            ).assign(method=method)
-            for method, item in result.datasets.items()
+            table.assign(method=method)
+            for method, table in group_reports_of(view, result.datasets, groups).items()
         ],
         ignore_index=True,
     )

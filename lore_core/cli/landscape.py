@@ -9,16 +9,15 @@ import click
 from lore_core.cli.options import ViewOptions, examples, view_options
 from lore_core.cli.output import Progress, records, say
 from lore_core.cli.pictures import figure_options, figure_paths, write_figure
-from lore_core.cli.regions import search_options, search_regions
+from lore_core.cli.regions import search_options
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lore_core.chance import Significance
-    from lore_core.cli.view import View
     from lore_core.metrics import LocalErrors, ReliabilityTable
-    from lore_core.regions import Field
+    from lore_core.regions import Field, Outline, RegionSearch
+    from lore_core.view import View
 
 __all__ = ["landscape"]
 
@@ -90,34 +89,41 @@ def landscape(
     row a node of the map: x, y, signed_error, n_eff).
     """
     paths = figure_paths(outs)
-    from lore_core import local_significance, reliability_table
     from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
-    from lore_core.cli.view import make_map, map_name, open_view
+    from lore_core.cli.view import map_name, needs_map, open_view
     from lore_core.comparison import describe_rows
-    from lore_core.metrics.local_error import local_errors
+    from lore_core.embedding import make_map
     from lore_core.regions import worst_rows
+    from lore_core.view.where import (
+        errors_of,
+        field_of,
+        regions_of,
+        reliability_of,
+        significance_of,
+    )
 
     with Progress() as progress:
         view = open_view(given, progress)
-        points = view.needs_map()
-        c, a = view.aimed.confidence, view.aimed.outcome
-        bins = reliability_table(c, a, **view.options)
+        needs_map(view)
+        bins, errors = reliability_of(view), errors_of(view)
         chosen = _bin(bins, wanted)
-        errors = local_errors(c, a, points, gamma=view.gamma, **view.options)
         rows = errors.bin_index == chosen if chosen is not None else errors.bin_index >= 0
         name = "All confidences" if chosen is None else f"Confidence {bins.bins.name(chosen)}"
-        tests = None
-        if significant:
-            tests = local_significance(c, a, points, gamma=view.gamma, **view.options)
-        on, axes = points, view.map_name
-        if draw_on is not None or points.shape[1] != 2:
-            features = view.dataset.features
-            assert features is not None  # there is a map
-            method, dimensions = map_name(draw_on or "pca-2", features.shape[1])
-            made = make_map(view.dataset, method, dimensions, view.seed, progress)
-            on, axes = made.rows(view.dataset.in_split("evaluation")).coordinates, made.label
-        field = _field(view, errors, rows, chosen, on, points, tests, q)
-        found = _outlines(view, on, q, progress) if outlines else ()
+        on, axes = view.embedding, view.map_name
+        if draw_on is not None or on.n_components != 2:
+            on = make_map(
+                view.dataset,
+                map_name(draw_on or "pca-2", on.n_features),
+                random_state=view.seed,
+                progress=progress,
+            )
+            axes = on.label
+        tests = significance_of(view) if significant else None
+        field = field_of(view, errors, bin_index=chosen, on=on, tests=tests, q=q)
+        points = view.points(on=on)
+        found: tuple[tuple[str, Outline], ...] = ()
+        if outlines:
+            found = _outlines(regions_of(view, q=q, progress=progress), points)
     say(
         describe_rows(
             name, view.evaluation, errors, rows, target=view.target,
@@ -127,7 +133,7 @@ def landscape(
     if not paths:
         return
     worst = worst_rows(errors, within=rows, n_rows=_N_WORST, min_effective_size=MIN_EFFECTIVE_SIZE)
-    chart = _chart(view, field, errors, rows, worst, found, on, name, axes, signed, show, mode)
+    chart = _chart(view, field, errors, rows, worst, found, points, name, axes, signed, show, mode)
     content = {
         **view.settings(),
         "bin": name,
@@ -167,49 +173,11 @@ def _bin(table: ReliabilityTable, wanted: str) -> int | None:
     return index
 
 
-def _field(
-    view: View,
-    errors: LocalErrors,
-    rows: NDArray[np.bool_],
-    chosen: int | None,
-    on: NDArray[np.float64],
-    points: NDArray[np.float64],
-    tests: Significance | None,
-    q: float,
-) -> Field:
-    """Exact for one bin on the kernel's own map; else the rows' values averaged."""
-    from lore_core import error_field
-    from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
-    from lore_core.regions import smoothed_field
-
-    if chosen is not None and on is points:
-        return error_field(
-            view.aimed.confidence,
-            view.aimed.outcome,
-            on,
-            gamma=view.gamma,
-            rows=rows,
-            min_effective_size=MIN_EFFECTIVE_SIZE,
-            largest_p=None if tests is None else tests.cutoff(q),
-        )
-    return smoothed_field(
-        errors.signed,
-        errors.effective_size,
-        on,
-        rows=rows,
-        min_effective_size=MIN_EFFECTIVE_SIZE,
-        significant=None if tests is None else tests.significant(q),
-    )
-
-
-def _outlines(
-    view: View, on: NDArray[np.float64], q: float, progress: Progress
-) -> tuple[tuple[str, Any], ...]:
+def _outlines(search: RegionSearch, points: NDArray[np.float64]) -> tuple[tuple[str, Outline], ...]:
     from lore_core.regions import rows_outline
 
-    search = search_regions(view, q=q, progress=progress)
     return tuple(
-        (str(number + 1), rows_outline(on, search.label == number))
+        (str(number + 1), rows_outline(points, search.label == number))
         for number in range(min(len(search.regions), _OUTLINED))
     )
 
@@ -246,7 +214,7 @@ def _chart(
         n_total=int(rows.sum()),
         value="signed" if signed else "absolute",
         limit=shared_limit(errors.signed[known]),
-        rows=f"{name.lower()}, γ = {view.gamma:g} on {view.map_name}, {view.rows}",
+        rows=f"{name.lower()}, {view.kernel_in_words}, {view.rows}",
         axes=axes,
         found=found,
         places=class_places(data, on, rows),

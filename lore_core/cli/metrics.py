@@ -21,10 +21,8 @@ from lore_core.cli.output import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lore_core.chance import NullErrors
-    from lore_core.cli.view import View
-    from lore_core.comparison.summary import Summary
     from lore_core.data.progress import Progress as Report
+    from lore_core.view import View
 
 __all__ = ["metrics"]
 
@@ -67,24 +65,34 @@ def metrics(
     model would show as much by chance, a verdict in one sentence, and the worst places.
     """
     path = None if out is None else output_path(out, TABLES)
+    from lore_core.chance import affordable_draws
     from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
-    from lore_core.cli.regions import described, search_regions
+    from lore_core.cli.regions import described
     from lore_core.cli.view import open_view
     from lore_core.comparison.summary import joint_intervals, verdict
     from lore_core.comparison.tables import metric_table
     from lore_core.data.validation import InputError
+    from lore_core.view.chance import chance_errors_of
+    from lore_core.view.methods import summary_of
+    from lore_core.view.where import regions_of
 
     if draws is not None and 0 < draws < _FEWEST_DRAWS:
         raise InputError(f"'--draws' must be 0 or at least {_FEWEST_DRAWS}; got {draws}.")
     with Progress() as progress:
         view = open_view(given, progress)
-        found = _summary(view, draws)
-        chance = _chance(view, draws, progress)
+        n_draws = affordable_draws(len(view.evaluation), None) if draws is None else draws
+        found = summary_of(
+            view, {"n_draws": n_draws, "local_draws": False, "local_intervals": False}
+        )
+        chance = None
+        if view.is_local:
+            chance = chance_errors_of(view, n_draws=draws, progress=progress)
         intervals = joint_intervals(found.draws, _simulated(view, draws, progress))
         table = metric_table(found, chance, intervals)
         regions = None
-        if view.maps and top:
-            regions = described(view, search_regions(view, progress=progress)).head(top)
+        if view.is_local and top:
+            search = regions_of(view, progress=progress)
+            regions = described(view, search).head(top)
     said = verdict(found.reliability, found.local, min_effective_size=MIN_EFFECTIVE_SIZE)
     content = {
         **view.settings(),
@@ -101,8 +109,8 @@ def metrics(
     say("")
     say(text_table(_cells(table)))
     say("")
-    on = f", γ = {view.gamma:g} on {view.map_name}" if view.maps else ""
-    say(f"{view.dataset.name}: {view.rows}{on}, {view.n_bins} {view.binning} bins.")
+    on = f", {view.kernel_in_words}" if view.is_local else ""
+    say(f"{view.dataset.name}: {view.rows}{on}, {view.bins_in_words}.")
     if chance is not None:
         say(
             f"p: how often {chance.n_draws} simulations in which every confidence is right show as "
@@ -115,53 +123,13 @@ def metrics(
             say(f"{number}. {region.sentence}; {region.made_of}")
 
 
-def _summary(view: View, draws: int | None) -> Summary:
-    """Values, and bootstrap draws of the global metrics."""
-    from lore_core import summarize
-    from lore_core.chance import affordable_draws
-
-    return summarize(
-        view.evaluation,
-        view.points(),
-        target=view.target,
-        gamma=view.gamma,
-        n_draws=affordable_draws(len(view.evaluation), None) if draws is None else draws,
-        local_draws=False,
-        local_intervals=False,
-        random_state=view.seed,
-        **view.options,
-    )
-
-
-def _chance(view: View, draws: int | None, progress: Report) -> NullErrors | None:
-    """Simulate a calibrated model; None without features or where that takes long."""
-    from lore_core import null_errors
-    from lore_core.chance import affordable_null_draws
-
-    points = view.points()
-    if points is None:
-        return None
-    wanted = affordable_null_draws(len(points), points.shape[1], 1) if draws is None else draws
-    if not wanted:
-        return None
-    return null_errors(
-        view.aimed.confidence,
-        points,
-        gamma=view.gamma,
-        n_draws=wanted,
-        random_state=view.seed,
-        progress=progress,
-        **view.options,
-    )
-
-
 def _simulated(view: View, draws: int | None, progress: Report) -> pd.DataFrame | None:
     """Intervals of the calibration errors; the local ones only where they take some seconds."""
     from lore_core import calibration_intervals
     from lore_core.chance import affordable_null_draws
     from lore_core.chance.intervals import MOST_TRIED
 
-    points = view.points()
+    points = view.points_if_any
     if (
         draws is None
         and points is not None
@@ -174,11 +142,10 @@ def _simulated(view: View, draws: int | None, progress: Report) -> pd.DataFrame 
         view.aimed.confidence,
         view.aimed.outcome,
         points,
-        gamma=view.gamma,
+        **view.local,
         n_draws=_INTERVAL_DRAWS if draws is None else draws,
         random_state=view.seed,
         progress=progress,
-        **view.options,
     )
 
 

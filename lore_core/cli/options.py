@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from lore_core.data.binning import Binning
 
 __all__ = ["ViewOptions", "data_argument", "examples", "json_option", "view_options"]
 
@@ -51,7 +54,7 @@ class ViewOptions:
     maps: tuple[str, ...]
     gamma: float | None
     n_bins: int
-    binning: str
+    binning: Binning
     seed: int
     jobs: int | None
 
@@ -135,7 +138,7 @@ def view_options(*, several_maps: bool = False) -> Callable[[Command], Command]:
             target: str,
             gamma: float | None,
             n_bins: int,
-            binning: str,
+            binning: Binning,
             seed: int,
             jobs: int | None,
             **rest: Any,

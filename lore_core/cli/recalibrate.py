@@ -135,8 +135,9 @@ def _fit(
     group: str | None,
 ) -> Recalibrator:
     import lore_core as lore
-    from lore_core.cli.view import load_data, make_map, map_name
+    from lore_core.cli.view import load_data, map_name
     from lore_core.data.validation import InputError
+    from lore_core.embedding import make_map
 
     dataset = load_data(data, columns)
     if dataset.split is None:
@@ -158,8 +159,8 @@ def _fit(
                 f"'{dataset.name}' must have features for a local method; it has none. Choose a "
                 "global one, such as --method temperature."
             )
-        kind, dimensions = map_name(map_, rows.features.shape[1])
+        name = map_name(map_, rows.features.shape[1])
         with Progress() as report:
             # On these rows alone: the rows to come will be placed by the same map.
-            embedding = make_map(rows, kind, dimensions, 0, report)
+            embedding = make_map(rows, name, progress=report)
     return made.fit(rows, embedding)

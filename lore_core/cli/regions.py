@@ -12,17 +12,14 @@ from lore_core.cli.output import TABLES, Progress, as_json, output_path, say, wr
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lore_core.cli.view import View
-    from lore_core.data.progress import Progress as Report
     from lore_core.regions import RegionSearch
+    from lore_core.view import View
 
-__all__ = ["described", "regions", "search_options", "search_regions"]
-
-_Q, _EDGE = 0.05, 0.5
+__all__ = ["described", "regions", "search_options"]
 
 #: How regions are searched for, for every command that shows them.
 search_options = click.option(
-    "--q", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=_Q,
+    "--q", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,
     show_default=True, metavar="Q",
     help="False discovery rate: of the rows called significant at most this share is there by "
     "chance, in expectation.",
@@ -40,7 +37,7 @@ search_options = click.option(
 @click.option(
     "--edge",
     type=click.FloatRange(0, 1, max_open=True),
-    default=_EDGE,
+    default=0.5,
     show_default=True,
     metavar="SHARE",
     help="Where a region ends, as a share of the error it reaches.",
@@ -61,11 +58,13 @@ def regions(
     against all others.
     """
     path = None if out is None else output_path(out, TABLES)
-    from lore_core.cli.view import open_view
+    from lore_core.cli.view import needs_map, open_view
+    from lore_core.view.where import regions_of
 
     with Progress() as progress:
         view = open_view(given, progress)
-        search = search_regions(view, q=q, edge=edge, each_bin=each_bin, progress=progress)
+        needs_map(view)
+        search = regions_of(view, q=q, edge=edge, each_bin=each_bin, progress=progress)
         table = described(view, search)
     n_significant = int(search.significance.significant(q).sum())
     content = {
@@ -89,48 +88,10 @@ def regions(
     say("")
     say(
         f"{n_significant:,} of {view.rows} are significant (Benjamini–Yekutieli, q = {q:g}) at "
-        f"γ = {view.gamma:g} on {view.map_name}."
+        f"{view.kernel_in_words}."
     )
     if len(table):
         say("Gaps are those of held-out rows: found on one half, measured on the other, both ways.")
-
-
-def search_regions(
-    view: View,
-    *,
-    q: float = _Q,
-    edge: float = _EDGE,
-    each_bin: bool = False,
-    progress: Report | None = None,
-) -> RegionSearch:
-    """Find regions among the evaluation rows, as the Landscape does by default.
-
-    Parameters
-    ----------
-    view : View
-        Data and settings.
-    q, edge
-        See :func:`lore_core.find_regions`.
-    each_bin : bool
-        Evidence from each confidence bin instead of all together.
-    progress : callable, optional
-        Called with the share done.
-    """
-    from lore_core import find_regions
-
-    points = view.needs_map()
-    return find_regions(
-        view.aimed.confidence,
-        view.aimed.outcome,
-        points,
-        gamma=view.gamma,
-        n_bins=view.n_bins if each_bin else 1,
-        binning=view.binning,
-        q=q,
-        edge=edge,
-        random_state=view.seed,
-        progress=progress,
-    )
 
 
 def described(view: View, search: RegionSearch) -> pd.DataFrame:

@@ -107,17 +107,15 @@ def report(
                 "'--expect-data' must be the digest of DATA; got another one: these are not the "
                 "data the report was made from, or they were read or split in another way."
             )
+        if simulation_seed is not None:
+            view = view.with_(seed=simulation_seed)
         settings = ReportSettings(
-            target=view.target, gamma=view.gamma, n_bins=view.n_bins, binning=view.binning,
             methods=names or None, group_column=group, min_group_size=min_group_size, q=q,
             edge=edge, unsure_cost=unsure_cost, wrong_cost=wrong_cost, n_draws=draws,
-            random_state=view.seed if simulation_seed is None else simulation_seed,
         )  # fmt: skip
-        embedding = view.maps[view.map_name] if view.maps else None
         files = report_files(
-            view.dataset, embedding, settings, images=images, source=_source(given),
-            progress=progress,
-        )  # fmt: skip
+            view, settings, images=images, source=_source(given), progress=progress
+        )
     place = write_bundle(files, out)
     size = sum(map(len, files.values())) if place.is_dir() else place.stat().st_size
     say(f"Wrote {len(files)} files, {size / 1e6:.1f} MB, to {place}.")

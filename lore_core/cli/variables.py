@@ -52,14 +52,15 @@ def variables(
     import dataclasses
 
     path = None if out is None else output_path(out, TABLES)
-    from lore_core import gap_along, rank_variables
+    from lore_core import gap_along
     from lore_core.cli.view import open_view
     from lore_core.data.validation import InputError
     from lore_core.variables import describe_variable
     from lore_core.variables.attributes import attribute, columns
+    from lore_core.view.variables import ranking_of
 
     view = open_view(dataclasses.replace(given, maps=("none",)))
-    ranking = rank_variables(view.evaluation, target=view.target, n_bins=parts)
+    ranking = ranking_of(view, parts)
     table, sentence = ranking, None
     if variable is not None:
         known = [*ranking["variable"], *(name for name, _, _ in columns(view.evaluation))]

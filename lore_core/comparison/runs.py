@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
 from os import PathLike
-from typing import Any, get_args
+from typing import Any
 
 import joblib  # type: ignore[import-untyped]
 import pandas as pd
@@ -20,8 +20,7 @@ from lore_core.data.binning import Binning
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.progress import Cancelled, Progress
 from lore_core.data.validation import InputError, check_integer
-from lore_core.embedding import embed
-from lore_core.embedding.embed import Method
+from lore_core.embedding import MapName, make_map
 from lore_core.reading import load_runs
 from lore_core.recalibration import Recalibrator, standard_recalibrators
 
@@ -150,7 +149,7 @@ def compare_runs(
 def _one_run(
     dataset: Dataset,
     methods: list[Recalibrator],
-    maps: dict[str, tuple[str, int]],
+    maps: dict[str, MapName],
     by: list[str],
     options: dict[str, Any],
 ) -> pd.DataFrame:
@@ -159,9 +158,8 @@ def _one_run(
     assert calibration is not None  # checked before
     rows = {split: dataset.in_split(split) for split in (CALIBRATION, EVALUATION)}
     placed: dict[str, dict[str, Any]] = {CALIBRATION: {}, EVALUATION: {}}
-    for name, (method, dimensions) in maps.items():
-        assert dataset.features is not None  # checked before
-        made = embed(dataset.features, method, dimensions)
+    for name, wanted in maps.items():
+        made = make_map(dataset, wanted)
         for split, mask in rows.items():
             placed[split][name] = made.coordinates[mask]
     evaluation = dataset.evaluation
@@ -180,18 +178,12 @@ def _one_run(
     ).table
 
 
-def _map_of(name: str, n_components: int) -> tuple[str, int]:
+def _map_of(name: str, n_components: int) -> MapName:
     """Read ``pca``, ``pca-20`` or ``tsne-2``."""
-    method, _, dimensions = name.partition("-")
-    known = get_args(Method)
-    if method not in known or (dimensions and not dimensions.isdecimal()):
-        raise InputError(
-            f"'feature_map' must be one of {', '.join(known)}, or one with its number of "
-            f"dimensions such as 'pca-20'; got {name!r}."
-        )
-    if dimensions:
-        return method, int(dimensions)
-    return method, n_components if method == "pca" else 2
+    wanted = MapName.parse(name, "feature_map")
+    if wanted.method == "pca" and wanted.n_components is None:
+        return MapName("pca", n_components)
+    return wanted
 
 
 def _check_run(dataset: Dataset, needs_features: bool, by: list[str]) -> None:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError, as_coordinates, check_integer
 from lore_core.embedding import tsne, umap_map
 from lore_core.embedding.linear import IdentityMap, LinearMap, fit_pca
+from lore_core.embedding.names import METHOD_NAMES, MapName, is_method
 from lore_core.embedding.options import check_options
-from lore_core.embedding.result import METHOD_NAMES, Embedding, Map
+from lore_core.embedding.result import Embedding, Map
 from lore_core.embedding.scaling import Scale, check_scale, scale_factors
 
-__all__ = ["METHODS", "embed"]
-
-Method = Literal["pca", "tsne", "umap", "identity"]
-METHODS: tuple[Method, ...] = get_args(Method)
+__all__ = ["embed", "make_map"]
 
 _DEFAULT_SCALE: dict[str, Scale] = {
     "pca": "isotropic",
@@ -33,7 +32,7 @@ MAX_FIT_ROWS = 20_000
 
 
 def embed(
-    features: ArrayLike,
+    features: ArrayLike | None,
     method: str = "pca",
     n_components: int = 2,
     scale: str | None = None,
@@ -87,7 +86,7 @@ def embed(
         raise InputError("'features' must be given: these data have none, so there is no map.")
     table = as_coordinates(features, "features")
     n, p = table.shape
-    if method not in METHODS:
+    if not is_method(method):
         raise InputError(f"'method' must be 'pca', 'tsne', 'umap' or 'identity'; got {method!r}.")
     chosen_scale = check_scale(scale, _DEFAULT_SCALE[method])
     random_state = check_integer(random_state, "random_state", minimum=0, maximum=2**32 - 1)
@@ -118,6 +117,24 @@ def embed(
         n_features=p,
         _map=made,
     )
+
+
+def make_map(
+    dataset: Dataset, name: MapName, *, random_state: int = 0, progress: Progress | None = None
+) -> Embedding:
+    """Make the map of a name, with the default scale and options of its method.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Its features, calibration and evaluation rows together.
+    name : MapName
+        Which; where it says no dimensions there are two of them.
+    random_state, progress
+        See :func:`embed`.
+    """
+    d = 2 if name.n_components is None else name.n_components
+    return embed(dataset.features, name.method, d, random_state=random_state, progress=progress)
 
 
 def _report(progress: Progress | None, fraction: float, message: str) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 
 from lore_core.data.validation import InputError, check_integer
-from lore_core.embedding.embed import MAX_FIT_ROWS, METHODS
+from lore_core.embedding.embed import MAX_FIT_ROWS
+from lore_core.embedding.names import METHODS
 
 __all__ = ["estimate_seconds"]
 

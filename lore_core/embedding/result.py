@@ -12,16 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.validation import InputError, as_coordinates
+from lore_core.embedding.names import MapName, Method
 
-__all__ = ["METHOD_NAMES", "Embedding", "Map"]
+__all__ = ["Embedding", "Map"]
 
-#: How people write the methods.
-METHOD_NAMES: dict[str, str] = {
-    "pca": "PCA",
-    "tsne": "t-SNE",
-    "umap": "UMAP",
-    "identity": "features",
-}
 _SCALE_WORDS = {"unit": "unit scale", "isotropic": "isotropic scale", "none": "unscaled"}
 
 
@@ -64,7 +58,7 @@ class Embedding:
     """
 
     coordinates: NDArray[np.float64]
-    method: str
+    method: Method
     n_components: int
     scale: str
     scale_factors: NDArray[np.float64]
@@ -87,9 +81,14 @@ class Embedding:
         return f"Embedding({self.label!r}, rows={len(self):,})"
 
     @property
+    def name(self) -> MapName:
+        """Method and dimensions."""
+        return MapName(self.method, self.n_components)
+
+    @property
     def label(self) -> str:
         """Short name, "t-SNE 2-D, unit scale"."""
-        return f"{METHOD_NAMES[self.method]} {self.n_components}-D, {_SCALE_WORDS[self.scale]}"
+        return f"{self.name.sized}, {_SCALE_WORDS[self.scale]}"
 
     @property
     def description(self) -> str:

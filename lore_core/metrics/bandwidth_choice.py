@@ -131,6 +131,20 @@ def suggest_bandwidth(
     )
 
 
+def has_pairs(confidence: ArrayLike, n_bins: Sequence[int], binning: Binning) -> bool:
+    """Whether some bin holds two rows, for every number of bins: else nothing can be suggested.
+
+    Parameters
+    ----------
+    confidence, n_bins, binning
+        See :func:`suggest_bandwidth`.
+    """
+    c = as_confidence(confidence)
+    return all(
+        (np.bincount(confidence_bins(c, count, binning).assign(c)) > 1).any() for count in n_bins
+    )
+
+
 def _leave_one_out(
     c: Floats,
     a: Floats,

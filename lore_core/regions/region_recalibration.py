@@ -19,9 +19,11 @@ from lore_core.metrics.measured import Measured
 from lore_core.recalibration import PlattScaling, Recalibrator, TemperatureScaling
 from lore_core.regions.selection import RegionReport, region_report
 
-__all__ = ["RegionRecalibration", "recalibrate_region"]
+__all__ = ["RegionRecalibration", "recalibrate_region", "why_too_few"]
 
 BEFORE = "as it is"
+#: Two parameters fitted on fewer calibration rows would be noise.
+MIN_ROWS = 50
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def recalibrate_region(
     evaluation_inside: ArrayLike,
     *,
     recalibrators: Sequence[Recalibrator] | None = None,
-    min_rows: int = 50,
+    min_rows: int = MIN_ROWS,
 ) -> RegionRecalibration:
     """Fit recalibrators on the calibration rows of a region and measure them on its other rows.
 
@@ -129,14 +131,10 @@ def recalibrate_region(
     test_rows = np.asarray(evaluation_inside, dtype=bool)
     check_lengths(calibration_inside=fit_rows, calibration=calibration)
     check_lengths(evaluation_inside=test_rows, evaluation=evaluation)
+    too_few = why_too_few(fit_rows, test_rows, min_rows)
+    if too_few is not None:
+        raise InputError(too_few)
     n_fitted, n_measured = int(fit_rows.sum()), int(test_rows.sum())
-    if n_fitted < min_rows:
-        raise InputError(
-            f"a region must hold at least {min_rows} calibration rows to be recalibrated on its "
-            f"own; this one holds {n_fitted:,}."
-        )
-    if n_measured == 0:
-        raise InputError("a region must hold evaluation rows to measure on; this one holds none.")
     own, measured = calibration.rows(fit_rows), evaluation.rows(test_rows)
     first = _losses(measured)
     records = [_record(BEFORE, measured, first, None)]
@@ -148,6 +146,29 @@ def recalibrate_region(
         records.append(_record(method.label, after, _losses(after), first))
     report = region_report(calibration.confidence, calibration.outcome, fit_rows)
     return RegionRecalibration(pd.DataFrame(records), report, n_fitted, n_measured, tuple(fitted))
+
+
+def why_too_few(
+    calibration_inside: NDArray[np.bool_],
+    evaluation_inside: NDArray[np.bool_],
+    min_rows: int = MIN_ROWS,
+) -> str | None:
+    """Say why a region cannot be recalibrated on its own; None where it can.
+
+    Parameters
+    ----------
+    calibration_inside, evaluation_inside, min_rows
+        See :func:`recalibrate_region`.
+    """
+    n_fitted = int(calibration_inside.sum())
+    if n_fitted < min_rows:
+        return (
+            f"a region must hold at least {min_rows} calibration rows to be recalibrated on its "
+            f"own; this one holds {n_fitted:,}."
+        )
+    if not evaluation_inside.any():
+        return "a region must hold evaluation rows to measure on; this one holds none."
+    return None
 
 
 def _losses(dataset: Dataset) -> pd.DataFrame:

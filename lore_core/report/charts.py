@@ -46,11 +46,11 @@ def report_charts(found: Findings) -> Iterator[tuple[str, Chart]]:
         What the report is about.
     """
     rows, summary, settings = found.rows, found.summary, found.settings
-    bins = f"{settings.n_bins} {settings.binning} bins"
+    bins = f"{found.view.bins_in_words}"
     if summary is not None:
         yield "reliability", reliability_figure(summary.reliability, rows=f"{rows}, {bins}")
         if summary.local is not None:
-            about = f"{rows}, γ = {settings.gamma:g} on {_map_name(found)}"
+            about = f"{rows}, γ = {found.view.gamma:g} on {_map_name(found)}"
             yield (
                 "local_error_distribution",
                 cdf_figure(
@@ -64,7 +64,7 @@ def report_charts(found: Findings) -> Iterator[tuple[str, Chart]]:
         yield (
             "bandwidth",
             bandwidth_figure(
-                {_map_name(found): found.curve}, rows=f"{rows}, {bins}", gamma=settings.gamma,
+                {_map_name(found): found.curve}, rows=f"{rows}, {bins}", gamma=found.view.gamma,
                 null=None if found.band is None else (_map_name(found), found.band),
             ),
         )  # fmt: skip
@@ -83,7 +83,7 @@ def report_charts(found: Findings) -> Iterator[tuple[str, Chart]]:
             "bandwidth_by_method",
             bandwidth_figure(
                 found.method_curves, metric="mlce_supported", rows=f"{rows}, {bins}",
-                gamma=settings.gamma,
+                gamma=found.view.gamma,
             ),
         )  # fmt: skip
     if found.group_reports:

@@ -17,7 +17,6 @@ import pandas as pd
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress
-from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
 from lore_core.report.archive import FORMAT, check_place, write_bundle
 from lore_core.report.findings import Findings, examine
@@ -30,6 +29,7 @@ from lore_core.report.settings import (
 )
 from lore_core.report.slider import make_slider
 from lore_core.report.tables import tables
+from lore_core.view import View
 
 __all__ = ["report_files", "write_report"]
 
@@ -137,23 +137,24 @@ def write_report(
     """
     check_place(path)
     settings = ReportSettings(
-        target=target, gamma=float(gamma), n_bins=n_bins, binning=binning,
         methods=None if methods is None else tuple(methods), group_column=group_column,
         min_group_size=min_group_size, q=q, edge=edge, unsure_cost=float(unsure_cost),
-        wrong_cost=float(wrong_cost), n_draws=n_draws, random_state=random_state,
+        wrong_cost=float(wrong_cost), n_draws=n_draws,
     )  # fmt: skip
+    view = View(dataset, target, float(gamma), n_bins, binning, seed=random_state)
     if embedding is None and dataset.features is not None:
         d = min(2, *dataset.features.shape)
         embedding = embed(dataset.features, "pca", d, random_state=0)
+    if embedding is not None:
+        view = view.with_(maps={embedding.name.title: embedding})
     files = report_files(
-        dataset, embedding, settings, images=images, source=source or Source(), progress=progress
+        view, settings, images=images, source=source or Source(), progress=progress
     )
     return write_bundle(files, path)
 
 
 def report_files(
-    dataset: Dataset,
-    embedding: Embedding | None,
+    view: View,
     settings: ReportSettings,
     *,
     images: bool = True,
@@ -164,12 +165,10 @@ def report_files(
 
     Parameters
     ----------
-    dataset : Dataset
-        All rows.
-    embedding : Embedding or None
-        All rows on the map the kernel works on; None for global metrics only.
+    view : View
+        What to look at; without a map global metrics only.
     settings : ReportSettings
-        What to compute.
+        What to compute besides.
     images, source, progress
         See :func:`write_report`.
 
@@ -182,12 +181,6 @@ def report_files(
     from lore_core.report.page import report_page
     from lore_core.report.print_files import print_files
 
-    if embedding is not None and len(embedding) != len(dataset):
-        raise InputError(
-            f"'embedding' must hold all {len(dataset):,} rows of the dataset; got "
-            f"{len(embedding):,}."
-        )
-
     def within(begin: float, end: float) -> Progress:
         def report(share: float, words: str = "") -> None:
             if progress is not None:
@@ -195,7 +188,7 @@ def report_files(
 
         return report
 
-    found = examine(dataset, embedding, settings, within(0.0, 0.7))
+    found = examine(view, settings, within(0.0, 0.7))
     slider = make_slider(found, within(0.7, 0.8))
     figures, why_not = figure_files(found, images=images, progress=within(0.8, 0.97))
     files = {**figures, **print_files(found, slider)}
@@ -213,10 +206,9 @@ def report_files(
         contents[f"tables/{name}.csv, .parquet"] = f"{_ABOUT_TABLES[name]} ({len(frame):,} lines)"
     contents["config.json"] = "every setting, versions, the digest of the data"
     contents["rerun.sh"] = "makes the report again"
-    digest = data_digest(dataset)
+    digest = data_digest(view.dataset)
     script, options = rerun_command(
-        settings, target_name=found.target_name, feature_map=map_option(embedding),
-        source=source or Source(), digest=digest,
+        view, settings, target_name=found.target_name, source=source or Source(), digest=digest
     )  # fmt: skip
     config = _config(found, digest, source or Source(), options, contents)
     files["config.json"] = _json(config)
@@ -258,7 +250,7 @@ def _config(
 
     dataset, embedding = found.dataset, found.embedding
     calibration = dataset.calibration
-    seeds = {"simulations": found.settings.random_state}
+    seeds = {"simulations": found.view.seed}
     if embedding is not None:
         seeds["feature map"] = embedding.random_state
     return {
@@ -278,8 +270,10 @@ def _config(
             else [str(name) for name in dataset.groups.columns],
         },
         "settings": {
-            **asdict(found.settings),
             "target": found.target_name,
+            **found.view.local,
+            **asdict(found.settings),
+            "random_state": found.view.seed,
             "methods_compared": list(found.comparison.datasets) if found.comparison else [],
             "group_column_used": found.group_column,
             "min_group_size_used": found.min_group_size if found.group_column else None,
@@ -291,7 +285,7 @@ def _config(
         "feature_map": None
         if embedding is None
         else {
-            "option": map_option(embedding),
+            "option": map_option(found.view),
             "description": embedding.description,
             "coordinates_sha256": embedding.digest,
             "drawn_on": None if found.drawn_on is None else found.drawn_on.label,

@@ -88,7 +88,7 @@ def report_page(
         n_calibration=_n_calibration(found),
         n_classes=dataset.n_classes,
         map_name=None if embedding is None else embedding.label,
-        settings=found.settings,
+        view=found.view,
         target=found.target_name,
         verdict=verdict,
         sections=sections,

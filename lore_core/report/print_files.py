@@ -45,7 +45,7 @@ def print_files(found: Findings, slider: Slider | None) -> dict[str, bytes]:
         made["landscape"] = landscape_drawing(slider)
     if found.curve is not None:
         made["bandwidth"] = curve_drawing(
-            {map_option(found.embedding): found.curve}, gamma=found.settings.gamma, band=found.band
+            {map_option(found.view): found.curve}, gamma=found.view.gamma, band=found.band
         )
     if found.comparison is not None:
         made["recalibrators"] = ranking_drawing(found)

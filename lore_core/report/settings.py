@@ -11,22 +11,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lore_core.data.binning import Binning
-from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError, check_integer, check_positive
-from lore_core.embedding import Embedding
+from lore_core.view import View
 
 __all__ = ["ReportSettings", "Source", "data_digest", "map_option", "rerun_command"]
 
 
 @dataclass(frozen=True)
 class ReportSettings:
-    """Everything that changes a report's numbers, besides the data and the feature map.
+    """Everything that changes a report's numbers, besides what is looked at.
 
     Attributes
     ----------
-    target, gamma, n_bins, binning
-        See :func:`~lore_core.comparison.summary.summarize`.
     methods : tuple of str, optional
         Labels of the recalibrators; the first is what the others are held against. None: the
         standard ones.
@@ -40,14 +37,8 @@ class ReportSettings:
         Costs of the decisions section.
     n_draws : int, optional
         Resamples a method; None: what takes some seconds, 0: no intervals by resampling.
-    random_state : int
-        Seed of resamples, simulations and halves.
     """
 
-    target: str | int = TOP_LABEL
-    gamma: float = 0.2
-    n_bins: int = 15
-    binning: Binning = "equal-width"
     methods: tuple[str, ...] | None = None
     group_column: str | None = None
     min_group_size: int | None = None
@@ -56,12 +47,9 @@ class ReportSettings:
     unsure_cost: float = 1.0
     wrong_cost: float = 10.0
     n_draws: int | None = None
-    random_state: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what no report could be made with, before anything is computed."""
-        check_positive(self.gamma, "gamma")
-        check_integer(self.n_bins, "n_bins")
         u = check_positive(self.unsure_cost, "unsure_cost")
         w = check_positive(self.wrong_cost, "wrong_cost")
         if u > w:
@@ -71,11 +59,10 @@ class ReportSettings:
             )
         if not 0 < self.q < 1:
             raise InputError(f"'q' must lie in (0, 1); got {self.q!r}.")
-
-    @property
-    def bins(self) -> dict[str, Any]:
-        """Bins, as the library's functions take them."""
-        return {"n_bins": self.n_bins, "binning": self.binning}
+        if not 0 <= self.edge < 1:
+            raise InputError(f"'edge' must lie in [0, 1); got {self.edge!r}.")
+        if self.n_draws is not None:
+            check_integer(self.n_draws, "n_draws", minimum=0)
 
 
 @dataclass(frozen=True)
@@ -128,38 +115,22 @@ def data_digest(dataset: Dataset) -> str:
     return state.hexdigest()
 
 
-def map_option(embedding: Embedding | None) -> str:
-    """Name a map as the command line does: ``pca-2``, ``tsne-2``, ``identity``, ``none``.
-
-    Parameters
-    ----------
-    embedding : Embedding or None
-    """
-    if embedding is None:
-        return "none"
-    if embedding.method == "identity":
-        return "identity"
-    return f"{embedding.method}-{embedding.n_components}"
+def map_option(view: View) -> str:
+    """Name the map as the command line does: ``pca-2``, ``tsne-2``, ``identity``, ``none``."""
+    return view.embedding.name.typed if view.is_local else "none"
 
 
 def rerun_command(
-    settings: ReportSettings,
-    *,
-    target_name: str,
-    feature_map: str,
-    source: Source,
-    digest: str,
+    view: View, settings: ReportSettings, *, target_name: str, source: Source, digest: str
 ) -> tuple[str, list[str]]:
     """Write the shell script that makes the report again.
 
     Parameters
     ----------
-    settings : ReportSettings
+    view, settings
         Those of the report.
     target_name : str
         The target as the command line names it.
-    feature_map : str
-        From :func:`map_option`.
     source : Source
         The data files and how they were read.
     digest : str
@@ -173,9 +144,9 @@ def rerun_command(
         The options it gives to ``lore report``.
     """
     options = [
-        "--map", feature_map, "--gamma", repr(settings.gamma), "--bins", str(settings.n_bins),
-        "--binning", settings.binning, "--target", target_name, *source.options,
-        "--simulation-seed", str(settings.random_state), "--q", repr(settings.q),
+        "--map", map_option(view), "--gamma", repr(view.gamma), "--bins", str(view.n_bins),
+        "--binning", view.binning, "--target", target_name, *source.options,
+        "--simulation-seed", str(view.seed), "--q", repr(settings.q),
         "--edge", repr(settings.edge), "--unsure-cost", repr(settings.unsure_cost),
         "--wrong-cost", repr(settings.wrong_cost),
     ]  # fmt: skip

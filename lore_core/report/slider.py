@@ -151,16 +151,16 @@ def make_slider(found: Findings, progress: Progress | None = None) -> Slider | N
     if on is None or z is None or found.summary is None:
         return None
     exact = found.drawn_on is found.embedding
-    aimed, settings = found.aimed, found.settings
+    aimed = found.aimed
     table = found.summary.reliability
     index = table.bins.assign(aimed.confidence)
     chosen = _bins(found)
-    gammas = tuple(sorted({*GAMMAS, settings.gamma}))
+    gammas = tuple(sorted({*GAMMAS, found.view.gamma}))
     fields: list[list[Field]] = []
     for k, gamma in enumerate(gammas):
         if progress is not None:
             progress(k / len(gammas), f"landscape at γ = {gamma:g}")
-        errors = local_errors(aimed.confidence, aimed.outcome, z, gamma=gamma, **settings.bins)
+        errors = local_errors(aimed.confidence, aimed.outcome, z, gamma=gamma, **found.view.bins)
         options: dict[str, Any] = {
             "resolution": RESOLUTION, "min_effective_size": MIN_EFFECTIVE_SIZE,
         }  # fmt: skip
@@ -189,7 +189,7 @@ def make_slider(found: Findings, progress: Progress | None = None) -> Slider | N
         _picture(name, n, [row[p] for row in fields], log_support)
         for p, (name, n) in enumerate(names)
     ]
-    first, start = fields[0][0], gammas.index(settings.gamma)
+    first, start = fields[0][0], gammas.index(found.view.gamma)
     search = found.search
     outlines = []
     for number in range(0 if search is None else min(len(search.regions), _OUTLINED)):

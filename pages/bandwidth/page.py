@@ -9,11 +9,9 @@ from lore_core.figures import bandwidth_figure, suggestion_figure
 from lore_core.metrics.global_metrics import NORMAL_95
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
-from pages.shared.compute_null import chance_band
 from pages.shared.controls import GAMMAS, curve_metric, theme_mode, view_controls
 from pages.shared.header import question
-from pages.shared.maps import MAPS, available_maps, find_map
-from pages.shared.store import store
+from pages.shared.maps import available_maps, find_map, is_ready
 
 #: Numbers of confidence bins tried besides the one in use.
 _TRIED_BINS = (1, 5, 10, 15, 30, 50)
@@ -29,19 +27,15 @@ question(
     "MLCE and ALCE of the evaluation rows as γ grows, for one feature map or several.",
 )
 view = view_controls()
-if view.embedding is None:
+if not view.is_local:
     next_step("pages/data/page.py", "load features on the Data page")
     st.stop()
 
 names = available_maps(view.dataset)
-ready = [
-    name
-    for name in names
-    if MAPS[name].instant or store().embedding(view.dataset, name) is not None
-]
+ready = [name for name in names if is_ready(view.dataset, name)]
 left, right = st.columns([2, 1.3], vertical_alignment="bottom")
-default = [view.features]
-if "PCA 20-D" in ready and view.features != "PCA 20-D" and len(view.dataset.evaluation) <= 5000:
+default = [view.map_name]
+if "PCA 20-D" in ready and view.map_name != "PCA 20-D" and len(view.evaluation) <= 5000:
     default.append("PCA 20-D")
 compared = left.multiselect(
     "Feature maps",
@@ -54,7 +48,7 @@ compared = left.multiselect(
 )
 metric = curve_metric(right)
 mode = theme_mode()
-about = f"{view.rows}, {view.n_bins} {view.binning} bins"
+about = f"{view.rows}, {view.bins_in_words}"
 if not compared:
     st.info("Choose at least one feature map to draw its curve.", icon=":material/show_chart:")
 else:
@@ -62,33 +56,29 @@ else:
     for name in compared:
         embedding = find_map(view.dataset, name)
         if embedding is not None:
-            curves[name] = compute.curve(
-                view.dataset, embedding, view.target, view.n_bins, view.binning
-            )
-    chance = None
-    if view.features in curves:
-        chance = chance_band(view.dataset, view.embedding, view.target, view.n_bins, view.binning)
+            curves[name] = compute.curve(view.with_(maps={name: embedding}))
+    chance = compute.chance_band(view) if view.map_name in curves else None
     show_chart(
         bandwidth_figure(
             curves,
             metric=metric,
             rows=about,
             gamma=view.gamma,
-            null=None if chance is None else (view.features, chance),
+            null=None if chance is None else (view.map_name, chance),
             mode=mode,
         ),
         "curve",
     )
-    if view.features in curves and chance is None:
+    if view.map_name in curves and chance is None:
         st.caption(
             f"What a calibrated model would show is not drawn: simulating it on {view.rows} of "
-            f"{view.features} at every γ would take too long. Choose a 2-D map, or ask for one γ "
+            f"{view.map_name} at every γ would take too long. Choose a 2-D map, or ask for one γ "
             "on the Overview."
         )
 
 st.subheader("Settings suggested by the data", anchor=False)
 tried = tuple(sorted({*_TRIED_BINS, view.n_bins}))
-best = compute.suggestion(view.dataset, view.embedding, view.target, tried, view.binning)
+best = compute.suggestion(view, tried)
 if best is None:
     st.info(
         "A suggestion is made on calibration rows, and these data have none, or no confidence bin "
@@ -103,7 +93,7 @@ else:
         show_chart(
             suggestion_figure(
                 best,
-                rows=f"{best.n_rows:,} calibration rows, {view.features}",
+                rows=f"{best.n_rows:,} calibration rows, {view.map_name}",
                 in_use=(view.gamma, view.n_bins),
                 mode=mode,
             ),
@@ -117,11 +107,11 @@ else:
             st.markdown(
                 f"The likelihood is best at γ = {best.gamma:.2g} with {bins}, but that is not "
                 f"clearly better than the bin alone (NLL lower by {gain} a row): on "
-                f"{view.features} the calibration rows hold no local pattern that predicts."
+                f"{view.map_name} the calibration rows hold no local pattern that predicts."
             )
         else:
             st.markdown(
-                f"On {view.features} the calibration rows are predicted best from neighbours at "
+                f"On {view.map_name} the calibration rows are predicted best from neighbours at "
                 f"**γ = {best.gamma:.2g}** within **{bins}**: NLL lower by {gain} a row than "
                 "with the bin alone. The evaluation rows were not looked at."
             )
@@ -133,8 +123,8 @@ else:
             args=(nearest, best.n_bins),
             disabled=nearest == view.gamma and best.n_bins == view.n_bins,
         )
-        errors = compute.errors(view.dataset, view.embedding, view.settings)
-        table = compute.reliability(view.dataset, view.target, view.n_bins, view.binning)
+        errors = compute.errors(view)
+        table = compute.reliability(view)
         st.caption(
             f"At the settings in use, γ = {view.gamma:g} and {view.n_bins} bins, half of the "
             f"evaluation rows rest on {np.median(errors.effective_size):,.0f} effective neighbours "

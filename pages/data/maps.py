@@ -20,8 +20,8 @@ def panel(dataset: Dataset) -> None:
             "pages still show everything global."
         )
         return
-    learned = [name for name in available_maps(dataset) if not MAPS[name].instant]
-    others = [name for name in available_maps(dataset) if MAPS[name].instant]
+    learned = [name for name in available_maps(dataset) if MAPS[name].learned]
+    others = [name for name in available_maps(dataset) if not MAPS[name].learned]
     st.caption(
         f"A map says which rows are neighbours. Ready at any time: {', '.join(others)}. Learned "
         "once, on calibration and evaluation rows together and without looking at labels:"

@@ -9,8 +9,8 @@ import streamlit as st
 from lore_core import InputError
 from lore_core.figures import reward_figure
 from lore_core.metrics import describe_rewards
+from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
-from pages.shared.compute_compared import rewards
 from pages.shared.controls import theme_mode, view_controls
 from pages.shared.header import plain, question
 from pages.shared.methods import compared
@@ -24,7 +24,7 @@ question(
 )
 view = view_controls()
 result = compared(view)
-evaluation = view.dataset.evaluation
+evaluation = view.evaluation
 first = next(iter(result.datasets))
 
 costs = st.columns([1, 1, 1.4, 1.4], vertical_alignment="bottom")
@@ -49,8 +49,8 @@ if unsure > wrong:
         "raise w."
     )
 ratio = wrong / unsure
-curves = rewards(view, result, (by, who), inside)
-own = rewards(view, result, (by, who), inside, ratio)
+curves = compute.rewards(view, result, (by, who), inside)
+own = compute.rewards(view, result, (by, who), inside, ratio)
 sentence = describe_rewards(own, unsure_cost=unsure, wrong_cost=wrong)
 st.markdown(f"**{plain(sentence)}**")
 show_chart(

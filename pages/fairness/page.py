@@ -10,17 +10,11 @@ from lore_core import Comparison, region_report
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.figures import group_figure, landscape_figure, reliability_figure, shared_limit
 from lore_core.metrics.catalogue import ECE, MCE, MIN_GROUP_SIZE, WORST_GROUP_MCE
+from lore_core.view import View
 from pages.shared import compute
 from pages.shared.cells import marked
 from pages.shared.charts import next_step, show_chart
-from pages.shared.compute_compared import group_comparison, group_reliability, group_reports
-from pages.shared.controls import (
-    View,
-    evaluation_points,
-    map_control,
-    theme_mode,
-    view_controls,
-)
+from pages.shared.controls import map_control, theme_mode, view_controls
 from pages.shared.header import plain, question
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared
@@ -28,7 +22,7 @@ from pages.shared.methods import compared
 
 def _group_names(view: View) -> tuple[np.ndarray, str]:
     """Let the reader choose group columns; several give their intersections."""
-    groups = view.dataset.evaluation.groups
+    groups = view.evaluation.groups
     assert groups is not None
     columns = [str(name) for name in groups.columns]
     chosen = st.multiselect(
@@ -100,7 +94,7 @@ def _one_group(
         with column:
             show_chart(
                 reliability_figure(
-                    group_reliability(view, result, method, by, group, inside),
+                    compute.group_reliability(view, result, method, by, group, inside),
                     rows=f"{group}, {report.n_rows:,} evaluation rows",
                     mode=theme_mode(),
                     height=360,
@@ -109,10 +103,10 @@ def _one_group(
                 f"group_{place}",
             )
             st.caption(report.sentence)
-    if view.embedding is None or not planar_maps(view.dataset):
+    if not view.is_local or not planar_maps(view.dataset):
         return
     on_name, on_map = map_control(view, head[3])
-    points = evaluation_points(view, on_map)
+    points = view.points(on=on_map)
     first, second = result.summaries[before].local, result.summaries[after].local
     if points.shape[1] != 2 or first is None or second is None:
         return
@@ -121,14 +115,7 @@ def _one_group(
     for column, place, method, local in zip(
         st.columns(2), ("before", "after"), (before, after), (first, second), strict=True
     ):
-        field = compute.row_field(
-            view.dataset,
-            on_map,
-            (view.embedding.digest, *view.settings, method, by, group),
-            local,
-            inside,
-            MIN_EFFECTIVE_SIZE,
-        )
+        field = compute.row_field(view, (method, by, group), on_map, local, inside)
         with column:
             show_chart(
                 landscape_figure(
@@ -136,7 +123,7 @@ def _one_group(
                     points,
                     n_total=int(inside.sum()),
                     limit=limit,
-                    rows=f"{group}, γ = {view.gamma:g} on {view.features}",
+                    rows=f"{group}, {view.kernel_in_words}",
                     axes=on_name,
                     mode=theme_mode(),
                     height=420,
@@ -182,7 +169,7 @@ if len(small):
         icon=":material/warning:",
     )
 st.subheader("The worst group", anchor=False)
-comparison = group_comparison(view, result, by, names, min(min_group_size, largest))
+comparison = compute.worst_groups(view, result, by, names, min(min_group_size, largest))
 _worst_table(
     comparison,
     next(iter(result.datasets)),
@@ -193,12 +180,12 @@ metric = st.segmented_control(
     "Show", ["gap", ECE.name, MCE.name], default="gap", required=True, key="group_metric",
     bind="query-params",
 )  # fmt: skip
-reports = group_reports(view, result, by, names)
+reports = compute.group_reports(view, result, by, names)
 show_chart(
     group_figure(
         reports,
         metric=metric.lower(),
-        rows=f"{by}, {len(view.dataset.evaluation):,} evaluation rows",
+        rows=f"{by}, {len(view.evaluation):,} evaluation rows",
         mode=theme_mode(),
     ),
     "group_chart",

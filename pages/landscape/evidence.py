@@ -7,8 +7,8 @@ from typing import Any
 import streamlit as st
 
 from lore_core.data.dataset import TOP_LABEL
-from pages.shared import compute_rows
-from pages.shared.controls import View
+from lore_core.view import View
+from pages.shared import compute
 from pages.shared.header import plain
 from pages.shared.thumbnails import has_image, thumbnail_urls
 
@@ -19,12 +19,11 @@ _ERROR, _ANSWER = "its local error", "LoRe's answer"
 
 def show_evidence(view: View, row: int) -> None:
     """Show which rows are behind a row's local error, or behind what LoRe would say instead."""
-    assert view.embedding is not None
     head, choice = st.columns([3, 1.4], vertical_alignment="bottom")
     head.markdown(f"**What speaks for row {row}**")
     # LoRe corrects the top label, from calibration rows; without those only the error is left.
     offered = [_ERROR]
-    if view.target == TOP_LABEL and view.dataset.calibration is not None:
+    if view.target == TOP_LABEL and view.calibration is not None:
         offered.append(_ANSWER)
     wanted = choice.segmented_control(
         "Rows behind",
@@ -36,12 +35,11 @@ def show_evidence(view: View, row: int) -> None:
         "weighted accuracy of calibration rows. Both only over rows in the same confidence bin.",
     )
     by_calibration = wanted == _ANSWER and _ANSWER in offered
-    found = compute_rows.evidence(view.dataset, view.embedding, view.settings, row, by_calibration)
+    found = compute.evidence(view, row, by_calibration=by_calibration)
     st.markdown(plain(found.sentence))
     if found.n_rows == 0:
         return
-    source = view.dataset.calibration if by_calibration else view.dataset.evaluation
-    assert source is not None
+    source = (view.calibration if by_calibration else None) or view.evaluation
     shares = ["share", "cumulative"]
     table = found.neighbours.assign(**{name: found.neighbours[name] * 100 for name in shares})
     columns: dict[str, Any] = {

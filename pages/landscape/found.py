@@ -6,10 +6,11 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Embedding, describe_composition
+from lore_core.data.dataset import CALIBRATION
 from lore_core.regions import MiscalibratedRegion, Outline, RegionSearch, describe_excess, rows_like
+from lore_core.view import View
 from pages.landscape.region import choose_found, chosen_found
-from pages.shared import compute_null, compute_rows
-from pages.shared.controls import View, evaluation_points
+from pages.shared import compute
 from pages.shared.header import plain
 from pages.shared.thumbnails import has_image, thumbnail_urls
 
@@ -35,9 +36,8 @@ def found_regions(view: View) -> tuple[RegionSearch | None, tuple[object, ...]]:
 
     Many rows are searched only on demand: each move of γ would wait for it.
     """
-    assert view.embedding is not None
-    n_rows = len(view.dataset.evaluation)
-    if n_rows > compute_null.REGIONS_AT_ONCE and not st.toggle(
+    n_rows = len(view.evaluation)
+    if n_rows > compute.REGIONS_AT_ONCE and not st.toggle(
         f"Look for regions among {n_rows:,} rows", key="look", bind="query-params"
     ):
         return None, ()
@@ -69,10 +69,10 @@ def found_regions(view: View) -> tuple[RegionSearch | None, tuple[object, ...]]:
             help="Together: the most evidence. Each bin: finds places where high and low "
             "confidences are wrong in opposite directions, and needs more rows.",
         )
-    n_bins = 1 if evidence == _POOLED else view.n_bins
-    settings = view.settings._replace(n_bins=n_bins)
-    search = compute_null.regions(view.dataset, view.embedding, settings, float(q), float(edge))
-    return search, (view.dataset.digest, view.embedding.digest, *settings, q, edge)
+    each_bin = evidence != _POOLED
+    searched = view if each_bin else view.with_(n_bins=1)
+    search = compute.regions(searched, q=float(q), edge=float(edge), each_bin=each_bin)
+    return search, (searched.key(), q, edge)
 
 
 def outlines(
@@ -83,7 +83,7 @@ def outlines(
     return tuple(
         (
             str(i + 1),
-            compute_null.region_outline(view.dataset, on_map, (*key, i), search.label == i),
+            compute.region_outline(view.dataset, on_map, (*key, i), search.label == i),
         )
         for i in wanted
     )
@@ -100,13 +100,9 @@ def held_out_note(region: MiscalibratedRegion) -> str:
 
 def calibration_rows(view: View, inside: np.ndarray) -> np.ndarray:
     """Return which calibration rows lie in a found region: where their nearest row does."""
-    calibration = view.dataset.in_split("calibration")
-    if not calibration.any():
+    if view.calibration is None:
         return np.zeros(0, dtype=bool)
-    assert view.embedding is not None
-    return rows_like(
-        evaluation_points(view, view.embedding), inside, view.embedding.coordinates[calibration]
-    )
+    return rows_like(view.points(), inside, view.points(CALIBRATION))
 
 
 def list_regions(view: View, search: RegionSearch, key: tuple[object, ...]) -> None:
@@ -120,7 +116,7 @@ def list_regions(view: View, search: RegionSearch, key: tuple[object, ...]) -> N
     n_significant = int(tests.significant(search.q).sum())
     if not search.regions:
         st.success(
-            f"No region is beyond chance at γ = {view.gamma:g} on {view.features} "
+            f"No region is beyond chance at {view.kernel_in_words} "
             f"(q = {search.q:g}; {n_significant:,} significant rows).{masked}",
             icon=":material/check_circle:",
         )
@@ -158,13 +154,13 @@ def _show(
     key: tuple[object, ...],
     is_chosen: bool,
 ) -> None:
-    dataset = view.dataset.evaluation
+    dataset = view.evaluation
     inside = np.zeros(len(dataset), dtype=bool)
     inside[region.rows] = True
-    made_of = compute_rows.made_of(
+    made_of = compute.made_of(
         view.dataset, (*key, number), inside, np.ones(len(dataset), dtype=bool)
     )
-    target = dataset.target(view.target)
+    target = view.aimed
     names = np.array(dataset.class_names)[dataset.predictions]
     with st.container(border=True):
         text, button = st.columns([6, 1.2], vertical_alignment="center")

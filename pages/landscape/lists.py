@@ -10,9 +10,9 @@ from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.data import Target
 from lore_core.metrics import LocalErrors
 from lore_core.regions import report_by
+from lore_core.view import View
 from pages.landscape.evidence import show_evidence
 from pages.landscape.region import picked_row
-from pages.shared.controls import View
 from pages.shared.rows import show_row, show_rows
 
 __all__ = ["list_by", "list_worst"]
@@ -22,7 +22,7 @@ _PREDICTED, _TRUE = "predicted class", "true class"
 
 def list_worst(view: View, errors: LocalErrors, worst: np.ndarray) -> None:
     """List the worst rows, the picked one beside them, and below it the rows that speak for it."""
-    dataset, gamma = view.dataset.evaluation, view.gamma
+    dataset, gamma = view.evaluation, view.gamma
     if len(worst) == 0:
         st.caption(
             f"No row here has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = {gamma:g}: "

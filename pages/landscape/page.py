@@ -20,14 +20,9 @@ from pages.landscape.found import (
 from pages.landscape.lists import list_by, list_worst
 from pages.landscape.picture import Scene, show_picture, show_region
 from pages.landscape.region import ROWS_TAB, chosen_found, point_number, region_panel
-from pages.shared import compute, compute_null
+from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import (
-    evaluation_points,
-    map_control,
-    theme_mode,
-    view_controls,
-)
+from pages.shared.controls import map_control, theme_mode, view_controls
 from pages.shared.header import question
 from pages.shared.maps import planar_maps
 
@@ -51,7 +46,7 @@ question(
     "The signed local calibration error of the evaluation rows on a map of their features.",
 )
 view = view_controls()
-if view.embedding is None:
+if not view.is_local:
     next_step("pages/data/page.py", "load features on the Data page")
     st.stop()
 if not planar_maps(view.dataset):
@@ -63,9 +58,9 @@ if not planar_maps(view.dataset):
     next_step("pages/bandwidth/page.py", "MLCE against bandwidth")
     st.stop()
 
-evaluation = view.dataset.evaluation
-table = compute.reliability(view.dataset, view.target, view.n_bins, view.binning)
-errors = compute.errors(view.dataset, view.embedding, view.settings)
+evaluation = view.evaluation
+table = compute.reliability(view)
+errors = compute.errors(view)
 names = {int(b): table.bins.name(b) for b in np.flatnonzero(table.count)}
 
 controls = st.columns([1.3, 1.5, 2.0, 1.4], vertical_alignment="bottom", gap="small")
@@ -130,19 +125,27 @@ outlined: tuple[tuple[str, Outline], ...] = ()
 if tabs[0].open:
     with tabs[0]:
         search, key = found_regions(view)
-    points = evaluation_points(view, on_map)
+    points = view.points(on=on_map)
     if search is not None:
         chosen_region = chosen_found(key, len(search.regions))
         if points.shape[1] == 2:
             outlined = outlines(view, on_map, search, key, chosen_region)
-tests = chance = None
-if beyond:  # not at every move of γ: simulations take their time
-    tests = compute_null.significance(view.dataset, view.embedding, view.settings)
-    chance = compute_null.chance_errors(view.dataset, view.embedding, view.settings, chosen)
+# Not at every move of γ: simulations take their time.
+chance = compute.chance_errors(view, bin_index=chosen) if beyond else None
+q = float(st.session_state.get("q", DEFAULT_Q))
 scene = Scene(
-    errors, rows, chosen, bin_name, worst, value, layer, map_name, on_map, tests,
-    float(st.session_state.get("q", DEFAULT_Q)), outlined,
-)  # fmt: skip
+    errors,
+    rows,
+    chosen,
+    bin_name,
+    worst,
+    value,
+    layer,
+    map_name,
+    on_map,
+    beyond_chance=q if beyond else None,
+    found=outlined,
+)
 with picture:
     big, side = st.columns([2.1, 1], gap="medium")
     with big:
@@ -198,5 +201,5 @@ if tabs[1].open:
         list_worst(view, errors, worst)
 if tabs[2].open:
     with tabs[2]:
-        list_by(evaluation, evaluation.target(view.target), rows, sentence)
+        list_by(evaluation, view.aimed, rows, sentence)
 next_step("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")

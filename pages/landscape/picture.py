@@ -9,7 +9,6 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Embedding, Region
-from lore_core.chance import Significance
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.data.dataset import CALIBRATION
 from lore_core.figures import (
@@ -21,10 +20,11 @@ from lore_core.figures import (
 from lore_core.figures.landscape_3d import CAMERAS
 from lore_core.metrics import LocalErrors
 from lore_core.regions import Outline, class_places, drawn_rows, row_table
+from lore_core.view import View
 from pages.landscape.region import drawn_region, region_panel, take_selection
 from pages.shared import compute
 from pages.shared.charts import show_chart
-from pages.shared.controls import View, evaluation_points, theme_mode
+from pages.shared.controls import theme_mode
 
 __all__ = ["Scene", "show_picture", "show_region"]
 
@@ -57,10 +57,8 @@ class Scene:
         The map.
     on_map : Embedding
         Its coordinates, all rows.
-    significance : Significance or None
-        Where given, only what is beyond chance is coloured.
-    q : float
-        False discovery rate for that.
+    beyond_chance : float or None
+        False discovery rate at which only what is beyond chance is coloured.
     found : tuple of (str, Outline)
         Regions to outline.
     """
@@ -74,8 +72,7 @@ class Scene:
     layer: str
     map_name: str
     on_map: Embedding
-    significance: Significance | None = None
-    q: float = 0.05
+    beyond_chance: float | None = None
     found: tuple[tuple[str, Outline], ...] = ()
 
 
@@ -88,15 +85,14 @@ def _camera() -> str:
 
 def show_picture(view: View, scene: Scene) -> None:
     """Draw the landscape."""
-    assert view.embedding is not None
-    dataset = view.dataset.evaluation
-    points = evaluation_points(view, scene.on_map)
+    dataset = view.evaluation
+    points = view.points(on=scene.on_map)
     errors, rows = scene.errors, scene.rows
     known = rows & (errors.effective_size >= MIN_EFFECTIVE_SIZE)
     common: dict[str, Any] = {
         "value": scene.value,
         "limit": shared_limit(errors.signed[known]),
-        "rows": f"{scene.bin_name.lower()}, γ = {view.gamma:g} on {view.features}, {view.rows}",
+        "rows": f"{scene.bin_name.lower()}, {view.kernel_in_words}, {view.rows}",
         "axes": scene.map_name,
         "mode": theme_mode(),
     }
@@ -112,22 +108,7 @@ def show_picture(view: View, scene: Scene) -> None:
         )
         show_chart(chart, "landscape_3d")
         return
-    tests = scene.significance
-    if scene.bin_index is not None and scene.map_name == view.features:
-        field = compute.exact_field(
-            view.dataset,
-            scene.on_map,
-            view.settings,
-            scene.bin_index,
-            MIN_EFFECTIVE_SIZE,
-            None if tests is None else tests.cutoff(scene.q),
-        )
-    else:
-        real = None if tests is None else tests.significant(scene.q)
-        key = (view.embedding.digest, *view.settings, scene.bin_name, tests is not None, scene.q)
-        field = compute.row_field(
-            view.dataset, scene.on_map, key, errors, rows, MIN_EFFECTIVE_SIZE, real
-        )
+    field = compute.field(view, scene.bin_index, scene.on_map, scene.beyond_chance)
     if scene.layer == "3-D":
         show_chart(surface_figure(field, camera=_camera(), **common), "landscape_height")
         return
@@ -162,7 +143,7 @@ def show_picture(view: View, scene: Scene) -> None:
 
 def show_region(view: View, scene: Scene) -> None:
     """Report on what was drawn on the picture, if anything was."""
-    points = evaluation_points(view, scene.on_map)
+    points = view.points(on=scene.on_map)
     region = drawn_region(scene.map_name)
     if region is None or points.shape[1] != 2 or scene.layer == "3-D":
         return
@@ -183,11 +164,10 @@ def _bin_key(view: View, scene: Scene) -> tuple[int, int, str] | None:
 
 def _calibration_inside(view: View, scene: Scene, region: Region) -> np.ndarray:
     """Calibration rows inside the same outline and, where one is chosen, in the same bin."""
-    calibration = view.dataset.calibration
-    if calibration is None:
+    if view.calibration is None:
         return np.zeros(0, dtype=bool)
-    inside = region.contains(scene.on_map.coordinates[view.dataset.in_split(CALIBRATION)])
+    inside = region.contains(view.points(CALIBRATION, on=scene.on_map))
     if scene.bin_index is None:
         return inside
-    c = calibration.target(view.target).confidence
+    c = view.calibration.target(view.target).confidence
     return inside & (scene.errors.bins.assign(c) == scene.bin_index)

@@ -16,9 +16,11 @@ from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import COMPARED
 from lore_core.metrics.metric import POINTS, Unit
 from lore_core.regions import row_table, worst_rows
-from pages.shared import compute_rows
+from lore_core.regions.region_recalibration import why_too_few
+from lore_core.view import View
+from pages.shared import compute
 from pages.shared.charts import show_chart
-from pages.shared.controls import View, theme_mode
+from pages.shared.controls import theme_mode
 from pages.shared.header import plain
 from pages.shared.rows import show_rows
 
@@ -131,8 +133,7 @@ def region_panel(
     note : str
         What else must be known about the gap.
     """
-    dataset = view.dataset.evaluation
-    target = dataset.target(view.target)
+    dataset, target = view.evaluation, view.aimed
     report = region_report(target.confidence, target.outcome, inside)
     with st.container(border=True):
         head, button = st.columns([6, 1], vertical_alignment="center")
@@ -140,7 +141,7 @@ def region_panel(
         button.button("Clear", on_click=clear_region, width="stretch", key="clear_region")
         if report.n_rows == 0:
             return
-        made_of = compute_rows.made_of(view.dataset, key, inside, among)
+        made_of = compute.made_of(view.dataset, key, inside, among)
         if note:
             head.caption(note)
         head.markdown(f"It is {plain(describe_composition(made_of))}.")
@@ -258,10 +259,15 @@ def _show_mended(
             "Recalibration works on the top label; choose it as target.", icon=":material/info:"
         )
         return
-    found = compute_rows.mended(view.dataset, key, fitted_on, inside)
-    if isinstance(found, str):
-        st.info(plain(found), icon=":material/info:")
+    why_not = (
+        "These data have no calibration rows to fit on."
+        if view.calibration is None
+        else why_too_few(fitted_on, inside)
+    )
+    if why_not is not None:
+        st.info(plain(why_not), icon=":material/info:")
         return
+    found = compute.mended(view.dataset, key, fitted_on, inside)
     table = found.table
     columns: dict[str, Any] = {"method": table["method"]}
     columns["gap, points"] = _with_interval(table, "gap", POINTS, "+")

@@ -12,7 +12,7 @@ from lore_core.comparison import Summary, local_bin_table
 from lore_core.figures import reliability_figure
 from lore_core.metrics.catalogue import MLCE, TILES
 from lore_core.metrics.metric import Metric
-from pages.shared import compute, compute_null, compute_rows
+from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import theme_mode, view_controls
 from pages.shared.header import plain, question
@@ -48,33 +48,27 @@ question(
     "The usual global metrics beside the local ones, all on the evaluation rows.",
 )
 view = view_controls()
-found = compute.summary(view.dataset, view.embedding, view.settings)
+found = compute.summary(view)
 said = verdict(found.reliability, found.local, min_effective_size=MIN_EFFECTIVE_SIZE)
 show = {"good": st.success, "local": st.warning, "global": st.error}[said.level]
 icons = {"good": "check_circle", "local": "location_searching", "global": "error"}
 show(said.sentence, icon=f":material/{icons[said.level]}:")
 
-if view.embedding is not None and len(view.dataset.evaluation) <= compute_null.REGIONS_AT_ONCE:
-    search = compute_null.regions(
-        view.dataset, view.embedding, view.settings._replace(n_bins=1), _Q, _EDGE
-    )
+if view.is_local and len(view.evaluation) <= compute.REGIONS_AT_ONCE:
+    search = compute.regions(view, q=_Q, edge=_EDGE)
     top = next((region for region in search.regions if region.sign > 0 or region.confirmed), None)
     if top is None:
         st.markdown(f"**Worst place**: none is beyond chance at γ = {view.gamma:g}.")
     else:
         inside = search.label == search.regions.index(top)
-        made_of = compute_rows.made_of(
-            view.dataset,
-            (view.embedding.digest, *view.settings, _Q, _EDGE),
-            inside,
-            np.ones_like(inside),
-        )
+        key = (view.key(), _Q, _EDGE)
+        made_of = compute.made_of(view.dataset, key, inside, np.ones_like(inside))
         st.markdown(
             f"**Worst place**: {top.sentence}; {plain(describe_composition(made_of))}. The "
             "Landscape shows it and all others."
         )
 
-elif view.embedding is not None:
+elif view.is_local:
     st.caption("Among so many rows the worst places are looked for on the Landscape, on demand.")
 
 with st.grid(4, min_column_width=150, gap="small"):
@@ -89,7 +83,7 @@ else:
     assert found.intervals is not None  # as there are draws
     without = "" if found.local is None or MLCE.name in found.intervals.index else (
         f" ALCE and MLCE have none: simulating the neighbours of {found.n_rows:,} rows on "
-        f"{view.features} would take too long to wait for."
+        f"{view.map_name} would take too long to wait for."
     )  # fmt: skip
     st.caption(
         f"n = {found.n_rows:,} evaluation rows, 95 % intervals: {len(found.draws.values)} "
@@ -99,8 +93,8 @@ else:
     )
 
 chance = None
-if found.local is not None and view.embedding is not None:
-    chance = compute_null.chance_errors(view.dataset, view.embedding, view.settings)
+if found.local is not None:
+    chance = compute.chance_errors(view)
     worst = int(np.nanargmax(found.local.absolute))
     supported = found.local.supported_maximum(MIN_EFFECTIVE_SIZE)
     largest = (
@@ -153,7 +147,7 @@ with right:
         )
         median = float(np.median(found.local.effective_size))
         st.caption(
-            f"At γ = {view.gamma:g} on {view.features} half of the rows rest on {median:,.0f} "
+            f"At {view.kernel_in_words} half of the rows rest on {median:,.0f} "
             "effective neighbours or more."
         )
 next_step("pages/landscape/page.py", "where is it wrong? The landscape")

@@ -9,14 +9,10 @@ from lore_core import Comparison, region_report
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.figures import cdf_figure, landscape_figure, reliability_figure, shared_limit
 from lore_core.metrics import LocalErrors
+from lore_core.view import View
 from pages.shared import compute
 from pages.shared.charts import show_chart
-from pages.shared.controls import (
-    View,
-    evaluation_points,
-    map_control,
-    theme_mode,
-)
+from pages.shared.controls import map_control, theme_mode
 
 __all__ = ["before_after"]
 
@@ -39,7 +35,7 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
     assert second is not None
     rows, bin_name = _rows(head[0], result, before, first)
     on_name, on_map = map_control(view, head[1])
-    points = evaluation_points(view, on_map)
+    points = view.points(on=on_map)
     about = f"confidence {bin_name}, γ = {view.gamma:g} on {measured_on}"
     if points.shape[1] == 2:
         known = [rows & (local.effective_size >= MIN_EFFECTIVE_SIZE) for local in (first, second)]
@@ -47,14 +43,8 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
         for column, place, name, local in zip(
             st.columns(2), _PLACES, pair, (first, second), strict=True
         ):
-            field = compute.row_field(
-                view.dataset,
-                on_map,
-                (view.features, measured_on, *view.settings, bin_name, before, name),
-                local,
-                rows,
-                MIN_EFFECTIVE_SIZE,
-            )
+            key = (measured_on, bin_name, before, name)
+            field = compute.row_field(view, key, on_map, local, rows)
             dataset = result.datasets[name]
             with column:
                 show_chart(
@@ -83,7 +73,7 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
             show_chart(
                 reliability_figure(
                     result.summaries[name].reliability,
-                    rows=f"{len(rows):,} evaluation rows, {view.n_bins} {view.binning} bins",
+                    rows=f"{len(rows):,} evaluation rows, {view.bins_in_words}",
                     mode=theme_mode(),
                     height=360,
                     title=f"Reliability: {name}",

@@ -13,13 +13,7 @@ from pages.recalibrate.ship import ship
 from pages.recalibrate.table import metrics_table
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import (
-    curve_metric,
-    evaluation_points,
-    metric_map,
-    theme_mode,
-    view_controls,
-)
+from pages.shared.controls import curve_metric, metric_map, theme_mode, view_controls
 from pages.shared.header import question
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared, grouping, grouping_control
@@ -32,19 +26,18 @@ question(
 view = view_controls()
 dataset = view.dataset
 row = st.container(horizontal=True)
-measured_on, measure_map = metric_map(view, row)
+measured_on, measure_map = metric_map(view, row) if view.is_local else ("", None)
 grouping_control(dataset, row)
 result = compared(view, measure_map)
 methods = list(result.datasets)
 metrics_table(result, grouping(dataset), measured_on)
 lore = result.recalibrators.get("LoRe")
 if isinstance(lore, LoRe):
-    assert view.embedding is not None
-    local = lore.local_accuracy(dataset.evaluation, evaluation_points(view, view.embedding))
+    local = lore.local_accuracy(dataset.evaluation, view.points())
     n_kept = int(local.empty.sum())
     st.caption(
-        f"Fitted on {lore.n_rows_:,} calibration rows. LoRe uses γ = {view.gamma:g} on "
-        f"{view.features} ({view.embedding.description}); the local errors are measured on "
+        f"Fitted on {lore.n_rows_:,} calibration rows. LoRe uses {view.kernel_in_words} "
+        f"({view.embedding.description}); the local errors are measured on "
         f"{measured_on}. "
         + (
             f"{n_kept:,} evaluation row{'s' * (n_kept > 1)} kept the old confidence: no "
@@ -69,15 +62,7 @@ if measure_map is not None and len(methods) > 1:
     st.subheader("At every bandwidth", anchor=False)
     metric = curve_metric(st.container())
     curves = {
-        name: compute.method_curve(
-            dataset,
-            measure_map,
-            (view.features, name),
-            view.gamma,
-            view.n_bins,
-            view.binning,
-            result.datasets[name],
-        )
+        name: compute.method_curve(view, name, measure_map, result.datasets[name])
         for name in methods
     }
     show_chart(

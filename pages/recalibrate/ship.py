@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import streamlit as st
 
 from lore_core import Comparison, InputError, Recalibrator
-from pages.shared.controls import View
+from lore_core.view import View
 from pages.shared.header import plain
 from pages.shared.methods import preselected
 
@@ -51,9 +51,7 @@ def ship(view: View, result: Comparison) -> None:
             "lore recalibrate --model.",
         )
         method = result.recalibrators[chosen]
-        embedding = None if view.embedding is None else view.embedding.digest
-        key = (view.dataset.digest, embedding, view.gamma, view.n_bins, view.binning, chosen)
-        content, why_not = _packed(key, method)
+        content, why_not = _packed((view.key(), chosen), method)
         if why_not is None:
             st.download_button(
                 "Download the fitted recalibrator",

@@ -8,9 +8,9 @@ import streamlit as st
 from lore_core import Comparison
 from lore_core.metrics.catalogue import MAX_GROUPWISE, METHOD_TABLE, less_is_better
 from lore_core.metrics.metric import Metric
+from lore_core.view.methods import Grouping
 from pages.shared.cells import marked
 from pages.shared.header import plain
-from pages.shared.methods import Grouping
 
 __all__ = ["metrics_table"]
 

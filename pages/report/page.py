@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import Any
 
 import streamlit as st
 
@@ -12,8 +11,9 @@ from lore_core.data.progress import Progress
 from lore_core.figures.export import why_no_static_images
 from lore_core.report import ReportSettings, Source, report_files
 from lore_core.report.archive import zipped
+from lore_core.view import View
 from pages.shared.charts import next_step
-from pages.shared.controls import View, view_controls
+from pages.shared.controls import view_controls
 from pages.shared.header import plain, question
 from pages.shared.jobs import current_job, start_job
 from pages.shared.maps import duration
@@ -29,7 +29,7 @@ _NAME = "The report"
 
 def _methods(view: View) -> tuple[str, ...]:
     """Those chosen where methods are compared, else those preselected there."""
-    offered = labels(local=view.embedding is not None)
+    offered = labels(local=view.is_local)
     chosen = [name for name in st.session_state.get("methods") or [] if name in offered]
     return tuple(chosen or preselected(offered))
 
@@ -38,12 +38,7 @@ def _settings(view: View, unsure: float, wrong: float) -> ReportSettings:
     """Gather the settings of this and the other pages."""
     group = grouping(view.dataset)
     state = st.session_state
-    binning: Any = view.binning
     return ReportSettings(
-        target=view.target,
-        gamma=view.gamma,
-        n_bins=view.n_bins,
-        binning=binning,
         methods=_methods(view),
         group_column=None if group is None else group.column,
         min_group_size=None if group is None else group.min_group_size,
@@ -66,15 +61,10 @@ def _source(loaded: Loaded) -> Source:
 
 def _make(view: View, settings: ReportSettings, images: bool, key: Hashable) -> None:
     """Start making the report in the background."""
-    dataset, embedding, kept = view.dataset, view.embedding, store()
-    source = _source(current())
+    source, kept = _source(current()), store()
 
     def work(progress: Progress) -> bytes:
-        return zipped(
-            report_files(
-                dataset, embedding, settings, images=images, source=source, progress=progress
-            )
-        )
+        return zipped(report_files(view, settings, images=images, source=source, progress=progress))
 
     start_job(
         key, _NAME, work, lambda content: kept.put_report(key, content), _seconds(view, images)
@@ -89,8 +79,8 @@ def _contents(view: View, settings: ReportSettings, images: bool) -> None:
     """Say what will be in the bundle, and what these data leave out."""
     dataset = view.dataset
     calibrated, grouped = dataset.calibration is not None, dataset.groups is not None
-    local = view.embedding is not None
-    on = f"γ = {view.gamma:g} on {view.features}, " if local else ""
+    local = view.is_local
+    on = f"{view.kernel_in_words}, " if local else ""
     methods = ", ".join(settings.methods or ())
     costs = f"{settings.wrong_cost:g} for a wrong answer, {settings.unsure_cost:g} for “unsure”"
     parts = [
@@ -124,7 +114,7 @@ def _contents(view: View, settings: ReportSettings, images: bool) -> None:
             icon=":material/info:",
         )
     st.caption(
-        f"Settings of this and the other pages: {on}{view.n_bins} {view.binning} bins, target "
+        f"Settings of this and the other pages: {on}{view.bins_in_words}, target "
         f"{plain(view.target_name)}; regions at q = {settings.q:g}. Methods and the group column "
         "are chosen on Recalibrate."
     )
@@ -157,8 +147,7 @@ if missing is not None:
     images = True  # asked for all the same: the report says why they are not there
 settings = _settings(view, unsure, wrong)
 _contents(view, settings, images and missing is None)
-embedding = None if view.embedding is None else view.embedding.digest
-key = ("report", view.dataset.digest, embedding, settings, images)
+key = ("report", view.key(), settings, images)
 content = store().report(key)
 job = current_job()
 busy = job is not None and job.running

@@ -1,10 +1,12 @@
-"""The library's functions behind this server's cache: one line each, keyed by digests."""
+"""What pages compute of a view, behind this server's cache: one line each."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from lore_core import (
@@ -12,208 +14,212 @@ from lore_core import (
     Comparison,
     Dataset,
     Embedding,
-    InputError,
-    bandwidth_curve,
-    compare,
-    error_field,
-    local_errors,
+    Region,
+    composition,
     reliability_table,
-    suggest_bandwidth,
-    summarize,
 )
-from lore_core.chance import affordable_intervals
 from lore_core.comparison import Summary
-from lore_core.data.dataset import CALIBRATION
-from lore_core.metrics import BandwidthSuggestion, LocalErrors, ReliabilityTable
-from lore_core.recalibration import offered_recalibrators
-from lore_core.regions import Field, smoothed_field
-from pages.shared.caching import HASH, Settings, Target, rows_of
+from lore_core.comparison.rewards import compare_rewards
+from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve
+from lore_core.regions import (
+    Field,
+    Outline,
+    RegionRecalibration,
+    recalibrate_region,
+    rows_outline,
+)
+from lore_core.variables.attributes import PREDICTED, TRUE, attribute, columns
+from lore_core.view import View, chance, methods, variables, where
+from lore_core.view.methods import Grouping, needs_calibration
+from lore_core.view.view import Part
 
 __all__ = [
+    "REGIONS_AT_ONCE",
+    "along",
+    "chance_band",
+    "chance_errors",
     "comparison",
     "curve",
     "errors",
-    "exact_field",
+    "evidence",
+    "field",
+    "group_reliability",
+    "group_reports",
+    "made_of",
+    "mended",
     "method_curve",
+    "on_grid",
+    "ranking",
+    "region_outline",
+    "regions",
     "reliability",
+    "rewards",
     "row_field",
+    "significance",
     "suggestion",
     "summary",
+    "variable_names",
+    "wider_first",
+    "worst_groups",
 ]
 
-
-@st.cache_resource(max_entries=64, hash_funcs=HASH, show_spinner=False)
-def reliability(dataset: Dataset, target: Target, n_bins: int, binning: Any) -> ReliabilityTable:
-    """Bins of the evaluation rows."""
-    aimed = dataset.evaluation.target(target)
-    return reliability_table(aimed.confidence, aimed.outcome, n_bins=n_bins, binning=binning)
-
-
-@st.cache_resource(max_entries=12, hash_funcs=HASH, show_spinner="Computing local errors …")
-def errors(dataset: Dataset, embedding: Embedding, settings: Settings) -> LocalErrors:
-    """Local errors of the evaluation rows."""
-    aimed = dataset.evaluation.target(settings.target)
-    points = rows_of(dataset, embedding)
-    return local_errors(aimed.confidence, aimed.outcome, points, **settings.local)
+#: More evaluation rows than this are searched for regions only when the reader asks for it.
+REGIONS_AT_ONCE = 50_000
+#: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)
+_BINS: tuple[Part, ...] = ("target", "n_bins", "binning")
+_LOCAL: tuple[Part, ...] = (*_BINS, "gamma", "maps")
+_EVERY_GAMMA: tuple[Part, ...] = (*_BINS, "maps")
+_FITTED: tuple[Part, ...] = ("gamma", "n_bins", "binning", "maps")
 
 
-@st.cache_resource(max_entries=64, hash_funcs=HASH, show_spinner="Drawing the landscape …")
-def exact_field(
-    dataset: Dataset,
-    embedding: Embedding,
-    settings: Settings,
-    bin_index: int,
-    min_effective_size: float,
-    largest_p: float | None = None,
-) -> Field:
-    """Exact field of one bin of the evaluation rows."""
-    target, gamma, n_bins, binning = settings
-    aimed = dataset.evaluation.target(target)
-    table = reliability(dataset, target, n_bins, binning)
-    return error_field(
-        aimed.confidence,
-        aimed.outcome,
-        rows_of(dataset, embedding),
-        gamma=gamma,
-        rows=table.bins.assign(aimed.confidence) == bin_index,
-        min_effective_size=min_effective_size,
-        largest_p=largest_p,
+def _kept(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], Any]:
+    """Keep results, by what they depend on; arguments called ``_…`` are named by another one."""
+    return st.cache_resource(
+        max_entries=entries,
+        show_spinner=spinner,
+        hash_funcs={
+            View: lambda view: view.key(*parts),
+            Dataset: lambda dataset: dataset.digest,
+            Embedding: lambda embedding: embedding.digest,
+            Region: lambda region: (region.x, region.y),
+            # What was fitted on a view is told apart by the view and the methods.
+            Comparison: lambda result: tuple(result.datasets),
+        },
     )
 
 
-@st.cache_resource(max_entries=64, hash_funcs=HASH, show_spinner="Drawing the landscape …")
+reliability = _kept(64, False, *_BINS)(where.reliability_of)
+errors = _kept(12, "Computing local errors …", *_LOCAL)(where.errors_of)
+significance = _kept(12, "Testing against chance …", *_LOCAL)(where.significance_of)
+curve = _kept(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
+suggestion = _kept(32, "Looking for the best γ …", "target", "binning", "maps")(where.suggestion_of)
+regions = _kept(12, "Looking for regions …", *_LOCAL)(where.regions_of)
+evidence = _kept(64, False, *_LOCAL)(where.evidence_of)
+chance_band = _kept(12, "Simulating chance …", *_EVERY_GAMMA)(chance.chance_band_of)
+chance_errors = _kept(32, "Simulating chance …", *_LOCAL)(chance.chance_errors_of)
+ranking = _kept(32, "Looking along every column …", "target")(variables.ranking_of)
+along = _kept(64, False, "target")(variables.along_of)
+on_grid = _kept(64, False, "target")(variables.grid_of)
+
+
+@_kept(64, "Drawing the landscape …", *_LOCAL)
+def field(view: View, bin_index: int | None, on_map: Embedding, q: float | None) -> Field:
+    """Field of one bin, or of all rows; with ``q`` only what is beyond chance."""
+    tests = {} if q is None else {"tests": significance(view), "q": q}
+    return where.field_of(view, errors(view), bin_index=bin_index, on=on_map, **tests)
+
+
+@_kept(64, "Drawing the landscape …", *_FITTED)
 def row_field(
-    dataset: Dataset,
-    on_map: Embedding,
-    key: tuple[Any, ...],
-    _found: LocalErrors,
-    _rows: np.ndarray,
-    min_effective_size: float,
-    _significant: np.ndarray | None = None,
+    view: View, key: Hashable, on_map: Embedding, _errors: LocalErrors, _rows: np.ndarray
 ) -> Field:
-    """Rows' own errors averaged on a map; ``key`` names the errors and the rows for the cache."""
-    return smoothed_field(
-        _found.signed,
-        _found.effective_size,
-        rows_of(dataset, on_map),
-        rows=_rows,
-        min_effective_size=min_effective_size,
-        significant=_significant,
-    )
+    """Rows' errors averaged on a map; ``key`` names the errors and the rows."""
+    return where.row_field(_errors, view.points(on=on_map), rows=_rows)
 
 
-@st.cache_resource(max_entries=12, hash_funcs=HASH, show_spinner="Bootstrapping intervals …")
-def summary(dataset: Dataset, embedding: Embedding | None, settings: Settings) -> Summary:
+@_kept(128, False)
+def region_outline(
+    dataset: Dataset, on_map: Embedding, key: Hashable, _inside: np.ndarray
+) -> Outline:
+    """Where on a map a region lies; ``key`` names the region."""
+    return rows_outline(on_map.coordinates[dataset.in_split("evaluation")], _inside)
+
+
+@_kept(12, "Bootstrapping intervals …")
+def summary(view: View) -> Summary:
     """Every metric of the evaluation rows, with as many bootstrap draws as can be afforded."""
-    points = rows_of(dataset, embedding)
     # Nothing to compare with: resampled local metrics would be for nothing.
-    afforded = _affordable(dataset, points) | {"local_draws": False}
-    return summarize(
-        dataset.evaluation, points, target=settings.target, **settings.local, **afforded
-    )
+    return methods.summary_of(view, methods.resampling_of(view) | {"local_draws": False})
 
 
-def _affordable(dataset: Dataset, points: Any, **limits: int) -> dict[str, Any]:
-    dimensions = None if points is None else points.shape[1]
-    return affordable_intervals(len(dataset.evaluation), dimensions, **limits)
-
-
-@st.cache_resource(max_entries=32, hash_funcs=HASH, show_spinner="Computing the curve …")
-def curve(
-    dataset: Dataset, embedding: Embedding, target: Target, n_bins: int, binning: Any
-) -> BandwidthCurve:
-    """MLCE and ALCE of the evaluation rows over γ."""
-    aimed = dataset.evaluation.target(target)
-    return bandwidth_curve(
-        aimed.confidence,
-        aimed.outcome,
-        rows_of(dataset, embedding),
-        n_bins=n_bins,
-        binning=binning,
-    )
-
-
-@st.cache_resource(max_entries=32, hash_funcs=HASH, show_spinner="Looking for the best γ …")
-def suggestion(
-    dataset: Dataset, embedding: Embedding, target: Target, n_bins: tuple[int, ...], binning: Any
-) -> BandwidthSuggestion | None:
-    """Return the γ and bins that predict calibration rows best; None where they are too few."""
-    if dataset.calibration is None:
-        return None
-    try:
-        return _suggestion(dataset, embedding, target, n_bins, binning)
-    except InputError:  # no bin holds two rows
-        return None
-
-
-def _suggestion(
-    dataset: Dataset, embedding: Embedding, target: Target, n_bins: tuple[int, ...], binning: Any
-) -> BandwidthSuggestion:
-    assert dataset.calibration is not None
-    aimed = dataset.calibration.target(target)
-    return suggest_bandwidth(
-        aimed.confidence,
-        aimed.outcome,
-        rows_of(dataset, embedding, CALIBRATION),
-        n_bins=n_bins,
-        binning=binning,
-    )
-
-
-@st.cache_resource(max_entries=4, hash_funcs=HASH, show_spinner="Fitting the recalibrators …")
+@_kept(4, "Fitting the recalibrators …", *_FITTED)
 def comparison(
-    dataset: Dataset,
-    embedding: Embedding | None,
-    measured_on: Embedding | None,
-    methods: tuple[str, ...],
-    gamma: float,
-    n_bins: int,
-    binning: Any,
-    groups: tuple[str, int] | None,
+    view: View, labels: tuple[str, ...], grouping: Grouping | None, measured_on: Embedding | None
 ) -> Comparison:
-    """Every method fitted on the calibration rows and measured on the evaluation rows.
-
-    ``groups`` names the group column and the smallest group of the maximum group-wise MCE.
-    """
-    assert dataset.calibration is not None
-    metric_points = rows_of(dataset, measured_on)
-    column, smallest = groups or (None, 1)
-    frame = dataset.evaluation.groups
-    made = {item.label: item for item in offered_recalibrators(gamma, n_bins, binning)}
-    return compare(
-        dataset.calibration,
-        dataset.evaluation,
-        [made[name] for name in methods],
-        # With its map, so that what was fitted can be saved and place new rows by itself.
-        calibration_embedding=None
-        if embedding is None
-        else embedding.rows(dataset.in_split(CALIBRATION)),
-        evaluation_embedding=rows_of(dataset, embedding),
-        metric_embedding=metric_points,
-        gamma=gamma,
-        n_bins=n_bins,
-        binning=binning,
-        groups=None if column is None or frame is None else frame[column],
-        min_group_size=smallest,
-        **_affordable(dataset, metric_points, n_methods=len(methods), wanted=100),
+    """Methods fitted on the calibration rows and measured on the evaluation rows."""
+    known = methods.recalibrators_of(view)
+    return methods.comparison_of(
+        view,
+        [known[label] for label in labels],
+        methods.resampling_of(view, n_methods=len(labels), wanted=100, on=measured_on),
+        grouping=grouping,
+        measured_on=measured_on,
     )
 
 
-@st.cache_resource(max_entries=64, hash_funcs=HASH, show_spinner="Computing the curves …")
+@_kept(64, "Computing the curves …", *_FITTED)
 def method_curve(
-    dataset: Dataset,
-    embedding: Embedding,
-    method: tuple[str, str],
-    gamma: float,
-    n_bins: int,
-    binning: Any,
-    _recalibrated: Dataset,
+    view: View, method: str, on_map: Embedding, _recalibrated: Dataset
 ) -> BandwidthCurve:
-    """MLCE and ALCE over γ after one method; ``method`` names it and the map it used."""
-    return bandwidth_curve(
-        _recalibrated.confidence,
-        _recalibrated.outcome,
-        rows_of(dataset, embedding),
-        n_bins=n_bins,
-        binning=binning,
+    """MLCE and ALCE over γ after one method."""
+    return where.recalibrated_curve_of(view, _recalibrated, on=on_map)
+
+
+@_kept(32, "Comparing groups …", *_FITTED)
+def worst_groups(
+    view: View, result: Comparison, by: str, _names: np.ndarray, min_group_size: int
+) -> pd.DataFrame:
+    """Maximum group-wise MCE of every method; ``by`` names the grouping."""
+    return methods.worst_groups_of(view, result.datasets, _names, min_group_size=min_group_size)
+
+
+@_kept(32, "Measuring groups …", *_FITTED)
+def group_reports(
+    view: View, result: Comparison, by: str, _names: np.ndarray
+) -> dict[str, pd.DataFrame]:
+    """Each group's numbers under every method."""
+    return methods.group_reports_of(view, result.datasets, _names)
+
+
+@_kept(64, False, *_FITTED)
+def group_reliability(
+    view: View, result: Comparison, method: str, by: str, group: str, _rows: np.ndarray
+) -> ReliabilityTable:
+    """Bins of one group's rows under one method."""
+    dataset = result.datasets[method]
+    return reliability_table(dataset.confidence[_rows], dataset.outcome[_rows], **view.bins)
+
+
+@_kept(64, "Counting rewards …", *_FITTED)
+def rewards(
+    view: View,
+    result: Comparison,
+    who: tuple[str, str],
+    _rows: np.ndarray,
+    ratio: float | None = None,
+) -> dict[str, RewardCurve]:
+    """Reward curves of every method on some rows, or the rewards at one cost ratio."""
+    return compare_rewards(result.datasets, None if ratio is None else [ratio], rows=_rows)
+
+
+@_kept(32, False)
+def variable_names(dataset: Dataset) -> list[str]:
+    """Every column of the evaluation rows."""
+    return [PREDICTED, TRUE, *(name for name, _, _ in columns(dataset.evaluation))]
+
+
+@_kept(64, False)
+def wider_first(dataset: Dataset, one: str, two: str, n_parts: int) -> tuple[str, str]:
+    """Two columns, the one of more parts first."""
+    first, second = (
+        len(attribute(dataset.evaluation, name, n_parts=n_parts).values) for name in (one, two)
+    )
+    return (one, two) if first >= second else (two, one)
+
+
+@_kept(32, False)
+def made_of(
+    dataset: Dataset, key: Hashable, _inside: np.ndarray, _among: np.ndarray
+) -> pd.DataFrame:
+    """Composition of a set of evaluation rows; ``key`` names the set."""
+    return composition(dataset.evaluation, _inside, among=_among)
+
+
+@_kept(32, "Recalibrating the region …")
+def mended(
+    dataset: Dataset, key: Hashable, _fitted_on: np.ndarray, _measured_on: np.ndarray
+) -> RegionRecalibration:
+    """Recalibrators fitted on a region's calibration rows; ``key`` names the region."""
+    return recalibrate_region(
+        needs_calibration(dataset), dataset.evaluation, _fitted_on, _measured_on
     )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
 import streamlit as st
 
 from lore_core import Dataset, Embedding
@@ -14,19 +11,20 @@ from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures.style import Mode
 from lore_core.metrics.catalogue import CURVES, MLCE
 from lore_core.metrics.metric import CurveKey
-from pages.shared.caching import Settings
+from lore_core.view import View
 from pages.shared.jobs import current_job
 from pages.shared.maps import (
     available_maps,
     compute_map,
     duration,
     find_map,
+    instant_map,
     planar_maps,
     seconds,
 )
 from pages.shared.session import current
 
-__all__ = ["GAMMAS", "View", "bins_control", "gamma_control", "theme_mode", "view_controls"]
+__all__ = ["GAMMAS", "bins_control", "gamma_control", "theme_mode", "view_controls"]
 
 #: Bandwidths the slider offers: ten steps a decade.
 GAMMAS = [
@@ -35,52 +33,6 @@ GAMMAS = [
     for step in (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 ] + [10.0, 20.0, 50.0, 100.0]
 _FALLBACKS = ("PCA 2-D", "All features")
-
-
-@dataclass(frozen=True)
-class View:
-    """What is looked at, and how.
-
-    Attributes
-    ----------
-    dataset : Dataset
-        All rows.
-    target : "top-label" or int
-        What is being calibrated.
-    gamma, n_bins, binning
-        Settings of the local error.
-    features : str
-        Name of the feature map the kernel works on; "" without features.
-    embedding : Embedding or None
-        That map, all rows.
-    """
-
-    dataset: Dataset
-    target: str | int
-    gamma: float
-    n_bins: int
-    binning: Binning
-    features: str
-    embedding: Embedding | None
-
-    @property
-    def settings(self) -> Settings:
-        """Target, γ, bins and binning, as the computing functions take them."""
-        return Settings(self.target, self.gamma, self.n_bins, self.binning)
-
-    @property
-    def rows(self) -> str:
-        """Which rows the pictures show, in words."""
-        n = len(self.dataset.evaluation)
-        text = f"{n:,} evaluation rows"
-        return text if self.target == TOP_LABEL else f"{text}, target {self.target_name}"
-
-    @property
-    def target_name(self) -> str:
-        """The target in words."""
-        if self.target == TOP_LABEL:
-            return TOP_LABEL
-        return f"class {self.dataset.class_name(int(self.target))}"
 
 
 #: Settings that live in the link, on whichever page their control stands.
@@ -109,14 +61,15 @@ def theme_mode() -> Mode:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def _usable(dataset: Dataset, wanted: str) -> tuple[str, Embedding | None]:
+def _usable(dataset: Dataset, wanted: str) -> tuple[str, Embedding]:
     """Return the wanted map, or until it is ready the first that can be made on the spot."""
     embedding = find_map(dataset, wanted)
     if embedding is not None:
         return wanted, embedding
     names = available_maps(dataset)
     instead = next(name for name in _FALLBACKS if name in names)
-    return instead, find_map(dataset, instead)
+    missing_map(dataset, wanted, instead)
+    return instead, instant_map(dataset, instead)
 
 
 def missing_map(dataset: Dataset, wanted: str, shown: str) -> None:
@@ -230,9 +183,7 @@ def view_controls(*, gamma: bool = True, extra: bool = True) -> View:
                 bind="query-params",
                 help="Equal steps of confidence, or about as many rows in each.",
             )
-    shown, embedding = _usable(dataset, wanted) if wanted else ("", None)
-    if wanted and shown != wanted:
-        missing_map(dataset, wanted, shown)
+    maps = dict([_usable(dataset, wanted)]) if wanted else {}
     if not has_features:
         st.info(
             "These data hold no features, so only global calibration can be shown. Add a "
@@ -240,14 +191,14 @@ def view_controls(*, gamma: bool = True, extra: bool = True) -> View:
             "confidence is wrong.",
             icon=":material/info:",
         )
-    return View(dataset, target, value, n_bins, binning, shown, embedding)
+    return View(dataset, target, value, n_bins, binning, maps)
 
 
 def map_control(view: View, container: st.delta_generator.DeltaGenerator) -> tuple[str, Embedding]:
     """Choose the map the picture is drawn on, apart from the features the kernel works on."""
     names = planar_maps(view.dataset)
     same = "same as features"
-    options = [same, *names] if view.features in names else names
+    options = [same, *names] if view.map_name in names else names
     wanted = container.selectbox(
         "Draw on",
         options,
@@ -256,38 +207,22 @@ def map_control(view: View, container: st.delta_generator.DeltaGenerator) -> tup
         help="The map of the picture. If it is not the map the kernel works on, the rows' errors "
         "are averaged on it.",
     )
-    name = view.features if wanted == same else wanted
-    assert view.embedding is not None
-    if name == view.features:
-        return name, view.embedding
-    shown, embedding = _usable(view.dataset, name)
-    if shown != name:
-        missing_map(view.dataset, name, shown)
-    assert embedding is not None
-    return shown, embedding
+    name = view.map_name if wanted == same else wanted
+    return (name, view.embedding) if name == view.map_name else _usable(view.dataset, name)
 
 
-def metric_map(
-    view: View, container: st.delta_generator.DeltaGenerator
-) -> tuple[str, Embedding | None]:
+def metric_map(view: View, container: st.delta_generator.DeltaGenerator) -> tuple[str, Embedding]:
     """Choose the map the local metrics are measured on, apart from the one LoRe uses."""
-    if view.embedding is None:
-        return "", None
     same = "same as LoRe's"
     wanted = container.selectbox(
         "Measure local errors on",
-        [same, *(name for name in available_maps(view.dataset) if name != view.features)],
+        [same, *(name for name in available_maps(view.dataset) if name != view.map_name)],
         key="measure",
         bind="query-params",
         width=300,
         help="A local method looks good on its own map. Measured on another, does it still?",
     )
-    if wanted == same:
-        return view.features, view.embedding
-    shown, embedding = _usable(view.dataset, wanted)
-    if shown != wanted:
-        missing_map(view.dataset, wanted, shown)
-    return shown, embedding
+    return (view.map_name, view.embedding) if wanted == same else _usable(view.dataset, wanted)
 
 
 def curve_metric(container: st.delta_generator.DeltaGenerator) -> CurveKey:
@@ -305,8 +240,3 @@ def curve_metric(container: st.delta_generator.DeltaGenerator) -> CurveKey:
         "ALCE: the mean.",
     )
     return by_name[chosen]
-
-
-def evaluation_points(view: View, embedding: Embedding) -> np.ndarray:
-    """Coordinates of the evaluation rows."""
-    return embedding.coordinates[view.dataset.in_split("evaluation")]

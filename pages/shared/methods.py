@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import streamlit as st
 
 from lore_core import Comparison, Dataset, Embedding, standard_recalibrators
 from lore_core.data.dataset import TOP_LABEL
-from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from lore_core.recalibration import offered_recalibrators
+from lore_core.view import View
+from lore_core.view.methods import Grouping, group_columns, grouping_of
 from pages.shared import compute
 from pages.shared.charts import next_step
-from pages.shared.controls import View
 from pages.shared.header import plain
 
 __all__ = [
-    "Grouping",
     "compared",
     "grouping",
     "grouping_control",
@@ -28,29 +25,9 @@ __all__ = [
 _COLUMN = "group_column"
 
 
-@dataclass(frozen=True)
-class Grouping:
-    """What the maximum group-wise MCE is taken over.
-
-    Attributes
-    ----------
-    column : str
-        Group column.
-    min_group_size : int
-        Groups of fewer evaluation rows are left out.
-    """
-
-    column: str
-    min_group_size: int
-
-
-def _columns(dataset: Dataset) -> list[str]:
-    return [] if dataset.groups is None else [str(name) for name in dataset.groups.columns]
-
-
 def grouping_control(dataset: Dataset, container: st.delta_generator.DeltaGenerator) -> None:
     """Let the reader choose the group column of the comparison, where there are several."""
-    columns = _columns(dataset)
+    columns = group_columns(dataset)
     if len(columns) > 1:
         container.selectbox(
             "Worst group by",
@@ -67,20 +44,13 @@ def grouping(dataset: Dataset) -> Grouping | None:
 
     Every page that compares asks for the same one, so that the comparison is computed once.
     """
-    columns = _columns(dataset)
-    if not columns:
-        return None
     chosen = st.session_state.get(_COLUMN)
-    column = chosen if chosen in columns else columns[0]
-    groups = dataset.evaluation.groups
-    assert groups is not None  # it has columns
-    largest = int(groups[column].astype(str).value_counts().max())
-    return Grouping(column, min(MIN_GROUP_SIZE, largest))
+    return grouping_of(dataset, chosen if chosen in group_columns(dataset) else None)
 
 
 def needs_calibration(view: View) -> None:
     """End the page with a way on where there is nothing to fit a recalibrator on."""
-    if view.dataset.calibration is None:
+    if view.calibration is None:
         st.info(
             "Recalibrators are fitted on calibration rows, and these data have none. Add a "
             "calibration file, or split the rows on the Data page.",
@@ -118,7 +88,7 @@ def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
         Map of the local metrics, where it is to be another.
     """
     needs_calibration(view)
-    offered = labels(local=view.embedding is not None)
+    offered = labels(local=view.is_local)
     methods = st.multiselect(
         "Methods",
         offered,
@@ -130,17 +100,6 @@ def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
     if not methods:
         st.info("Choose at least one method.", icon=":material/tune:")
         st.stop()
-    return compute.comparison(
-        view.dataset,
-        view.embedding,
-        view.embedding if measured_on is None else measured_on,
-        tuple(methods),
-        view.gamma,
-        view.n_bins,
-        view.binning,
-        _asked(grouping(view.dataset)),
-    )
-
-
-def _asked(wanted: Grouping | None) -> tuple[str, int] | None:
-    return None if wanted is None else (wanted.column, wanted.min_group_size)
+    if measured_on is None and view.is_local:
+        measured_on = view.embedding
+    return compute.comparison(view, tuple(methods), grouping(view.dataset), measured_on)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import p_words
 from lore_core.figures import shared_limit, variable_figure, variable_grid_figure
 from lore_core.variables import describe_variable
-from pages.shared import compute_rows
+from lore_core.view import View
+from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import target_control, theme_mode
 from pages.shared.header import plain, question
@@ -86,9 +86,10 @@ with columns[2]:
             help="A number is cut at its quantiles into so many parts with about as many rows.",
         )
     )  # fmt: skip
-ranking = compute_rows.ranking(dataset, target, parts)
+view = View(dataset, target)
+ranking = compute.ranking(view, parts)
 ranked = list(ranking["variable"])
-names = [*ranked, *(name for name in compute_rows.variable_names(dataset) if name not in ranked)]
+names = [*ranked, *(name for name in compute.variable_names(dataset) if name not in ranked)]
 name = columns[0].selectbox(
     "Variable", names, key="variable", bind="query-params",
     help="The first is the one with the strongest evidence.",
@@ -99,13 +100,9 @@ second = columns[1].selectbox(
     bind="query-params", help="A second variable: the gap on every combination of the two.",
 )  # fmt: skip
 
-evaluation = dataset.evaluation
-aimed = evaluation.target(target)
-what = "" if target == TOP_LABEL else f", target {aimed.name}"
-rows = f"{len(evaluation):,} evaluation rows{what}"
-table, curve, truth = compute_rows.along(dataset, target, name, parts)
-st.markdown(f"**{plain(describe_variable(name, table, ranking))}**")
-if truth:
+found = compute.along(view, name, parts)
+st.markdown(f"**{plain(describe_variable(name, found.table, ranking))}**")
+if found.tells_the_truth:
     st.warning(
         f"{plain(name)} tells the true class. Divided by the answer even a calibrated model looks "
         "wrong: do not judge by it.",
@@ -115,11 +112,11 @@ big, side = st.columns([1.35, 1], gap="medium")
 with big:
     show_chart(
         variable_figure(
-            table,
+            found.table,
             name=name,
-            rows=rows,
-            curve=curve,
-            overall=float(aimed.confidence.mean() - aimed.outcome.mean()),
+            rows=view.rows,
+            curve=found.curve,
+            overall=float(view.aimed.confidence.mean() - view.aimed.outcome.mean()),
             mode=theme_mode(),
         ),
         "along",
@@ -131,15 +128,15 @@ with side:
         _show_ranking(ranking)
 if second != _NONE:
     # The one with more parts lies across, where there is more room.
-    pair = compute_rows.wider_first(dataset, name, second, min(parts, _GRID_PARTS))
-    grid = compute_rows.on_grid(dataset, target, *pair, min(parts, _GRID_PARTS), _MIN_CELL)
+    pair = compute.wider_first(dataset, name, second, min(parts, _GRID_PARTS))
+    grid = compute.on_grid(view, *pair, min(parts, _GRID_PARTS), _MIN_CELL)
     show_chart(
         variable_grid_figure(
             grid,
             names=pair,
             limit=shared_limit(grid.loc[grid["shown"], "gap"].to_numpy()),
             min_rows=_MIN_CELL,
-            rows=rows,
+            rows=view.rows,
             mode=theme_mode(),
         ),
         "grid",

@@ -14,6 +14,7 @@ import pytest
 
 from lore_core.cli import COMMANDS, lore as command, main, output, regions, view
 from lore_core.data.validation import InputError
+from lore_core.view import where
 
 LORE = [sys.executable, "-m", "lore_core.cli"]
 
@@ -204,13 +205,13 @@ def test_jobs_limit_the_threads_until_the_command_ends(file, monkeypatch, capsys
     from lore_core.kernel_sums.schedule import thread_count
 
     before, seen = thread_count(None), []
-    search = regions.search_regions
+    search = where.regions_of
 
     def watched(*arguments, **options):
         seen.append(thread_count(None))
         return search(*arguments, **options)
 
-    monkeypatch.setattr(regions, "search_regions", watched)
+    monkeypatch.setattr(where, "regions_of", watched)
     assert main(["regions", file, "--jobs", "1"]) == 0
     assert seen == [1]
     assert thread_count(None) == before

@@ -10,6 +10,7 @@ import pytest
 
 import lore_core as lore
 from lore_core.metrics.catalogue import MAX_GROUPWISE
+from lore_core.view import methods
 from pages.shared import compute
 
 
@@ -76,7 +77,7 @@ def test_one_group_column_leaves_nothing_to_choose(open_page, dataset, made):
 def dear(monkeypatch):
     """Resampling the local metrics would take too long, whatever their number of rows."""
     found = {"n_draws": 100, "local_draws": False, "local_intervals": False}
-    monkeypatch.setattr(compute, "affordable_intervals", lambda n, d, **limits: dict(found))
+    monkeypatch.setattr(methods, "affordable_intervals", lambda n, d, **limits: dict(found))
     compute.comparison.clear()
     compute.summary.clear()
     yield

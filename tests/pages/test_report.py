@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import lore_core as lore
+from lore_core.view import View
 from pages.shared.store import store
 
 
@@ -103,10 +104,9 @@ def test_what_the_page_fits_places_new_rows_by_itself(made):
     from pages.shared import compute
 
     dataset = made()
-    embedding = lore.embed(dataset.features, "pca", 2, random_state=0)
-    result = compute.comparison.__wrapped__(
-        dataset, embedding, embedding, ("No recalibration", "LoRe"), 0.5, 5, "equal-width", None
-    )
+    maps = {"PCA 2-D": lore.embed(dataset.features, "pca", 2)}
+    view = View(dataset, gamma=0.5, n_bins=5, maps=maps)
+    result = compute.comparison.__wrapped__(view, ("No recalibration", "LoRe"), None, None)
     from lore_core.shipping import Predictor
 
     predictor = Predictor.load(result.recalibrators["LoRe"].to_bytes())

@@ -8,6 +8,7 @@ import pytest
 
 import lore_core as lore
 from lore_core.report import ReportSettings, report_files
+from lore_core.view import View
 
 #: What a class or a group may well be called.
 NASTY = "</script><script>alert(1)</script> & co"
@@ -51,12 +52,17 @@ def embedding(dataset):
 
 @pytest.fixture(scope="session")
 def settings() -> ReportSettings:
-    return ReportSettings(gamma=0.4, n_bins=5, methods=METHODS, n_draws=20)
+    return ReportSettings(methods=METHODS, n_draws=20)
 
 
 @pytest.fixture(scope="session")
-def files(dataset, embedding, settings) -> dict[str, bytes]:
-    return report_files(dataset, embedding, settings, images=False)
+def view(dataset, embedding) -> View:
+    return View(dataset, gamma=0.4, n_bins=5, maps={"PCA 2-D": embedding})
+
+
+@pytest.fixture(scope="session")
+def files(view, settings) -> dict[str, bytes]:
+    return report_files(view, settings, images=False)
 
 
 @pytest.fixture(scope="session")

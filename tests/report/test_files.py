@@ -20,10 +20,12 @@ def read(files, name):
     return pd.read_csv(io.BytesIO(files[f"tables/{name}.csv"]))
 
 
-def test_the_same_inputs_give_the_same_bytes(files, make_dataset, settings):
+def test_the_same_inputs_give_the_same_bytes(files, make_dataset, view, settings):
     again = make_dataset()
     embedding = lore.embed(again.features, "pca", 2, random_state=0)
-    others = report_files(again, embedding, settings, images=False)
+    others = report_files(
+        view.with_(dataset=again, maps={"PCA 2-D": embedding}), settings, images=False
+    )
     assert list(others) == list(files)
     assert [name for name in files if files[name] != others[name]] == []
 
@@ -118,9 +120,9 @@ def test_drawings_for_a_column_of_print(files):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"gamma": 0.0}, "'gamma'"),
-        ({"n_bins": 0}, "'n_bins'"),
         ({"q": 1.0}, r"'q' must lie in \(0, 1\); got 1.0"),
+        ({"edge": 1.0}, r"'edge' must lie in \[0, 1\); got 1.0"),
+        ({"n_draws": -1}, "'n_draws' must be a whole number"),
         ({"unsure_cost": 3.0, "wrong_cost": 2.0}, "'unsure_cost' must not exceed 'wrong_cost'"),
     ],
 )
@@ -135,15 +137,20 @@ def test_settings_are_checked_first(change, message):
         ({"methods": ("Magic",)}, "'methods' must be some of .* got 'Magic'"),
         ({"methods": ()}, "'methods' must name at least one"),
         ({"group_column": "town"}, r"'group_column' must be one of \['site'\]; got 'town'"),
-        ({"target": 9}, "'target' must be 'top-label' or a class index 0 to 2; got 9"),
     ],
 )
-def test_settings_that_name_what_is_not_there(dataset, embedding, change, message):
+def test_settings_that_name_what_is_not_there(view, change, message):
     with pytest.raises(lore.InputError, match=message):
-        report_files(dataset, embedding, ReportSettings(**change), images=False)
+        report_files(view, ReportSettings(**change), images=False)
 
 
-def test_work_can_be_stopped(dataset, embedding, settings):
+def test_a_class_that_is_not_there(view, settings):
+    message = "'target' must be 'top-label' or a class index 0 to 2; got 9"
+    with pytest.raises(lore.InputError, match=message):
+        report_files(view.with_(target=9), settings, images=False)
+
+
+def test_work_can_be_stopped(view, settings):
     from lore_core.data.progress import Cancelled
 
     shares = []
@@ -154,6 +161,6 @@ def test_work_can_be_stopped(dataset, embedding, settings):
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        report_files(dataset, embedding, settings, images=False, progress=stop)
+        report_files(view, settings, images=False, progress=stop)
     assert len(shares) > 5
     assert shares == sorted(shares)

@@ -10,18 +10,16 @@ import pytest
 
 import lore_core as lore
 from lore_core.report import ReportSettings, report_files
+from lore_core.view import View
 
-QUICK = ReportSettings(
-    n_bins=5, methods=("No recalibration", "Temperature scaling", "LoRe"), n_draws=20
-)
+QUICK = ReportSettings(methods=("No recalibration", "Temperature scaling", "LoRe"), n_draws=20)
 
 
-def files_of(dataset, settings=QUICK):
-    embedding = None
+def files_of(dataset, d=2, settings=QUICK, **view):
+    maps = {}
     if dataset.features is not None:
-        d = min(2, *dataset.features.shape)
-        embedding = lore.embed(dataset.features, "pca", d, random_state=0)
-    return report_files(dataset, embedding, settings, images=False)
+        maps["PCA"] = lore.embed(dataset.features, "pca", min(d, *dataset.features.shape))
+    return report_files(View(dataset, n_bins=5, maps=maps, **view), settings, images=False)
 
 
 def left_out(files):
@@ -62,8 +60,7 @@ def test_one_feature(make_dataset, text_of):
 
 def test_many_dimensions_are_drawn_on_two(make_dataset, text_of):
     dataset = make_dataset(features=6)
-    embedding = lore.embed(dataset.features, "pca", 5, random_state=0)
-    files = report_files(dataset, embedding, QUICK, images=False)
+    files = files_of(dataset, d=5)
     page = text_of(files)
     assert "The picture is drawn on PCA 2-D" in page
     assert b"--map pca-5" in files["rerun.sh"]
@@ -76,7 +73,7 @@ def test_a_handful_of_rows(make_dataset, n, text_of):
 
 
 def test_one_class_as_target(dataset, nasty, text_of):
-    files = files_of(dataset, dataclasses.replace(QUICK, target=1))
+    files = files_of(dataset, target=1)
     page = text_of(files)
     assert "target dog &amp; co" in page
     assert "these are the numbers of the top-label confidence" in page
@@ -93,8 +90,7 @@ def test_all_confidences_alike(make_dataset):
     rows = make_dataset(n=60)
     alike = np.full((60, 3), [0.2, 0.7, 0.1])
     dataset = dataclasses.replace(rows, probabilities=alike, predictions=None)
-    settings = dataclasses.replace(QUICK, binning="equal-mass")
-    assert "index.html" in files_of(dataset, settings)
+    assert "index.html" in files_of(dataset, binning="equal-mass")
 
 
 def test_only_the_top_confidence(make_dataset, text_of):

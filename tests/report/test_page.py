@@ -28,8 +28,8 @@ def payload(index):
 
 
 @pytest.fixture(scope="module")
-def slider(dataset, embedding, settings):
-    return make_slider(examine(dataset, embedding, settings))
+def slider(view, settings):
+    return make_slider(examine(view, settings))
 
 
 def test_nothing_is_asked_of_anyone(index):

@@ -29,7 +29,7 @@ def landscape_section(found: Findings, slider: Slider | None) -> Markup:
         return missing(why)
     return render(
         "landscape.html",
-        gamma=found.settings.gamma,
+        gamma=found.view.gamma,
         limit=f"{slider.limit * 100:.0f} points",
         kernel_map=found.embedding.description,
         drawn_map=None if found.drawn_on is found.embedding else found.drawn_on.label,

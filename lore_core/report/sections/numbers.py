@@ -25,9 +25,7 @@ def numbers_section(found: Findings) -> Markup:
         return missing(found.missing.get("summary", ""))
     curve, why_no_curve = None, Markup()
     if found.curve is not None:
-        curve = Markup(
-            curve_drawing({"": found.curve}, gamma=found.settings.gamma, band=found.band)
-        )
+        curve = Markup(curve_drawing({"": found.curve}, gamma=found.view.gamma, band=found.band))
     elif found.embedding is None:
         why_no_curve = missing(found.missing.get("map", ""))
     return render(

@@ -55,7 +55,7 @@ def recalibrators_section(found: Findings) -> Markup:
             result.difference_high,
         )
     shown = _shown(result.table)
-    calibration, top_label = found.dataset.calibration, found.settings.target == TOP_LABEL
+    calibration, top_label = found.dataset.calibration, found.view.target == TOP_LABEL
     return render(
         "recalibrators.html",
         n_calibration=0 if calibration is None else len(calibration),
@@ -142,7 +142,7 @@ def _curves(found: Findings) -> Markup | None:
     if not curves:
         return None
     places = method_colors(list(curves))
-    return Markup(curve_drawing(curves, gamma=found.settings.gamma, places=places))
+    return Markup(curve_drawing(curves, gamma=found.view.gamma, places=places))
 
 
 def ranking_drawing(found: Findings) -> str:

@@ -48,7 +48,7 @@ def regions_section(found: Findings) -> Markup:
         n_hidden=len(search.regions) - _LISTED,
         n_significant=int(tests.significant(search.q).sum()),
         n_rows=len(tests.signed),
-        gamma=found.settings.gamma,
+        gamma=found.view.gamma,
         q=search.q,
         masked_share=tests.masked_share,
     )

@@ -1,0 +1,90 @@
+"""What feature maps are called: ``pca-20`` where it is typed, ``PCA 20-D`` where it is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeGuard, get_args
+
+from lore_core.data.validation import InputError
+
+__all__ = ["METHODS", "METHOD_NAMES", "MapName", "Method", "is_method"]
+
+Method = Literal["pca", "tsne", "umap", "identity"]
+METHODS: tuple[Method, ...] = get_args(Method)
+#: How people write the methods.
+METHOD_NAMES: dict[str, str] = {
+    "pca": "PCA",
+    "tsne": "t-SNE",
+    "umap": "UMAP",
+    "identity": "features",
+}
+
+
+@dataclass(frozen=True)
+class MapName:
+    """A method, and the dimensions of its map.
+
+    Attributes
+    ----------
+    method : {"pca", "tsne", "umap", "identity"}
+        See :func:`~lore_core.embedding.embed.embed`.
+    n_components : int or None
+        Dimensions; None where they were not said, or are those of the features.
+    """
+
+    method: Method
+    n_components: int | None = None
+
+    @classmethod
+    def parse(cls, typed: str, argument: str, *, or_none: bool = False) -> MapName:
+        """Read ``pca``, ``pca-20`` or ``tsne-3``.
+
+        Parameters
+        ----------
+        typed : str
+            What was typed.
+        argument : str
+            Name of the argument or option, for the error.
+        or_none : bool
+            Whether the argument knows ``none``, too, for the error.
+
+        Raises
+        ------
+        InputError
+            If there is no such map.
+        """
+        method, dash, dimensions = typed.partition("-")
+        if not is_method(method) or (dash and not dimensions.isdecimal()):
+            raise InputError(
+                f"'{argument}' must be one of {', '.join(METHODS)}{' or none' * or_none}, or one "
+                f"with its number of dimensions such as 'pca-20'; got {typed!r}."
+            )
+        return cls(method, int(dimensions) if dash else None)
+
+    @property
+    def typed(self) -> str:
+        """As options and arguments have it: ``pca-20``, ``identity``."""
+        if self.method == "identity" or self.n_components is None:
+            return self.method
+        return f"{self.method}-{self.n_components}"
+
+    @property
+    def title(self) -> str:
+        """As pages, figures and tables have it: ``PCA 20-D``, ``All features``."""
+        return "All features" if self.method == "identity" else self.sized
+
+    @property
+    def sized(self) -> str:
+        """The same with the dimensions of the features, too: ``features 64-D``."""
+        size = "" if self.n_components is None else f" {self.n_components}-D"
+        return f"{METHOD_NAMES[self.method]}{size}"
+
+    @property
+    def learned(self) -> bool:
+        """Whether the map is learned from neighbours, which takes its time."""
+        return self.method in ("tsne", "umap")
+
+
+def is_method(name: str) -> TypeGuard[Method]:
+    """Whether there is such a method."""
+    return name in METHODS

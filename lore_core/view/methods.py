@@ -1,0 +1,258 @@
+"""All metrics of a view, before recalibration and after every method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from lore_core.chance.budget import affordable_intervals
+from lore_core.comparison.groups import compare_groups, group_report
+from lore_core.comparison.methods import Comparison, compare
+from lore_core.comparison.summary import Summary, summarize
+from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError
+from lore_core.embedding.result import Embedding
+from lore_core.metrics.catalogue import MIN_GROUP_SIZE
+from lore_core.recalibration import Recalibrator, offered_recalibrators
+from lore_core.view.view import View
+
+__all__ = [
+    "Grouping",
+    "comparison_of",
+    "group_columns",
+    "group_reports_of",
+    "grouping_of",
+    "needs_calibration",
+    "recalibrators_of",
+    "resampling_of",
+    "summary_of",
+    "worst_groups_of",
+]
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """What the maximum group-wise MCE is taken over.
+
+    Attributes
+    ----------
+    column : str
+        Group column.
+    min_group_size : int
+        Groups of fewer evaluation rows are left out.
+    """
+
+    column: str
+    min_group_size: int
+
+
+def group_columns(dataset: Dataset) -> list[str]:
+    """Names of the group columns."""
+    return [] if dataset.groups is None else [str(name) for name in dataset.groups.columns]
+
+
+def grouping_of(
+    dataset: Dataset, column: str | None = None, min_group_size: int | None = None
+) -> Grouping | None:
+    """Return what the maximum over groups is taken over; None without groups.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        All rows.
+    column : str, optional
+        Group column; by default the first.
+    min_group_size : int, optional
+        By default :data:`~lore_core.metrics.catalogue.MIN_GROUP_SIZE`. Where all groups are
+        smaller, the largest counts.
+    """
+    frame = dataset.evaluation.groups
+    if frame is None:
+        return None
+    column = group_columns(dataset)[0] if column is None else column
+    largest = int(frame[column].astype(str).value_counts().max())
+    return Grouping(column, min(min_group_size or MIN_GROUP_SIZE, largest))
+
+
+def resampling_of(
+    view: View, *, n_methods: int = 1, wanted: int = 200, on: Embedding | None = None
+) -> dict[str, Any]:
+    """Return the intervals that can be waited for, as :func:`summary_of` takes them.
+
+    Parameters
+    ----------
+    view : View
+        What is looked at.
+    n_methods, wanted
+        See :func:`~lore_core.chance.budget.affordable_intervals`.
+    on : Embedding, optional
+        Map of the local metrics; by default the one the kernel works on.
+    """
+    embedding = view.embedding if on is None and view.is_local else on
+    dimensions = None if embedding is None else embedding.n_components
+    return affordable_intervals(
+        len(view.evaluation), dimensions, n_methods=n_methods, wanted=wanted
+    )
+
+
+def summary_of(
+    view: View, resampling: Mapping[str, Any], progress: Progress | None = None
+) -> Summary:
+    """Every metric of the evaluation rows; the local ones where there is a map.
+
+    Parameters
+    ----------
+    view : View
+        What is looked at.
+    resampling : mapping
+        ``n_draws, local_draws, local_intervals``, as
+        :func:`~lore_core.comparison.summary.summarize` takes them.
+    progress : callable, optional
+        Called with the share done.
+    """
+    return summarize(
+        view.evaluation,
+        view.points_if_any,
+        target=view.target,
+        **view.local,
+        random_state=view.seed,
+        progress=progress,
+        **resampling,
+    )
+
+
+def recalibrators_of(view: View) -> dict[str, Recalibrator]:
+    """Every method on offer by its label, not yet fitted; without a map only global ones."""
+    offered = offered_recalibrators(**view.local)
+    return {item.label: item for item in offered if view.is_local or item.is_global}
+
+
+def comparison_of(
+    view: View,
+    methods: Sequence[Recalibrator],
+    resampling: Mapping[str, Any],
+    *,
+    grouping: Grouping | None = None,
+    measured_on: Embedding | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Fit methods on the calibration rows and measure them on the evaluation rows.
+
+    Parameters
+    ----------
+    view : View
+        What is looked at. Of several maps LoRe uses the first and tuned LoRe chooses.
+    methods : sequence of Recalibrator
+        The first is the one the others are held against.
+    resampling : mapping
+        See :func:`summary_of`.
+    grouping : Grouping, optional
+        Adds the maximum group-wise MCE.
+    measured_on : Embedding, optional
+        All rows on the map of the local metrics, where that is to be another than LoRe's.
+    progress : callable, optional
+        Called with the share done and the method at work.
+
+    Raises
+    ------
+    InputError
+        If there are no calibration rows.
+    """
+    frame = view.evaluation.groups
+    return compare(
+        needs_calibration(view.dataset),
+        view.evaluation,
+        methods,
+        calibration_embedding=_maps(view, CALIBRATION),
+        evaluation_embedding=_maps(view, EVALUATION),
+        metric_embedding=None if measured_on is None else view.points(on=measured_on),
+        **view.local,
+        groups=None if grouping is None or frame is None else frame[grouping.column],
+        min_group_size=1 if grouping is None else grouping.min_group_size,
+        random_state=view.seed,
+        progress=progress,
+        **resampling,
+    )
+
+
+def needs_calibration(dataset: Dataset) -> Dataset:
+    """Return the calibration rows.
+
+    Raises
+    ------
+    InputError
+        If there are none.
+    """
+    if dataset.calibration is None:
+        raise InputError(
+            f"'{dataset.name}' must have calibration rows to fit on; it has none. Add a "
+            "calibration file, or split the rows."
+        )
+    return dataset.calibration
+
+
+def _maps(view: View, split: str) -> dict[str, Embedding] | Embedding | None:
+    """Return the rows of a split on each map, with which what was fitted can place new rows."""
+    rows = view.dataset.in_split(split)
+    placed = {name: embedding.rows(rows) for name, embedding in view.maps.items()}
+    return placed if len(placed) > 1 else next(iter(placed.values()), None)
+
+
+def worst_groups_of(
+    view: View,
+    datasets: Mapping[str, Dataset],
+    groups: Any,
+    *,
+    min_group_size: int,
+    n_draws: int = 200,
+) -> pd.DataFrame:
+    """Maximum group-wise MCE of every method.
+
+    Parameters
+    ----------
+    view : View
+        What is looked at.
+    datasets : mapping of str to Dataset
+        Its evaluation rows as each method left them.
+    groups : array-like of shape (n,)
+        Their group names.
+    min_group_size, n_draws
+        See :func:`~lore_core.comparison.groups.compare_groups`.
+    """
+    return compare_groups(
+        datasets,
+        groups,
+        **view.bins,
+        min_group_size=min_group_size,
+        n_draws=n_draws,
+        random_state=view.seed,
+    )
+
+
+def group_reports_of(
+    view: View, datasets: Mapping[str, Dataset], groups: Any, *, n_draws: int = 60
+) -> dict[str, pd.DataFrame]:
+    """Each group's numbers under every method.
+
+    Parameters
+    ----------
+    view, datasets, groups
+        See :func:`worst_groups_of`.
+    n_draws : int
+        See :func:`~lore_core.comparison.groups.group_report`.
+    """
+    return {
+        method: group_report(
+            dataset.confidence,
+            dataset.outcome,
+            groups,
+            **view.bins,
+            n_draws=n_draws,
+            random_state=view.seed,
+        )
+        for method, dataset in datasets.items()
+    }

@@ -1,0 +1,56 @@
+"""Along which column the confidence of a view is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from lore_core.variables.attributes import attribute, columns, says_the_truth
+from lore_core.variables.gaps import gap_along, gap_grid, rank_variables, smooth_gap
+from lore_core.view.view import View
+
+__all__ = ["Along", "along_of", "grid_of", "ranking_of"]
+
+
+@dataclass(frozen=True)
+class Along:
+    """Gaps along one column.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a part, see :func:`~lore_core.variables.gaps.gap_along`.
+    curve : DataFrame or None
+        Of a number, the smoothed gap, see :func:`~lore_core.variables.gaps.smooth_gap`.
+    tells_the_truth : bool
+        Whether the column says the true class, along which any model looks wrong.
+    """
+
+    table: pd.DataFrame
+    curve: pd.DataFrame | None
+    tells_the_truth: bool
+
+
+def ranking_of(view: View, n_parts: int = 12) -> pd.DataFrame:
+    """Columns of the evaluation rows by the evidence that the gap differs along them."""
+    return rank_variables(view.evaluation, target=view.target, n_bins=n_parts)
+
+
+def along_of(view: View, name: str, n_parts: int) -> Along:
+    """Gaps along one column of the evaluation rows."""
+    c, a = view.aimed.confidence, view.aimed.outcome
+    coded = attribute(view.evaluation, name, n_parts=n_parts)
+    curve = None
+    if coded.numeric:
+        values = next(values for known, _, values in columns(view.evaluation) if known == name)
+        if pd.api.types.is_numeric_dtype(values):
+            curve = smooth_gap(c, a, values.to_numpy(np.float64))
+    return Along(gap_along(c, a, coded), curve, says_the_truth(view.evaluation, coded))
+
+
+def grid_of(view: View, across: str, up: str, n_parts: int, min_rows: int) -> pd.DataFrame:
+    """Gaps on the combinations of two columns."""
+    one, two = (attribute(view.evaluation, name, n_parts=n_parts) for name in (across, up))
+    return gap_grid(view.aimed.confidence, view.aimed.outcome, one, two, min_rows=min_rows)

@@ -1,0 +1,209 @@
+"""One frozen view: which rows, which confidence, which neighbours."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.data.binning import Binning
+from lore_core.data.dataset import EVALUATION, TOP_LABEL, Dataset, Target
+from lore_core.data.validation import InputError, check_integer, check_positive
+from lore_core.embedding.result import Embedding
+
+__all__ = ["ALL_PARTS", "BinOptions", "LocalOptions", "Part", "View"]
+
+#: What a number can depend on, beside the rows.
+Part = Literal["target", "gamma", "n_bins", "binning", "maps", "seed"]
+ALL_PARTS: tuple[Part, ...] = ("target", "gamma", "n_bins", "binning", "maps", "seed")
+
+
+class BinOptions(TypedDict):
+    """Confidence bins, as the library's functions take them."""
+
+    n_bins: int
+    binning: Binning
+
+
+class LocalOptions(BinOptions):
+    """Bandwidth and confidence bins, as the library's functions take them."""
+
+    gamma: float
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What is looked at, and how.
+
+    Attributes
+    ----------
+    dataset : Dataset
+        All rows, with their split.
+    target : "top-label" or int
+        What is being calibrated.
+    gamma : float
+        Bandwidth γ > 0.
+    n_bins, binning
+        Confidence bins.
+    maps : mapping of str to Embedding
+        All rows on feature maps, by name; the kernel works on the first. Empty: only what is global
+        can be said.
+    seed : int
+        Of resamples, simulations and halves.
+
+    Raises
+    ------
+    InputError
+        If a setting is out of its range, or a map does not hold all rows.
+    """
+
+    dataset: Dataset
+    target: str | int = TOP_LABEL
+    gamma: float = 0.2
+    n_bins: int = 15
+    binning: Binning = "equal-width"
+    maps: Mapping[str, Embedding] = field(default_factory=dict)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_positive(self.gamma, "gamma")
+        check_integer(self.n_bins, "n_bins")
+        for embedding in self.maps.values():
+            if len(embedding) != len(self.dataset):
+                raise InputError(
+                    f"'embedding' must hold all {len(self.dataset):,} rows of the dataset; got "
+                    f"{len(embedding):,}."
+                )
+
+    def with_(self, **changes: Any) -> View:
+        """Return the same view with some attributes changed."""
+        return dataclasses.replace(self, **changes)
+
+    @property
+    def evaluation(self) -> Dataset:
+        """Rows that are shown and measured."""
+        return self.dataset.evaluation
+
+    @property
+    def calibration(self) -> Dataset | None:
+        """Rows to fit on; None where there are none."""
+        return self.dataset.calibration
+
+    @cached_property
+    def aimed(self) -> Target:
+        """Confidence and outcome of the evaluation rows."""
+        return self.evaluation.target(self.target)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether there is a map, so that it can be said where the confidence is wrong."""
+        return bool(self.maps)
+
+    @property
+    def map_name(self) -> str:
+        """Name of the map the kernel works on; "" without."""
+        return next(iter(self.maps), "")
+
+    @property
+    def embedding(self) -> Embedding:
+        """All rows on the map the kernel works on.
+
+        Raises
+        ------
+        InputError
+            If there is none; ask :attr:`is_local` first.
+        """
+        for embedding in self.maps.values():
+            return embedding
+        raise InputError(
+            f"'{self.dataset.name}' must have features to say where its confidence is wrong; it "
+            "has none, or no map of them was made."
+        )
+
+    def points(
+        self, split: str = EVALUATION, *, on: Embedding | None = None
+    ) -> NDArray[np.float64]:
+        """Coordinates of the rows of one split, shape (n_split, d).
+
+        Parameters
+        ----------
+        split : "evaluation" or "calibration"
+        on : Embedding, optional
+            Another map of all rows than the one the kernel works on.
+
+        Raises
+        ------
+        InputError
+            If there is no map.
+        """
+        embedding = self.embedding if on is None else on
+        return embedding.coordinates[self.dataset.in_split(split)]
+
+    @property
+    def points_if_any(self) -> NDArray[np.float64] | None:
+        """Coordinates of the evaluation rows; None without a map."""
+        return self.points() if self.is_local else None
+
+    @property
+    def bins(self) -> BinOptions:
+        """Confidence bins, as the library's functions take them."""
+        return {"n_bins": self.n_bins, "binning": self.binning}
+
+    @property
+    def local(self) -> LocalOptions:
+        """Bandwidth and confidence bins, as the library's functions take them."""
+        return {"gamma": self.gamma, **self.bins}
+
+    @property
+    def target_name(self) -> str:
+        """The target in words: ``top-label``, ``class 3``."""
+        if self.target == TOP_LABEL:
+            return TOP_LABEL
+        return f"class {self.dataset.class_name(int(self.target))}"
+
+    @property
+    def rows(self) -> str:
+        """Which rows are shown, in words: ``5,000 evaluation rows, target class 3``."""
+        text = f"{len(self.evaluation):,} evaluation rows"
+        return text if self.target == TOP_LABEL else f"{text}, target {self.target_name}"
+
+    @property
+    def bins_in_words(self) -> str:
+        """The bins: ``15 equal-width bins``."""
+        return f"{self.n_bins} {self.binning} bins"
+
+    @property
+    def kernel_in_words(self) -> str:
+        """Which rows are near: ``γ = 0.2 on PCA 2-D``."""
+        return f"γ = {self.gamma:g} on {self.map_name}"
+
+    def settings(self) -> dict[str, Any]:
+        """Say in a mapping what was looked at, for files."""
+        return {
+            "data": self.dataset.name,
+            "evaluation_rows": len(self.evaluation),
+            "calibration_rows": 0 if self.calibration is None else len(self.calibration),
+            "target": self.target_name,
+            "map": self.map_name or None,
+            "gamma": self.gamma if self.is_local else None,
+            "bins": self.n_bins,
+            "binning": self.binning,
+            "seed": self.seed,
+        }
+
+    def key(self, *parts: Part) -> tuple[Hashable, ...]:
+        """Name what is looked at, for caches: equal only where every number is.
+
+        Parameters
+        ----------
+        *parts : {"target", "gamma", "n_bins", "binning", "maps", "seed"}
+            What the number depends on beside the rows; all of it by default.
+        """
+        maps = tuple((name, embedding.digest) for name, embedding in self.maps.items())
+        kept = (maps if part == "maps" else getattr(self, part) for part in parts or ALL_PARTS)
+        return (self.dataset.digest, *kept)

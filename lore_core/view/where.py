@@ -1,0 +1,229 @@
+"""Where the confidence of a view is wrong: rows, places, bandwidths, regions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.chance.significance import MIN_EFFECTIVE_SIZE, Significance, local_significance
+from lore_core.data.dataset import CALIBRATION, Dataset
+from lore_core.data.progress import Progress
+from lore_core.embedding.result import Embedding
+from lore_core.metrics.bandwidth import BandwidthCurve, bandwidth_curve
+from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, suggest_bandwidth
+from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
+from lore_core.metrics.local_error import LocalErrors, local_errors
+from lore_core.regions.evidence import RowEvidence, row_evidence
+from lore_core.regions.field import Field, error_field, smoothed_field
+from lore_core.regions.search import RegionSearch, find_regions
+from lore_core.view.view import View
+
+__all__ = [
+    "curve_of",
+    "errors_of",
+    "evidence_of",
+    "field_of",
+    "recalibrated_curve_of",
+    "regions_of",
+    "reliability_of",
+    "row_field",
+    "significance_of",
+    "suggestion_of",
+]
+
+
+def reliability_of(view: View) -> ReliabilityTable:
+    """Confidence bins of the evaluation rows."""
+    return reliability_table(view.aimed.confidence, view.aimed.outcome, **view.bins)
+
+
+def errors_of(view: View) -> LocalErrors:
+    """Local errors of the evaluation rows."""
+    return local_errors(view.aimed.confidence, view.aimed.outcome, view.points(), **view.local)
+
+
+def significance_of(view: View) -> Significance:
+    """Test every evaluation row's local error against chance."""
+    c, a = view.aimed.confidence, view.aimed.outcome
+    return local_significance(c, a, view.points(), **view.local)
+
+
+def curve_of(view: View, progress: Progress | None = None) -> BandwidthCurve:
+    """MLCE and ALCE of the evaluation rows over γ."""
+    c, a = view.aimed.confidence, view.aimed.outcome
+    return bandwidth_curve(c, a, view.points(), **view.bins, progress=progress)
+
+
+def recalibrated_curve_of(
+    view: View, recalibrated: Dataset, *, on: Embedding | None = None
+) -> BandwidthCurve:
+    """MLCE and ALCE over γ of the evaluation rows as a method left them.
+
+    Parameters
+    ----------
+    view : View
+        What is looked at.
+    recalibrated : Dataset
+        Its evaluation rows after the method.
+    on : Embedding, optional
+        Map to measure on; by default the one the kernel works on.
+    """
+    c, a = recalibrated.confidence, recalibrated.outcome
+    return bandwidth_curve(c, a, view.points(on=on), **view.bins)
+
+
+def suggestion_of(view: View, tried_bins: Sequence[int]) -> BandwidthSuggestion | None:
+    """Return the γ and bins that predict calibration rows best; None where they are too few."""
+    if view.calibration is None:
+        return None
+    aimed = view.calibration.target(view.target)
+    if not has_pairs(aimed.confidence, tried_bins, view.binning):
+        return None
+    return suggest_bandwidth(
+        aimed.confidence,
+        aimed.outcome,
+        view.points(CALIBRATION),
+        n_bins=tried_bins,
+        binning=view.binning,
+    )
+
+
+def field_of(
+    view: View,
+    errors: LocalErrors,
+    *,
+    bin_index: int | None = None,
+    on: Embedding | None = None,
+    tests: Significance | None = None,
+    q: float = 0.05,
+    resolution: int = 200,
+) -> Field:
+    """Signed local error at every place of a 2-D map.
+
+    Exact for one confidence bin on the kernel's own map; else the rows' own errors, averaged.
+
+    Parameters
+    ----------
+    view : View
+        What is looked at.
+    errors : LocalErrors
+        Its local errors.
+    bin_index : int, optional
+        The confidence bin; by default all rows.
+    on : Embedding, optional
+        The map of the picture, all rows; by default the one the kernel works on.
+    tests : Significance, optional
+        With it, only places beyond chance hold a value.
+    q : float
+        False discovery rate for that.
+    resolution : int
+        Nodes along each side.
+    """
+    rows = None if bin_index is None else errors.bin_index == bin_index
+    if rows is not None and (on is None or on is view.embedding):
+        return error_field(
+            view.aimed.confidence,
+            view.aimed.outcome,
+            view.points(),
+            gamma=view.gamma,
+            rows=rows,
+            resolution=resolution,
+            min_effective_size=MIN_EFFECTIVE_SIZE,
+            largest_p=None if tests is None else tests.cutoff(q),
+        )
+    return row_field(
+        errors,
+        view.points(on=on),
+        rows=rows,
+        resolution=resolution,
+        beyond_chance=None if tests is None else tests.significant(q),
+    )
+
+
+def row_field(
+    errors: LocalErrors,
+    points: NDArray[np.float64],
+    *,
+    rows: NDArray[np.bool_] | None = None,
+    beyond_chance: NDArray[np.bool_] | None = None,
+    resolution: int = 200,
+) -> Field:
+    """Average rows' own errors over a map, those with enough neighbours.
+
+    Parameters
+    ----------
+    errors : LocalErrors
+        Of all rows.
+    points : ndarray of shape (n, 2)
+        The rows on the map.
+    rows, beyond_chance : ndarray of shape (n,), optional
+        Masks of the rows that are meant, and of those whose error is real.
+    resolution : int
+        Nodes along each side.
+    """
+    return smoothed_field(
+        errors.signed,
+        errors.effective_size,
+        points,
+        rows=rows,
+        resolution=resolution,
+        min_effective_size=MIN_EFFECTIVE_SIZE,
+        significant=beyond_chance,
+    )
+
+
+def regions_of(
+    view: View,
+    *,
+    q: float = 0.05,
+    edge: float = 0.5,
+    each_bin: bool = False,
+    progress: Progress | None = None,
+) -> RegionSearch:
+    """Find regions of wrong confidence among the evaluation rows.
+
+    Parameters
+    ----------
+    view : View
+        What is looked at.
+    q, edge, progress
+        See :func:`~lore_core.regions.search.find_regions`.
+    each_bin : bool
+        Evidence from each confidence bin by itself instead of all rows of a place together.
+    """
+    searched = view if each_bin else view.with_(n_bins=1)
+    return find_regions(
+        view.aimed.confidence,
+        view.aimed.outcome,
+        view.points(),
+        **searched.local,
+        q=q,
+        edge=edge,
+        random_state=view.seed,
+        progress=progress,
+    )
+
+
+def evidence_of(view: View, row: int, *, by_calibration: bool = False) -> RowEvidence:
+    """Rows that weigh most behind one evaluation row.
+
+    Parameters
+    ----------
+    view : View
+        What is looked at.
+    row : int
+        Number of the evaluation row.
+    by_calibration : bool
+        Whether calibration rows answer, as in LoRe, or evaluation rows, as in the local error.
+    """
+    return row_evidence(
+        view.evaluation,
+        view.points(),
+        row,
+        calibration=view.calibration if by_calibration else None,
+        calibration_embedding=view.points(CALIBRATION) if by_calibration else None,
+        target=view.target,
+        **view.local,
+    )

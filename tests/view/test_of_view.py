@@ -1,0 +1,130 @@
+"""What is computed of a view is what the library's functions say."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import lore_core as lore
+from lore_core.comparison.rewards import compare_rewards
+from lore_core.view import View
+from lore_core.view.chance import chance_band_of, chance_errors_of
+from lore_core.view.methods import (
+    Grouping,
+    comparison_of,
+    grouping_of,
+    recalibrators_of,
+    resampling_of,
+)
+from lore_core.view.where import errors_of, evidence_of, field_of, regions_of, suggestion_of
+
+
+@pytest.fixture(scope="module")
+def view():
+    dataset = lore.demo.synthetic(600, n_features=4).dataset
+    maps = {"PCA 2-D": lore.embed(dataset.features, "pca", 2)}
+    return View(dataset, gamma=0.5, n_bins=3, maps=maps, seed=1)
+
+
+def test_a_field_is_exact_for_a_bin_on_the_kernels_own_map(view):
+    errors = errors_of(view)
+    own = field_of(view, errors, bin_index=2, resolution=8)
+    assert own.exact
+    expected = lore.error_field(
+        view.aimed.confidence, view.aimed.outcome, view.points(), gamma=0.5,
+        rows=errors.bin_index == 2, resolution=8, min_effective_size=10,
+    )  # fmt: skip
+    np.testing.assert_array_equal(own.signed, expected.signed)
+    other = lore.embed(view.dataset.features, "pca", 2)
+    assert not field_of(view, errors, bin_index=2, on=other, resolution=8).exact
+    assert not field_of(view, errors, resolution=8).exact
+
+
+def test_regions_take_all_rows_of_a_place_unless_asked(view):
+    c, a, z = view.aimed.confidence, view.aimed.outcome, view.points()
+    for each_bin, n_bins in ((False, 1), (True, 3)):
+        found = regions_of(view, q=0.2, edge=0.3, each_bin=each_bin)
+        expected = lore.find_regions(
+            c, a, z, gamma=0.5, n_bins=n_bins, q=0.2, edge=0.3, random_state=1
+        )
+        np.testing.assert_array_equal(found.label, expected.label)
+
+
+def test_evidence_from_either_rows(view):
+    sources = [evidence_of(view, 5, by_calibration=given).source for given in (False, True)]
+    assert sources == ["evaluation", "calibration"]
+
+
+def test_chance_where_simulations_are_not_wanted(view):
+    assert chance_errors_of(view, n_draws=0) is None
+    assert chance_band_of(view, n_draws=0) is None
+    found = chance_errors_of(view, n_draws=40)
+    assert found is not None
+    np.testing.assert_array_equal(
+        found.mlce,
+        lore.null_errors(
+            view.aimed.confidence, view.points(), gamma=0.5, n_bins=3, n_draws=40, random_state=1
+        ).mlce,
+    )
+
+
+def test_no_suggestion_without_pairs_of_calibration_rows(view):
+    assert suggestion_of(view, (1, 5)) is not None
+    assert suggestion_of(view.with_(dataset=view.evaluation, maps={}), (1, 5)) is None
+    one = view.dataset.rows(np.append(np.flatnonzero(view.dataset.in_split("evaluation")), 0))
+    split = np.where(np.arange(len(one)) == len(one) - 1, "calibration", "evaluation")
+    lonely = dataclasses.replace(one, split=split)
+    assert suggestion_of(View(lonely), (1, 5)) is None
+
+
+def test_methods_without_a_map_are_global(view):
+    assert "LoRe" in recalibrators_of(view)
+    assert all(item.is_global for item in recalibrators_of(view.with_(maps={})).values())
+
+
+def test_fitted_maps_place_new_rows_by_themselves(view):
+    methods = [recalibrators_of(view)["LoRe"]]
+    result = comparison_of(view, methods, {"n_draws": 0})
+    rows = view.evaluation
+    placed = result.recalibrators["LoRe"].recalibrate(rows, view.points())
+    np.testing.assert_array_equal(result.datasets["LoRe"].confidence, placed.confidence)
+    assert methods[0].to_bytes()
+
+
+def test_nothing_to_fit_on(view):
+    alone = view.with_(dataset=view.evaluation, maps={})
+    alone = alone.with_(dataset=dataclasses.replace(alone.dataset, split=None))
+    with pytest.raises(lore.InputError, match="must have calibration rows to fit on"):
+        comparison_of(alone, [], {})
+
+
+def test_the_largest_group_counts_where_all_are_small(view):
+    groups = np.array([["a", "x"], ["b", "x"]])[np.arange(len(view.dataset)) % 2]
+    dataset = dataclasses.replace(view.dataset, groups=groups)
+    assert grouping_of(dataset) == Grouping("group_0", 30)
+    few = dataset.rows(np.arange(8))
+    few = dataclasses.replace(few, split=None)
+    assert grouping_of(few, "group_1") == Grouping("group_1", 8)
+    assert grouping_of(few, min_group_size=3) == Grouping("group_0", 3)
+    assert grouping_of(view.dataset) is None or view.dataset.groups is not None
+
+
+def test_resampling_is_for_the_map_that_is_measured_on(view):
+    on = lore.embed(view.dataset.features, "identity")
+    n = len(view.evaluation)
+    assert resampling_of(view, wanted=50) == lore.chance.affordable_intervals(n, 2, wanted=50)
+    assert resampling_of(view, on=on) == lore.chance.affordable_intervals(n, 4)
+    assert resampling_of(view.with_(maps={})) == lore.chance.affordable_intervals(n, None)
+
+
+def test_rewards_are_held_against_the_first(view):
+    rows = view.aimed.confidence > 0.5
+    sure = view.evaluation.with_confidence(np.ones(len(view.evaluation)))
+    found = compare_rewards({"before": view.evaluation, "sure": sure}, [4.0], rows=rows)
+    np.testing.assert_array_equal(found["before"].gain, 0)
+    # Always answered: −w a mistake.
+    wrong = 1 - view.aimed.outcome[rows].mean()
+    assert found["sure"].reward[0] == pytest.approx(-4 * wrong)
+    assert found["sure"].n_rows == rows.sum()
