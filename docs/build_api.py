@@ -32,6 +32,7 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "variables": ("Variables", ("variables",)),
     "recalibration": ("Recalibration", ("recalibration",)),
     "shipping": ("Shipping", ("shipping",)),
+    "view": ("Views", ("view",)),
     "figures": ("Figures", ("figures",)),
     "report": ("Report and dashboard", ("report", "dashboard")),
     "kernel_sums": ("Kernel sums", ("kernel_sums",)),

@@ -16,6 +16,7 @@ from . import (
     report as report,
     shipping as shipping,
     variables as variables,
+    view as view,
 )
 from .chance.intervals import calibration_intervals as calibration_intervals
 from .chance.significance import local_significance as local_significance

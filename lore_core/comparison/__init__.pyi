@@ -9,6 +9,7 @@ from .methods import (
     Comparison as Comparison,
     compare as compare,
 )
+from .rewards import compare_rewards as compare_rewards
 from .runs import compare_runs as compare_runs
 from .runs_result import (
     PairedDifference as PairedDifference,

@@ -12,6 +12,7 @@ import pytest
 
 import lore_core as lore
 from lore_core.report import ReportSettings, Source, report_files
+from lore_core.view import View
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -40,10 +41,11 @@ def files_of(extra: str) -> dict[str, bytes]:
         class_names=[f"yes{extra}", f"no{extra}"],
         name=f"data{extra}",
     ).with_split(0.4)
-    embedding = lore.embed(dataset.features, "pca", 2, random_state=0)
-    settings = ReportSettings(target=1, n_bins=2, methods=("No recalibration", "LoRe"), n_draws=5)
+    maps = {"PCA 2-D": lore.embed(dataset.features, "pca", 2, random_state=0)}
+    view = View(dataset, target=1, n_bins=2, maps=maps)
+    settings = ReportSettings(methods=("No recalibration", "LoRe"), n_draws=5)
     source = Source((f"file{extra}.npz",), (f"--column={extra}",))
-    return report_files(dataset, embedding, settings, images=False, source=source)
+    return report_files(view, settings, images=False, source=source)
 
 
 class Elements(HTMLParser):
