@@ -158,14 +158,17 @@ def joint_intervals(
     Returns
     -------
     DataFrame or None
-        ``low`` and ``high`` by metric; None where there is neither.
+        ``low`` and ``high`` by metric, in the order of the values; None where there is neither.
     """
     parts = []
     if draws is not None:
         parts.append(draws.interval().drop(index=list(ABSOLUTE), errors="ignore"))
     if simulated is not None:
         parts.append(simulated[["low", "high"]])
-    return pd.concat(parts) if parts else None
+    if not parts:
+        return None
+    found = pd.concat(parts)
+    return found.loc[[metric.name for metric in COMPARED if metric.name in found.index]]
 
 
 @dataclass(frozen=True)

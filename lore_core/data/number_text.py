@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 __all__ = ["p_words", "points"]
 
 
 def points(share: float) -> str:
-    """Write a difference of shares in points, signed: 0.0213 is ``"+2.1"``, −0.5 is ``"−50.0"``.
-
-    A dash stands for NaN.
-    """
-    if not math.isfinite(share):
-        return "–"
-    return f"{round(share * 100, 1) + 0.0:+.1f}".replace("-", "−")  # + 0.0: no minus before nothing
+    """Write a difference of shares in points, signed: 0.0213 is ``"+2.1"``, −0.5 is ``"−50.0"``."""
+    return f"{share * 100:+.1f}".replace("-", "−")
 
 
 def p_words(p: float) -> str:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["beyond_chance", "p_value", "percent", "thousands"]
+__all__ = ["beyond_chance", "p_value", "percent", "signed_points", "thousands"]
+
+
+def signed_points(share: float) -> str:
+    """Write a difference as points with its sign."""
+    if not np.isfinite(share):
+        return "–"
+    return f"{round(share * 100, 1) + 0.0:+.1f}".replace("-", "−")
 
 
 def p_value(p: float) -> str:

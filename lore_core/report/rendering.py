@@ -9,7 +9,6 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from lore_core.data import number_text
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.metric import POINTS
 from lore_core.report import formats
@@ -32,7 +31,7 @@ def _environment() -> Environment:
         "percent": formats.percent,
         "png_url": _png_url,
         "points": POINTS.text,
-        "signed_points": number_text.points,
+        "signed_points": formats.signed_points,
         "thousands": formats.thousands,
     }
     environment.globals["metrics"] = CATALOGUE
