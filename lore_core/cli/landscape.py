@@ -10,6 +10,7 @@ from lore_core.cli.options import ViewOptions, examples, view_options
 from lore_core.cli.output import Progress, records, say
 from lore_core.cli.pictures import figure_options, figure_paths, write_figure
 from lore_core.cli.regions import search_options
+from lore_core.metrics.catalogue import MIN_BIN_ROWS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["landscape"]
 
 #: As on the page: a bin with fewer rows is not called best or worst, so many rows are drawn over
-#: the field or alone, so many regions are outlined.
-_MIN_BIN_ROWS = 30
 _DRAWN, _DRAWN_ALONE = 1500, 4000
 _N_WORST = 30
 _OUTLINED = 8
@@ -153,9 +152,9 @@ def _bin(table: ReliabilityTable, wanted: str) -> int | None:
     if wanted == "all":
         return None
     if wanted == "worst":
-        return table.worst_bin(_MIN_BIN_ROWS)
+        return table.worst_bin(MIN_BIN_ROWS)
     if wanted == "best":
-        return table.best_bin(_MIN_BIN_ROWS)
+        return table.best_bin(MIN_BIN_ROWS)
     try:
         confidence = float(wanted)
     except ValueError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -73,3 +74,19 @@ def long_table(
             else frame.reindex(index=methods, columns=metrics).to_numpy().ravel()
         )
     return table.reset_index()
+
+
+def beyond_chance(low: float, high: float) -> Literal["better", "worse", ""]:
+    """Say on which side of 0 a difference lies beyond chance; of an error, less is better.
+
+    Parameters
+    ----------
+    low, high : float
+        95 % interval of the difference; NaN where there is none.
+
+    Returns
+    -------
+    {"better", "worse", ""}
+        Nothing where it could be chance.
+    """
+    return "better" if high < 0 else "worse" if low > 0 else ""

@@ -11,6 +11,7 @@ from .bandwidth_choice import (
     BandwidthSuggestion as BandwidthSuggestion,
     suggest_bandwidth as suggest_bandwidth,
 )
+from .catalogue import CATALOGUE as CATALOGUE
 from .global_metrics import (
     ReliabilityTable as ReliabilityTable,
     brier_score as brier_score,
@@ -29,6 +30,7 @@ from .local_error import (
     local_errors as local_errors,
     maximum_local_calibration_error as maximum_local_calibration_error,
 )
+from .metric import Metric as Metric
 from .rewards import (
     RewardCurve as RewardCurve,
     default_ratios as default_ratios,

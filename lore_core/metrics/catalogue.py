@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 MAX_GROUPWISE = "max group-wise MCE"
 #: Groups with fewer rows do not set the maximum over groups: theirs is mostly noise.
 MIN_GROUP_SIZE = 30
+#: Confidence bins with fewer rows are not called the worst or the best.
+MIN_BIN_ROWS = 30
 
 
 def _row_nll(rows: Measured) -> NDArray[np.float64]:
@@ -197,7 +199,6 @@ WORST_GROUP_MCE = Metric(
     resample=lambda drawn: (drawn.cell_gap / drawn.cell_size).max(axis=0),
 )
 
-#: Every metric, by name.
 CATALOGUE = {
     metric.name: metric
     for metric in (
@@ -214,6 +215,7 @@ CATALOGUE = {
         WORST_GROUP_MCE,
     )
 }
+"""Every metric, by its name in tables and files."""
 
 
 def unit_of(name: str) -> Unit:

@@ -226,6 +226,7 @@ class Metric:
         Parameters
         ----------
         low, high : float
+            Its ends.
         between : str
             What stands between them.
         sign : str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["beyond_chance", "p_value", "percent", "signed_points", "thousands"]
+__all__ = ["p_value", "percent", "signed_points", "thousands"]
 
 
 def signed_points(share: float) -> str:
@@ -29,19 +29,3 @@ def percent(share: float, digits: int = 1) -> str:
 def thousands(count: float) -> str:
     """Write a whole number, its thousands apart."""
     return f"{count:,.0f}"
-
-
-def beyond_chance(low: float, high: float) -> str:
-    """Name the class of a difference by its interval; of an error, less is better.
-
-    Parameters
-    ----------
-    low, high : float
-        95 % interval of the difference; NaN where there is none.
-
-    Returns
-    -------
-    {"better", "worse", ""}
-        Nothing where it could be chance.
-    """
-    return "better" if high < 0 else "worse" if low > 0 else ""

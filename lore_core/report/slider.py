@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
+from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.local_error import local_errors
 from lore_core.regions.field import Field, error_field, rows_outline, smoothed_field
 from lore_core.report.findings import Findings
@@ -24,8 +25,6 @@ __all__ = ["GAMMAS", "Picture", "Slider", "make_slider", "png", "segments"]
 GAMMAS = (0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 4.0, 20.0)
 #: Nodes along each side.
 RESOLUTION = 128
-#: As on the Landscape page: a bin with fewer rows is not called best or worst; regions outlined.
-_MIN_BIN_ROWS = 30
 _OUTLINED = 8
 #: Code of a node that holds no value.
 _NOTHING = -128
@@ -218,8 +217,8 @@ def _bins(found: Findings) -> list[tuple[str, int]]:
     chosen: dict[int, list[str]] = {}
     try:
         named = {
-            "worst": table.worst_bin(_MIN_BIN_ROWS),
-            "best": table.best_bin(_MIN_BIN_ROWS),
+            "worst": table.worst_bin(MIN_BIN_ROWS),
+            "best": table.best_bin(MIN_BIN_ROWS),
         }
     except InputError:  # no bin has so many rows
         named = {}

@@ -8,6 +8,7 @@ import streamlit as st
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.comparison import describe_rows
 from lore_core.figures import cdf_figure, reliability_figure
+from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.regions import Outline, worst_rows
 from pages.landscape.found import (
     DEFAULT_Q,
@@ -26,8 +27,6 @@ from pages.shared.controls import map_control, theme_mode, view_controls
 from pages.shared.header import question
 from pages.shared.maps import planar_maps
 
-#: A bin with fewer rows is not offered as "best" or "worst".
-_MIN_BIN_ROWS = 30
 _N_WORST = 30
 _REGIONS, _DIVIDED = "Regions", "By class or group"
 
@@ -69,7 +68,7 @@ wanted = controls[0].selectbox(
     ["all", "worst", "best", *names.values()],
     key="bin",
     bind="query-params",
-    help=f"worst, best: largest and smallest |gap| of the bins with {_MIN_BIN_ROWS} rows or more. "
+    help=f"worst, best: largest and smallest |gap| of the bins with {MIN_BIN_ROWS} rows or more. "
     "Or click a bar of the diagram.",
 )
 value = controls[1].segmented_control(
@@ -95,9 +94,9 @@ map_name, on_map = map_control(view, controls[3])
 
 chosen: int | None = None
 if wanted == "worst":
-    chosen = table.worst_bin(_MIN_BIN_ROWS)
+    chosen = table.worst_bin(MIN_BIN_ROWS)
 elif wanted == "best":
-    chosen = table.best_bin(_MIN_BIN_ROWS)
+    chosen = table.best_bin(MIN_BIN_ROWS)
 elif wanted != "all":
     chosen = next(b for b, name in names.items() if name == wanted)
 rows = np.ones(len(evaluation), dtype=bool) if chosen is None else errors.bin_index == chosen

@@ -9,6 +9,7 @@ from lore_core import Comparison, region_report
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.figures import cdf_figure, landscape_figure, reliability_figure, shared_limit
 from lore_core.metrics import LocalErrors
+from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.charts import show_chart
@@ -16,7 +17,6 @@ from pages.shared.controls import map_control, theme_mode
 
 __all__ = ["before_after"]
 
-_MIN_BIN_ROWS = 30
 _PLACES = ("before", "after")
 
 
@@ -109,7 +109,7 @@ def _rows(
     if chosen == "all":
         return np.ones(len(local.signed), dtype=bool), "all"
     index = (
-        table.worst_bin(_MIN_BIN_ROWS)
+        table.worst_bin(MIN_BIN_ROWS)
         if chosen == "worst"
         else next(b for b, name in names.items() if name == chosen)
     )

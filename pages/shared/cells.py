@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from lore_core.comparison.tables import beyond_chance
+
 __all__ = ["marked"]
 
-_BETTER = "background-color: rgba(0, 158, 115, 0.18)"
-_WORSE = "background-color: rgba(230, 159, 0, 0.22)"
+_TINT = {
+    "better": "background-color: rgba(0, 158, 115, 0.18)",
+    "worse": "background-color: rgba(230, 159, 0, 0.22)",
+    "": "",
+}
 
 
 def marked(low: float, high: float) -> str:
     """Style of a cell whose difference to the first method has this interval; less is better."""
-    if high < 0:
-        return _BETTER
-    return _WORSE if low > 0 else ""
+    return _TINT[beyond_chance(low, high)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from lore_core.comparison.tables import beyond_chance
 from lore_core.report.drawings import reward_drawing
 from lore_core.report.findings import Findings
-from lore_core.report.formats import beyond_chance
 from lore_core.report.rendering import missing, render
 from lore_core.report.sections.recalibrators import method_colors
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from lore_core.comparison.tables import beyond_chance
 from lore_core.report.drawings import forest_drawing
 from lore_core.report.findings import Findings
-from lore_core.report.formats import beyond_chance
 from lore_core.report.rendering import missing, render
 
 __all__ = ["groups_drawing", "groups_section"]

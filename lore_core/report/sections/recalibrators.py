@@ -10,13 +10,13 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from lore_core.comparison.methods import Comparison
+from lore_core.comparison.tables import beyond_chance
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures.style import series_place
 from lore_core.metrics.catalogue import MAX_GROUPWISE, REPORT_TABLE
 from lore_core.metrics.metric import Metric
 from lore_core.report.drawings import curve_drawing, forest_drawing
 from lore_core.report.findings import Findings
-from lore_core.report.formats import beyond_chance
 from lore_core.report.rendering import missing, render
 
 __all__ = ["method_colors", "ranking_drawing", "recalibrators_section"]
