@@ -31,6 +31,7 @@ from _worlds import CONFIDENCES, calibrated
 from scipy import stats
 
 import lore_core as lore
+from lore_core.chance.intervals import ABSOLUTE
 
 Trial = Callable[..., dict[str, float]]
 
@@ -208,7 +209,7 @@ held-out gap does not. Nominal coverage 95 %.
 def interval_section(run: Simulations) -> str:
     """Intervals."""
     rows = []
-    names = ("ECE", "MCE", "ALCE", "MLCE")
+    names = ABSOLUTE
     for kind, n, size in (
         ("calibrated", 500, 0.0), ("calibrated", 2000, 0.0), ("slope", 500, 0.1),
         ("slope", 2000, 0.1), ("slope", 2000, 0.25), ("one blob", 2000, 0.2),
