@@ -50,14 +50,12 @@ def attach(
         try:
             return named(name)
         except ModuleNotFoundError as error:
-            from lore_core.data.extras import EXTRA_OF, MissingPackageError
+            from lore_core.data.extras import missing
 
-            if error.name is None or isinstance(error, MissingPackageError):
+            said = missing(f"'{package}.{name}'", error)
+            if said is None:
                 raise
-            module = error.name.partition(".")[0]
-            if module not in EXTRA_OF:
-                raise
-            raise MissingPackageError(f"'{package}.{name}'", module) from error
+            raise said from None
 
     return attribute, listed, names
 
@@ -69,8 +67,7 @@ def _without_names(package: str, name: str) -> Any:
     if find_spec(f"{package}.{name}") is not None:
         return import_module(f"{package}.{name}")
     raise ModuleNotFoundError(
-        f"'{package}.{name}' needs the whole library, of which only the part that applies a saved "
-        "recalibrator can be imported here (no lazy_loader). Install it with: pip install "
-        '"lore-lens".',
+        f"'{package}.{name}' needs the whole library; what is installed here can only apply saved "
+        "recalibrators (lore_core.shipping.Predictor). Install it with: pip install lore-lens.",
         name="lazy_loader",
     )

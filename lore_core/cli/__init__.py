@@ -97,4 +97,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         click.echo(f"lore: {error}", err=True)
         return INPUT_ERROR
+    except ModuleNotFoundError as error:
+        from lore_core.data.extras import missing
+
+        said = missing("This", error)
+        if said is None:
+            raise
+        click.echo(f"lore: {said}", err=True)
+        return INPUT_ERROR
     return code if isinstance(code, int) else 0

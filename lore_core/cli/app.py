@@ -44,8 +44,10 @@ def app(data: tuple[str, ...], port: int | None, headless: bool) -> None:
     directory of runs; without any the dashboard opens on the demo. Ctrl-C closes it.
     """
     from lore_core.dashboard import server
+    from lore_core.data.extras import require
     from lore_core.kernel_sums.compile_once import compile_kernels
 
+    require("The dashboard", "streamlit", "plotly")
     paths = [_existing(path) for path in data]
     chosen = server.choose_port(port)
     if port is None and chosen != server.DEFAULT_PORT:

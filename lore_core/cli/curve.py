@@ -65,7 +65,6 @@ def curve(
     """
     paths = figure_paths(outs)
     from lore_core.cli.view import needs_map, open_view
-    from lore_core.figures import bandwidth_figure
     from lore_core.view.chance import chance_band_of
     from lore_core.view.where import curve_of
 
@@ -96,6 +95,8 @@ def curve(
         say(f"{view.dataset.name}: {view.rows}, {view.bins_in_words}.")
     if not paths:
         return
+    from lore_core.figures import bandwidth_figure
+
     chart = bandwidth_figure(
         curves,
         metric=metric,

@@ -62,7 +62,6 @@ def decisions(
     from lore_core.cli.view import open_view
     from lore_core.comparison.rewards import compare_rewards
     from lore_core.data.validation import InputError
-    from lore_core.figures import reward_figure
     from lore_core.metrics import describe_rewards
 
     if unsure > wrong:
@@ -112,6 +111,8 @@ def decisions(
         say(f"{view.dataset.name}: {view.rows}; gains are over {first}.")
     if not paths:
         return
+    from lore_core.figures import reward_figure
+
     chart = reward_figure(
         curves,
         rows=view.rows,

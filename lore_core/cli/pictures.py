@@ -57,6 +57,10 @@ def figure_paths(outs: tuple[str, ...]) -> list[Path]:
         If a suffix is unknown, a directory does not exist, or static images cannot be made here.
     """
     paths = [output_path(name, (".html", *_STATIC, *TABLES)) for name in outs]
+    if paths:
+        from lore_core.data.extras import require
+
+        require("'--out'", "plotly")
     if any(path.suffix.lower() in _STATIC for path in paths):
         from lore_core.data.validation import InputError
         from lore_core.figures.export import why_no_static_images

@@ -96,9 +96,10 @@ def report(
     from lore_core.cli.view import open_view
     from lore_core.data.validation import InputError
     from lore_core.report.archive import check_place, write_bundle
-    from lore_core.report.files import report_files
+    from lore_core.report.files import report_files, require_packages
     from lore_core.report.settings import ReportSettings, data_digest
 
+    require_packages()
     check_place(out)
     with Progress() as progress:
         view = open_view(given, progress)

@@ -23,6 +23,7 @@ from lore_core.dashboard.server import (
     wait_until_served,
 )
 from lore_core.data.dataset import Dataset
+from lore_core.data.extras import require
 from lore_core.data.saving import save_npz
 from lore_core.kernel_sums.compile_once import compile_kernels
 
@@ -49,10 +50,11 @@ def launch(dataset: Dataset, *, port: int | None = None, open_browser: bool = Tr
     Raises
     ------
     InputError
-        If the port is taken or out of range.
+        If the port is taken or out of range, or the dashboard's packages are not installed.
     RuntimeError
         If the server does not start; the message holds what it said.
     """
+    require("The dashboard", "streamlit", "plotly")
     folder = Path(tempfile.mkdtemp(prefix="lore-lens-"))
     with ExitStack() as undo:
         undo.callback(shutil.rmtree, folder, ignore_errors=True)

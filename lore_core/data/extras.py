@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from lore_core.data.validation import InputError
 
-__all__ = ["EXTRA_OF", "MissingPackageError", "require"]
+__all__ = ["EXTRA_OF", "MissingPackageError", "missing", "require"]
 
 #: Which extra of pyproject.toml brings a module.
 EXTRA_OF = {
@@ -38,6 +38,22 @@ class MissingPackageError(InputError, ModuleNotFoundError):
             f'pip install "lore-lens[{EXTRA_OF[module]}]".'
         )
         self.name = module
+
+
+def missing(what: str, error: ModuleNotFoundError) -> MissingPackageError | None:
+    """Put a failed import into words, if it is of an optional package.
+
+    Parameters
+    ----------
+    what : str
+        What needs it: the beginning of the sentence.
+    error : ModuleNotFoundError
+        What the import raised.
+    """
+    if isinstance(error, MissingPackageError):
+        return error
+    module = (error.name or "").partition(".")[0]
+    return MissingPackageError(what, module) if module in EXTRA_OF else None
 
 
 def require(what: str, *modules: str) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError, as_coordinates, check_integer
 from lore_core.embedding import tsne, umap_map
@@ -16,6 +15,9 @@ from lore_core.embedding.names import METHOD_NAMES, MapName, is_method
 from lore_core.embedding.options import check_options
 from lore_core.embedding.result import Embedding, Map
 from lore_core.embedding.scaling import Scale, check_scale, scale_factors
+
+if TYPE_CHECKING:  # it needs pandas, which a process that applies a saved map may not have
+    from lore_core.data.dataset import Dataset
 
 __all__ = ["embed", "make_map"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lore_core.data.validation import InputError
+from lore_core.data.extras import require
 from lore_core.embedding.linear import LinearMap
 from lore_core.embedding.stored_map import StoredMap
 from lore_core.embedding.tsne import TSNEMap
@@ -59,13 +59,9 @@ class StoredTSNE(StoredMap):
         )
 
     def _make(self) -> TSNEMap:
-        try:
-            import openTSNE
-        except ImportError as error:
-            raise InputError(
-                f"a t-SNE map needs the package 'openTSNE' to place new rows ({error}). Install "
-                "it, or fit on PCA or identity features, which need numpy alone."
-            ) from error
+        require("A t-SNE map", "openTSNE")
+        import openTSNE
+
         model = openTSNE.TSNE(
             n_components=self.places.shape[1],
             initialization="random",

@@ -52,13 +52,7 @@ class StoredUMAP(StoredMap):
         )
 
     def _make(self) -> UMAPMap:
-        try:
-            made = fit_umap(np.array(self.points), self.places.shape[1], **self.settings)
-        except ImportError as error:
-            raise InputError(
-                f"a UMAP map needs the package 'umap-learn' to place new rows ({error}). Install "
-                "it, or fit on PCA or identity features, which need numpy alone."
-            ) from error
+        made = fit_umap(np.array(self.points), self.places.shape[1], **self.settings)
         size = float(np.ptp(self.places, axis=0).max()) or 1.0
         off = float(np.abs(made.fitted - self.places).max()) / size
         if not off <= _SAME:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.extras import require
 from lore_core.data.progress import Progress
 from lore_core.data.validation import check_integer, check_positive
 from lore_core.embedding.linear import LinearMap, fit_pca
@@ -170,6 +171,7 @@ def fit_tsne(
     perplexity = min(check_positive(perplexity, "perplexity"), (n - 1) / 3)
     n_iter = check_integer(n_iter, "n_iter")
     exaggeration = check_positive(exaggeration, "exaggeration")
+    require("A t-SNE map", "openTSNE")
     notes = [f"perplexity {perplexity:.4g}"]
 
     def report(iteration: int) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.extras import require
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError, check_integer
 
@@ -115,6 +116,7 @@ def fit_umap(
         raise InputError(f"'min_dist' must lie in [0, 1]; got {min_dist!r}.")
     if n_epochs is not None:
         n_epochs = check_integer(n_epochs, "n_epochs")
+    require("A UMAP map", "umap")
     if progress is not None:
         progress(
             0.0, f"finding the neighbours of {n:,} rows (up to half a minute more the first time)"

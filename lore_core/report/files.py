@@ -16,6 +16,7 @@ import pandas as pd
 
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.extras import require
 from lore_core.data.progress import Progress
 from lore_core.embedding import Embedding, embed
 from lore_core.report.archive import FORMAT, check_place, write_bundle
@@ -31,7 +32,7 @@ from lore_core.report.slider import make_slider
 from lore_core.report.tables import tables
 from lore_core.view import View
 
-__all__ = ["report_files", "write_report"]
+__all__ = ["report_files", "require_packages", "write_report"]
 
 #: Of the numbers; what else is installed does not change them.
 _VERSIONS = ("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "numba", "plotly")
@@ -53,6 +54,17 @@ _ABOUT_TABLES = {
     "decisions": "rewards at many cost ratios",
     "decisions_at_own_costs": "rewards at the report's own costs",
 }
+
+
+def require_packages() -> None:
+    """Say which package a report needs and is not installed, before anything is computed.
+
+    Raises
+    ------
+    InputError
+        If one is missing.
+    """
+    require("A report", "plotly", "jinja2", "PIL")
 
 
 def write_report(
@@ -135,6 +147,7 @@ def write_report(
     --------
     >>> lore.write_report(data, "report.zip", gamma=0.2)   # doctest: +SKIP
     """
+    require_packages()
     check_place(path)
     settings = ReportSettings(
         methods=None if methods is None else tuple(methods), group_column=group_column,
@@ -177,6 +190,7 @@ def report_files(
     dict of str to bytes
         By path in the bundle.
     """
+    require_packages()
     from lore_core.report.charts import figure_files
     from lore_core.report.page import report_page
     from lore_core.report.print_files import print_files
