@@ -11,13 +11,13 @@ from lore_core.cli.options import ViewOptions, examples, json_option, view_optio
 from lore_core.cli.output import (
     TABLES,
     Progress,
-    as_json,
     numbers,
     output_path,
     say,
     text_table,
     write_numbers,
 )
+from lore_core.data.json_text import as_json
 from lore_core.metrics.catalogue import MAX_GROUPWISE, MIN_GROUP_SIZE
 
 if TYPE_CHECKING:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import shutil
 import sys
@@ -15,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lore_core.data.json_text import as_json
+
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
     "TABLES",
     "Progress",
-    "as_json",
     "note",
     "numbers",
     "output_path",
@@ -45,21 +44,6 @@ def say(text: str) -> None:
 def note(text: str) -> None:
     """Say something about the work on standard error."""
     click.echo(f"lore: {text}", err=True)
-
-
-def as_json(content: Any) -> str:
-    """Write plain and numpy values as JSON; NaN and infinity become null, which JSON has."""
-    return json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):  # numpy's scalars and arrays
-        return _plain(value.tolist())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lore_core.cli.options import ViewOptions, examples, json_option, view_options
-from lore_core.cli.output import TABLES, Progress, as_json, output_path, say, write_numbers
+from lore_core.cli.output import TABLES, Progress, output_path, say, write_numbers
+from lore_core.data.json_text import as_json
 
 if TYPE_CHECKING:
     import pandas as pd

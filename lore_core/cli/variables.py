@@ -9,13 +9,13 @@ import click
 from lore_core.cli.options import ViewOptions, examples, json_option, view_options
 from lore_core.cli.output import (
     TABLES,
-    as_json,
     output_path,
     records,
     say,
     text_table,
     write_numbers,
 )
+from lore_core.data.json_text import as_json
 
 if TYPE_CHECKING:
     import pandas as pd

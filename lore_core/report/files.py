@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import io
-import json
-import math
-import platform
-from collections.abc import Mapping
-from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
+from lore_core import __version__
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.extras import require
+from lore_core.data.json_text import as_json
 from lore_core.data.progress import Progress
 from lore_core.embedding import Embedding, embed
-from lore_core.report.archive import FORMAT, check_place, write_bundle
-from lore_core.report.findings import Findings, examine
+from lore_core.report.archive import check_place, write_bundle
+from lore_core.report.configuration import configuration
+from lore_core.report.findings import examine
 from lore_core.report.settings import (
     ReportSettings,
     Source,
     data_digest,
-    map_option,
     rerun_command,
 )
 from lore_core.report.slider import make_slider
@@ -34,8 +29,6 @@ from lore_core.view import View
 
 __all__ = ["report_files", "require_packages", "write_report"]
 
-#: Of the numbers; what else is installed does not change them.
-_VERSIONS = ("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "numba", "plotly")
 _ABOUT_TABLES = {
     "metrics": "every metric before recalibration: value, 95 % interval, p by chance, n",
     "reliability": "confidence bins: rows, promised, got, interval",
@@ -223,14 +216,14 @@ def report_files(
     digest = data_digest(view.dataset)
     script, options = rerun_command(
         view, settings, target_name=found.target_name, source=source or Source(), digest=digest
-    )  # fmt: skip
-    config = _config(found, digest, source or Source(), options, contents)
-    files["config.json"] = _json(config)
+    )
+    config = configuration(found, digest, source or Source(), options, contents)
+    files["config.json"] = (as_json(config) + "\n").encode()
     files["rerun.sh"] = script.encode()
     files["index.html"] = report_page(
         found,
         slider,
-        version=str(config["versions"]["lore-lens"]),
+        version=__version__,
         digest=digest,
         rerun=script.rstrip().splitlines()[-1],
         contents=contents,
@@ -244,87 +237,3 @@ def _parquet(frame: pd.DataFrame) -> bytes:
     buffer = io.BytesIO()
     frame.to_parquet(buffer, index=False)
     return buffer.getvalue()
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
-
-
-def _config(
-    found: Findings,
-    digest: str,
-    source: Source,
-    options: list[str],
-    contents: Mapping[str, str],
-) -> dict[str, Any]:
-    import lore_core
-
-    dataset, embedding = found.dataset, found.embedding
-    calibration = dataset.calibration
-    seeds = {"simulations": found.view.seed}
-    if embedding is not None:
-        seeds["feature map"] = embedding.random_state
-    return {
-        "format": FORMAT,
-        "schema": 1,
-        "data": {
-            "name": dataset.name,
-            "files": list(source.files),
-            "sha256": digest,
-            "rows": len(dataset),
-            "evaluation_rows": len(dataset.evaluation),
-            "calibration_rows": 0 if calibration is None else len(calibration),
-            "classes": [str(name) for name in dataset.class_names or ()],
-            "features": 0 if dataset.features is None else int(dataset.features.shape[1]),
-            "group_columns": []
-            if dataset.groups is None
-            else [str(name) for name in dataset.groups.columns],
-        },
-        "settings": {
-            "target": found.target_name,
-            **found.view.local,
-            **asdict(found.settings),
-            "random_state": found.view.seed,
-            "methods_compared": list(found.comparison.datasets) if found.comparison else [],
-            "group_column_used": found.group_column,
-            "min_group_size_used": found.min_group_size if found.group_column else None,
-            "draws": 0
-            if found.summary is None or found.summary.draws is None
-            else len(found.summary.draws.values),
-            "simulations": 0 if found.chance is None else found.chance.n_draws,
-        },
-        "feature_map": None
-        if embedding is None
-        else {
-            "option": map_option(found.view),
-            "description": embedding.description,
-            "coordinates_sha256": embedding.digest,
-            "drawn_on": None if found.drawn_on is None else found.drawn_on.label,
-        },
-        "seeds": seeds,
-        "versions": {
-            "lore-lens": lore_core.__version__,
-            "python": platform.python_version(),
-            **{name: _version(name) for name in _VERSIONS},
-        },
-        "left_out": dict(found.missing),
-        "rerun": ["lore", "report", *(source.files or ("DATA",)), *options],
-        "contents": dict(contents),
-    }
-
-
-def _json(content: Any) -> bytes:
-    def plain(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {str(key): plain(item) for key, item in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [plain(item) for item in value]
-        if hasattr(value, "tolist"):
-            return plain(value.tolist())
-        return None if isinstance(value, float) and not math.isfinite(value) else value
-
-    said = json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False)
-    return (said + "\n").encode()

@@ -1,0 +1,106 @@
+"""config.json: what a report was made with, and from which data."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+
+from lore_core import __version__
+from lore_core.report.archive import FORMAT
+from lore_core.report.findings import Findings
+from lore_core.report.settings import Source, map_option
+
+__all__ = ["configuration"]
+
+#: Of the numbers; what else is installed does not change them.
+_VERSIONS = ("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "numba", "plotly")
+
+
+def configuration(
+    found: Findings,
+    digest: str,
+    source: Source,
+    options: list[str],
+    contents: Mapping[str, str],
+) -> dict[str, object]:
+    """Gather every setting, the versions, and what the data were.
+
+    Parameters
+    ----------
+    found : Findings
+        What the report is about.
+    digest : str
+        Of the data.
+    source : Source
+        Where they came from.
+    options : list of str
+        Of the command that makes the report again.
+    contents : mapping of str to str
+        Files of the bundle and what each is, by path.
+
+    Returns
+    -------
+    dict
+        As it is written to ``config.json``.
+    """
+    dataset, embedding = found.dataset, found.embedding
+    calibration = dataset.calibration
+    seeds = {"simulations": found.view.seed}
+    if embedding is not None:
+        seeds["feature map"] = embedding.random_state
+    return {
+        "format": FORMAT,
+        "schema": 1,
+        "data": {
+            "name": dataset.name,
+            "files": list(source.files),
+            "sha256": digest,
+            "rows": len(dataset),
+            "evaluation_rows": len(dataset.evaluation),
+            "calibration_rows": 0 if calibration is None else len(calibration),
+            "classes": [str(name) for name in dataset.class_names or ()],
+            "features": 0 if dataset.features is None else int(dataset.features.shape[1]),
+            "group_columns": []
+            if dataset.groups is None
+            else [str(name) for name in dataset.groups.columns],
+        },
+        "settings": {
+            "target": found.target_name,
+            **found.view.local,
+            **asdict(found.settings),
+            "random_state": found.view.seed,
+            "methods_compared": list(found.comparison.datasets) if found.comparison else [],
+            "group_column_used": found.group_column,
+            "min_group_size_used": found.min_group_size if found.group_column else None,
+            "draws": 0
+            if found.summary is None or found.summary.draws is None
+            else len(found.summary.draws.values),
+            "simulations": 0 if found.chance is None else found.chance.n_draws,
+        },
+        "feature_map": None
+        if embedding is None
+        else {
+            "option": map_option(found.view),
+            "description": embedding.description,
+            "coordinates_sha256": embedding.digest,
+            "drawn_on": None if found.drawn_on is None else found.drawn_on.label,
+        },
+        "seeds": seeds,
+        "versions": {
+            "lore-lens": __version__,
+            "python": platform.python_version(),
+            **{name: _version(name) for name in _VERSIONS},
+        },
+        "left_out": dict(found.missing),
+        "rerun": ["lore", "report", *(source.files or ("DATA",)), *options],
+        "contents": dict(contents),
+    }
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
