@@ -90,8 +90,15 @@ def compare(
     place = Path(given.data[0]).expanduser()
     local = given.maps != ("none",)
     if len(given.data) == 1 and given.data != ("demo",) and place.is_dir():
-        _runs(given, place, methods_of(given, names, rivals, local, _RUNS_GAMMA), group,
-              min_group_size or 1, json_, path)  # fmt: skip
+        _runs(
+            given,
+            place,
+            methods_of(given, names, rivals, local, _RUNS_GAMMA),
+            group,
+            min_group_size or 1,
+            json_,
+            path,
+        )
         return
     from lore_core.cli.view import open_view
 

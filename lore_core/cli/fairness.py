@@ -34,19 +34,28 @@ __all__ = ["fairness"]
 )
 @view_options()
 @click.option(
-    "--group", "by", multiple=True, metavar="COLUMN",
+    "--group",
+    "by",
+    multiple=True,
+    metavar="COLUMN",
     help="Group column (default: the first). Repeated: the intersections.",
-)  # fmt: skip
+)
 @click.option(
-    "--min-group-size", type=click.IntRange(min=1), default=MIN_GROUP_SIZE, show_default=True,
-    metavar="N", help="Smaller groups do not set the maximum.",
-)  # fmt: skip
+    "--min-group-size",
+    type=click.IntRange(min=1),
+    default=MIN_GROUP_SIZE,
+    show_default=True,
+    metavar="N",
+    help="Smaller groups do not set the maximum.",
+)
 @method_option
 @json_option
 @click.option(
-    "-o", "--out", metavar="FILE",
+    "-o",
+    "--out",
+    metavar="FILE",
     help="Also write every group under every method: .csv, .parquet or .json.",
-)  # fmt: skip
+)
 def fairness(
     given: ViewOptions,
     *,

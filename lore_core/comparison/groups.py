@@ -168,9 +168,15 @@ def compare_groups(
     for label, dataset in datasets.items():
         c, a = dataset.confidence, dataset.outcome
         value, draws = worst_group_error(
-            c, a, groups, n_bins=n_bins, binning=binning, min_group_size=min_group_size,
-            n_draws=n_draws, random_state=random_state,
-        )  # fmt: skip
+            c,
+            a,
+            groups,
+            n_bins=n_bins,
+            binning=binning,
+            min_group_size=min_group_size,
+            n_draws=n_draws,
+            random_state=random_state,
+        )
         first = (value, draws) if first is None else first
         table = groupwise_calibration_error(c, a, groups, n_bins=n_bins, binning=binning)
         worst = table[table["rows"] >= min_group_size].sort_values("mce").iloc[-1]

@@ -107,9 +107,7 @@ def summarize(
     found = {m.name: m.measure(rows) for m in DESCRIBED if rows.allows(m)}
     draws = intervals = None
     if n_draws:
-        shared: dict[str, Any] = {
-            "gamma": gamma, "n_bins": n_bins, "binning": binning, "random_state": random_state,
-        }  # fmt: skip
+        bins: dict[str, Any] = {"n_bins": n_bins, "binning": binning}
         draws = bootstrap_draws(
             rows.confidence,
             rows.outcome,
@@ -117,16 +115,20 @@ def summarize(
             losses=rows.row_values(),
             groups=groups,
             min_group_size=min_group_size,
+            gamma=gamma,
             n_draws=n_draws,
+            random_state=random_state,
             progress=progress,
-            **shared,
+            **bins,
         )
         simulated = calibration_intervals(
             rows.confidence,
             rows.outcome,
             embedding if local_intervals else None,
+            gamma=gamma,
             n_draws=N_SIMULATED,
-            **shared,
+            random_state=random_state,
+            **bins,
         )
         intervals = joint_intervals(draws, simulated)
     return Summary(

@@ -177,9 +177,13 @@ _worst_table(
 )
 st.subheader("Every group", anchor=False)
 metric = st.segmented_control(
-    "Show", ["gap", ECE.name, MCE.name], default="gap", required=True, key="group_metric",
+    "Show",
+    ["gap", ECE.name, MCE.name],
+    default="gap",
+    required=True,
+    key="group_metric",
     bind="query-params",
-)  # fmt: skip
+)
 reports = compute.group_reports(view, result, by, names)
 show_chart(
     group_figure(

@@ -81,10 +81,14 @@ if found.draws is None:
     )
 else:
     assert found.intervals is not None  # as there are draws
-    without = "" if found.local is None or MLCE.name in found.intervals.index else (
-        f" ALCE and MLCE have none: simulating the neighbours of {found.n_rows:,} rows on "
-        f"{view.map_name} would take too long to wait for."
-    )  # fmt: skip
+    without = (
+        ""
+        if found.local is None or MLCE.name in found.intervals.index
+        else (
+            f" ALCE and MLCE have none: simulating the neighbours of {found.n_rows:,} rows on "
+            f"{view.map_name} would take too long to wait for."
+        )
+    )
     st.caption(
         f"n = {found.n_rows:,} evaluation rows, 95 % intervals: {len(found.draws.values)} "
         "bootstrap resamples; for the calibration errors, which chance enlarges, the true errors "

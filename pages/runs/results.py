@@ -143,9 +143,12 @@ def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
     with left:
         preferred = MLCE.name if MLCE.name in others else others[0]
         metric = st.selectbox(
-            "Against", others, index=others.index(preferred), key="runs_against",
+            "Against",
+            others,
+            index=others.index(preferred),
+            key="runs_against",
             persist_state="session",
-        )  # fmt: skip
+        )
         st.dataframe(
             # Adding 0 takes the sign off a zero.
             (correlation.round(2) + 0.0).rename("correlation").rename_axis("metric").reset_index(),

@@ -73,9 +73,14 @@ def choose(*, explain: bool = True) -> RunsSource | None:
     kind = _PATH
     if len(kinds) > 1:
         kind = st.segmented_control(
-            "Runs from", kinds, default=_PATH, required=True, key="runs_from",
-            label_visibility="collapsed", persist_state="session",
-        )  # fmt: skip
+            "Runs from",
+            kinds,
+            default=_PATH,
+            required=True,
+            key="runs_from",
+            label_visibility="collapsed",
+            persist_state="session",
+        )
     given = _directory() if kind == _PATH and is_local() else _uploads()
     if given is None:
         if explain:
