@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from lore_core.cli.options import examples
-from lore_core.cli.output import output_path, say, write_atomically
+from lore_core.cli.output import output_path, say
 
 __all__ = ["demo"]
 
@@ -25,9 +25,11 @@ def demo(out: str) -> None:
     An example of the format, to open with `lore app` or to try the library on.
     """
     path = output_path(out, (".npz",))
+    from lore_core.data.atomic_files import replaced_at_once
     from lore_core.data.saving import save_npz
     from lore_core.demo import digits
 
     dataset = digits()
-    write_atomically(path, lambda place: save_npz(dataset, place))
+    with replaced_at_once(path) as place:
+        save_npz(dataset, place)
     say(f"Wrote {len(dataset):,} rows to {path}.")

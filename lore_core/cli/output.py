@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
-import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -27,7 +25,6 @@ __all__ = [
     "records",
     "say",
     "text_table",
-    "write_atomically",
     "write_numbers",
 ]
 
@@ -66,8 +63,9 @@ def write_numbers(path: Path, table: pd.DataFrame, content: Any = None) -> None:
     content : optional
         What a .json file holds instead: the table with everything around it.
     """
+    from lore_core.data.atomic_files import replaced_at_once
 
-    def write(place: Path) -> None:
+    with replaced_at_once(path) as place:
         if path.suffix.lower() == ".csv":
             table.to_csv(place, index=False)
         elif path.suffix.lower() == ".parquet":
@@ -75,8 +73,6 @@ def write_numbers(path: Path, table: pd.DataFrame, content: Any = None) -> None:
         else:
             whole = records(table) if content is None else content
             place.write_text(as_json(whole) + "\n", encoding="utf-8")
-
-    write_atomically(path, write)
 
 
 def numbers(values: Iterable[float], form: str = ".4f") -> list[str]:
@@ -114,41 +110,6 @@ def output_path(name: str, suffixes: Sequence[str], option: str = "--out") -> Pa
             f"'{option}' must be a {kinds} file in a directory that exists; got {name!r}."
         )
     return path
-
-
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a new file beside `path`, then put it in its place in one step.
-
-    Parameters
-    ----------
-    path : Path
-        What will be there, replacing what is there: the old file or the new, never half of one.
-    write : callable
-        Gets the path to write to; it has the suffix of `path`.
-
-    Raises
-    ------
-    InputError
-        If the place is not writable.
-    """
-    part = None
-    try:
-        handle, name = tempfile.mkstemp(path.suffix, f".{path.stem}-", path.resolve().parent)
-        os.close(handle)
-        part = Path(name)
-        write(part)
-        # What open() would have given: mkstemp's files are for their owner alone.
-        mask = os.umask(0)
-        os.umask(mask)
-        part.chmod(0o666 & ~mask)
-        part.replace(path)
-    except OSError as error:
-        from lore_core.data.validation import InputError
-
-        raise InputError(f"'{path}' must be writable; got {error.strerror or error}.") from error
-    finally:
-        if part is not None:
-            part.unlink(missing_ok=True)
 
 
 class Progress:

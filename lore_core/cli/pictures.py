@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lore_core.cli.output import TABLES, output_path, write_atomically, write_numbers
+from lore_core.cli.output import TABLES, output_path, write_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,6 +89,7 @@ def write_figure(
     width, height : int
         Pixels of a static image; the height is the chart's own by default.
     """
+    from lore_core.data.atomic_files import write_bytes
     from lore_core.figures.export import chart_html, chart_image
 
     suffix = path.suffix.lower()
@@ -105,4 +106,4 @@ def write_figure(
             # plotly's, about an option of Kaleido's that it passes on itself.
             warnings.simplefilter("ignore", UserWarning)
             made = chart_image(chart, kind, width=width)
-    write_atomically(path, lambda place: place.write_bytes(made))
+    write_bytes(path, made)

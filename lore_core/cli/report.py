@@ -94,16 +94,17 @@ def report(
     makes the same numbers again.
     """
     from lore_core.cli.view import open_view
+    from lore_core.data.content_digest import content_digest
     from lore_core.data.validation import InputError
     from lore_core.report.archive import check_place, write_bundle
     from lore_core.report.files import report_files, require_packages
-    from lore_core.report.settings import ReportSettings, data_digest
+    from lore_core.report.settings import ReportSettings
 
     require_packages()
     check_place(out)
     with Progress() as progress:
         view = open_view(given, progress)
-        if expect_data is not None and data_digest(view.dataset) != expect_data:
+        if expect_data is not None and content_digest(view.dataset) != expect_data:
             raise InputError(
                 "'--expect-data' must be the digest of DATA; got another one: these are not the "
                 "data the report was made from, or they were read or split in another way."

@@ -48,7 +48,7 @@ def replaced_at_once(path: str | Path) -> Iterator[Path]:
         if os.name == "posix":
             _sync(target.parent)
     except OSError as error:
-        raise InputError(f"'{path}' cannot be written ({error.strerror or error}).") from error
+        raise InputError(f"'{path}' must be writable; got {error.strerror or error}.") from error
     finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)

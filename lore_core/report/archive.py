@@ -126,7 +126,7 @@ def write_bundle(files: Mapping[str, bytes], path: str | Path) -> Path:
                 old.rename(target)
             raise
     except OSError as error:
-        raise InputError(f"'{path}' cannot be written ({error.strerror or error}).") from error
+        raise InputError(f"'{path}' must be writable; got {error.strerror or error}.") from error
     finally:
         for rest in (part, old):
             with contextlib.suppress(OSError):

@@ -9,6 +9,7 @@ import pandas as pd
 
 from lore_core import __version__
 from lore_core.data.binning import Binning
+from lore_core.data.content_digest import content_digest
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.extras import require
 from lore_core.data.json_text import as_json
@@ -20,7 +21,6 @@ from lore_core.report.findings import examine
 from lore_core.report.settings import (
     ReportSettings,
     Source,
-    data_digest,
     rerun_command,
 )
 from lore_core.report.slider import make_slider
@@ -213,7 +213,7 @@ def report_files(
         contents[f"tables/{name}.csv, .parquet"] = f"{_ABOUT_TABLES[name]} ({len(frame):,} lines)"
     contents["config.json"] = "every setting, versions, the digest of the data"
     contents["rerun.sh"] = "makes the report again"
-    digest = data_digest(view.dataset)
+    digest = content_digest(view.dataset)
     script, options = rerun_command(
         view, settings, target_name=found.target_name, source=source or Source(), digest=digest
     )

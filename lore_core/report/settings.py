@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError, check_integer, check_positive
 from lore_core.view import View
 
-__all__ = ["ReportSettings", "Source", "data_digest", "map_option", "rerun_command"]
+__all__ = ["ReportSettings", "Source", "map_option", "rerun_command"]
 
 
 @dataclass(frozen=True)
@@ -79,40 +73,6 @@ class Source:
 
     files: tuple[str, ...] = ()
     options: tuple[str, ...] = field(default=())
-
-
-def data_digest(dataset: Dataset) -> str:
-    """Sha256 of all the numbers and names a report can depend on, whatever the file was called.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    """
-    state = hashlib.sha256()
-    arrays: dict[str, Any] = {
-        "probabilities": dataset.probabilities,
-        "labels": dataset.labels,
-        "predictions": dataset.predictions,
-        "features": dataset.features,
-        "images": dataset.images,
-        "evaluation": dataset.in_split("evaluation"),
-    }
-    for name, array in arrays.items():
-        state.update(name.encode())
-        if array is not None:
-            # (The byte order of files differs between machines; the numbers do not.)
-            whole = np.ascontiguousarray(array)
-            whole = whole.astype(whole.dtype.newbyteorder("<"), copy=False)
-            state.update(f"{whole.dtype.str}{whole.shape}".encode())
-            state.update(whole.tobytes())
-    for frame in (dataset.groups, dataset.metadata):
-        state.update(b"frame")
-        if frame is not None:
-            state.update("\x1f".join(map(str, frame.columns)).encode())
-            hashed = pd.util.hash_pandas_object(frame.astype(str), index=False)
-            state.update(hashed.to_numpy().astype("<u8").tobytes())
-    state.update("\x1f".join(map(str, dataset.class_names or ())).encode())
-    return state.hexdigest()
 
 
 def map_option(view: View) -> str:

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from lore_core.cli import COMMANDS, lore as command, main, output, regions, view
-from lore_core.data.validation import InputError
 from lore_core.view import where
 
 LORE = [sys.executable, "-m", "lore_core.cli"]
@@ -168,33 +167,6 @@ class TestFiles:
         else:
             read = pd.read_csv if suffix == ".csv" else pd.read_parquet
             pd.testing.assert_frame_equal(read(path), table, check_exact=True)
-
-    def test_a_file_is_whole_or_not_there(self, tmp_path):
-        path = tmp_path / "table.csv"
-        path.write_text("old")
-
-        def fail(place):
-            place.write_text("half")
-            raise RuntimeError("out of luck")
-
-        with pytest.raises(RuntimeError):
-            output.write_atomically(path, fail)
-        assert path.read_text() == "old"
-        assert list(tmp_path.iterdir()) == [path]
-
-    def test_has_the_rights_of_any_new_file(self, tmp_path):
-        (tmp_path / "plain").touch()
-        output.write_atomically(tmp_path / "made", lambda place: place.write_text("x"))
-        modes = {path.stat().st_mode for path in tmp_path.iterdir()}
-        assert len(modes) == 1
-
-    def test_no_place_to_write(self, tmp_path):
-        def full(place):
-            raise OSError(28, "No space left on device")
-
-        with pytest.raises(InputError, match="must be writable; got No space left on device"):
-            output.write_atomically(tmp_path / "table.csv", full)
-        assert not list(tmp_path.iterdir())
 
     def test_json_has_no_nan(self):
         content = {"a": np.array([1.0, np.nan]), "b": (np.int64(3), np.bool_(True)), 4: np.inf}

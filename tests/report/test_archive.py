@@ -87,7 +87,7 @@ def test_a_disk_that_fills_up_leaves_the_earlier_report(tmp_path, monkeypatch):
         return write(path, content)
 
     monkeypatch.setattr(archive.Path, "write_bytes", full)
-    with pytest.raises(lore.InputError, match="cannot be written .No space left"):
+    with pytest.raises(lore.InputError, match="must be writable; got No space left"):
         write_bundle({**FILES, "config.json": b"new"}, place)
     assert contents(place) == FILES
     assert [p.name for p in tmp_path.iterdir()] == ["out"]

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
+from lore_core.data.content_digest import content_digest
 from lore_core.report import ReportSettings, report_files
-from lore_core.report.settings import data_digest
 
 
 def read(files, name):
@@ -74,7 +74,7 @@ def test_config_says_with_what(files, dataset, settings):
     assert config["settings"]["gamma"] == 0.4
     assert config["settings"]["methods"] == list(settings.methods)
     assert config["settings"]["draws"] == 20
-    assert config["data"]["sha256"] == data_digest(dataset)
+    assert config["data"]["sha256"] == content_digest(dataset)
     assert config["data"]["evaluation_rows"] == len(dataset.evaluation)
     assert config["seeds"] == {"simulations": 0, "feature map": 0}
     assert config["versions"]["numpy"] == np.__version__
@@ -83,15 +83,15 @@ def test_config_says_with_what(files, dataset, settings):
 
 def test_the_digest_is_of_the_data_not_of_their_name(dataset, make_dataset):
     # (Every copy of a dataset rescales its probabilities, and with them their last bit.)
-    digest = data_digest(dataclasses.replace(dataset, name="one"))
-    assert data_digest(dataclasses.replace(dataset, name="another")) == digest
+    digest = content_digest(dataclasses.replace(dataset, name="one"))
+    assert content_digest(dataclasses.replace(dataset, name="another")) == digest
     labels = dataset.labels.copy()
     labels[7] = (labels[7] + 1) % 3
     predictions = dataset.predictions
     changed = dataclasses.replace(dataset, labels=labels, predictions=predictions)
-    assert data_digest(changed) != digest
-    assert data_digest(make_dataset(calibration=0.4)) != digest
-    assert data_digest(make_dataset(images=False)) != digest
+    assert content_digest(changed) != digest
+    assert content_digest(make_dataset(calibration=0.4)) != digest
+    assert content_digest(make_dataset(images=False)) != digest
 
 
 def test_interactive_figures_need_no_network(files):
