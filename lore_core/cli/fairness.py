@@ -75,18 +75,17 @@ def fairness(
 
     from lore_core.cli.view import open_view
     from lore_core.data.validation import InputError
-    from lore_core.view.methods import group_columns, group_reports_of, worst_groups_of
+    from lore_core.view.methods import group_columns, group_names, group_reports_of, worst_groups_of
 
     with Progress() as progress:
         view = open_view(given, progress)
-        frame = view.evaluation.groups
         known = group_columns(view.dataset)
         chosen = list(by or known[:1])
         wrong = [name for name in chosen if name not in known]
-        if frame is None or not chosen or wrong:
+        if not chosen or wrong:
             got = repr(wrong[0]) if wrong else "no group column"
             raise InputError(f"'--group' must be one of {known}; got {got}.")
-        groups = frame[chosen].astype(str).agg(" × ".join, axis=1).to_numpy()
+        groups = group_names(view.evaluation, chosen)
         methods = methods_of(given, names, False, view.is_local, view.gamma)
         result = compare_one(view, methods, chosen[0], None, 0, progress)
     worst = worst_groups_of(view, result.datasets, groups, min_group_size=min_group_size)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lore_core.chance.budget import affordable_intervals
 from lore_core.comparison.groups import compare_groups, group_report
@@ -24,6 +27,7 @@ __all__ = [
     "Grouping",
     "comparison_of",
     "group_columns",
+    "group_names",
     "group_reports_of",
     "grouping_of",
     "needs_calibration",
@@ -53,6 +57,21 @@ class Grouping:
 def group_columns(dataset: Dataset) -> list[str]:
     """Names of the group columns."""
     return [] if dataset.groups is None else [str(name) for name in dataset.groups.columns]
+
+
+def group_names(dataset: Dataset, columns: Sequence[str]) -> NDArray[np.object_]:
+    """Name the group of every row; of several columns the intersections.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The rows.
+    columns : sequence of str
+        Some of :func:`group_columns`.
+    """
+    frame = dataset.groups if dataset.groups is not None else pd.DataFrame()
+    first, *others = (frame[column].astype(str) for column in columns)
+    return np.asarray(reduce(lambda names, other: names + " × " + other, others, first), object)
 
 
 def grouping_of(

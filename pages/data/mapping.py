@@ -87,8 +87,11 @@ def _mapping(edited: pd.DataFrame, kind: str, overview: FileOverview) -> ColumnM
     chosen = {
         field: tuple(edited.loc[edited["role"] == role, "column"]) for role, field in _ROLES.items()
     }
-    single: dict[str, Any] = {field: (names[0] if names else "") for field, names in chosen.items()
-              if field not in _SEVERAL}  # fmt: skip
+    single: dict[str, Any] = {
+        field: (names[0] if names else "")
+        for field, names in chosen.items()
+        if field not in _SEVERAL
+    }
     several: dict[str, Any] = {field: chosen[field] for field in _SEVERAL}
     # A group column is metadata as well.
     several["metadata"] = tuple(dict.fromkeys((*several["groups"], *several["metadata"])))

@@ -23,9 +23,14 @@ def choose() -> tuple[list[Any], str] | None:
     """Draw the sources; return what was given as files, and a name for it."""
     kinds = [_UPLOAD, _PATH, _DEMO] if is_local() else [_UPLOAD, _DEMO]
     kind = st.segmented_control(
-        "From", kinds, default=_UPLOAD, required=True, key="source", label_visibility="collapsed",
+        "From",
+        kinds,
+        default=_UPLOAD,
+        required=True,
+        key="source",
+        label_visibility="collapsed",
         persist_state="session",
-    )  # fmt: skip
+    )
     if kind == _UPLOAD:
         return _upload()
     if kind == _PATH:

@@ -9,9 +9,10 @@ import streamlit as st
 from lore_core import InputError
 from lore_core.figures import reward_figure
 from lore_core.metrics import describe_rewards
+from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import theme_mode, view_controls
+from pages.shared.controls import cost_controls, theme_mode, view_controls
 from pages.shared.header import plain, question
 from pages.shared.methods import compared
 
@@ -28,21 +29,16 @@ evaluation = view.evaluation
 first = next(iter(result.datasets))
 
 costs = st.columns([1, 1, 1.4, 1.4], vertical_alignment="bottom")
-unsure = costs[0].number_input(
-    "Cost of unsure, u", 0.01, 1e6, 1.0, key="unsure", bind="query-params"
-)
-wrong = costs[1].number_input("Cost of wrong, w", 0.01, 1e8, 10.0, key="wrong", bind="query-params")
-groups = evaluation.groups
-columns = [] if groups is None else [str(name) for name in groups.columns]
+unsure, wrong = cost_controls(costs[0], costs[1])
+columns = group_columns(view.dataset)
 by = costs[2].selectbox("Rows of", [_EVERYONE, *columns], key="decide_by", persist_state="session")
-if by == _EVERYONE or groups is None:
+if by == _EVERYONE:
     inside, who = np.ones(len(evaluation), dtype=bool), _EVERYONE
 else:
-    values = groups[by].astype(str)
-    who = costs[3].selectbox(
-        "Group", list(values.value_counts().index), key="decide_group", persist_state="session"
-    )
-    inside = (values == who).to_numpy()
+    values = group_names(evaluation, [by])
+    listed = list(pd.Series(values).value_counts().index)
+    who = costs[3].selectbox("Group", listed, key="decide_group", persist_state="session")
+    inside = values == who
 if unsure > wrong:
     raise InputError(
         "The cost of unsure must not exceed the cost of wrong: otherwise always answer. Lower u or "

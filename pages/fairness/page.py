@@ -11,20 +11,19 @@ from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.figures import group_figure, landscape_figure, reliability_figure, shared_limit
 from lore_core.metrics.catalogue import ECE, MCE, MIN_GROUP_SIZE, WORST_GROUP_MCE
 from lore_core.view import View
+from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
 from pages.shared.cells import marked
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import map_control, theme_mode, view_controls
 from pages.shared.header import plain, question
 from pages.shared.maps import planar_maps
-from pages.shared.methods import compared
+from pages.shared.methods import compared, pair_controls
 
 
 def _group_names(view: View) -> tuple[np.ndarray, str]:
     """Let the reader choose group columns; several give their intersections."""
-    groups = view.evaluation.groups
-    assert groups is not None
-    columns = [str(name) for name in groups.columns]
+    columns = group_columns(view.dataset)
     chosen = st.multiselect(
         "Groups by",
         columns,
@@ -36,7 +35,7 @@ def _group_names(view: View) -> tuple[np.ndarray, str]:
     if not chosen:
         st.info("Choose at least one group column.", icon=":material/groups:")
         st.stop()
-    return groups[chosen].astype(str).agg(" × ".join, axis=1).to_numpy(), " × ".join(chosen)
+    return group_names(view.evaluation, chosen), " × ".join(chosen)
 
 
 def _worst_table(table: pd.DataFrame, first: str, min_group_size: int) -> None:
@@ -74,17 +73,12 @@ def _one_group(
     view: View, result: Comparison, by: str, names: np.ndarray, sizes: pd.Series, worst: str
 ) -> None:
     """One group before and after: reliability, and where it lies on the landscape."""
-    methods = list(result.datasets)
     head = st.columns(4, vertical_alignment="bottom")
     listed = list(sizes.index)
     group = head[0].selectbox(
         "Group", listed, index=listed.index(worst), key="group", persist_state="session"
     )
-    before = head[1].selectbox("Before", methods, key="before", persist_state="session")
-    others = [name for name in methods if name != before] or methods
-    after = head[2].selectbox(
-        "After", others, index=len(others) - 1, key="after", persist_state="session"
-    )
+    before, after = pair_controls(result, head[1], head[2])
     inside = names == group
     for column, place, method in zip(
         st.columns(2), ("before", "after"), (before, after), strict=True

@@ -11,6 +11,7 @@ from lore_core.data import Target
 from lore_core.metrics import LocalErrors
 from lore_core.regions import report_by
 from lore_core.view import View
+from lore_core.view.methods import group_columns, group_names
 from pages.landscape.evidence import show_evidence
 from pages.landscape.region import picked_row
 from pages.shared.rows import show_row, show_rows
@@ -46,10 +47,12 @@ def list_worst(view: View, errors: LocalErrors, worst: np.ndarray) -> None:
 
 def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -> None:
     """Divide the rows of the chosen bin by class or group: who was promised too much."""
-    groups = dataset.groups
-    own = [] if groups is None else [str(name) for name in groups.columns]
     by = st.selectbox(
-        "Divide by", [_PREDICTED, _TRUE, *own], key="by", persist_state="session", width=260
+        "Divide by",
+        [_PREDICTED, _TRUE, *group_columns(dataset)],
+        key="by",
+        persist_state="session",
+        width=260,
     )
     names = np.array(dataset.class_names)
     assert dataset.predictions is not None  # set by Dataset
@@ -58,8 +61,7 @@ def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -
     elif by == _TRUE:
         values = names[dataset.labels]
     else:
-        assert groups is not None
-        values = groups[by].astype(str).to_numpy()
+        values = group_names(dataset, [by])
     table = report_by(values, target.confidence, target.outcome, rows)
     points = ["gap", "gap_low", "gap_high"]
     st.dataframe(

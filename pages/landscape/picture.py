@@ -78,9 +78,13 @@ class Scene:
 
 def _camera() -> str:
     return st.segmented_control(
-        "Camera", list(CAMERAS), default="corner", required=True, key="camera",
+        "Camera",
+        list(CAMERAS),
+        default="corner",
+        required=True,
+        key="camera",
         label_visibility="collapsed",
-    )  # fmt: skip
+    )
 
 
 def show_picture(view: View, scene: Scene) -> None:

@@ -14,6 +14,7 @@ from lore_core.view import View
 from pages.shared import compute
 from pages.shared.charts import show_chart
 from pages.shared.controls import map_control, theme_mode
+from pages.shared.methods import pair_controls
 
 __all__ = ["before_after"]
 
@@ -22,14 +23,8 @@ _PLACES = ("before", "after")
 
 def before_after(view: View, result: Comparison, measured_on: str) -> None:
     """Let the reader choose two methods and a bin, and show the same rows under both."""
-    methods = list(result.datasets)
     head = st.columns(4, vertical_alignment="bottom")
-    before = head[2].selectbox("Before", methods, key="before", persist_state="session")
-    others = [name for name in methods if name != before]
-    after = head[3].selectbox(
-        "After", others, index=len(others) - 1, key="after", persist_state="session"
-    )
-    pair = (before, after)
+    before, after = pair = pair_controls(result, head[2], head[3])
     first, second = (result.summaries[name].local for name in pair)
     assert first is not None
     assert second is not None

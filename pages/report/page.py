@@ -13,7 +13,7 @@ from lore_core.report import ReportSettings, Source, report_files
 from lore_core.report.archive import zipped
 from lore_core.view import View
 from pages.shared.charts import next_step
-from pages.shared.controls import view_controls
+from pages.shared.controls import cost_controls, view_controls
 from pages.shared.header import plain, question
 from pages.shared.jobs import current_job, start_job
 from pages.shared.maps import duration
@@ -84,20 +84,35 @@ def _contents(view: View, settings: ReportSettings, images: bool) -> None:
     methods = ", ".join(settings.methods or ())
     costs = f"{settings.wrong_cost:g} for a wrong answer, {settings.unsure_cost:g} for “unsure”"
     parts = [
-        (True, "**index.html**: the report to read, on a screen or on paper: verdict, every number "
-         "with its interval, how it was computed, and what it does not say"),
-        (local, "**Landscape** with a γ slider that works without a server, and the **worst "
-         "regions** with what they are made of"),
+        (
+            True,
+            "**index.html**: the report to read, on a screen or on paper: verdict, every number "
+            "with its interval, how it was computed, and what it does not say",
+        ),
+        (
+            local,
+            "**Landscape** with a γ slider that works without a server, and the **worst "
+            "regions** with what they are made of",
+        ),
         (calibrated, f"**Recalibrators** ranked, with paired differences: {plain(methods)}"),
-        (grouped, "**Fairness**: every group under every method, by "
-         f"{plain(settings.group_column or '')}"),
+        (
+            grouped,
+            "**Fairness**: every group under every method, by "
+            f"{plain(settings.group_column or '')}",
+        ),
         (True, f"**Decisions** at a cost of {costs}"),
-        (True, "**figures/**: every figure, interactive without a network"
-         + (", and as SVG" if images else "")),
+        (
+            True,
+            "**figures/**: every figure, interactive without a network"
+            + (", and as SVG" if images else ""),
+        ),
         (True, "**tables/**: every number as CSV and Parquet, one line a row included"),
-        (True, "**config.json** and **rerun.sh**: every setting, and the command that makes the "
-         "same numbers again"),
-    ]  # fmt: skip
+        (
+            True,
+            "**config.json** and **rerun.sh**: every setting, and the command that makes the "
+            "same numbers again",
+        ),
+    ]
     st.markdown("\n".join(f"- {words}" for wanted, words in parts if wanted))
     without = [
         words
@@ -128,12 +143,7 @@ question(
 view = view_controls()
 missing = why_no_static_images()
 options = st.columns([1, 1, 2.2], vertical_alignment="bottom")
-unsure = options[0].number_input(
-    "Cost of unsure, u", 0.01, 1e6, 1.0, key="unsure", bind="query-params"
-)
-wrong = options[1].number_input(
-    "Cost of wrong, w", 0.01, 1e8, 10.0, key="wrong", bind="query-params"
-)
+unsure, wrong = cost_controls(options[0], options[1])
 images = options[2].toggle(
     "Figures as SVG too",
     value=missing is None,

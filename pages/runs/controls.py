@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
 import streamlit as st
 
-from lore_core.embedding import estimate_seconds
+from lore_core.embedding import METHODS, MapName, estimate_seconds
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
+from lore_core.view.methods import group_columns, group_names
 from pages.runs.request import RunsRequest
 from pages.runs.source import RunsSource
 from pages.shared.controls import bins_control, gamma_control
@@ -17,8 +19,8 @@ from pages.shared.methods import labels, preselected
 __all__ = ["ask"]
 
 _NONE = "none"
-#: Name on the page to name in the library.
-_MAPS = {"PCA": "pca", "t-SNE": "tsne", "UMAP": "umap", "All features": "identity", _NONE: ""}
+#: Methods by their name on the page.
+_MAPS = {MapName(method).title: method for method in METHODS}
 #: Rough seconds of one processor for one method on one run, without the map.
 _SECONDS = 0.12
 
@@ -72,37 +74,36 @@ def _feature_map(
         return None
     name = columns[0].selectbox(
         "Similar by",
-        list(_MAPS),
+        [*_MAPS, _NONE],
         key="runs_map",
         persist_state="session",
         help="Made of each run's calibration and evaluation features together, without labels. "
         "None: global methods and metrics only.",
     )
-    method = _MAPS[name]
+    if name == _NONE:
+        return None
+    method, dimensions = _MAPS[name], None
     if method == "pca":
         most = min(features.shape[1], len(source.first), 50)
         dimensions = columns[1].number_input(
             "Dimensions", 1, most, min(20, most), key="runs_pca", persist_state="session"
         )
-        return f"pca-{int(dimensions)}"
-    if method in ("tsne", "umap"):
+    elif MapName(method).learned:
         dimensions = columns[1].number_input(
             "Dimensions", 2, 3, 2, key="runs_dimensions", persist_state="session"
         )
-        return f"{method}-{int(dimensions)}"
-    return method or None
+    return MapName(method, dimensions).typed
 
 
 def _groups(source: RunsSource) -> tuple[tuple[str, ...], int]:
     """Choose group columns and the smallest group that counts."""
-    groups = source.first.evaluation.groups
-    if groups is None:
+    names = group_columns(source.first)
+    if not names:
         st.caption(
             "These runs name no groups, so the worst group is not measured. Add a `groups` array "
             "(npz), or a text column of a few values (CSV, Parquet)."
         )
         return (), 1
-    names = [str(name) for name in groups.columns]
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     by = left.multiselect(
         "Groups by",
@@ -114,8 +115,9 @@ def _groups(source: RunsSource) -> tuple[tuple[str, ...], int]:
     )
     largest = 1
     if by:
-        joined = groups[by].astype(str).agg(" × ".join, axis=1)
-        largest = int(joined.value_counts().max())
+        largest = int(
+            np.unique(group_names(source.first.evaluation, by), return_counts=True)[1].max()
+        )
     smallest = right.number_input(
         "Smallest group counted",
         1,
@@ -134,7 +136,7 @@ def _seconds(source: RunsSource, request: RunsRequest) -> float:
     """Rough duration on the processors of this machine."""
     one = _SECONDS * len(request.methods)
     if request.feature_map is not None and source.first.features is not None:
-        method, _, dimensions = request.feature_map.partition("-")
+        name = MapName.parse(request.feature_map, "feature_map")
         n, p = source.first.features.shape
-        one += estimate_seconds(method, n, p, int(dimensions or 1))
+        one += estimate_seconds(name.method, n, p, name.n_components or 1)
     return one * source.n_runs / (os.cpu_count() or 1)

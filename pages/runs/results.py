@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from lore_core.comparison import RunsComparison
+from lore_core.embedding import MapName
 from lore_core.figures import run_scatter_figure, runs_figure
 from lore_core.metrics.catalogue import MAX_GROUPWISE, METHOD_TABLE, MLCE, less_is_better
 from lore_core.metrics.metric import Metric
@@ -65,11 +66,10 @@ def _what(answer: RunsAnswer) -> str:
     request, counts = answer.request, answer.comparison.rows
     on = ""
     if request.feature_map is not None:
-        name, _, dimensions = request.feature_map.partition("-")
-        called = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP", "identity": "all features"}[name]
-        size = f" {dimensions}-D" if dimensions else ""
+        name = MapName.parse(request.feature_map, "feature_map")
+        called = "all features" if name.method == "identity" else name.title
         on = (
-            f" Local methods and metrics: γ = {request.gamma:g} on {called}{size} of each run's "
+            f" Local methods and metrics: γ = {request.gamma:g} on {called} of each run's "
             "calibration and evaluation rows together."
         )
     groups = ""

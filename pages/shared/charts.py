@@ -118,9 +118,14 @@ def _for_a_paper(chart: Chart, name: str, missing: str | None) -> None:
     )
     size = laid.figure.layout
     st.plotly_chart(
-        laid.figure, width=size.width, height=size.height, theme=None, key="paper_preview",
-        config={"staticPlot": True}, alt=laid.alt,
-    )  # fmt: skip
+        laid.figure,
+        width=size.width,
+        height=size.height,
+        theme=None,
+        key="paper_preview",
+        config={"staticPlot": True},
+        alt=laid.alt,
+    )
     if missing is not None:
         st.caption(f"{missing} Until then take the interactive HTML and print it.")
         return
@@ -129,7 +134,11 @@ def _for_a_paper(chart: Chart, name: str, missing: str | None) -> None:
             st.download_button(
                 f"{kind.upper()}, 300 dpi" if kind == "png" else kind.upper(),
                 partial(
-                    chart_image, laid, kind, width=size.width, height=size.height,
+                    chart_image,
+                    laid,
+                    kind,
+                    width=size.width,
+                    height=size.height,
                     scale=paper_scale(300.0) if kind == "png" else 1.0,
                 ),
                 f"{name}-{width:g}mm.{kind}",
@@ -137,7 +146,7 @@ def _for_a_paper(chart: Chart, name: str, missing: str | None) -> None:
                 key=f"paper_{kind}",
                 on_click="ignore",
                 icon=":material/download:",
-            )  # fmt: skip
+            )
     st.caption(
         f"{width:g} × {height:g} mm on white. The colours differ in lightness too, and blue and "
         "red are told apart by colour-blind readers."

@@ -24,7 +24,14 @@ from pages.shared.maps import (
 )
 from pages.shared.session import current
 
-__all__ = ["GAMMAS", "bins_control", "gamma_control", "theme_mode", "view_controls"]
+__all__ = [
+    "GAMMAS",
+    "bins_control",
+    "cost_controls",
+    "gamma_control",
+    "theme_mode",
+    "view_controls",
+]
 
 #: Bandwidths the slider offers: ten steps a decade.
 GAMMAS = [
@@ -38,10 +45,8 @@ _FALLBACKS = ("PCA 2-D", "All features")
 #: Settings that live in the link, on whichever page their control stands.
 _LINKED = (
     "gamma", "bins", "features", "target", "binning", "bin", "map", "error", "picture", "metric",
-    "measure", "compare_bin", "min_group", "group_metric", "unsure", "wrong",
-    "runs_metric",
-    "variable", "second", "parts", "q", "edge",
-    "beyond", "below", "q", "edge", "evidence", "look",
+    "measure", "compare_bin", "min_group", "group_metric", "unsure", "wrong", "runs_metric",
+    "variable", "second", "parts", "q", "edge", "beyond", "below", "evidence", "look",
 )  # fmt: skip
 
 
@@ -127,6 +132,19 @@ def bins_control(container: st.delta_generator.DeltaGenerator) -> int:
             help="Only rows in the same confidence bin are compared.",
         )
     )
+
+
+def cost_controls(
+    left: st.delta_generator.DeltaGenerator, right: st.delta_generator.DeltaGenerator
+) -> tuple[float, float]:
+    """Choose what saying “unsure” and a wrong answer cost."""
+    unsure = left.number_input(
+        "Cost of unsure, u", 0.01, 1e6, 1.0, key="unsure", bind="query-params"
+    )
+    wrong = right.number_input(
+        "Cost of wrong, w", 0.01, 1e8, 10.0, key="wrong", bind="query-params"
+    )
+    return float(unsure), float(wrong)
 
 
 def target_control(dataset: Dataset) -> str | int:

@@ -19,6 +19,7 @@ __all__ = [
     "grouping_control",
     "labels",
     "needs_calibration",
+    "pair_controls",
     "preselected",
 ]
 
@@ -75,6 +76,21 @@ def preselected(offered: list[str]) -> list[str]:
     """Those that are compared until the reader says otherwise: none of other libraries."""
     standard = {method.label for method in standard_recalibrators()}
     return [name for name in offered if name in standard]
+
+
+def pair_controls(
+    result: Comparison,
+    left: st.delta_generator.DeltaGenerator,
+    right: st.delta_generator.DeltaGenerator,
+) -> tuple[str, str]:
+    """Choose two methods to hold against each other: before and after."""
+    methods = list(result.datasets)
+    before = left.selectbox("Before", methods, key="before", persist_state="session")
+    others = [name for name in methods if name != before] or methods
+    after = right.selectbox(
+        "After", others, index=len(others) - 1, key="after", persist_state="session"
+    )
+    return before, after
 
 
 def compared(view: View, measured_on: Embedding | None = None) -> Comparison:

@@ -44,17 +44,21 @@ def _show_ranking(ranking: pd.DataFrame) -> None:
         column_config={
             "variable": st.column_config.TextColumn("variable", width=140),
             "spread": st.column_config.NumberColumn(
-                "spread", format="%.1f", width=55,
+                "spread",
+                format="%.1f",
+                width=55,
                 help="How far the true gaps of its parts lie apart, in points: their standard "
                 "deviation without what chance adds.",
             ),
             "p_adjusted": st.column_config.TextColumn(
-                "p", width=60,
+                "p",
+                width=60,
                 help="Test that the gap is the same in all parts (Cochran's Q), adjusted for the "
                 "number of variables (Holm). Small: a difference beyond chance.",
             ),
             "worst_value": st.column_config.TextColumn(
-                "furthest off", width=105,
+                "furthest off",
+                width=105,
                 help="The part that is surely furthest off: whose 95 % interval ends furthest from "
                 "0.",
             ),
@@ -63,7 +67,7 @@ def _show_ranking(ranking: pd.DataFrame) -> None:
         on_select=lambda: _pick_from_table(list(ranking["variable"])),
         selection_mode="single-row",
         key="ranking",
-    )  # fmt: skip
+    )
     st.caption(
         "Strongest evidence first; click a row to see it. Gap and spread in points of confidence − "
         "accuracy. The true class, and columns that say the same, are not ranked."
@@ -82,23 +86,35 @@ with columns[3]:
 with columns[2]:
     parts = int(
         st.slider(
-            "Parts of a number", 3, 24, 12, key="parts", bind="query-params",
+            "Parts of a number",
+            3,
+            24,
+            12,
+            key="parts",
+            bind="query-params",
             help="A number is cut at its quantiles into so many parts with about as many rows.",
         )
-    )  # fmt: skip
+    )
 view = View(dataset, target)
 ranking = compute.ranking(view, parts)
 ranked = list(ranking["variable"])
 names = [*ranked, *(name for name in compute.variable_names(dataset) if name not in ranked)]
 name = columns[0].selectbox(
-    "Variable", names, key="variable", bind="query-params",
+    "Variable",
+    names,
+    key="variable",
+    bind="query-params",
     help="The first is the one with the strongest evidence.",
-)  # fmt: skip
+)
 others = [other for other in names if other != name]
 second = columns[1].selectbox(
-    "Together with", [_NONE, *others], index=1 if len(ranked) > 1 else 0, key="second",
-    bind="query-params", help="A second variable: the gap on every combination of the two.",
-)  # fmt: skip
+    "Together with",
+    [_NONE, *others],
+    index=1 if len(ranked) > 1 else 0,
+    key="second",
+    bind="query-params",
+    help="A second variable: the gap on every combination of the two.",
+)
 
 found = compute.along(view, name, parts)
 st.markdown(f"**{plain(describe_variable(name, found.table, ranking))}**")
