@@ -28,6 +28,7 @@ from lore_core.data.validation import (
 )
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.metrics.bandwidth import default_gammas
+from lore_core.metrics.catalogue import ECE, ECE_DEBIASED
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.metrics.metric import ChanceKey, CurveKey
@@ -310,10 +311,11 @@ def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None)
         Of the same confidences and bins: adds what a calibrated model shows, and a p-value.
     """
     ece = reliability.expected_calibration_error
+    left = ECE_DEBIASED.text(max(reliability.debiased_calibration_error, 0.0))
     text = (
-        f"Chance adds to the ECE, the more the fewer rows a bin holds: of the {ece * 100:.1f} "
-        f"points, {max(reliability.debiased_calibration_error, 0.0) * 100:.1f} are left when the "
-        "noise of each bin is taken off (debiased, Kumar et al. 2019)."
+        f"Chance adds to the ECE, the more the fewer rows a bin holds: of the {ECE.text(ece)} "
+        f"points, {left} are left when the noise of each bin is taken off (debiased, Kumar et al. "
+        "2019)."
     )
     if null is None:
         return text
@@ -322,7 +324,7 @@ def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None)
     shown = f"p < {smallest:.2g}" if p <= smallest else f"p = {p:.2g}"
     return (
         f"{text} A calibrated model with these confidences shows "
-        f"{null.expected('ece') * 100:.1f} points on average ({shown})."
+        f"{ECE.text(null.expected('ece'))} points on average ({shown})."
     )
 
 

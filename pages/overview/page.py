@@ -10,7 +10,7 @@ from lore_core.chance import describe_bias
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.comparison import Summary, local_bin_table
 from lore_core.figures import reliability_figure
-from lore_core.metrics.catalogue import MLCE, TILES
+from lore_core.metrics.catalogue import MLCE, MLCE_SUPPORTED, TILES
 from lore_core.metrics.metric import Metric
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
@@ -100,9 +100,9 @@ chance = None
 if found.local is not None:
     chance = compute.chance_errors(view)
     worst = int(np.nanargmax(found.local.absolute))
-    supported = found.local.supported_maximum(MIN_EFFECTIVE_SIZE)
+    supported = float(found.details[MLCE_SUPPORTED.name])
     largest = (
-        f"the largest error is {supported * 100:.1f} points"
+        f"the largest error is {MLCE_SUPPORTED.text(supported)} points"
         if np.isfinite(supported)
         else "it is unknown: there is none"
     )
