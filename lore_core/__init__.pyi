@@ -72,7 +72,6 @@ from .reading import (
     load as load,
     load_runs as load_runs,
 )
-from .recalibration import standard_recalibrators as standard_recalibrators
 from .recalibration.base import Recalibrator as Recalibrator
 from .recalibration.beta_calibration import BetaCalibration as BetaCalibration
 from .recalibration.classifier import LoReClassifier as LoReClassifier
@@ -84,6 +83,8 @@ from .recalibration.mcgrad_boosting import MCGrad as MCGrad
 from .recalibration.mmce_optimization import MMCEOptimization as MMCEOptimization
 from .recalibration.no_recalibration import NoRecalibration as NoRecalibration
 from .recalibration.platt_scaling import PlattScaling as PlattScaling
+from .recalibration.registry import standard_recalibrators as standard_recalibrators
+from .recalibration.saved import load_recalibrator as load_recalibrator
 from .recalibration.temperature_scaling import TemperatureScaling as TemperatureScaling
 from .recalibration.tuned_lore import TunedLoRe as TunedLoRe
 from .regions.evidence import row_evidence as row_evidence
@@ -100,7 +101,6 @@ from .regions.selection import (
 from .report import write_report as write_report
 from .shipping import Predictor as Predictor
 from .shipping.files import recalibrate_file as recalibrate_file
-from .shipping.record import load_recalibrator as load_recalibrator
 from .variables.gaps import (
     gap_along as gap_along,
     rank_variables as rank_variables,

@@ -20,7 +20,7 @@ from scipy import special, stats
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import as_confidence, as_outcome, check_lengths, check_share
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, Kernel, kernel_means
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, kernel_means
 
 __all__ = ["MIN_EFFECTIVE_SIZE", "Significance", "local_significance"]
 
@@ -96,7 +96,6 @@ def local_significance(
     gamma: float = 0.2,
     n_bins: int = 15,
     binning: Binning = "equal-width",
-    kernel: Kernel = "laplacian",
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
     progress: Progress | None = None,
 ) -> Significance:
@@ -104,7 +103,7 @@ def local_significance(
 
     Parameters
     ----------
-    confidence, outcome, embedding, gamma, n_bins, binning, kernel, progress
+    confidence, outcome, embedding, gamma, n_bins, binning, progress
         See :func:`~lore_core.metrics.local_error.local_errors`.
     min_effective_size : float
         Rows with a smaller n_eff are not tested.
@@ -138,7 +137,7 @@ def local_significance(
     check_lengths(outcome=a, confidence=c)
     index = confidence_bins(c, n_bins, binning).assign(c)
     signed, error, p, size = null_test(
-        embedding, index, None, index, c, a, gamma=gamma, kernel=kernel, progress=progress
+        embedding, index, None, index, c, a, gamma=gamma, progress=progress
     )
     tested = (size >= min_effective_size) & np.isfinite(signed)
     p = np.where(tested, p, np.nan)
@@ -165,14 +164,13 @@ def null_test(
     outcome: NDArray[np.float64],
     *,
     gamma: float,
-    kernel: Kernel = "laplacian",
     progress: Progress | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Test the signed local error at any targets; confidence and outcome are the sources'.
 
     Parameters
     ----------
-    targets, target_bins, sources, source_bins, gamma, kernel, progress
+    targets, target_bins, sources, source_bins, gamma, progress
         See :func:`~lore_core.metrics.local_error.kernel_means`.
     confidence, outcome : ndarray of shape (n_sources,)
 
@@ -190,7 +188,6 @@ def null_test(
         source_bins,
         np.column_stack([confidence - outcome, variance, variance * (2 * confidence - 1)]),
         gammas=gamma / np.array([1.0, 2.0, 3.0]),
-        kernel=kernel,
         effective_size=False,
         progress=progress,
     )

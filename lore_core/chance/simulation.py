@@ -30,7 +30,7 @@ from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.catalogue import ECE, ECE_DEBIASED
 from lore_core.metrics.global_metrics import ReliabilityTable
-from lore_core.metrics.local_error import LocalErrors
+from lore_core.metrics.local_error import LocalErrors, scaled_bandwidth
 from lore_core.metrics.metric import ChanceKey, CurveKey
 
 __all__ = [
@@ -343,7 +343,7 @@ def _drawn_errors(
     c, z = as_confidence(confidence), as_coordinates(embedding)
     n = check_lengths(embedding=z, confidence=c)
     n_draws = check_integer(n_draws, "n_draws")
-    bandwidth = gammas * z.shape[1]
+    bandwidth = scaled_bandwidth(gammas, z.shape[1])
     index = confidence_bins(c, n_bins, binning).assign(c)
     support = laplacian_means(z, None, c, bandwidth=bandwidth, target_groups=index)
     supported = support.effective_size >= min_effective_size

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["landscape"]
 
-#: As on the page: a bin with fewer rows is not called best or worst, so many rows are drawn over
+#: As on the page: so many rows are drawn over the field or alone, so many regions are outlined.
 _DRAWN, _DRAWN_ALONE = 1500, 4000
 _N_WORST = 30
 _OUTLINED = 8

@@ -9,13 +9,12 @@ import click
 
 from lore_core.cli.options import examples
 from lore_core.cli.output import Progress, note, output_path, say
+from lore_core.recalibration.registry import STANDARD, standard_recalibrator
 
 if TYPE_CHECKING:
     from lore_core import Dataset, Recalibrator
 
 __all__ = ["recalibrate"]
-
-_METHODS = ("none", "temperature", "platt", "isotonic", "histogram", "mmce", "lore", "tuned")
 
 
 @click.command(
@@ -37,7 +36,7 @@ _METHODS = ("none", "temperature", "platt", "isotonic", "histogram", "mmce", "lo
 )
 @click.option(
     "--method",
-    type=click.Choice(_METHODS),
+    type=click.Choice(list(STANDARD)),
     default="tuned",
     show_default=True,
     help="What to fit; lore and tuned are local.",
@@ -52,27 +51,40 @@ _METHODS = ("none", "temperature", "platt", "isotonic", "histogram", "mmce", "lo
     "with its dimensions.",
 )
 @click.option(
-    "--gamma", "-g", type=click.FloatRange(min=0, min_open=True), default=0.4, show_default=True,
+    "--gamma",
+    "-g",
+    type=click.FloatRange(min=0, min_open=True),
+    default=0.4,
+    show_default=True,
     help="Bandwidth of lore; tuned chooses its own.",
-)  # fmt: skip
+)
 @click.option(
     "--bins", type=click.IntRange(min=1), default=15, show_default=True, help="Confidence bins."
 )
 @click.option("--group", metavar="COLUMN", help="Fit for each group of this column alone.")
 @click.option(
-    "--column", "columns", multiple=True, metavar="ROLE=NAME",
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="ROLE=NAME",
     help="Which column of --fit plays a role, instead of a guess. May be repeated.",
-)  # fmt: skip
+)
 @click.option("--save", metavar="M.LORE", help="Where to save what was fitted.")
 @click.option("-o", "--out", metavar="OUT", help="Where to write FILE, recalibrated.")
 @click.option(
-    "--suffix", default="", metavar="TEXT",
+    "--suffix",
+    default="",
+    metavar="TEXT",
     help="Added to the names of the new columns; without it they replace the old ones.",
-)  # fmt: skip
+)
 @click.option(
-    "--chunk-rows", type=click.IntRange(min=1), default=50_000, show_default=True, metavar="N",
+    "--chunk-rows",
+    type=click.IntRange(min=1),
+    default=50_000,
+    show_default=True,
+    metavar="N",
     help="Rows in memory at a time.",
-)  # fmt: skip
+)
 def recalibrate(
     *,
     source: str | None,
@@ -147,9 +159,7 @@ def _fit(
         raise InputError(
             f"'{dataset.name}' must have calibration rows to fit on; its split names none."
         )
-    made = dict(
-        zip(_METHODS, lore.standard_recalibrators(gamma, bins), strict=True)
-    )[method]  # fmt: skip
+    made = standard_recalibrator(method, gamma, bins)
     if group is not None:
         made = lore.GroupWise(made, group)
     embedding = None

@@ -15,10 +15,10 @@ from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
+from lore_core.embedding.several import chosen_map
 from lore_core.metrics.catalogue import RANKED_BY
 from lore_core.metrics.metric import Metric
 from lore_core.recalibration import NoRecalibration, Recalibrator
-from lore_core.recalibration.lore import chosen_map
 
 __all__ = ["Comparison", "compare"]
 

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.validation import InputError, as_confidence, check_integer
 
-__all__ = ["Binning", "ConfidenceBins", "confidence_bins"]
-
 Binning = Literal["equal-width", "equal-mass"]
 
 
@@ -93,3 +91,41 @@ def confidence_bins(
     interior = np.unique(c[starts[starts < len(c)]])
     interior = interior[interior > c[0]]
     return ConfidenceBins(np.concatenate([[0.0], interior, [1.0]]), binning)
+
+
+def accuracy_by_bin(
+    index: NDArray[np.int64], outcome: NDArray[np.float64], n_bins: int
+) -> NDArray[np.float64]:
+    """Return the share of right rows in each bin, shape (n_bins,); NaN where it is empty.
+
+    Parameters
+    ----------
+    index : ndarray of shape (n,)
+        Each row's bin.
+    outcome : ndarray of shape (n,)
+        1 where the prediction was right, else 0.
+    n_bins : int
+    """
+    count = np.bincount(index, minlength=n_bins)
+    right = np.bincount(index, weights=outcome, minlength=n_bins)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(right / count)
+
+
+def accuracy_without_self(
+    index: NDArray[np.int64], outcome: NDArray[np.float64], alone: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the share of right rows among the others of each row's bin, shape (n,).
+
+    Parameters
+    ----------
+    index : ndarray of shape (n,)
+        Each row's bin.
+    outcome : ndarray of shape (n,)
+        1 where the prediction was right, else 0.
+    alone : ndarray of shape (n,)
+        What a row gets that has its bin to itself.
+    """
+    others = np.bincount(index)[index] - 1
+    right = np.bincount(index, weights=outcome)[index] - outcome
+    return np.where(others > 0, right / np.maximum(others, 1), alone)

@@ -307,6 +307,25 @@ class Dataset:
             self, probabilities=as_probabilities(probabilities), predictions=self._predicted
         )
 
+    def with_checked(self, probabilities: NDArray[np.float64]) -> Dataset:
+        """Replace the whole probability vectors by checked ones, to the last bit.
+
+        Dividing them by their sums once more, as every other way does, could change that bit.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (n, K)
+            As :func:`~lore_core.data.validation.as_probabilities` gives them. The predicted class
+            stays.
+        """
+        made = object.__new__(type(self))
+        for item in dataclasses.fields(self):
+            object.__setattr__(made, item.name, getattr(self, item.name))
+        kept = probabilities.view()
+        kept.flags.writeable = False
+        object.__setattr__(made, "probabilities", kept)
+        return made
+
     @cached_property
     def digest(self) -> str:
         """Sha256 over every array and name: two datasets share it only if they are the same."""

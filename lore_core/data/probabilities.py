@@ -1,7 +1,6 @@
 """What a fitted recalibrator does to probabilities, as functions of numpy arrays alone.
 
-The recalibrators and the predictor of shipped files (:mod:`lore_core.shipping`) share these, so
-that both give the same numbers to the last bit; nothing here may import more than numpy.
+Fitting and applying share these; nothing here may import more than numpy.
 """
 
 from __future__ import annotations
@@ -9,25 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "completed",
-    "expit",
-    "log_probabilities",
-    "log_shares_of_the_others",
-    "log_softmax",
-    "logit",
-    "lowest_confidence",
-    "on_line",
-    "pulled",
-    "softmax",
-    "top_log_odds",
-    "with_confidence",
-]
-
+#: Probabilities are clipped to [PROBABILITY_FLOOR, 1] before the logarithm of a likelihood.
+PROBABILITY_FLOOR = 1e-6
 #: Probabilities below this are lifted before their logarithm is taken.
 SMALLEST = 1e-12
-#: Confidences are kept this far from 0 and 1 before a line goes through their log-odds.
-MARGIN = 1e-4
 
 
 def expit(x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -106,65 +90,3 @@ def with_confidence(
     vectors = others / rest[:, None] * (1.0 - confidence)[:, None]
     vectors[index, predicted] = confidence
     return np.asarray(vectors)
-
-
-def log_shares_of_the_others(
-    probabilities: NDArray[np.float64], predicted: NDArray[np.int64], offset: float
-) -> NDArray[np.float64]:
-    """Log(p + offset), shape (n, K), −inf at the predicted class."""
-    logs = np.log(probabilities + offset)
-    logs[np.arange(len(probabilities)), predicted] = -np.inf
-    return np.asarray(logs)
-
-
-def completed(
-    probabilities: NDArray[np.float64],
-    predicted: NDArray[np.int64],
-    confidence: NDArray[np.float64],
-    *,
-    temperature: float,
-    offset: float,
-) -> NDArray[np.float64]:
-    """Give the predicted classes new confidences, and the others softened shares of the rest.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n, K)
-        The classifier's own.
-    predicted : ndarray of shape (n,)
-    confidence : ndarray of shape (n,)
-        In [0, 1].
-    temperature, offset : float
-        T and ε of :class:`~lore_core.recalibration.other_classes.OtherClasses`.
-    """
-    logs = log_shares_of_the_others(probabilities, predicted, offset)
-    vectors = np.exp(log_softmax(logs / temperature)) * (1.0 - confidence)[:, None]
-    vectors[np.arange(len(vectors)), predicted] = confidence
-    return np.asarray(vectors)
-
-
-def lowest_confidence(n_classes: int, floor: bool) -> float:
-    """Return 1/K, below which the largest of K probabilities cannot be, or 0 without a floor."""
-    return 1.0 / n_classes if floor else 0.0
-
-
-def pulled(
-    mean: NDArray[np.float64],
-    mass: NDArray[np.float64],
-    toward: NDArray[np.float64],
-    prior_strength: float,
-) -> NDArray[np.float64]:
-    """(Σ k v + s·toward) / (Σ k + s), from the mean of v and the mass Σ k.
-
-    Where there is nothing to average (NaN) ``toward`` is returned. With s = 0 the mean is returned
-    to the last bit, also where the mass underflows.
-    """
-    if prior_strength == 0:
-        return np.where(np.isnan(mean), toward, mean)
-    share = mass / (mass + prior_strength)
-    return np.where(np.isnan(mean), toward, np.nan_to_num(mean) * share + toward * (1 - share))
-
-
-def on_line(confidence: NDArray[np.float64], slope: float, intercept: float) -> NDArray[np.float64]:
-    """1/(1 + exp(−(α logit p + β))), p kept in [1e-4, 1 − 1e-4], shape (n,)."""
-    return expit(slope * logit(np.clip(confidence, MARGIN, 1.0 - MARGIN)) + intercept)

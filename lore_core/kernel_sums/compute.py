@@ -95,10 +95,10 @@ def _plan(
     tolerance: float,
 ) -> tuple[float, Iterable[Phase]]:
     """Return the steps that fill in ``sums``, phase by phase, and about their whole cost."""
-    d, alone = len(layout.coordinates), problem.exclude_self
+    d, exclude_self = len(layout.coordinates), problem.exclude_self
     sizes = [hi - lo for lo, _, hi in layout.segments]
     if d == 1:
-        phases = line_phases(layout, grid, sums, alone)
+        phases = line_phases(layout, grid, sums, exclude_self)
         return sum(step.cost for phase in phases for chain in phase for step in chain), phases
     if d == 2:
         # No pair is left out by its side here: the array is there for the signature only.
@@ -106,10 +106,10 @@ def _plan(
         rows = (*layout.coordinates, side, layout.index, layout.weights, sums)
         segments = [(lo, hi) for lo, _, hi in layout.segments]
         work = sum(plane_work(n, len(sums)) for n in sizes)
-        return work, plane_phases(rows, grid, segments, crossing=False, alone=alone)
+        return work, plane_phases(rows, grid, segments, crossing=False, exclude_self=exclude_self)
     if d == 3:
         work = sum(space_work(n, len(sums)) for n in sizes)
-        return work, space_phases(layout, grid, sums, alone)
+        return work, space_phases(layout, grid, sums, exclude_self)
     # Bandwidths that are wanted for effective sizes only may be off by more.
     wanted = [e.bandwidth for e in entries if e.first == 0] or [e.bandwidth for e in entries]
     work = block_work(layout, grid, both_ways=problem.is_self)
@@ -117,5 +117,5 @@ def _plan(
     if work >= _WORTH_ROUNDING:
         fixed = as_fixed_point(layout.coordinates, min(wanted), tolerance)
     if problem.is_self:
-        return work, within_phases(layout, grid, sums, fixed, alone)
+        return work, within_phases(layout, grid, sums, fixed, exclude_self)
     return work, between_phases(layout, grid, sums, fixed)

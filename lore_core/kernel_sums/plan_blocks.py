@@ -71,7 +71,7 @@ def within_phases(
     grid: Grid,
     sums: NDArray[np.float64],
     fixed: FixedPoint | None,
-    alone: bool,
+    exclude_self: bool,
 ) -> Iterator[Phase]:
     """Sum over all pairs of each group: first within each block, then round by round."""
     d = len(layout.coordinates)
@@ -79,7 +79,7 @@ def within_phases(
     cost = _pair_cost(d, grid)
     groups = [_blocks(lo, hi, d) for lo, _, hi in layout.segments]
     yield [
-        [Step(partial(block_within, a, b, rows, grid, alone), cost * (b - a) ** 2 / 2)]
+        [Step(partial(block_within, a, b, rows, grid, exclude_self), cost * (b - a) ** 2 / 2)]
         for blocks in groups
         for a, b in blocks
     ]

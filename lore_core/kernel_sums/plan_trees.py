@@ -88,12 +88,14 @@ def _space_cost(n: int, n_sums: int) -> float:
     return plane_work(n, n_sums) * (log2(n) + 1) / 2
 
 
-def line_phases(layout: Layout, grid: Grid, sums: NDArray[np.float64], alone: bool) -> list[Phase]:
+def line_phases(
+    layout: Layout, grid: Grid, sums: NDArray[np.float64], exclude_self: bool
+) -> list[Phase]:
     """Sweep every group for every bandwidth."""
     rows = (layout.coordinates[0], layout.weights, sums)
     return [
         [
-            [Step(partial(line_sweep, lo, hi, rows, grid, *span, alone), float(hi - lo))]
+            [Step(partial(line_sweep, lo, hi, rows, grid, *span, exclude_self), float(hi - lo))]
             for lo, _, hi in layout.segments
             for span in bandwidth_ranges(grid, _STEP_SUMS // (hi - lo))
         ]
@@ -106,14 +108,19 @@ def plane_phases(
     segments: Segments,
     *,
     crossing: bool,
-    alone: bool,
+    exclude_self: bool,
 ) -> Iterator[Phase]:
     """Sweep groups of the plane; arguments as of :func:`~.sweep2d.plane_tree`."""
     n_sums = len(grid[3])
     part = _part_rows(2, n_sums)
     trees = [_as_tree(lo, hi, part, rows[0]) for lo, hi in segments]
     yield [
-        [Step(partial(plane_tree, a, c, rows, grid, crossing, alone), plane_work(c - a, n_sums))]
+        [
+            Step(
+                partial(plane_tree, a, c, rows, grid, crossing, exclude_self),
+                plane_work(c - a, n_sums),
+            )
+        ]
         for tree in trees
         for a, c in pairwise(tree.bounds)
     ]
@@ -136,7 +143,7 @@ def plane_phases(
 
 
 def space_phases(
-    layout: Layout, grid: Grid, sums: NDArray[np.float64], alone: bool
+    layout: Layout, grid: Grid, sums: NDArray[np.float64], exclude_self: bool
 ) -> Iterator[Phase]:
     """Sweep groups of the space: parts, then for each level of joins a problem in the plane."""
     x, y, z = layout.coordinates
@@ -145,7 +152,7 @@ def space_phases(
     part = _part_rows(3, n_sums)
     trees = [_as_tree(lo, hi, part, x) for lo, _, hi in layout.segments]
     yield [
-        [Step(partial(space_tree, a, c, rows, grid, alone), _space_cost(c - a, n_sums))]
+        [Step(partial(space_tree, a, c, rows, grid, exclude_self), _space_cost(c - a, n_sums))]
         for tree in trees
         for a, c in pairwise(tree.bounds)
     ]
@@ -181,7 +188,7 @@ def space_phases(
                 for (a, _, c, split), order in zip(joins, orders, strict=True)
             ]
             segments = [(a, c) for a, _, c, _ in joins]
-            yield from plane_phases(plane, posed_grid, segments, crossing=True, alone=False)
+            yield from plane_phases(plane, posed_grid, segments, crossing=True, exclude_self=False)
             yield [
                 [
                     Step(

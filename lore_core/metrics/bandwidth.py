@@ -17,12 +17,11 @@ from lore_core.data.validation import (
     InputError,
     as_confidence,
     as_coordinates,
-    as_group_labels,
     as_outcome,
     check_lengths,
 )
 from lore_core.metrics.global_metrics import reliability_table
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, Kernel, kernel_means
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, kernel_means
 
 __all__ = [
     "BandwidthCurve",
@@ -95,7 +94,6 @@ def bandwidth_curve(
     *,
     n_bins: int = 15,
     binning: Binning = "equal-width",
-    kernel: Kernel = "laplacian",
     exclude_self: bool = False,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
     progress: Progress | None = None,
@@ -104,7 +102,7 @@ def bandwidth_curve(
 
     Parameters
     ----------
-    confidence, outcome, embedding, n_bins, binning, kernel, exclude_self, progress
+    confidence, outcome, embedding, n_bins, binning, exclude_self, progress
         See :func:`~lore_core.metrics.local_error.local_errors`.
     gammas : array-like of shape (g,), optional
         Bandwidths γ > 0; by default :func:`default_gammas`.
@@ -130,13 +128,11 @@ def bandwidth_curve(
         index,
         (c - a)[:, None],
         gammas=grid,
-        kernel=kernel,
         exclude_self=exclude_self,
         progress=progress,
     )
     error = np.abs(means.mean[..., 0])
-    points = as_group_labels(embedding) if kernel == "group" else as_coordinates(embedding)
-    at_zero = np.abs(_duplicate_means(c - a, index, points))
+    at_zero = np.abs(_duplicate_means(c - a, index, as_coordinates(embedding)))
     table = reliability_table(c, a, n_bins=n_bins, binning=binning)
     supported = np.where(means.effective_size >= min_effective_size, error, -np.inf).max(axis=1)
     large = table.count >= min_effective_size
@@ -222,11 +218,10 @@ def _mean_and_sd(values: NDArray[np.float64]) -> tuple[Any, Any]:
 
 
 def _duplicate_means(
-    values: NDArray[np.float64], index: NDArray[np.int64], points: NDArray[Any]
+    values: NDArray[np.float64], index: NDArray[np.int64], points: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Mean of ``values`` over the rows with the same bin and the very same point."""
-    columns = points[:, None] if points.ndim == 1 else points
-    frame = pd.DataFrame(columns)
+    frame = pd.DataFrame(points)
     frame["bin"] = index
     code = frame.groupby(list(frame.columns), sort=False).ngroup().to_numpy()
     total = np.bincount(code, weights=values)

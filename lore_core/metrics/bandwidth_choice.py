@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.binning import Binning, accuracy_without_self, confidence_bins
+from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError, as_confidence, as_outcome, check_lengths
 from lore_core.metrics.bandwidth import default_gammas
-from lore_core.metrics.global_metrics import PROBABILITY_FLOOR
 from lore_core.metrics.local_error import kernel_means
 
 __all__ = ["BandwidthSuggestion", "suggest_bandwidth"]
@@ -156,8 +156,7 @@ def _leave_one_out(
 ) -> tuple[Floats, Floats]:
     """Return every row's loss at each bandwidth (g, n), and without locality (n,)."""
     index = confidence_bins(c, n_bins, binning).assign(c)
-    others = np.bincount(index)[index] - 1
-    if not (others > 0).any():
+    if np.bincount(index).max() < 2:
         raise InputError(
             "a bandwidth can only be suggested where some confidence bin holds two rows or more; "
             f"here {len(c)} rows lie in {len(np.unique(index))} bins. Use fewer bins."
@@ -173,10 +172,9 @@ def _leave_one_out(
         effective_size=False,
         progress=progress,
     )
-    right = np.bincount(index, weights=a)[index] - a
-    alone = np.where(others > 0, right / np.maximum(others, 1), c)
+    others = accuracy_without_self(index, a, c)
     local = np.where(np.isfinite(means.mean[..., 0]), means.mean[..., 0], 0.0)
-    return _nll((means.mass * local + alone) / (means.mass + 1.0), a), _nll(alone, a)
+    return _nll((means.mass * local + others) / (means.mass + 1.0), a), _nll(others, a)
 
 
 def _nll(predicted: Floats, outcome: Floats) -> Floats:

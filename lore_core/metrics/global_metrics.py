@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
+from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.validation import (
     InputError,
     as_confidence,
@@ -36,8 +37,6 @@ __all__ = [
 
 #: A normal variable lies within so many standard deviations with probability 0.95.
 NORMAL_95 = 1.959963984540054
-#: Probabilities are clipped to [PROBABILITY_FLOOR, 1] before their logarithm is taken.
-PROBABILITY_FLOOR = 1e-6
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,10 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
-    InputError,
     as_confidence,
     as_coordinates,
-    as_group_labels,
     as_outcome,
     check_lengths,
     check_positive,
@@ -22,7 +20,6 @@ from lore_core.data.validation import (
 from lore_core.kernel_sums import KernelMeans, laplacian_means
 
 __all__ = [
-    "Kernel",
     "LocalErrors",
     "average_local_calibration_error",
     "local_calibration_error",
@@ -30,7 +27,6 @@ __all__ = [
     "maximum_local_calibration_error",
 ]
 
-Kernel = Literal["laplacian", "group"]
 #: Fewer effective neighbours than this are no evidence, whatever they say.
 MIN_EFFECTIVE_SIZE = 10.0
 
@@ -87,8 +83,25 @@ class LocalErrors:
         return float(np.nanmean(self.absolute))
 
 
-def scaled_bandwidth(gamma: float, n_dimensions: int) -> float:
-    """Return d·γ, the divisor of the L1 distance in k_γ(z, z') = exp(−‖z − z'‖₁ / (d·γ))."""
+@overload
+def scaled_bandwidth(gamma: float, n_dimensions: int) -> float: ...
+@overload
+def scaled_bandwidth(gamma: NDArray[np.float64], n_dimensions: int) -> NDArray[np.float64]: ...
+def scaled_bandwidth(
+    gamma: float | NDArray[np.float64], n_dimensions: int
+) -> float | NDArray[np.float64]:
+    """Return d·γ, the divisor of the L1 distance in k_γ(z, z') = exp(−‖z − z'‖₁ / (d·γ)).
+
+    Parameters
+    ----------
+    gamma : float or ndarray of shape (g,)
+        One bandwidth γ > 0, or several.
+    n_dimensions : int
+        d.
+    """
+    if isinstance(gamma, np.ndarray):
+        checked = [check_positive(one, "gamma") for one in np.atleast_1d(gamma)]
+        return np.array(checked) * n_dimensions
     return check_positive(gamma, "gamma") * n_dimensions
 
 
@@ -100,7 +113,6 @@ def kernel_means(
     values: NDArray[np.float64],
     *,
     gammas: NDArray[np.float64],
-    kernel: Kernel = "laplacian",
     exclude_self: bool = False,
     effective_size: bool = True,
     progress: Progress | None = None,
@@ -109,16 +121,14 @@ def kernel_means(
 
     Parameters
     ----------
-    targets, sources : embedding coordinates (n, d), or group names (n,) for the group kernel
-        ``sources`` may be None: the targets themselves.
+    targets, sources : Embedding or array-like of shape (n, d)
+        Coordinates; ``sources`` may be None: the targets themselves.
     target_bins, source_bins : ndarray of shape (n,)
         Only pairs in the same bin count.
     values : ndarray of shape (n_sources, m)
         What is averaged.
     gammas : ndarray of shape (g,)
-        Bandwidths γ; the group kernel knows none and repeats its one answer.
-    kernel : {"laplacian", "group"}
-        k_γ, or 1[same group].
+        Bandwidths γ.
     exclude_self : bool
         Leave each row out of its own mean.
     effective_size : bool
@@ -131,13 +141,6 @@ def kernel_means(
     KernelMeans
         With a leading axis of length g.
     """
-    if kernel not in get_args(Kernel):
-        raise InputError(f"'kernel' must be one of {get_args(Kernel)}; got {kernel!r}.")
-    gammas = np.array([check_positive(gamma, "gamma") for gamma in np.atleast_1d(gammas)])
-    if kernel == "group":
-        return _group_means(
-            targets, target_bins, sources, source_bins, values, len(gammas), exclude_self, progress
-        )
     z = as_coordinates(targets)
     s = None if sources is None else as_coordinates(sources)
     check_lengths(embedding=z, confidence=target_bins)
@@ -145,44 +148,12 @@ def kernel_means(
         z,
         s,
         values,
-        bandwidth=gammas * z.shape[1],
+        bandwidth=scaled_bandwidth(gammas, z.shape[1]),
         target_groups=target_bins,
         source_groups=source_bins,
         exclude_self=exclude_self,
         effective_size=effective_size,
         progress=None if progress is None else lambda share: progress(share, "kernel sums"),
-    )
-
-
-def _group_means(
-    targets: Any,
-    target_bins: NDArray[np.int64],
-    sources: Any,
-    source_bins: NDArray[np.int64],
-    values: NDArray[np.float64],
-    repeats: int,
-    exclude_self: bool,
-    progress: Progress | None,
-) -> KernelMeans:
-    """Run the Laplacian sums with every distance 0 and (bin, group) as the only partition."""
-    target_names = as_group_labels(targets)
-    source_names = target_names if sources is None else as_group_labels(sources)
-    check_lengths(embedding=target_names, confidence=target_bins)
-    unique, code = np.unique(
-        np.concatenate([target_names, source_names]).astype(str), return_inverse=True
-    )
-    n_t = len(target_names)
-    target_cell = target_bins * len(unique) + code[:n_t]
-    source_cell = source_bins * len(unique) + code[n_t:]
-    return laplacian_means(
-        np.zeros((n_t, 1)),
-        None if sources is None else np.zeros((len(source_names), 1)),
-        values,
-        bandwidth=np.ones(repeats),
-        target_groups=target_cell,
-        source_groups=source_cell,
-        exclude_self=exclude_self,
-        progress=None if progress is None else lambda share: progress(share, "group sums"),
     )
 
 
@@ -194,7 +165,6 @@ def local_errors(
     gamma: float = 0.2,
     n_bins: int = 15,
     binning: Binning = "equal-width",
-    kernel: Kernel = "laplacian",
     exclude_self: bool = False,
     progress: Progress | None = None,
 ) -> LocalErrors:
@@ -207,15 +177,13 @@ def local_errors(
     outcome : array-like of shape (n,)
         1 where the prediction was right, else 0.
     embedding : Embedding or array-like of shape (n, d)
-        Coordinates z; with ``kernel="group"`` the group names, shape (n,) or (n, g).
+        Coordinates z.
     gamma : float
         Bandwidth γ > 0, in units of the embedding's scale.
     n_bins : int
         Confidence bins.
     binning : {"equal-width", "equal-mass"}
         How the bins are chosen.
-    kernel : {"laplacian", "group"}
-        k_γ(z, z') = exp(−‖z − z'‖₁ / (d·γ)), or 1[same group].
     exclude_self : bool
         Leave each row out of its own mean (the paper keeps it in).
     progress : callable, optional
@@ -232,8 +200,9 @@ def local_errors(
 
     Notes
     -----
-    S_γ(i) = Σ_{j∈β(i)} (c_j − a_j) k(z_i, z_j) / Σ_{j∈β(i)} k(z_i, z_j), with β(i) the rows in i's
-    confidence bin: Luo et al. 2022, eq. 4 before the absolute value.
+    S_γ(i) = Σ_{j∈β(i)} (c_j − a_j) k_γ(z_i, z_j) / Σ_{j∈β(i)} k_γ(z_i, z_j), with β(i) the rows in
+    i's confidence bin and k_γ(z, z') = exp(−‖z − z'‖₁ / (d·γ)): Luo et al. 2022, eq. 4 before the
+    absolute value.
     """
     c, a = as_confidence(confidence), as_outcome(outcome)
     check_lengths(outcome=a, confidence=c)
@@ -246,7 +215,6 @@ def local_errors(
         index,
         np.column_stack([c - a, a]),
         gammas=np.array([gamma], dtype=np.float64),
-        kernel=kernel,
         exclude_self=exclude_self,
         progress=progress,
     )
@@ -272,7 +240,6 @@ def local_calibration_error(
     n_bins: int = 15,
     binning: Binning = "equal-width",
     signed: bool = False,
-    kernel: Kernel = "laplacian",
     exclude_self: bool = False,
 ) -> NDArray[np.float64]:
     """LCE of every row (Luo et al. 2022, eq. 4), or SLCE with ``signed=True``.
@@ -302,7 +269,6 @@ def local_calibration_error(
         index,
         (c - a)[:, None],
         gammas=np.array([gamma], dtype=np.float64),
-        kernel=kernel,
         exclude_self=exclude_self,
         effective_size=False,
     )

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from lore_core.data.binning import ConfidenceBins
-from lore_core.data.probabilities import MARGIN, expit, logit
-
-__all__ = ["confidence_levels", "global_line", "model_weights", "stacked_weights"]
+from lore_core.data.probabilities import expit, logit
 
 #: Bayesian-bootstrap resamples behind the pseudo-BMA+ weights.
 _N_RESAMPLES = 100
 #: Steps from there toward the stacking weights.
 _N_STEPS = 20
+#: Confidences are kept this far from 0 and 1 before a line goes through their log-odds.
+_MARGIN = 1e-4
 #: Precision of the prior belief that no global line is needed: standard deviation 0.32.
 _LINE_STRENGTH = 10.0
 #: Levels a cube root of rows.
@@ -101,6 +100,8 @@ def global_line(
     normal prior around "leave it", standard deviation 0.32 each. A clip at 1/K or a base of the
     wrong shape leaves an average that is biased as a whole; this takes it out.
     """
+    from scipy.optimize import minimize
+
     odds = _log_odds(confidence)
     sign = np.where(outcome == 1, 1.0, -1.0)
 
@@ -113,6 +114,18 @@ def global_line(
 
     found = minimize(loss, np.array([1.0, 0.0]), jac=True, method="BFGS").x
     return float(found[0]), float(found[1])
+
+
+def on_line(confidence: NDArray[np.float64], slope: float, intercept: float) -> NDArray[np.float64]:
+    """Draw confidences through a :func:`global_line`, shape (n,).
+
+    Parameters
+    ----------
+    confidence : ndarray of shape (n,)
+    slope, intercept : float
+        α and β.
+    """
+    return expit(slope * _log_odds(confidence) + intercept)
 
 
 def confidence_levels(
@@ -149,4 +162,4 @@ def confidence_levels(
 
 
 def _log_odds(confidence: NDArray[np.float64]) -> NDArray[np.float64]:
-    return logit(np.clip(confidence, MARGIN, 1.0 - MARGIN))
+    return logit(np.clip(confidence, _MARGIN, 1.0 - _MARGIN))

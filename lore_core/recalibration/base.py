@@ -6,23 +6,35 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from lore_core.data.dataset import Dataset
+from lore_core import __version__
+from lore_core.data.atomic_files import write_bytes
+from lore_core.data.rows import Rows
 from lore_core.data.validation import InputError
-from lore_core.embedding.result import Embedding
-from lore_core.recalibration.fitted_on import FittedOn
+from lore_core.recalibration import registry
+from lore_core.recalibration.container import pack
+from lore_core.recalibration.dataset_rows import rows_of
+from lore_core.recalibration.fitted_on import FittedOn, Maps
+from lore_core.recalibration.values import Arrays, Tagged, encode
 
-__all__ = ["Recalibrator"]
-
-#: Whether a file gets the feature maps, or the maps it gets.
-Maps = bool | Embedding | Mapping[str, Embedding]
+if TYPE_CHECKING:
+    from lore_core.data.binning import Binning
+    from lore_core.data.dataset import Dataset
+    from lore_core.data.progress import Progress
 
 
 class Recalibrator(ABC):
     """Learns on calibration rows how to correct confidences, and corrects those of other rows.
 
     The predicted class of a row never changes; only its confidence does.
+
+    Notes
+    -----
+    A recalibrator is its settings, the parameters of its class, and its state, which ``fit`` finds:
+    numbers, text, arrays, lists and dicts of those by name, and other fitted recalibrators.
+    ``apply`` needs nothing but the state and the rows, and nothing but numpy; ``recalibrate``, a
+    loaded file and :class:`lore_core.shipping.Predictor` all call it.
     """
 
     #: What tables and legends call the method. Set another on an instance to compare two settings.
@@ -31,13 +43,18 @@ class Recalibrator(ABC):
     needs_embedding: bool = False
     #: Whether they need the rows' features themselves.
     needs_features: bool = False
+    #: Whether they need the names of the rows' groups.
+    needs_groups: bool = False
 
     #: Rows the method was fitted on; 0 before ``fit``.
     n_rows_: int = 0
     #: Names of what those rows consisted of, and the maps that placed them; None before ``fit``.
     fitted_on_: FittedOn | None = None
+    _state: Mapping[str, Any] | None = None
 
-    def fit(self, calibration: Dataset, embedding: Any = None) -> Self:
+    def fit(
+        self, calibration: Dataset, embedding: Any = None, *, progress: Progress | None = None
+    ) -> Self:
         """Learn from calibration rows.
 
         Parameters
@@ -47,11 +64,71 @@ class Recalibrator(ABC):
         embedding : Embedding, array-like of shape (n, d), or dict of those by name, optional
             Their coordinates, for methods that are local. Of several maps a method uses the one
             it was told to, or the first.
+        progress : callable, optional
+            Called with the share done by methods that take their time; may raise ``Cancelled``.
         """
-        self._fit(calibration, embedding)
+        self._state = self._fit(calibration, embedding, progress)
         self.n_rows_ = len(calibration)
         self.fitted_on_ = FittedOn.of(calibration, embedding)
         return self
+
+    @abstractmethod
+    def _fit(
+        self, calibration: Dataset, embedding: Any, progress: Progress | None
+    ) -> Mapping[str, Any]:
+        """Return the state."""
+
+    def state(self) -> Mapping[str, Any]:
+        """Return what was fitted: the values :meth:`apply` needs, by name.
+
+        Returns
+        -------
+        dict
+            Numbers, text, arrays, lists and dicts of those, and fitted recalibrators, as in a file.
+        """
+        return self._fitted("it has a state")
+
+    def _fitted(self, purpose: str) -> Mapping[str, Any]:
+        if self._state is None:
+            raise InputError(f"{type(self).__name__} must be fitted before {purpose}.")
+        return self._state
+
+    if not TYPE_CHECKING:  # classes declare which there are
+
+        def __getattr__(self, name: str) -> Any:
+            """Return what was fitted, by its name and an underscore."""
+            state = self.__dict__.get("_state") or {}
+            if name.endswith("_") and name[:-1] in state:
+                return state[name[:-1]]
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @staticmethod
+    @abstractmethod
+    def apply(state: Any, rows: Rows) -> Rows:
+        """Correct the probabilities of rows, with numpy alone.
+
+        Parameters
+        ----------
+        state : dict
+            What :meth:`state` returns.
+        rows : Rows
+            Rows to correct.
+
+        Returns
+        -------
+        Rows
+            The same rows, with other probabilities; ``rows`` itself where nothing changes.
+        """
+
+    def applied_to(self, rows: Rows) -> Rows:
+        """Return rows with corrected probabilities.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows to correct.
+        """
+        return self.apply(self._fitted("it can recalibrate"), rows)
 
     def recalibrate(self, evaluation: Dataset, embedding: Any = None) -> Dataset:
         """Return ``evaluation`` with corrected probabilities; its labels are not looked at.
@@ -63,9 +140,78 @@ class Recalibrator(ABC):
         embedding : Embedding, array-like of shape (n, d), or dict of those by name, optional
             Their coordinates in the embedding the method was fitted on.
         """
-        if self.n_rows_ == 0:
-            raise InputError(f"{type(self).__name__} must be fitted before it can recalibrate.")
-        return self._recalibrate(evaluation, embedding)
+        rows = rows_of(evaluation, embedding, type(self).label or self.label)
+        corrected = self.applied_to(rows)
+        if corrected is rows:
+            return evaluation
+        return evaluation.with_checked(corrected.probabilities)
+
+    @property
+    def is_global(self) -> bool:
+        """True for a method that looks at the predictions only."""
+        return not (self.needs_embedding or self.needs_features)
+
+    @classmethod
+    def installed(cls) -> bool:
+        """Whether all that ``fit`` needs is there; nothing is imported to find out."""
+        return True
+
+    @classmethod
+    def standard(cls, gamma: float, n_bins: int, binning: Binning) -> Self:
+        """Return the method as it is compared with others at one setting, not fitted.
+
+        Parameters
+        ----------
+        gamma, n_bins, binning
+            For the methods that have such parameters.
+        """
+        return cls()
+
+    def settings(self) -> dict[str, Any]:
+        """Return the parameters of the class with their values."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def clone(self) -> Self:
+        """Return the same method with the same settings, not fitted."""
+        fresh = type(self)(
+            **{
+                name: value.clone() if isinstance(value, Recalibrator) else value
+                for name, value in self.settings().items()
+            }
+        )
+        fresh.label = self.label
+        return fresh
+
+    @classmethod
+    def restored(
+        cls,
+        settings: Mapping[str, Any],
+        state: Mapping[str, Any] | None,
+        *,
+        label: str,
+        n_rows: int,
+    ) -> Self:
+        """Return a recalibrator as it was.
+
+        Parameters
+        ----------
+        settings : dict
+            As :meth:`settings` returns them.
+        state : dict or None
+            As :meth:`state` returns it; None: not fitted.
+        label : str
+            What tables call it.
+        n_rows : int
+            Rows it was fitted on.
+        """
+        made = cls(**settings)
+        made.label, made.n_rows_, made._state = label, n_rows, state
+        return made
+
+    @staticmethod
+    def used_maps(state: Any) -> list[str | None]:
+        """Return the names of the maps that :meth:`apply` asks for; None: the first."""
+        return []
 
     def to_bytes(self, *, maps: Maps = True) -> bytes:
         """Return the content of the file that :meth:`save` writes.
@@ -75,9 +221,34 @@ class Recalibrator(ABC):
         maps : bool, Embedding or dict of those by name
             See :meth:`save`.
         """
-        from lore_core.shipping.record import recorded
+        self._check_savable()
+        state, on = self._fitted("it can be saved"), self.fitted_on_
+        if on is None:
+            raise InputError(f"{self.label} is a part of another recalibrator; save that one.")
+        arrays = Arrays()
+        what = type(self).__name__
+        header = {
+            "written_by": f"lore-lens {__version__}",
+            "class": what,
+            "label": self.label,
+            "class_names": list(on.class_names),
+            "feature_names": list(on.feature_names),
+            "group_columns": list(on.group_columns),
+            "calibration_rows": self.n_rows_,
+            "method": encode(self, arrays, _taken_apart, what),
+            "feature_maps": encode(
+                on.stored_maps(self.used_maps(state), maps), arrays, _taken_apart, what
+            ),
+        }
+        return pack(header, arrays.by_name)
 
-        return recorded(self, maps=maps)
+    def _check_savable(self) -> None:
+        if not registry.can_be_saved(type(self)):
+            raise InputError(
+                f"{type(self).__name__} cannot be saved: what it fitted belongs to another "
+                "library, or to code that a file does not hold. These can be: "
+                f"{', '.join(registry.saved_names())}."
+            )
 
     def save(self, path: str | Path, *, maps: Maps = True) -> None:
         """Write the fitted method to one file, without pickle.
@@ -105,27 +276,17 @@ class Recalibrator(ABC):
         A local method consists of its calibration rows: their confidences, outcomes and
         coordinates are in the file (for t-SNE also their features). Treat it like those rows.
         """
-        from lore_core.data.atomic_files import write_bytes
-
         write_bytes(path, self.to_bytes(maps=maps))
 
-    @property
-    def is_global(self) -> bool:
-        """True for a method that looks at the predictions only."""
-        return not (self.needs_embedding or self.needs_features)
 
-    def clone(self) -> Self:
-        """Return the same method with the same settings, not fitted."""
-        settings = {}
-        for name in inspect.signature(type(self)).parameters:
-            value = getattr(self, name)
-            settings[name] = value.clone() if isinstance(value, Recalibrator) else value
-        fresh = type(self)(**settings)
-        fresh.label = self.label
-        return fresh
-
-    @abstractmethod
-    def _fit(self, calibration: Dataset, embedding: Any) -> None: ...
-
-    @abstractmethod
-    def _recalibrate(self, evaluation: Dataset, embedding: Any) -> Dataset: ...
+def _taken_apart(value: Any) -> Tagged | None:
+    if not isinstance(value, Recalibrator):
+        return None
+    value._check_savable()
+    return "recalibrator", {
+        "class": type(value).__name__,
+        "label": value.label,
+        "calibration_rows": value.n_rows_,
+        "settings": value.settings(),
+        "state": value._state,
+    }

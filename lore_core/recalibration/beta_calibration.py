@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from lore_core.data.dataset import Dataset
+from lore_core.data.rows import Rows
 from lore_core.recalibration.rivals import Rival
 
-__all__ = ["BetaCalibration"]
+if TYPE_CHECKING:
+    from lore_core.data.dataset import Dataset
+    from lore_core.data.progress import Progress
+
+
+class State(TypedDict):
+    """What beta calibration fits."""
+
+    coefficients: tuple[float, float, float]  #: NaN where nothing was fitted
+    model: Any  #: betacal's, or None
 
 
 class BetaCalibration(Rival):
@@ -37,25 +46,22 @@ class BetaCalibration(Rival):
     label = "Beta calibration"
     modules = ("betacal",)
     installation = "pip install betacal"
+    coefficients_: tuple[float, float, float]
 
-    def __init__(self) -> None:
-        self.coefficients_ = (float("nan"),) * 3
-
-    def _fit(self, calibration: Dataset, embedding: Any) -> None:
+    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
         made = self.library("betacal").BetaCalibration(parameters="abm")
         outcome = calibration.outcome
-        self._fitted = None
-        self.coefficients_ = (float("nan"),) * 3
         if outcome.min() == outcome.max():
-            return
+            return {"coefficients": (np.nan, np.nan, np.nan), "model": None}
         # betacal switches every warning of the process off and leaves it so.
         with warnings.catch_warnings():
-            self._fitted = made.fit(calibration.confidence, outcome)
-        a, b, half = self._fitted.calibrator_.map_
-        self.coefficients_ = (float(a), float(b), float(half))
+            model = made.fit(calibration.confidence, outcome)
+        a, b, half = model.calibrator_.map_
+        return {"coefficients": (float(a), float(b), float(half)), "model": model}
 
-    def _recalibrate(self, evaluation: Dataset, embedding: Any) -> Dataset:
-        if self._fitted is None:
-            return evaluation
-        found = self._fitted.predict(evaluation.confidence)
-        return evaluation.with_confidence(np.clip(found, 0.0, 1.0))
+    @staticmethod
+    def apply(state: State, rows: Rows) -> Rows:
+        """Draw the confidences through the curve."""
+        if state["model"] is None:
+            return rows
+        return rows.with_confidence(np.clip(state["model"].predict(rows.confidence), 0.0, 1.0))

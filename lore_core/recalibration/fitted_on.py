@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lore_core.data.validation import InputError
 from lore_core.embedding.result import Embedding
+from lore_core.embedding.several import chosen_map, maps_by_name
+from lore_core.embedding.stored import as_numbers
 
-__all__ = ["FittedOn"]
+if TYPE_CHECKING:
+    from lore_core.data.dataset import Dataset
+
+#: Whether a file gets the feature maps, or the maps it gets.
+Maps = bool | Embedding | Mapping[str, Embedding]
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,7 @@ class FittedOn:
     feature_maps: Mapping[str | None, Embedding | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, calibration: Any, embedding: Any) -> FittedOn:
+    def of(cls, calibration: Dataset, embedding: Any) -> FittedOn:
         """Take down the names of a dataset and the maps of an embedding.
 
         Parameters
@@ -45,16 +52,69 @@ class FittedOn:
         calibration : Dataset
         embedding : Embedding, array-like, or dict of those by name, or None
         """
-        given = {None: embedding} if not isinstance(embedding, Mapping) else embedding
         groups = calibration.groups
         return cls(
-            class_names=tuple(calibration.class_names),
+            class_names=tuple(calibration.class_names or ()),
             feature_names=calibration.feature_labels,
             group_columns=() if groups is None else tuple(map(str, groups.columns)),
             feature_maps={
-                name: _without_rows(item) for name, item in given.items() if item is not None
+                name: _without_rows(item)
+                for name, item in maps_by_name(embedding).items()
+                if item is not None
             },
         )
+
+    def used_maps(self, used: Sequence[str | None]) -> dict[str | None, Embedding | None]:
+        """Return the maps a method uses, in the order ``fit`` got them.
+
+        Parameters
+        ----------
+        used : sequence of str or None
+            Their names; None: the first.
+        """
+        given = self.feature_maps
+        first = next(iter(given), None)
+        meant = {name if name is not None and name in given else first for name in used}
+        return {name: item for name, item in given.items() if name in meant}
+
+    def stored_maps(self, used: Sequence[str | None], maps: Maps) -> list[dict[str, Any]]:
+        """Return the maps a method uses as numbers, in the order ``fit`` got them.
+
+        Parameters
+        ----------
+        used : sequence of str or None
+            Their names; None: the first.
+        maps : bool, Embedding or dict of those by name
+            Whether they are wanted; or the maps, where ``fit`` got only their coordinates.
+
+        Returns
+        -------
+        list of dict
+            ``name`` and ``map``, which is None for plain coordinates.
+
+        Raises
+        ------
+        InputError
+            If a map is missing, or of a kind that no file can hold.
+        """
+        found = {name: self._map_to_keep(name, maps) for name in self.used_maps(used)}
+        return [
+            {"name": name, "map": None if item is None else as_numbers(item)}
+            for name, item in found.items()
+        ]
+
+    def _map_to_keep(self, name: str | None, maps: Maps) -> Embedding | None:
+        if isinstance(maps, bool):
+            return self.feature_maps[name] if maps else None
+        if isinstance(maps, Mapping) and name is not None and name not in maps:
+            raise InputError(f"'maps' must hold the map {name!r}; got {list(maps)}.")
+        kept = chosen_map(maps, name)
+        if not isinstance(kept, Embedding):
+            raise InputError(
+                "'maps' must be True, False, an Embedding or a dict of those; got "
+                f"{type(kept).__name__}."
+            )
+        return kept
 
 
 def _without_rows(item: Any) -> Embedding | None:

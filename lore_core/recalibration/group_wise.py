@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.dataset import Dataset
-from lore_core.data.validation import InputError, as_group_labels, check_integer, check_lengths
+from lore_core.data.rows import Rows
+from lore_core.data.validation import InputError, check_integer, check_lengths
+from lore_core.embedding.several import maps_by_name
 from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.dataset_rows import group_names
 
-__all__ = ["GroupWise"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lore_core.data.dataset import Dataset
+    from lore_core.data.progress import Progress
+
+
+class Group(TypedDict):
+    """A group that was seen."""
+
+    name: str
+    calibration_rows: int  #: how many of them are its own
+    recalibrator: Recalibrator | None  #: fitted on them; None where they are too few
+
+
+class State(TypedDict):
+    """What is fitted group by group."""
+
+    columns: list[str] | None  #: group columns; None: the only one there is
+    groups: list[Group]
+    everyone: Recalibrator  #: fitted on all rows
 
 
 class GroupWise(Recalibrator):
@@ -46,6 +67,9 @@ class GroupWise(Recalibrator):
     The group-wise baselines of Luo et al., UAI 2022, section 5.2.
     """
 
+    needs_groups = True
+    everyone_: Recalibrator
+
     def __init__(
         self,
         recalibrator: Recalibrator,
@@ -63,40 +87,42 @@ class GroupWise(Recalibrator):
         self.label = f"{recalibrator.label}, group-wise"
         self.needs_embedding = recalibrator.needs_embedding
 
-    def _names(self, dataset: Dataset) -> NDArray[np.object_]:
-        frame = dataset.groups
-        if frame is None:
-            raise InputError(
-                f"{type(self).__name__} needs the group of every row; '{dataset.name}' has no "
-                "groups."
-            )
-        known = [str(name) for name in frame.columns]
-        if self.column is None:
-            if len(known) > 1:
-                raise InputError(f"'column' must name one of the group columns {known}; got None.")
-            wanted = known
-        else:
-            wanted = [self.column] if isinstance(self.column, str) else list(self.column)
-        missing = [name for name in wanted if name not in known]
-        if missing or not wanted:
-            raise InputError(
-                f"'column' must name group columns of {known}; got {missing or self.column!r}."
-            )
-        return as_group_labels(frame[wanted].to_numpy())
+    @property
+    def by_group_(self) -> dict[str, Recalibrator]:
+        """The fitted copies, by group."""
+        groups: list[Group] = self.state()["groups"]
+        return {
+            group["name"]: group["recalibrator"]
+            for group in groups
+            if group["recalibrator"] is not None
+        }
 
-    def _fit(self, calibration: Dataset, embedding: Any) -> None:
+    @property
+    def sizes_(self) -> dict[str, int]:
+        """Calibration rows of every group seen."""
+        groups: list[Group] = self.state()["groups"]
+        return {group["name"]: group["calibration_rows"] for group in groups}
+
+    @property
+    def _columns(self) -> list[str] | None:
+        if self.column is None:
+            return None
+        return [self.column] if isinstance(self.column, str) else list(self.column)
+
+    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
         check_integer(self.min_group_size, "min_group_size")
-        names = self._names(calibration)
-        self.everyone_ = self.recalibrator.clone().fit(calibration, embedding)
-        self.sizes_: dict[str, int] = {}
-        self.by_group_: dict[str, Recalibrator] = {}
-        for name in np.unique(names.astype(str)):
+        names = group_names(calibration, self._columns).astype(str)
+        everyone = self.recalibrator.clone().fit(calibration, embedding)
+        groups: list[Group] = []
+        for name in np.unique(names):
             rows = names == name
-            self.sizes_[str(name)] = int(rows.sum())
-            if rows.sum() >= self.min_group_size:
-                self.by_group_[str(name)] = self.recalibrator.clone().fit(
-                    calibration.rows(rows), _rows(embedding, rows, len(calibration))
+            size, fitted = int(rows.sum()), None
+            if size >= self.min_group_size:
+                fitted = self.recalibrator.clone().fit(
+                    calibration.rows(rows), _of_rows(embedding, rows)
                 )
+            groups.append({"name": str(name), "calibration_rows": size, "recalibrator": fitted})
+        return {"columns": self._columns, "groups": groups, "everyone": everyone}
 
     def fallback(self, evaluation: Dataset) -> pd.DataFrame:
         """Which groups get the method fitted on all rows, and how many rows that concerns.
@@ -111,40 +137,47 @@ class GroupWise(Recalibrator):
         DataFrame
             One row a group, largest first: ``group, rows, calibration_rows`` (0: never seen).
         """
-        count = pd.Series(self._names(evaluation)).value_counts()
-        count = count[[name not in self.by_group_ for name in count.index]]
+        import pandas as pd
+
+        fitted, sizes = self.by_group_, self.sizes_
+        count = pd.Series(group_names(evaluation, self._columns)).value_counts()
+        count = count[[name not in fitted for name in count.index]]
         return pd.DataFrame(
             {
                 "group": count.index.astype(str),
                 "rows": count.to_numpy(),
-                "calibration_rows": [self.sizes_.get(str(name), 0) for name in count.index],
+                "calibration_rows": [sizes.get(str(name), 0) for name in count.index],
             }
         )
 
-    def _recalibrate(self, evaluation: Dataset, embedding: Any) -> Dataset:
-        names = self._names(evaluation)
-        vectors = np.empty_like(evaluation.probabilities)
-        left = np.ones(len(evaluation), dtype=bool)
-        for name, method in self.by_group_.items():
-            rows = np.asarray(names == name)
-            if rows.any():
-                vectors[rows] = method.recalibrate(
-                    evaluation.rows(rows), _rows(embedding, rows, len(evaluation))
-                ).probabilities
-                left &= ~rows
+    @staticmethod
+    def used_maps(state: State) -> list[str | None]:
+        """Return the names of the maps that any of the copies uses."""
+        copies = [state["everyone"], *(group["recalibrator"] for group in state["groups"])]
+        used = [copy.used_maps(copy.state()) for copy in copies if copy is not None]
+        return list(dict.fromkeys(name for names in used for name in names))
+
+    @staticmethod
+    def apply(state: State, rows: Rows) -> Rows:
+        """Correct the rows of each group by its own copy, all others by everyone's."""
+        names = rows.groups(state["columns"])
+        vectors = np.empty_like(rows.probabilities)
+        left = np.ones(len(rows), dtype=bool)
+        for group in state["groups"]:
+            here = np.asarray(names == group["name"])
+            if group["recalibrator"] is not None and here.any():
+                vectors[here] = group["recalibrator"].applied_to(rows.take(here)).probabilities
+                left &= ~here
         if left.any():
-            vectors[left] = self.everyone_.recalibrate(
-                evaluation.rows(left), _rows(embedding, left, len(evaluation))
-            ).probabilities
-        return evaluation.with_probabilities(vectors)
+            vectors[left] = state["everyone"].applied_to(rows.take(left)).probabilities
+        return rows.with_probabilities(vectors)
 
 
-def _rows(embedding: Any, rows: NDArray[np.bool_], n: int) -> Any:
+def _of_rows(embedding: Any, rows: NDArray[np.bool_]) -> Any:
     """Take the same rows of one embedding, or of several by name."""
-    if embedding is None:
-        return None
-    if isinstance(embedding, Mapping):
-        return {name: _rows(item, rows, n) for name, item in embedding.items()}
-    points = np.asarray(getattr(embedding, "coordinates", embedding))
-    check_lengths(embedding=points, dataset=np.empty(n))
-    return points[rows]
+    taken = {}
+    for name, item in maps_by_name(embedding).items():
+        points = np.asarray(getattr(item, "coordinates", item))
+        check_lengths(embedding=points, dataset=rows)
+        taken[name] = points[rows]
+    return taken or None

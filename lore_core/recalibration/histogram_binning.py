@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lore_core.data.binning import Binning, confidence_bins
-from lore_core.data.dataset import Dataset
+from lore_core.data.binning import Binning, ConfidenceBins, accuracy_by_bin, confidence_bins
+from lore_core.data.rows import Rows
 from lore_core.recalibration.base import Recalibrator
 
-__all__ = ["HistogramBinning"]
+if TYPE_CHECKING:
+    from lore_core.data.dataset import Dataset
+    from lore_core.data.progress import Progress
+
+
+class State(TypedDict):
+    """What histogram binning fits."""
+
+    binning: Binning  #: how the bins were chosen
+    edges: NDArray[np.float64]  #: (n_bins + 1,) from 0 to 1
+    accuracy: NDArray[np.float64]  #: (n_bins,) of the calibration rows; NaN where there is none
 
 
 class HistogramBinning(Recalibrator):
@@ -37,20 +48,29 @@ class HistogramBinning(Recalibrator):
     """
 
     label = "Histogram binning"
+    accuracy_: NDArray[np.float64]
 
     def __init__(self, n_bins: int = 15, binning: Binning = "equal-width") -> None:
         self.n_bins = n_bins
         self.binning = binning
 
-    def _fit(self, calibration: Dataset, embedding: Any) -> None:
-        confidence = calibration.confidence
-        self.bins_ = confidence_bins(confidence, self.n_bins, self.binning)
-        index = self.bins_.assign(confidence)
-        count = np.bincount(index, minlength=self.bins_.n_bins)
-        right = np.bincount(index, weights=calibration.outcome, minlength=self.bins_.n_bins)
-        with np.errstate(invalid="ignore"):
-            self.accuracy_ = right / count
+    @classmethod
+    def standard(cls, gamma: float, n_bins: int, binning: Binning) -> Self:
+        """Return the method with these bins."""
+        return cls(n_bins, binning)
 
-    def _recalibrate(self, evaluation: Dataset, embedding: Any) -> Dataset:
-        new = self.accuracy_[self.bins_.assign(evaluation.confidence)]
-        return evaluation.with_confidence(np.where(np.isnan(new), evaluation.confidence, new))
+    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
+        bins = confidence_bins(calibration.confidence, self.n_bins, self.binning)
+        index = bins.assign(calibration.confidence)
+        return {
+            "binning": bins.binning,
+            "edges": bins.edges,
+            "accuracy": accuracy_by_bin(index, calibration.outcome, bins.n_bins),
+        }
+
+    @staticmethod
+    def apply(state: State, rows: Rows) -> Rows:
+        """Look the confidences' bins up."""
+        bins = ConfidenceBins(state["edges"], state["binning"])
+        new = state["accuracy"][bins.assign(rows.confidence)]
+        return rows.with_confidence(np.where(np.isnan(new), rows.confidence, new))

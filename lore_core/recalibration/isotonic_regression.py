@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lore_core.data.dataset import Dataset
+from lore_core.data.rows import Rows
 from lore_core.recalibration.base import Recalibrator
 
-__all__ = ["IsotonicRegression"]
+if TYPE_CHECKING:
+    from lore_core.data.dataset import Dataset
+    from lore_core.data.progress import Progress
+
+
+class State(TypedDict):
+    """What isotonic regression fits: the corners of the function."""
+
+    confidence: NDArray[np.float64]  #: (m,) where they are
+    accuracy: NDArray[np.float64]  #: (m,) what it says there
 
 
 class IsotonicRegression(Recalibrator):
@@ -32,16 +42,22 @@ class IsotonicRegression(Recalibrator):
     """
 
     label = "Isotonic regression"
+    confidence_: NDArray[np.float64]
+    accuracy_: NDArray[np.float64]
 
-    def _fit(self, calibration: Dataset, embedding: Any) -> None:
+    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
         from sklearn.isotonic import IsotonicRegression as Fit
 
         fit = Fit(y_min=0.0, y_max=1.0, out_of_bounds="clip")
         fit.fit(calibration.confidence, calibration.outcome)
-        self.confidence_ = np.asarray(fit.X_thresholds_, dtype=np.float64)
-        self.accuracy_ = np.asarray(fit.y_thresholds_, dtype=np.float64)
+        return {
+            "confidence": np.asarray(fit.X_thresholds_, dtype=np.float64),
+            "accuracy": np.asarray(fit.y_thresholds_, dtype=np.float64),
+        }
 
-    def _recalibrate(self, evaluation: Dataset, embedding: Any) -> Dataset:
-        return evaluation.with_confidence(
-            np.interp(evaluation.confidence, self.confidence_, self.accuracy_)
+    @staticmethod
+    def apply(state: State, rows: Rows) -> Rows:
+        """Look the confidences up in the function."""
+        return rows.with_confidence(
+            np.interp(rows.confidence, state["confidence"], state["accuracy"])
         )

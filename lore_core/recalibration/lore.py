@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.binning import Binning, confidence_bins
-from lore_core.data.dataset import Dataset
-from lore_core.data.probabilities import lowest_confidence, pulled
-from lore_core.data.progress import Progress
-from lore_core.data.validation import InputError, as_coordinates, check_lengths, check_positive
+from lore_core.data.binning import Binning, ConfidenceBins, accuracy_by_bin, confidence_bins
+from lore_core.data.rows import Rows
+from lore_core.data.validation import InputError, check_positive
 from lore_core.kernel_sums import KernelMeans
-from lore_core.metrics.local_error import Kernel, kernel_means
+from lore_core.metrics.local_error import kernel_means
 from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.dataset_rows import coordinates_of, rows_of
+from lore_core.recalibration.local_correction import corrected, lowest_confidence
 
-__all__ = ["LoRe", "LocalAccuracy"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lore_core.data.dataset import Dataset
+    from lore_core.data.progress import Progress
+
+
+class State(TypedDict):
+    """What LoRe fits: its settings, and the calibration rows others are compared with."""
+
+    gamma: float
+    floor: bool
+    prior_strength: float
+    feature_map: str | None
+    binning: Binning  #: how the confidence bins were chosen
+    edges: NDArray[np.float64]  #: (n_bins + 1,) from 0 to 1
+    points: NDArray[np.float64]  #: (n, d) coordinates of the calibration rows
+    bin_index: NDArray[np.int64]  #: (n,) their confidence bins
+    outcome: NDArray[np.float64]  #: (n,) 1 where the prediction was right, else 0
+    leftover: NDArray[np.float64]  #: (n,) what is averaged: the outcomes, less a base's confidences
+    base: Recalibrator | None  #: fitted
 
 
 @dataclass(frozen=True)
@@ -43,19 +62,6 @@ class LocalAccuracy:
         return np.isnan(self.accuracy)
 
 
-def chosen_map(embedding: Any, name: str | None) -> Any:
-    """Return one embedding: ``embedding`` itself, or of several by name the named or first one."""
-    if not isinstance(embedding, Mapping):
-        return embedding
-    if not embedding:
-        raise InputError("'embedding' must hold at least one map; got an empty dict.")
-    if name is None:
-        return next(iter(embedding.values()))
-    if name not in embedding:
-        raise InputError(f"'feature_map' must be one of {list(embedding)}; got {name!r}.")
-    return embedding[name]
-
-
 class LoRe(Recalibrator):
     """Replaces the top-label confidence by the kernel-weighted accuracy of its neighbours.
 
@@ -70,9 +76,6 @@ class LoRe(Recalibrator):
         Confidence bins; 1 compares rows of any confidence.
     binning : {"equal-width", "equal-mass"}
         How they are chosen (on the calibration rows).
-    kernel : {"laplacian", "group"}
-        With ``"group"`` the embedding is the group names and LoRe becomes group-wise histogram
-        binning.
     floor : bool
         Never below 1/K: the largest of K probabilities cannot be.
     prior_strength : float
@@ -86,7 +89,7 @@ class LoRe(Recalibrator):
     Attributes
     ----------
     candidates_ : DataFrame
-        After :meth:`tuned` only: all settings tried, best first.
+        After the deprecated :meth:`tuned` only: all settings tried, best first.
 
     Notes
     -----
@@ -112,7 +115,6 @@ class LoRe(Recalibrator):
         gamma: float = 0.2,
         n_bins: int = 15,
         binning: Binning = "equal-width",
-        kernel: Kernel = "laplacian",
         *,
         floor: bool = False,
         prior_strength: float = 0.0,
@@ -122,32 +124,22 @@ class LoRe(Recalibrator):
         self.gamma = gamma
         self.n_bins = n_bins
         self.binning = binning
-        self.kernel = kernel
         self.floor = floor
         self.prior_strength = prior_strength
         self.base = base
         self.feature_map = feature_map
 
     @classmethod
-    def tuned(
-        cls,
-        calibration: Dataset,
-        embedding: Any,
-        *,
-        gammas: Sequence[float] | None = None,
-        n_bins: Sequence[int] = (1, 5, 15),
-        bases: Sequence[Recalibrator | None] | None = None,
-        prior_strengths: Sequence[float] = (0.0, 1.0, 5.0, 20.0, 80.0),
-        binning: Binning = "equal-width",
-        kernel: Kernel = "laplacian",
-        max_rows: int = 10_000,
-        progress: Progress | None = None,
-    ) -> Self:
+    def standard(cls, gamma: float, n_bins: int, binning: Binning) -> Self:
+        """Return the paper's LoRe at this bandwidth and with these bins."""
+        return cls(gamma, n_bins, binning)
+
+    @classmethod
+    def tuned(cls, calibration: Dataset, embedding: Any, **options: Any) -> Self:
         """Return LoRe fitted with the settings that predict left-out calibration rows best.
 
-        See :func:`~lore_core.recalibration.tuning.leave_one_out` for the arguments and what is
-        compared; evaluation rows are never looked at. The table of all candidates is
-        ``candidates_``.
+        Deprecated: ``TunedLoRe(average=False, line=False, levels=False)`` gives the same
+        confidences.
 
         Parameters
         ----------
@@ -155,41 +147,26 @@ class LoRe(Recalibrator):
             Rows to choose and fit on.
         embedding : Embedding, array-like of shape (n, d), or dict of those by name
             Their coordinates; of several maps the best is chosen (``feature_map``).
-        gammas, n_bins, bases, prior_strengths, binning, kernel, max_rows, progress
-            What to choose from.
+        **options
+            Those of :func:`~lore_core.recalibration.tuning.leave_one_out`.
         """
+        import pandas as pd
+
         from lore_core.recalibration.tuning import leave_one_out
 
-        trial = leave_one_out(
-            calibration,
-            embedding,
-            gammas=gammas,
-            n_bins=n_bins,
-            bases=bases,
-            prior_strengths=prior_strengths,
-            binning=binning,
-            kernel=kernel,
-            max_rows=max_rows,
-            progress=progress,
+        warnings.warn(
+            "LoRe.tuned(calibration, embedding, ...) is deprecated; use TunedLoRe(average=False, "
+            "line=False, levels=False, ...).fit(calibration, embedding).",
+            DeprecationWarning,
+            stacklevel=2,
         )
+        trial = leave_one_out(calibration, embedding, **options)
         best = cls(**trial.settings(trial.best))
-        best.candidates_ = trial.table()
+        best.candidates_ = pd.DataFrame(trial.table())
         return best.fit(calibration, embedding)
 
-    def _points(self, dataset: Dataset, embedding: Any) -> Any:
-        if embedding is None:
-            raise InputError(
-                "LoRe must be given an embedding of the rows; got None. Pass "
-                "lore.embed(features) of calibration and evaluation rows together, or group names "
-                "with kernel='group'."
-            )
-        chosen = chosen_map(embedding, self.feature_map)
-        points = np.asarray(chosen) if self.kernel == "group" else as_coordinates(chosen)
-        check_lengths(embedding=points, dataset=dataset)
-        return points
-
-    def _fit(self, calibration: Dataset, embedding: Any) -> None:
-        check_positive(self.gamma, "gamma")
+    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
+        gamma = check_positive(self.gamma, "gamma")
         if not self.prior_strength >= 0:
             raise InputError(
                 f"'prior_strength' must be a number of 0 or more; got {self.prior_strength!r}."
@@ -199,39 +176,50 @@ class LoRe(Recalibrator):
                 f"'base' must be a global method, one that needs no embedding; got "
                 f"{type(self.base).__name__}."
             )
-        self.points_ = self._points(calibration, embedding)
-        confidence = calibration.confidence
-        self.bins_ = confidence_bins(confidence, self.n_bins, self.binning)
-        self.bin_index_ = self.bins_.assign(confidence)
-        self.outcome_ = calibration.outcome
-        if self.base is None:
-            self.value_ = self.outcome_
-            count = np.bincount(self.bin_index_, minlength=self.bins_.n_bins)
-            right = np.bincount(self.bin_index_, weights=self.outcome_, minlength=self.bins_.n_bins)
-            with np.errstate(invalid="ignore"):
-                self.bin_accuracy_ = right / count
-        else:
-            self.base_ = self.base.clone().fit(calibration)
-            self.value_ = self.outcome_ - self.base_.recalibrate(calibration).confidence
+        points = coordinates_of(calibration, embedding, self.feature_map, type(self).label)
+        confidence, outcome = calibration.confidence, calibration.outcome
+        bins = confidence_bins(confidence, self.n_bins, self.binning)
+        base = None if self.base is None else self.base.clone().fit(calibration)
+        return {
+            "gamma": gamma,
+            "floor": bool(self.floor),
+            "prior_strength": float(self.prior_strength),
+            "feature_map": self.feature_map,
+            "binning": bins.binning,
+            "edges": bins.edges,
+            "points": points,
+            "bin_index": bins.assign(confidence),
+            "outcome": outcome,
+            "leftover": outcome
+            if base is None
+            else outcome - base.recalibrate(calibration).confidence,
+            "base": base,
+        }
 
-    def _neighbours(
-        self, evaluation: Dataset, embedding: Any, values: NDArray[np.float64]
-    ) -> KernelMeans:
-        points = self._points(evaluation, embedding)
-        if self.kernel == "laplacian" and points.shape[1] != self.points_.shape[1]:
-            raise InputError(
-                "'embedding' must have the dimensions LoRe was fitted on; got "
-                f"{points.shape[1]}, fitted on {self.points_.shape[1]}."
-            )
-        return kernel_means(
-            points,
-            self.bins_.assign(evaluation.confidence),
-            self.points_,
-            self.bin_index_,
-            values[:, None],
-            gammas=np.array([self.gamma]),
-            kernel=self.kernel,
+    @staticmethod
+    def used_maps(state: State) -> list[str | None]:
+        """Return the name of the one map."""
+        return [state["feature_map"]]
+
+    @staticmethod
+    def apply(state: State, rows: Rows) -> Rows:
+        """Tell each row the accuracy of the calibration rows around it."""
+        means = _around(state, rows, state["leftover"])
+        bins = _bins(state)
+        accuracy = accuracy_by_bin(state["bin_index"], state["outcome"], bins.n_bins)
+        here = accuracy[bins.assign(rows.confidence)]
+        base = state["base"]
+        start = rows if base is None else base.applied_to(rows)
+        new = corrected(
+            means.mean[0, :, 0],
+            means.mass[0],
+            state["prior_strength"],
+            confidence=rows.confidence,
+            accuracy=np.where(np.isnan(here), rows.confidence, here),
+            start=None if base is None else start.confidence,
         )
+        lowest = lowest_confidence(rows.n_classes, state["floor"])
+        return start.with_confidence(np.clip(new, lowest, 1.0))
 
     def local_accuracy(self, evaluation: Dataset, embedding: Any) -> LocalAccuracy:
         """Return the calibration accuracy around each row, and how many rows it rests on.
@@ -243,26 +231,22 @@ class LoRe(Recalibrator):
         embedding : Embedding or array-like of shape (n, d)
             Their coordinates.
         """
-        means = self._neighbours(evaluation, embedding, self.outcome_)
+        state: Any = self.state()
+        means = _around(state, rows_of(evaluation, embedding, type(self).label), state["outcome"])
         return LocalAccuracy(means.mean[0, :, 0], means.effective_size[0])
 
-    def _recalibrate(self, evaluation: Dataset, embedding: Any) -> Dataset:
-        means = self._neighbours(evaluation, embedding, self.value_)
-        mean, mass = means.mean[0, :, 0], means.mass[0]
-        lowest = lowest_confidence(evaluation.n_classes, self.floor)
-        if self.base is None:
-            start = evaluation
-            # Without pseudo-rows nothing says where a row without neighbours should go.
-            toward = (
-                np.full(len(evaluation), np.nan)
-                if self.prior_strength == 0
-                else self.bin_accuracy_[self.bins_.assign(evaluation.confidence)]
-            )
-            new = pulled(mean, mass, toward, self.prior_strength)
-        else:
-            start = self.base_.recalibrate(evaluation)
-            new = start.confidence + pulled(
-                mean, mass, np.zeros(len(evaluation)), self.prior_strength
-            )
-        new = np.where(np.isnan(new), start.confidence, new)
-        return start.with_confidence(np.clip(new, lowest, 1.0))
+
+def _bins(state: State) -> ConfidenceBins:
+    return ConfidenceBins(state["edges"], state["binning"])
+
+
+def _around(state: State, rows: Rows, values: NDArray[np.float64]) -> KernelMeans:
+    """Average a value of the calibration rows around each row, in its confidence bin."""
+    return kernel_means(
+        rows.place(state["feature_map"], state["points"].shape[1]),
+        _bins(state).assign(rows.confidence),
+        state["points"],
+        state["bin_index"],
+        values[:, None],
+        gammas=np.array([state["gamma"]]),
+    )

@@ -5,21 +5,33 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 
-from lore_core.data.dataset import Dataset
+from lore_core.data.rows import Rows
 from lore_core.data.validation import InputError
 from lore_core.recalibration.rivals import Rival
 
-__all__ = ["MCGrad"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lore_core.data.dataset import Dataset
+    from lore_core.data.progress import Progress
 
 #: Folds of its own cross-validation: it needs as many rows of each outcome.
 _FOLDS = 5
 #: Confidences of exactly 0 and 1 have no log-odds.
 _SMALLEST = 1e-12
+
+
+class State(TypedDict):
+    """What MCGrad fits."""
+
+    n_features: int  #: of the calibration rows
+    n_rounds: int  #: boosting rounds used
+    model: Any  #: mcgrad's; None where every confidence stays
 
 
 class MCGrad(Rival):
@@ -50,22 +62,19 @@ class MCGrad(Rival):
 
     label = "MCGrad"
     needs_features = True
+    n_rounds_: int
     modules = ("mcgrad", "lightgbm", "psutil")
     installation = "pip install --no-deps mcgrad && pip install lightgbm psutil"
 
     def __init__(self, random_state: int = 42) -> None:
         self.random_state = random_state
-        self.n_rounds_ = 0
 
-    def _fit(self, calibration: Dataset, embedding: Any) -> None:
+    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
         methods = self.library("mcgrad.methods")
-        frame, names = _frame(calibration)
-        self._names = names
-        self._fitted = None
-        self.n_rounds_ = 0
+        frame, names = _frame(calibration.features, calibration.confidence, calibration.name)
         right = int(calibration.outcome.sum())
         if min(right, len(calibration) - right) < _FOLDS:
-            return
+            return {"n_features": len(names), "n_rounds": 0, "model": None}
         frame["label"] = calibration.outcome.astype(np.int64)
         model = methods.MCGrad(random_state=self.random_state, n_folds=_FOLDS)
         with _quiet():
@@ -76,35 +85,45 @@ class MCGrad(Rival):
                 categorical_feature_column_names=[],
                 numerical_feature_column_names=names,
             )
-        self.n_rounds_ = len(model.mr)
-        self._fitted = model if self.n_rounds_ else None
+        n_rounds = len(model.mr)
+        return {
+            "n_features": len(names),
+            "n_rounds": n_rounds,
+            "model": model if n_rounds else None,
+        }
 
-    def _recalibrate(self, evaluation: Dataset, embedding: Any) -> Dataset:
-        if self._fitted is None:
-            return evaluation
-        frame, names = _frame(evaluation)
-        if names != self._names:
+    @staticmethod
+    def apply(state: State, rows: Rows) -> Rows:
+        """Correct the confidences by the trees."""
+        if state["model"] is None:
+            return rows
+        frame, names = _frame(rows.features, rows.confidence, rows.name)
+        if len(names) != state["n_features"]:
             raise InputError(
-                f"'{evaluation.name}' must have the {len(self._names)} features MCGrad was fitted "
+                f"'{rows.name}' must have the {state['n_features']} features MCGrad was fitted "
                 f"on; got {len(names)}."
             )
         with _quiet():
-            found = self._fitted.predict(
+            found = state["model"].predict(
                 df=frame,
                 prediction_column_name="prediction",
                 categorical_feature_column_names=[],
                 numerical_feature_column_names=names,
             )
-        return evaluation.with_confidence(np.clip(found, 0.0, 1.0))
+        return rows.with_confidence(np.clip(found, 0.0, 1.0))
 
 
-def _frame(dataset: Dataset) -> tuple[pd.DataFrame, list[str]]:
-    if dataset.features is None:
-        raise InputError(f"MCGrad needs the features of every row; '{dataset.name}' has none.")
-    names = [f"f{column}" for column in range(dataset.features.shape[1])]
+def _frame(
+    features: NDArray[np.floating[Any]] | None, confidence: NDArray[np.float64], name: str
+) -> tuple[pd.DataFrame, list[str]]:
+    import pandas as pd
+
+    if features is None:
+        raise InputError(f"MCGrad needs the features of every row; '{name}' has none.")
+    names = [f"f{column}" for column in range(features.shape[1])]
     # In float32 its log loss overflows and it gives back what it got.
-    frame = pd.DataFrame(np.asarray(dataset.features, dtype=np.float64), columns=names)
-    frame["prediction"] = np.clip(dataset.confidence, _SMALLEST, 1 - _SMALLEST)
+    frame = pd.DataFrame(np.asarray(features, dtype=np.float64), columns=names)
+    frame["prediction"] = np.clip(confidence, _SMALLEST, 1 - _SMALLEST)
     return frame, names
 
 

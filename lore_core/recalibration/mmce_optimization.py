@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize_scalar
 
-from lore_core.data.dataset import Dataset
+from lore_core.data.probabilities import log_probabilities, softmax
 from lore_core.data.validation import as_confidence, as_outcome, check_lengths
 from lore_core.kernel_sums import laplacian_sums
-from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.temperature_scaling import log_probabilities, tempered
+from lore_core.recalibration.temperature_scaling import State, TemperatureScaling
 
-__all__ = ["MMCEOptimization", "maximum_mean_calibration_error"]
+if TYPE_CHECKING:
+    from lore_core.data.dataset import Dataset
+    from lore_core.data.progress import Progress
 
 #: Width of the kernel over confidences, as in the paper that defines the MMCE.
 KERNEL_WIDTH = 0.4
@@ -57,7 +57,7 @@ def _squared(c: NDArray[np.float64], a: NDArray[np.float64]) -> float:
     return max(float(residual @ sums) / len(c) ** 2, 0.0)
 
 
-class MMCEOptimization(Recalibrator):
+class MMCEOptimization(TemperatureScaling):
     """p' = softmax(log p / T), with the T that minimises the MMCE of the calibration rows.
 
     Parameters
@@ -84,25 +84,19 @@ class MMCEOptimization(Recalibrator):
 
     label = "MMCE optimization"
 
-    def __init__(self, bounds: tuple[float, float] = (0.05, 20.0)) -> None:
-        self.bounds = bounds
-        self.temperature_ = 1.0
+    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
+        from scipy.optimize import minimize_scalar
 
-    def _fit(self, calibration: Dataset, embedding: Any) -> None:
-        logs, outcome = log_probabilities(calibration), calibration.outcome
+        logs = log_probabilities(calibration.probabilities)
+        outcome = calibration.outcome
         index, predicted = np.arange(len(calibration)), calibration.predictions
 
         def loss(log_temperature: float) -> float:
-            vectors = tempered(logs, float(np.exp(log_temperature)))
+            vectors = softmax(logs / float(np.exp(log_temperature)))
             return _squared(vectors[index, predicted], outcome)
 
         grid = np.linspace(np.log(self.bounds[0]), np.log(self.bounds[1]), _GRID)
         best = int(np.argmin([loss(point) for point in grid]))
         around = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
         found = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-7})
-        self.temperature_ = float(np.exp(found.x))
-
-    def _recalibrate(self, evaluation: Dataset, embedding: Any) -> Dataset:
-        return evaluation.with_probabilities(
-            tempered(log_probabilities(evaluation), self.temperature_)
-        )
+        return {"temperature": float(np.exp(found.x))}

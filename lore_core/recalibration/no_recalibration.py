@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from lore_core.data.dataset import Dataset
+from lore_core.data.rows import Rows
 from lore_core.recalibration.base import Recalibrator
 
-__all__ = ["NoRecalibration"]
+if TYPE_CHECKING:
+    from lore_core.data.dataset import Dataset
+    from lore_core.data.progress import Progress
 
 
 class NoRecalibration(Recalibrator):
-    """Leaves every probability as it is."""
+    """Leaves every probability as it is. Its state is empty."""
 
     label = "No recalibration"
 
-    def _fit(self, calibration: Dataset, embedding: Any) -> None:
-        """Nothing to learn."""
+    def _fit(
+        self, calibration: Dataset, embedding: Any, progress: Progress | None
+    ) -> Mapping[str, Any]:
+        return {}
 
-    def _recalibrate(self, evaluation: Dataset, embedding: Any) -> Dataset:
-        return evaluation
+    @staticmethod
+    def apply(state: Any, rows: Rows) -> Rows:
+        """Return the rows."""
+        return rows

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
-from lore_core.data.dataset import Dataset
-from lore_core.data.probabilities import completed, log_shares_of_the_others, log_softmax
-from lore_core.metrics.global_metrics import PROBABILITY_FLOOR
+from lore_core.data.probabilities import PROBABILITY_FLOOR, log_softmax
+from lore_core.data.rows import Rows
 
-__all__ = ["OtherClasses"]
+if TYPE_CHECKING:
+    from lore_core.data.dataset import Dataset
 
 #: What is added to every probability; the first only keeps logarithms finite.
 _OFFSETS = (1e-12, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
@@ -57,6 +56,8 @@ class OtherClasses:
         calibration : Dataset
             Rows whose outcomes may be looked at.
         """
+        from scipy.optimize import minimize_scalar
+
         wrong = calibration.outcome == 0
         if calibration.n_classes == 2 or not wrong.any():
             return cls()
@@ -64,7 +65,7 @@ class OtherClasses:
         index = np.arange(len(rows))
         best, lowest = cls(), np.inf
         for offset in _OFFSETS:
-            logs = _logs_of_the_others(rows, offset)
+            logs = _logs_of_the_others(rows.probabilities, np.asarray(rows.predictions), offset)
 
             def loss(log_temperature: float, logs: NDArray[np.float64] = logs) -> float:
                 share = log_softmax(logs * np.exp(-log_temperature))[index, rows.labels]
@@ -77,31 +78,39 @@ class OtherClasses:
                 best, lowest = cls(float(np.exp(found.x)), offset), float(found.fun)
         return best
 
-    def shares(self, dataset: Dataset) -> NDArray[np.float64]:
-        """Shares q of each row, shape (n, K); 0 at the predicted class, the others sum to 1."""
-        logs = _logs_of_the_others(dataset, self.offset)
+    def shares(
+        self, probabilities: NDArray[np.float64], predicted: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the shares q of each row, shape (n, K); 0 at the predicted class.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (n, K)
+            The classifier's own.
+        predicted : ndarray of shape (n,)
+        """
+        logs = _logs_of_the_others(probabilities, predicted, self.offset)
         return np.asarray(np.exp(log_softmax(logs / self.temperature)))
 
-    def complete(self, dataset: Dataset, confidence: NDArray[np.float64]) -> Dataset:
+    def complete(self, rows: Rows, confidence: NDArray[np.float64]) -> Rows:
         """Give the predicted classes new confidences, and the others their shares of the rest.
 
         Parameters
         ----------
-        dataset : Dataset
-            The classifier's own probabilities.
+        rows : Rows
+            With the classifier's own probabilities.
         confidence : ndarray of shape (n,)
             New top-label confidences, in [0, 1].
         """
-        vectors = completed(
-            dataset.probabilities,
-            np.asarray(dataset.predictions),
-            confidence,
-            temperature=self.temperature,
-            offset=self.offset,
-        )
-        return dataset.with_probabilities(vectors)
+        vectors = self.shares(rows.probabilities, rows.predicted) * (1.0 - confidence)[:, None]
+        vectors[np.arange(len(vectors)), rows.predicted] = confidence
+        return rows.with_probabilities(vectors)
 
 
-def _logs_of_the_others(dataset: Dataset, offset: float) -> NDArray[np.float64]:
+def _logs_of_the_others(
+    probabilities: NDArray[np.float64], predicted: NDArray[np.int64], offset: float
+) -> NDArray[np.float64]:
     """Log(p + offset), shape (n, K), −inf at the predicted class."""
-    return log_shares_of_the_others(dataset.probabilities, np.asarray(dataset.predictions), offset)
+    logs = np.log(probabilities + offset)
+    logs[np.arange(len(probabilities)), predicted] = -np.inf
+    return np.asarray(logs)

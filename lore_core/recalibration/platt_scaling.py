@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lore_core.data.dataset import Dataset
 from lore_core.data.probabilities import expit, logit, top_log_odds
+from lore_core.data.rows import Rows
 from lore_core.recalibration.base import Recalibrator
 
-__all__ = ["PlattScaling"]
+if TYPE_CHECKING:
+    from lore_core.data.dataset import Dataset
+    from lore_core.data.progress import Progress
 
 #: Log-odds that differ less than this are one confidence, rounded differently.
 _SMALLEST_SPREAD = 1e-9
 
 
-def _log_odds(dataset: Dataset) -> NDArray[np.float64]:
-    return top_log_odds(dataset.probabilities, np.asarray(dataset.predictions))
+class State(TypedDict):
+    """What Platt scaling fits."""
+
+    slope: float  #: α
+    intercept: float  #: β
 
 
 class PlattScaling(Recalibrator):
@@ -44,23 +48,21 @@ class PlattScaling(Recalibrator):
     """
 
     label = "Platt scaling"
+    slope_: float
+    intercept_: float
 
-    def __init__(self) -> None:
-        self.slope_ = 1.0
-        self.intercept_ = 0.0
-
-    def _fit(self, calibration: Dataset, embedding: Any) -> None:
+    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
         from sklearn.linear_model import LogisticRegression
 
-        odds, outcome = _log_odds(calibration), calibration.outcome
+        odds = top_log_odds(calibration.probabilities, np.asarray(calibration.predictions))
+        outcome = calibration.outcome
         right = outcome.sum()
         wrong = len(outcome) - right
         share = np.where(outcome == 1, (right + 1) / (right + 2), 1 / (wrong + 2))
         centre, spread = float(odds.mean()), float(odds.std())
         if spread < _SMALLEST_SPREAD:
             # One confidence for all rows: nothing to draw a slope from.
-            self.slope_, self.intercept_ = 1.0, float(logit(share.mean())) - centre
-            return
+            return {"slope": 1.0, "intercept": float(logit(share.mean())) - centre}
         scaled = (odds - centre) / spread
         # A soft target is the row once as right and once as wrong, weighted.
         right_copy = np.repeat([1, 0], len(odds))
@@ -69,10 +71,11 @@ class PlattScaling(Recalibrator):
             right_copy,
             sample_weight=np.concatenate([share, 1 - share]),
         )
-        self.slope_ = float(model.coef_[0, 0]) / spread
-        self.intercept_ = float(model.intercept_[0]) - self.slope_ * centre
+        slope = float(model.coef_[0, 0]) / spread
+        return {"slope": slope, "intercept": float(model.intercept_[0]) - slope * centre}
 
-    def _recalibrate(self, evaluation: Dataset, embedding: Any) -> Dataset:
-        return evaluation.with_confidence(
-            expit(self.slope_ * _log_odds(evaluation) + self.intercept_)
-        )
+    @staticmethod
+    def apply(state: State, rows: Rows) -> Rows:
+        """Draw the log-odds of the confidences through the curve."""
+        odds = top_log_odds(rows.probabilities, rows.predicted)
+        return rows.with_confidence(expit(state["slope"] * odds + state["intercept"]))

@@ -1,4 +1,4 @@
-"""Recalibrators of other libraries: which are installed, and what to say where one is not."""
+"""Recalibrators of other libraries: whether one is installed, and what to say where it is not."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 from lore_core.data.validation import InputError
 from lore_core.recalibration.base import Recalibrator
 
-__all__ = ["Rival", "installed_rivals"]
-
 
 class Rival(Recalibrator):
-    """A recalibrator whose fit is another library's; that is imported when it is first needed."""
+    """A recalibrator whose fit is another library's; that is imported when it is first needed.
+
+    Its state holds that library's object, which has no place in a file.
+    """
 
     #: Modules without which it cannot be fitted; the first is the library itself.
     modules: tuple[str, ...] = ()
@@ -41,12 +42,3 @@ class Rival(Recalibrator):
                 f"{cls.__name__} needs the package '{cls.modules[0]}', which cannot be imported "
                 f"({error}). Install it with: {cls.installation}."
             ) from error
-
-
-def installed_rivals() -> list[Recalibrator]:
-    """Return one of each whose library is installed, not yet fitted."""
-    from lore_core.recalibration.beta_calibration import BetaCalibration
-    from lore_core.recalibration.mcgrad_boosting import MCGrad
-
-    kinds: tuple[type[Rival], ...] = (BetaCalibration, MCGrad)
-    return [kind() for kind in kinds if kind.installed()]

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
-from lore_core.data import probabilities as formulas
-from lore_core.data.dataset import Dataset
-from lore_core.data.probabilities import log_softmax, softmax
-from lore_core.metrics.global_metrics import PROBABILITY_FLOOR
+from lore_core.data.probabilities import (
+    PROBABILITY_FLOOR,
+    log_probabilities,
+    log_softmax,
+    softmax,
+)
+from lore_core.data.rows import Rows
 from lore_core.recalibration.base import Recalibrator
 
-__all__ = ["TemperatureScaling"]
+if TYPE_CHECKING:
+    from lore_core.data.dataset import Dataset
+    from lore_core.data.progress import Progress
 
 
-def log_probabilities(dataset: Dataset) -> NDArray[np.float64]:
-    """Log p of every class, finite, shape (n, K)."""
-    return formulas.log_probabilities(dataset.probabilities)
+class State(TypedDict):
+    """What temperature scaling fits."""
 
-
-def tempered(logs: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
-    """softmax(log p / T), shape (n, K)."""
-    return softmax(logs / temperature)
+    temperature: float  #: T > 0
 
 
 class TemperatureScaling(Recalibrator):
@@ -46,13 +45,15 @@ class TemperatureScaling(Recalibrator):
     """
 
     label = "Temperature scaling"
+    temperature_: float
 
     def __init__(self, bounds: tuple[float, float] = (0.05, 20.0)) -> None:
         self.bounds = bounds
-        self.temperature_ = 1.0
 
-    def _fit(self, calibration: Dataset, embedding: Any) -> None:
-        logs = log_probabilities(calibration)
+    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
+        from scipy.optimize import minimize_scalar
+
+        logs = log_probabilities(calibration.probabilities)
         index = np.arange(len(calibration))
 
         def loss(log_temperature: float) -> float:
@@ -62,9 +63,10 @@ class TemperatureScaling(Recalibrator):
 
         low, high = np.log(self.bounds)
         found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-9})
-        self.temperature_ = float(np.exp(found.x))
+        return {"temperature": float(np.exp(found.x))}
 
-    def _recalibrate(self, evaluation: Dataset, embedding: Any) -> Dataset:
-        return evaluation.with_probabilities(
-            tempered(log_probabilities(evaluation), self.temperature_)
-        )
+    @staticmethod
+    def apply(state: State, rows: Rows) -> Rows:
+        """Divide the logarithms of the probabilities by the temperature."""
+        logs = log_probabilities(rows.probabilities)
+        return rows.with_probabilities(softmax(logs / state["temperature"]))

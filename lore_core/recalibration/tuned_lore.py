@@ -2,35 +2,73 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
-from lore_core.data.dataset import Dataset
-from lore_core.data.probabilities import lowest_confidence, on_line, pulled
-from lore_core.data.progress import Progress
-from lore_core.data.validation import InputError, as_coordinates, check_lengths
-from lore_core.metrics.global_metrics import PROBABILITY_FLOOR
-from lore_core.metrics.local_error import Kernel, kernel_means
+from lore_core.data.binning import Binning, ConfidenceBins, accuracy_by_bin, confidence_bins
+from lore_core.data.probabilities import PROBABILITY_FLOOR
+from lore_core.data.rows import Rows
+from lore_core.embedding.several import maps_by_name
+from lore_core.metrics.local_error import kernel_means
 from lore_core.recalibration.averaging import (
     confidence_levels,
     global_line,
+    on_line,
     stacked_weights,
 )
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.lore import LoRe, chosen_map
-from lore_core.recalibration.no_recalibration import NoRecalibration
+from lore_core.recalibration.dataset_rows import coordinates_of
+from lore_core.recalibration.local_correction import corrected, lowest_confidence
 from lore_core.recalibration.other_classes import OtherClasses
-from lore_core.recalibration.tuning import Candidate, Trial, leave_one_out
+from lore_core.recalibration.tuning import Trial, leave_one_out
 
-__all__ = ["TunedLoRe"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lore_core.data.dataset import Dataset
+    from lore_core.data.progress import Progress
 
 #: Candidates of less weight than this are left out of the average.
 _SMALLEST_WEIGHT = 1e-3
+
+
+class KeptMap(TypedDict):
+    """A map that candidates of some weight use."""
+
+    name: str | None  #: None: the first of those given
+    points: NDArray[np.float64]  #: (n, d) coordinates of the calibration rows
+
+
+class Member(TypedDict):
+    """A candidate of some weight."""
+
+    map: int  #: its place in ``maps``
+    base: int  #: its place in ``bases``
+    gamma: float
+    n_bins: int
+    prior_strength: float
+    weight: float  #: share of the average
+
+
+class State(TypedDict):
+    """What LoRe tuned fits: the calibration rows, and what was made of all candidates."""
+
+    binning: Binning  #: how confidence bins are chosen
+    confidence: NDArray[np.float64]  #: (n,) of the calibration rows
+    outcome: NDArray[np.float64]  #: (n,) 1 where the prediction was right, else 0
+    maps: list[KeptMap]
+    bases: list[Recalibrator | None]  #: fitted
+    leftover: NDArray[np.float64]  #: (n, n_bases) the outcomes, less each base's confidences
+    members: list[Member]  #: none where nothing could be compared
+    line: tuple[float, float] | None  #: slope and intercept
+    level_edges: NDArray[np.float64] | None  #: (n_levels + 1,) which confidences share a level
+    level_confidence: NDArray[np.float64]  #: (n_levels,) what each level says
+    other_classes: dict[str, float]  #: temperature and offset of OtherClasses
+    candidates: dict[str, Any]  #: columns of the table of all of them, best first
 
 
 class TunedLoRe(Recalibrator):
@@ -41,10 +79,10 @@ class TunedLoRe(Recalibrator):
 
     Parameters
     ----------
-    gammas, n_bins, bases, prior_strengths, binning, kernel, max_rows
+    gammas, n_bins, bases, prior_strengths, binning, max_rows
         What to choose from: see :func:`~lore_core.recalibration.tuning.leave_one_out`.
     average : bool
-        Average the plausible candidates; False takes the best one, as :meth:`LoRe.tuned` does.
+        Average the plausible candidates; False takes the best one.
     line : bool
         Correct the average as a whole by a logistic curve.
     levels : bool
@@ -52,8 +90,6 @@ class TunedLoRe(Recalibrator):
 
     Attributes
     ----------
-    lore_ : LoRe
-        The single best candidate, fitted.
     candidates_ : DataFrame
         All candidates with their leave-one-out NLL (of the whole vector, as LoRe with that base
         gives it) and ``weight`` in the average, best first.
@@ -99,8 +135,8 @@ class TunedLoRe(Recalibrator):
 
     label = "LoRe tuned"
     needs_embedding = True
-    #: Candidates of some weight: setting, weight, and which base.
-    _members: list[tuple[Candidate, float, int]]
+    line_: tuple[float, float] | None
+    level_confidence_: NDArray[np.float64]
 
     def __init__(
         self,
@@ -110,166 +146,204 @@ class TunedLoRe(Recalibrator):
         bases: Sequence[Recalibrator | None] | None = None,
         prior_strengths: Sequence[float] = (0.0, 1.0, 5.0, 20.0, 80.0),
         binning: Binning = "equal-width",
-        kernel: Kernel = "laplacian",
         max_rows: int = 10_000,
         average: bool = True,
         line: bool = True,
         levels: bool = True,
-        progress: Progress | None = None,
     ) -> None:
         self.gammas = gammas
         self.n_bins = n_bins
         self.bases = bases
         self.prior_strengths = prior_strengths
         self.binning = binning
-        self.kernel = kernel
         self.max_rows = max_rows
         self.average = average
         self.line = line
         self.levels = levels
-        self.progress = progress
 
-    def _fit(self, calibration: Dataset, embedding: Any) -> None:
+    @classmethod
+    def standard(cls, gamma: float, n_bins: int, binning: Binning) -> Self:
+        """Return the method with bins chosen like this; it chooses γ and their number."""
+        return cls(binning=binning)
+
+    @property
+    def candidates_(self) -> pd.DataFrame:
+        """All candidates with their leave-one-out NLL and weight, best first."""
+        import pandas as pd
+
+        return pd.DataFrame(self.state()["candidates"])
+
+    @property
+    def levels_(self) -> ConfidenceBins | None:
+        """Which averaged confidences share a level; None without levels."""
+        return _levels(self.state()["level_edges"])
+
+    @property
+    def other_classes_(self) -> OtherClasses:
+        """How the rest is shared among the classes that were not predicted."""
+        return OtherClasses(**self.state()["other_classes"])
+
+    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
         if len(calibration) < 2:
-            # Nothing can be left out and nothing compared: every confidence stays.
-            self._members = []
-            self.candidates_ = pd.DataFrame()
-            self.lore_ = LoRe(kernel=self.kernel, base=NoRecalibration(), prior_strength=np.inf)
-            self.lore_.fit(calibration, embedding)
-            return
+            return self._unchanging(calibration, embedding)
+        maps = {
+            name: coordinates_of(calibration, item, None, type(self).label)
+            for name, item in maps_by_name(embedding).items()
+        }
         trial = leave_one_out(
             calibration,
-            embedding,
+            maps,
             gammas=self.gammas,
             n_bins=self.n_bins,
             bases=self.bases,
             prior_strengths=self.prior_strengths,
             binning=self.binning,
-            kernel=self.kernel,
             max_rows=self.max_rows,
-            progress=self.progress,
+            progress=progress,
         )
-        outcome = calibration.outcome[trial.rows]
-        weights = np.zeros(len(trial.candidates))
-        if self.average:
-            # Of the predicted class only: the others are fitted apart.
-            likelihood = np.where(outcome == 1, trial.confidence, 1.0 - trial.confidence)
-            weights = stacked_weights(np.log(np.maximum(likelihood, PROBABILITY_FLOOR)))
-            weights[weights < _SMALLEST_WEIGHT * weights.max()] = 0.0
-            weights /= weights.sum()
-        else:
-            weights[int(np.argmax(trial.log_likelihood.sum(axis=1)))] = 1.0
-        self.candidates_ = trial.table(weight=weights)
-        self.lore_ = LoRe(**trial.settings(trial.best)).fit(calibration, embedding)
-        self._keep(trial, weights, calibration, embedding)
-        self.other_classes_ = OtherClasses.fit(calibration)
+        weights = _weights(trial) if self.average else trial.all_on_the_best
         left_out = np.clip(weights @ trial.confidence, 0.0, 1.0)
-        self.line_ = global_line(left_out, outcome) if self.line else None
-        self.levels_: ConfidenceBins | None = None
-        self.level_confidence_ = np.empty(0)
+        line = global_line(left_out, trial.outcome) if self.line else None
+        level_edges, level_confidence = None, np.empty(0)
         if self.levels:
-            self.levels_, self.level_confidence_ = confidence_levels(self._straight(left_out))
-
-    def _straight(self, confidence: NDArray[np.float64]) -> NDArray[np.float64]:
-        return confidence if self.line_ is None else on_line(confidence, *self.line_)
-
-    def _keep(
-        self,
-        trial: Trial,
-        weights: NDArray[np.float64],
-        calibration: Dataset,
-        embedding: Any,
-    ) -> None:
-        """Keep what the candidates of some weight need to correct other rows."""
-        self._members = []
-        self._bases: list[Recalibrator | None] = []
-        known: dict[int, int] = {}
-        for candidate, weight in zip(trial.candidates, weights, strict=True):
-            if weight == 0:
-                continue
-            key = id(candidate.base)
-            if key not in known:
-                known[key] = len(self._bases)
-                base = candidate.base
-                self._bases.append(None if base is None else base.clone().fit(calibration))
-            self._members.append((candidate, float(weight), known[key]))
-        self._confidence, self._outcome = calibration.confidence, calibration.outcome
-        self._values = np.column_stack(
-            [
-                self._outcome
-                if base is None
-                else self._outcome - base.recalibrate(calibration).confidence
-                for base in self._bases
-            ]
-        )
-        self._points = {
-            name: self._coordinates(embedding, name, calibration)
-            for name in dict.fromkeys(member[0].feature_map for member in self._members)
+            levels, level_confidence = confidence_levels(_straight(left_out, line))
+            level_edges = levels.edges
+        members, names, chosen = _members(trial, weights)
+        bases = [None if base is None else base.clone().fit(calibration) for base in chosen]
+        outcome = calibration.outcome
+        return {
+            "binning": self.binning,
+            "confidence": calibration.confidence,
+            "outcome": outcome,
+            "maps": [{"name": name, "points": maps[name]} for name in names],
+            "bases": bases,
+            "leftover": np.column_stack(
+                [
+                    outcome if base is None else outcome - base.recalibrate(calibration).confidence
+                    for base in bases
+                ]
+            ),
+            "members": members,
+            "line": line,
+            "level_edges": level_edges,
+            "level_confidence": level_confidence,
+            "other_classes": dataclasses.asdict(OtherClasses.fit(calibration)),
+            "candidates": trial.table(weight=weights),
         }
 
-    def _coordinates(self, embedding: Any, name: str | None, dataset: Dataset) -> Any:
-        if embedding is None:
-            raise InputError("LoRe tuned must be given an embedding of the rows; got None.")
-        chosen = chosen_map(embedding, name)
-        points = np.asarray(chosen) if self.kernel == "group" else as_coordinates(chosen)
-        check_lengths(embedding=points, dataset=dataset)
-        return points
+    def _unchanging(self, calibration: Dataset, embedding: Any) -> State:
+        """Return the state that leaves every confidence: one row cannot be left out."""
+        points = coordinates_of(calibration, embedding, None, type(self).label)
+        return {
+            "binning": self.binning,
+            "confidence": calibration.confidence,
+            "outcome": calibration.outcome,
+            "maps": [{"name": None, "points": points}],
+            "bases": [],
+            "leftover": np.empty((len(calibration), 0)),
+            "members": [],
+            "line": None,
+            "level_edges": None,
+            "level_confidence": np.empty(0),
+            "other_classes": dataclasses.asdict(OtherClasses()),
+            "candidates": {},
+        }
 
-    def _recalibrate(self, evaluation: Dataset, embedding: Any) -> Dataset:
-        if not self._members:
-            return self.lore_.recalibrate(evaluation, embedding)
-        lowest = lowest_confidence(evaluation.n_classes, True)
+    @staticmethod
+    def used_maps(state: State) -> list[str | None]:
+        """Return the names of the maps that candidates of some weight use."""
+        return [kept["name"] for kept in state["maps"]]
+
+    @staticmethod
+    def apply(state: State, rows: Rows) -> Rows:
+        """Average what the candidates say of each row, and put it on the line and its level."""
+        places = [rows.place(kept["name"], kept["points"].shape[1]) for kept in state["maps"]]
+        if not state["members"]:
+            return rows.with_confidence(rows.confidence)
+        lowest = lowest_confidence(rows.n_classes, True)
         starts = [
-            np.zeros(len(evaluation)) if base is None else base.recalibrate(evaluation).confidence
-            for base in self._bases
+            None if base is None else base.applied_to(rows).confidence for base in state["bases"]
         ]
-        averaged = np.zeros(len(evaluation))
-        for (name, bins), members in self._by_partition().items():
-            points = self._coordinates(embedding, name, evaluation)
-            partition = confidence_bins(self._confidence, bins, self.binning)
-            source_index = partition.assign(self._confidence)
-            index = partition.assign(evaluation.confidence)
-            grid = np.unique([member[0].gamma for member in members])
+        averaged = np.zeros(len(rows))
+        for (map_, n_bins), chosen in _by_partition(state["members"]).items():
+            bins = confidence_bins(state["confidence"], n_bins, state["binning"])
+            source_index = bins.assign(state["confidence"])
+            index = bins.assign(rows.confidence)
+            grid = np.unique([member["gamma"] for member in chosen])
             means = kernel_means(
-                points,
+                places[map_],
                 index,
-                self._points[name],
+                state["maps"][map_]["points"],
                 source_index,
-                self._values,
+                state["leftover"],
                 gammas=grid,
-                kernel=self.kernel,
                 effective_size=False,
             )
-            accuracy = self._bin_accuracy(source_index, index, evaluation.confidence)
-            for candidate, weight, column in members:
-                g = int(np.searchsorted(grid, candidate.gamma))
-                toward = np.zeros(len(evaluation))
-                if candidate.base is None:
-                    toward = evaluation.confidence if candidate.prior_strength == 0 else accuracy
-                local = pulled(
-                    means.mean[g, :, column], means.mass[g], toward, candidate.prior_strength
+            accuracy = accuracy_by_bin(source_index, state["outcome"], bins.n_bins)[index]
+            accuracy = np.where(np.isnan(accuracy), rows.confidence, accuracy)
+            for member in chosen:
+                base = member["base"]
+                g = int(np.searchsorted(grid, member["gamma"]))
+                new = corrected(
+                    means.mean[g, :, base],
+                    means.mass[g],
+                    member["prior_strength"],
+                    confidence=rows.confidence,
+                    accuracy=accuracy,
+                    start=starts[base],
                 )
-                averaged += weight * np.clip(starts[column] + local, lowest, 1.0)
-        new = self._straight(np.clip(averaged, 0.0, 1.0))
-        if self.levels_ is not None:
-            new = self.level_confidence_[self.levels_.assign(new)]
-        return self.other_classes_.complete(evaluation, new)
+                averaged += member["weight"] * np.clip(new, lowest, 1.0)
+        new = _straight(np.clip(averaged, 0.0, 1.0), state["line"])
+        levels = _levels(state["level_edges"])
+        if levels is not None:
+            new = state["level_confidence"][levels.assign(new)]
+        return OtherClasses(**state["other_classes"]).complete(rows, new)
 
-    def _by_partition(
-        self,
-    ) -> dict[tuple[str | None, int], list[tuple[Candidate, float, int]]]:
-        parts: dict[tuple[str | None, int], list[tuple[Candidate, float, int]]] = {}
-        for member in self._members:
-            parts.setdefault((member[0].feature_map, member[0].n_bins), []).append(member)
-        return parts
 
-    def _bin_accuracy(
-        self,
-        source_index: NDArray[np.int64],
-        index: NDArray[np.int64],
-        confidence: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        size = 1 + max(int(source_index.max()), int(index.max()))
-        count = np.bincount(source_index, minlength=size)
-        right = np.bincount(source_index, weights=self._outcome, minlength=size)
-        return np.where(count[index] > 0, right[index] / np.maximum(count[index], 1), confidence)
+def _weights(trial: Trial) -> NDArray[np.float64]:
+    """Weights of the candidates in the average, shape (n_candidates,); small ones are 0."""
+    # Of the predicted class only: the others are fitted apart.
+    likelihood = np.where(trial.outcome == 1, trial.confidence, 1.0 - trial.confidence)
+    weights = stacked_weights(np.log(np.maximum(likelihood, PROBABILITY_FLOOR)))
+    weights[weights < _SMALLEST_WEIGHT * weights.max()] = 0.0
+    return np.asarray(weights / weights.sum())
+
+
+def _members(
+    trial: Trial, weights: NDArray[np.float64]
+) -> tuple[list[Member], list[str | None], list[Recalibrator | None]]:
+    """Return the candidates of some weight, and the maps and bases they use."""
+    names: dict[str | None, int] = {}
+    bases: dict[int, tuple[int, Recalibrator | None]] = {}
+    members: list[Member] = []
+    for candidate, weight in zip(trial.candidates, weights, strict=True):
+        if weight == 0:
+            continue
+        base, _ = bases.setdefault(id(candidate.base), (len(bases), candidate.base))
+        members.append(
+            {
+                "map": names.setdefault(candidate.feature_map, len(names)),
+                "base": base,
+                "gamma": candidate.gamma,
+                "n_bins": candidate.n_bins,
+                "prior_strength": candidate.prior_strength,
+                "weight": float(weight),
+            }
+        )
+    return members, list(names), [base for _, base in bases.values()]
+
+
+def _by_partition(members: Sequence[Member]) -> dict[tuple[int, int], list[Member]]:
+    """Members that share a map and confidence bins, and so one pass of kernel sums."""
+    parts: dict[tuple[int, int], list[Member]] = {}
+    for member in members:
+        parts.setdefault((member["map"], member["n_bins"]), []).append(member)
+    return parts
+
+
+def _straight(confidence: NDArray[np.float64], line: Sequence[float] | None) -> NDArray[np.float64]:
+    return confidence if line is None else on_line(confidence, *line)
+
+
+def _levels(edges: NDArray[np.float64] | None) -> ConfidenceBins | None:
+    return None if edges is None else ConfidenceBins(edges, "equal-mass")

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.binning import Binning, confidence_bins
-from lore_core.data.dataset import Dataset
-from lore_core.data.probabilities import lowest_confidence, pulled
-from lore_core.data.progress import Progress
-from lore_core.data.validation import InputError, as_coordinates, check_integer, check_lengths
-from lore_core.metrics.global_metrics import PROBABILITY_FLOOR
-from lore_core.metrics.local_error import Kernel, kernel_means
+from lore_core.data.binning import Binning, accuracy_without_self, confidence_bins
+from lore_core.data.probabilities import PROBABILITY_FLOOR
+from lore_core.data.validation import InputError, check_integer
+from lore_core.embedding.several import maps_by_name
+from lore_core.metrics.local_error import kernel_means
 from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.dataset_rows import coordinates_of
+from lore_core.recalibration.local_correction import corrected, lowest_confidence
 from lore_core.recalibration.platt_scaling import PlattScaling
 from lore_core.recalibration.temperature_scaling import TemperatureScaling
 
-__all__ = ["Candidate", "Trial", "default_tuning_gammas", "leave_one_out"]
+if TYPE_CHECKING:
+    from lore_core.data.dataset import Dataset
+    from lore_core.data.progress import Progress
 
 #: Parts the calibration rows are cut into, so that no base predicts rows it was fitted on.
 N_FOLDS = 5
@@ -57,7 +58,9 @@ class Trial:
         Log of the probability that gives the row's true class.
     rows : ndarray of shape (n,)
         Which calibration rows were used.
-    binning, kernel
+    outcome : ndarray of shape (n,)
+        Their outcomes.
+    binning : str
         Shared by all candidates.
     """
 
@@ -65,13 +68,24 @@ class Trial:
     confidence: NDArray[np.float64]
     log_likelihood: NDArray[np.float64]
     rows: NDArray[np.int64]
+    outcome: NDArray[np.float64]
     binning: Binning
-    kernel: Kernel
 
     @property
     def best(self) -> Candidate:
         """The candidate with the highest leave-one-out likelihood."""
-        return self.candidates[int(np.argmax(self.log_likelihood.sum(axis=1)))]
+        return self.candidates[self._best]
+
+    @property
+    def _best(self) -> int:
+        return int(np.argmax(self.log_likelihood.sum(axis=1)))
+
+    @property
+    def all_on_the_best(self) -> NDArray[np.float64]:
+        """Weights that leave the best candidate alone, shape (n_candidates,)."""
+        weights = np.zeros(len(self.candidates))
+        weights[self._best] = 1.0
+        return weights
 
     def settings(self, candidate: Candidate) -> dict[str, Any]:
         """Keyword arguments of :class:`~lore_core.recalibration.LoRe` for one candidate."""
@@ -79,27 +93,32 @@ class Trial:
             "gamma": candidate.gamma,
             "n_bins": candidate.n_bins,
             "binning": self.binning,
-            "kernel": self.kernel,
             "floor": True,
             "prior_strength": candidate.prior_strength,
             "base": candidate.base,
             "feature_map": candidate.feature_map,
         }
 
-    def table(self, **columns: NDArray[np.float64]) -> pd.DataFrame:
-        """Return all candidates with their leave-one-out NLL, best first."""
-        frame = pd.DataFrame(
-            {
-                "feature_map": [item.feature_map for item in self.candidates],
-                "gamma": [item.gamma for item in self.candidates],
-                "n_bins": [item.n_bins for item in self.candidates],
-                "base": [item.base_label for item in self.candidates],
-                "prior_strength": [item.prior_strength for item in self.candidates],
-                "leave_one_out_nll": -self.log_likelihood.mean(axis=1),
-                **columns,
-            }
-        )
-        return frame.sort_values("leave_one_out_nll", kind="stable", ignore_index=True)
+    def table(self, **columns: NDArray[np.float64]) -> dict[str, Any]:
+        """Return the columns of a table of all candidates with their leave-one-out NLL, best first.
+
+        Parameters
+        ----------
+        **columns : ndarray of shape (n_candidates,)
+            More of them.
+        """
+        loss = -self.log_likelihood.mean(axis=1)
+        order = np.argsort(loss, kind="stable")
+        ordered = [self.candidates[place] for place in order]
+        return {
+            "feature_map": [item.feature_map for item in ordered],
+            "gamma": np.array([item.gamma for item in ordered]),
+            "n_bins": np.array([item.n_bins for item in ordered]),
+            "base": [item.base_label for item in ordered],
+            "prior_strength": np.array([item.prior_strength for item in ordered]),
+            "leave_one_out_nll": loss[order],
+            **{name: column[order] for name, column in columns.items()},
+        }
 
 
 def default_tuning_gammas() -> NDArray[np.float64]:
@@ -116,7 +135,6 @@ def leave_one_out(
     bases: Sequence[Recalibrator | None] | None = None,
     prior_strengths: Sequence[float] = (0.0, 1.0, 5.0, 20.0, 80.0),
     binning: Binning = "equal-width",
-    kernel: Kernel = "laplacian",
     max_rows: int = 10_000,
     progress: Progress | None = None,
 ) -> Trial:
@@ -127,7 +145,7 @@ def leave_one_out(
     calibration : Dataset
         The only rows looked at.
     embedding : Embedding, array-like of shape (n, d), or dict of those by name
-        Their coordinates; several maps are compared. Group names with ``kernel="group"``.
+        Their coordinates; several maps are compared.
     gammas : sequence of float, optional
         Bandwidths; by default 0.0125 to 12.8 in octaves.
     n_bins : sequence of int
@@ -139,8 +157,6 @@ def leave_one_out(
         Pseudo-rows s; infinity, no local correction at all, is always among the candidates.
     binning : {"equal-width", "equal-mass"}
         How bins are chosen.
-    kernel : {"laplacian", "group"}
-        See :class:`~lore_core.recalibration.LoRe`.
     max_rows : int
         Of more calibration rows than this, a random part is used to choose.
     progress : callable, optional
@@ -163,15 +179,18 @@ def leave_one_out(
     n = len(calibration)
     if n < 2:
         raise InputError("'calibration' must have at least 2 rows to leave one out; got 1.")
-    maps = _maps(embedding, kernel, calibration)
+    maps = {
+        name: coordinates_of(calibration, item, None, "LoRe")
+        for name, item in maps_by_name(embedding).items()
+    }
+    if not maps:
+        raise InputError("LoRe must be given an embedding of the rows to be tuned; got none.")
     rows = np.arange(n)
     if n > max_rows:
         rows = np.sort(np.random.default_rng(0).choice(n, max_rows, replace=False))
         calibration = calibration.rows(rows)
         maps = {name: points[rows] for name, points in maps.items()}
     grid = default_tuning_gammas() if gammas is None else np.asarray(gammas, dtype=np.float64)
-    if kernel == "group":
-        grid = grid[:1]
     strengths = [*dict.fromkeys(float(s) for s in prior_strengths if np.isfinite(s))]
     if any(not s >= 0 for s in strengths) or len(grid) == 0 or len(n_bins) == 0:
         raise InputError(
@@ -205,24 +224,27 @@ def leave_one_out(
             index,
             values,
             gammas=grid,
-            kernel=kernel,
             exclude_self=True,
             effective_size=False,
         )
-        accuracy = _accuracy_without_self(index, outcome, confidence)
+        accuracy = accuracy_without_self(index, outcome, confidence)
         for column, (base, start) in enumerate(zip(chosen, starts, strict=True)):
-            offset = 0.0 if base is None else start.confidence
+            based = None if base is None else start.confidence
             settings = [(g, s) for g in range(len(grid)) for s in strengths]
             # Without local correction neither γ nor the map nor, with a base, the bins matter.
             if name == steps[0][0] and (base is None or step == 0):
                 settings.append((len(grid) // 2, np.inf))
             for g, s in settings:
-                toward = confidence if s == 0 else accuracy
-                if base is not None:
-                    toward = np.zeros(len(outcome))
-                local = pulled(means.mean[g, :, column], means.mass[g], toward, s)
+                new = corrected(
+                    means.mean[g, :, column],
+                    means.mass[g],
+                    s,
+                    confidence=confidence,
+                    accuracy=accuracy,
+                    start=based,
+                )
                 candidates.append(Candidate(name, float(grid[g]), int(bins), base, s))
-                found.append(np.clip(offset + local, lowest, 1.0))
+                found.append(np.clip(new, lowest, 1.0))
                 start_of.append(column)
     if progress is not None:
         progress(1.0, "leave one out")
@@ -233,8 +255,8 @@ def leave_one_out(
         matrix,
         _log_likelihood(matrix, outcome, shares, np.array(start_of)),
         rows,
+        outcome,
         binning,
-        kernel,
     )
 
 
@@ -262,26 +284,6 @@ def parts(calibration: Dataset) -> NDArray[np.int64]:
     part = np.empty(n, dtype=np.int64)
     part[order] = np.arange(n) % min(N_FOLDS, n)
     return part
-
-
-def _maps(embedding: Any, kernel: Kernel, calibration: Dataset) -> dict[str | None, Any]:
-    if embedding is None or (isinstance(embedding, Mapping) and not embedding):
-        raise InputError("LoRe must be given an embedding of the rows to be tuned; got none.")
-    given = dict(embedding) if isinstance(embedding, Mapping) else {None: embedding}
-    maps = {}
-    for name, item in given.items():
-        maps[name] = np.asarray(item) if kernel == "group" else as_coordinates(item)
-        check_lengths(embedding=maps[name], calibration=calibration)
-    return maps
-
-
-def _accuracy_without_self(
-    index: NDArray[np.int64], outcome: NDArray[np.float64], confidence: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Accuracy of each row's bin without the row; alone in its bin, it keeps its confidence."""
-    others = np.bincount(index)[index] - 1
-    right = np.bincount(index, weights=outcome)[index] - outcome
-    return np.where(others > 0, right / np.maximum(others, 1), confidence)
 
 
 def _log_share_of_the_truth(start: Dataset) -> NDArray[np.float64]:

@@ -17,10 +17,9 @@ from lore_core.data.validation import (
     as_outcome,
     check_integer,
     check_lengths,
-    check_positive,
 )
 from lore_core.kernel_sums import laplacian_means
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 
 __all__ = ["Field", "Outline", "error_field", "rows_outline", "smoothed_field"]
 
@@ -165,7 +164,7 @@ def error_field(
     z = as_coordinates(coordinates, "coordinates")
     check_lengths(outcome=a, confidence=c, coordinates=z)
     chosen = np.ones(len(c), dtype=bool) if rows is None else rows
-    bandwidth = 2 * check_positive(gamma, "gamma")
+    bandwidth = scaled_bandwidth(gamma, 2)
     resolution = check_integer(resolution, "resolution", minimum=2)
     grid = _grid(z, chosen, resolution, bandwidth)
     context = _grid(z, np.ones(len(c), dtype=bool), resolution, np.inf).near

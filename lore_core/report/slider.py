@@ -25,6 +25,7 @@ __all__ = ["GAMMAS", "Picture", "Slider", "make_slider", "png", "segments"]
 GAMMAS = (0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 4.0, 20.0)
 #: Nodes along each side.
 RESOLUTION = 128
+#: As on the Landscape page: so many regions are outlined.
 _OUTLINED = 8
 #: Code of a node that holds no value.
 _NOTHING = -128

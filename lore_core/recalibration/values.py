@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from lore_core.data.validation import InputError
 
-__all__ = ["Arrays", "Tagged", "decode", "encode"]
-
 #: How an object without a place in JSON is told: its tag and its parts, or None.
 Tagged = tuple[str, Any]
 
@@ -71,15 +69,9 @@ def encode(value: Any, arrays: Arrays, tagged: Callable[[Any], Tagged | None], w
         return [encode(item, arrays, tagged, what) for item in value]
     if isinstance(value, tuple):
         return {"tuple": [encode(item, arrays, tagged, what) for item in value]}
-    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+    if isinstance(value, Mapping):
         content = {key: encode(item, arrays, tagged, what) for key, item in value.items()}
         return {"object": content}
-    if isinstance(value, Mapping):
-        pairs = [
-            [encode(key, arrays, tagged, what), encode(item, arrays, tagged, what)]
-            for key, item in value.items()
-        ]
-        return {"dict": pairs}
     found = tagged(value)
     if found is None:
         raise InputError(
@@ -122,7 +114,7 @@ def decode(
         return tuple(decode(item, arrays, build) for item in parts)
     if tag == "object":
         return {key: decode(item, arrays, build) for key, item in parts.items()}
-    if tag == "dict":
+    if tag == "dict":  # with other keys than text; of schema 1
         return {decode(k, arrays, build): decode(item, arrays, build) for k, item in parts}
     if tag not in build:
         raise InputError(

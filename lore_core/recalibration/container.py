@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from lore_core.data.validation import InputError
 
-__all__ = ["FORMAT", "SCHEMA", "Container", "pack", "unpack"]
-
 #: What the header calls this kind of file.
 FORMAT = "lore-recalibrator"
-#: Raised whenever a file written now could be misread by the version before.
-SCHEMA = 1
+#: Raised whenever a file written now could be misread by the version before. Schema 1 held the
+#: attributes of the classes of its day; see old_files.py.
+SCHEMA = 2
 
 Container = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 

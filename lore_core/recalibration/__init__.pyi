@@ -1,0 +1,26 @@
+"""Public names of this room."""
+
+from .base import Recalibrator as Recalibrator
+from .beta_calibration import BetaCalibration as BetaCalibration
+from .group_wise import GroupWise as GroupWise
+from .histogram_binning import HistogramBinning as HistogramBinning
+from .isotonic_regression import IsotonicRegression as IsotonicRegression
+from .lore import (
+    LocalAccuracy as LocalAccuracy,
+    LoRe as LoRe,
+)
+from .mcgrad_boosting import MCGrad as MCGrad
+from .mmce_optimization import (
+    MMCEOptimization as MMCEOptimization,
+    maximum_mean_calibration_error as maximum_mean_calibration_error,
+)
+from .no_recalibration import NoRecalibration as NoRecalibration
+from .platt_scaling import PlattScaling as PlattScaling
+from .registry import (
+    installed_rivals as installed_rivals,
+    offered_recalibrators as offered_recalibrators,
+    standard_recalibrators as standard_recalibrators,
+)
+from .saved import load_recalibrator as load_recalibrator
+from .temperature_scaling import TemperatureScaling as TemperatureScaling
+from .tuned_lore import TunedLoRe as TunedLoRe

@@ -1,0 +1,61 @@
+"""From the kernel means around a row to its corrected confidence, for LoRe and LoRe tuned alike."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def corrected(
+    mean: NDArray[np.float64],
+    mass: NDArray[np.float64],
+    prior_strength: float,
+    *,
+    confidence: NDArray[np.float64],
+    accuracy: NDArray[np.float64],
+    start: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """Return p' of LoRe before it is clipped, shape (n,).
+
+    Parameters
+    ----------
+    mean : ndarray of shape (n,)
+        Kernel mean of the neighbours' outcomes or, with a base, of what it leaves over; NaN where
+        the bin has none.
+    mass : ndarray of shape (n,)
+        Kernel mass Σk.
+    prior_strength : float
+        s pseudo-rows.
+    confidence : ndarray of shape (n,)
+        The rows' own confidences.
+    accuracy : ndarray of shape (n,)
+        Accuracy of their bins; the confidence where that is empty.
+    start : ndarray of shape (n,) or None
+        Confidences of the base; None without one.
+    """
+    if start is not None:
+        return start + _pulled(mean, mass, np.zeros(len(start)), prior_strength)
+    # Without pseudo-rows nothing says where a row without neighbours should go: it stays.
+    return _pulled(mean, mass, confidence if prior_strength == 0 else accuracy, prior_strength)
+
+
+def _pulled(
+    mean: NDArray[np.float64],
+    mass: NDArray[np.float64],
+    toward: NDArray[np.float64],
+    prior_strength: float,
+) -> NDArray[np.float64]:
+    """(Σ k v + s·toward) / (Σ k + s), from the mean of v and the mass Σ k.
+
+    Where there is nothing to average (NaN) ``toward`` is returned. With s = 0 the mean is returned
+    to the last bit, also where the mass underflows.
+    """
+    if prior_strength == 0:
+        return np.where(np.isnan(mean), toward, mean)
+    share = mass / (mass + prior_strength)
+    return np.where(np.isnan(mean), toward, np.nan_to_num(mean) * share + toward * (1 - share))
+
+
+def lowest_confidence(n_classes: int, floor: bool) -> float:
+    """Return 1/K, below which the largest of K probabilities cannot be, or 0 without a floor."""
+    return 1.0 / n_classes if floor else 0.0

@@ -1,0 +1,70 @@
+"""A fitted recalibrator from the file that ``Recalibrator.save`` wrote; no code is run from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from lore_core.data.validation import InputError
+from lore_core.embedding.stored import as_embedding
+from lore_core.recalibration import old_files
+from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.container import unpack
+from lore_core.recalibration.fitted_on import FittedOn
+from lore_core.recalibration.registry import saved_class
+from lore_core.recalibration.values import decode
+
+
+def load_recalibrator(source: str | Path | bytes | BinaryIO) -> Recalibrator:
+    """Read a recalibrator that ``Recalibrator.save`` wrote; no code is run from the file.
+
+    Parameters
+    ----------
+    source : str, Path, bytes or binary file
+        The file, its content, or something open for reading.
+
+    Returns
+    -------
+    Recalibrator
+        Fitted, giving the same numbers as the one that was saved.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged, changed, of another kind or of a newer schema.
+
+    See Also
+    --------
+    lore_core.shipping.Predictor : Applies the same file to arrays, with numpy alone.
+    """
+    header, arrays = unpack(source)
+    builders = old_files.BUILDERS if header["schema"] == 1 else {"recalibrator": _recalibrator}
+    try:
+        made = decode(header["method"], arrays, builders)
+        if not isinstance(made, Recalibrator):
+            raise InputError("the file of a recalibrator must hold a method; got none.")
+        made.fitted_on_ = FittedOn(
+            class_names=tuple(header["class_names"]),
+            feature_names=tuple(header["feature_names"]),
+            group_columns=tuple(header["group_columns"]),
+            feature_maps={
+                item["name"]: None if item["map"] is None else as_embedding(item["map"])
+                for item in decode(header["feature_maps"], arrays, {})
+            },
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"the file of a recalibrator must hold all its parts; {type(error).__name__}: {error}."
+        ) from error
+    return made
+
+
+def _recalibrator(parts: dict[str, Any]) -> Recalibrator:
+    return saved_class(parts["class"]).restored(
+        parts["settings"],
+        parts["state"],
+        label=parts["label"],
+        n_rows=parts["calibration_rows"],
+    )
