@@ -209,8 +209,12 @@ def _docstring(names: Names, item: Any) -> Iterator[str]:
 
 
 def _members(item: Any) -> Iterator[tuple[str, Any]]:
+    # What a class does its own way is described once, where it is first promised.
+    promised = {
+        name for base in item.mro() if base.path.startswith(PACKAGE) for name in base.members
+    }
     for name, member in item.members.items():
-        public = not name.startswith("_") and not member.is_alias
+        public = not name.startswith("_") and not member.is_alias and name not in promised
         if public and member.docstring is not None and (member.is_function or member.is_attribute):
             yield name, member
 
