@@ -328,8 +328,8 @@ def tuned(content: Content) -> str:
     return f"""## What LoRe tuned reaches
 
 `lore.TunedLoRe()` chooses bandwidth, bins, base and pseudo-rows by leave-one-out likelihood on the
-calibration rows (and averages; `average=False` takes the single best setting); nothing is set by hand
-and no evaluation row is looked at. Against the paper's LoRe, run by run:
+calibration rows (and averages; `average=False` takes the single best setting); nothing is set by
+hand and no evaluation row is looked at. Against the paper's LoRe, run by run:
 
 {tables.tuned_table(content.runs, pub.TUNED_TSNE, pub.LORE_TSNE)}
 
