@@ -17,6 +17,7 @@ from _measure import load, machine, measure
 from _methods import OURS, Floats, Method, available
 from _report import Row, growth_table, markdown_table, picture, results_table, seconds
 from _targets import Target, local_error_targets, other_targets
+from _trees import tree_section
 
 from lore_core.kernel_sums import warmup
 
@@ -174,6 +175,7 @@ def document(
     loads: tuple[float | None, float | None],
     minutes: float,
     image: str | None,
+    trees: str,
 ) -> str:
     """Return docs/benchmarks.md."""
     one = [row for row in rows if row.gammas == 1]
@@ -223,7 +225,8 @@ A method is left out where its time at the size before foretells more than {PATI
 ## 30 bandwidths
 
 {results_table(many, OURS)}
-"""
+
+{trees}"""
 
 
 def main() -> None:
@@ -244,6 +247,7 @@ def main() -> None:
     dimensions = (2, 10) if options.quick else DIMENSIONS
     rows = run_cases(dimensions, SIZES[:2] if options.quick else SIZES, methods, started)
     targets = promises(rows) + targets
+    trees = tree_section((1_000, 3_000)) if options.quick else tree_section()
     image: str | None = "images/benchmark-kernel-sums.svg"
     names = [method.name for method in methods]
     try:
@@ -252,7 +256,7 @@ def main() -> None:
         print(f"No picture: {error}")
         image = None
     minutes = (time.perf_counter() - started) / 60
-    text = document(rows, targets, methods, missing, (at_start, load()), minutes, image)
+    text = document(rows, targets, methods, missing, (at_start, load()), minutes, image, trees)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "benchmarks.md").write_text(text, encoding="utf-8")
     print("\n" + targets_table(targets))
