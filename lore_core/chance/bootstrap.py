@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from lore_core.chance.middle import middle_of
+from lore_core.chance.central_interval import central_interval
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
@@ -53,7 +53,7 @@ class BootstrapDraws:
 
     def interval(self, level: float = 0.95) -> pd.DataFrame:
         """Percentile interval of each metric: columns ``low`` and ``high``."""
-        low, high = middle_of(self.values, level)
+        low, high = central_interval(self.values, level)
         return pd.DataFrame({"low": low, "high": high}, index=self.values.columns)
 
     def difference(self, other: BootstrapDraws, level: float = 0.95) -> pd.DataFrame:

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from lore_core.chance.middle import TIE, middle_of
+from lore_core.chance.central_interval import TIE, central_interval
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
@@ -124,7 +124,7 @@ def calibration_intervals(
     for names, metric, patterns in jobs:
         observed = metric((c - a)[:, None])[:, 0]
         limits = [(np.inf, -np.inf)] * len(names)
-        none = middle_of(metric(c[:, None] - (uniform < c).T), level, axis=1)
+        none = central_interval(metric(c[:, None] - (uniform < c).T), level, axis=1)
         done += 1
         for pattern, concerned in patterns:
             truth, bounds = [np.zeros(len(names))], [none]
@@ -134,7 +134,7 @@ def calibration_intervals(
                 gaps = c[:, None] - np.vstack([accuracy, uniform < accuracy]).T
                 made = metric(gaps)
                 truth.append(made[:, 0])
-                bounds.append(middle_of(made[:, 1:], level, axis=1))
+                bounds.append(central_interval(made[:, 1:], level, axis=1))
                 done += 1
                 if progress is not None:
                     progress(done / steps, "intervals")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.chance.middle import TIE, middle_of
+from lore_core.chance.central_interval import TIE, central_interval
 from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
@@ -77,7 +77,7 @@ class NullBand:
         self, metric: CurveKey, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the middle ``level`` of a summary at each bandwidth: low, high of shape (g,)."""
-        return middle_of(getattr(self, metric), level)
+        return central_interval(getattr(self, metric), level)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class NullErrors:
 
     def band(self, level: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the middle ``level`` of the LCE at each share: low, high of shape (s,)."""
-        return middle_of(self.lce, level)
+        return central_interval(self.lce, level)
 
     def expected(self, metric: ChanceKey) -> float:
         """Mean of a summary over the draws: what chance alone makes of it."""
@@ -284,7 +284,7 @@ def describe_maximum(errors: LocalErrors, null: NullErrors) -> str:
     null : NullErrors
         At the same bandwidth and bins.
     """
-    low, high = 100 * np.array(middle_of(null.mlce, 0.9))
+    low, high = 100 * np.array(central_interval(null.mlce, 0.9))
     p = null.p_value("mlce", errors.maximum)
     said = (
         "so this is more than chance"

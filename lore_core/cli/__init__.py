@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from lore_core.cli.group import CommandGroup
+from lore_core.cli.lazy_commands import CommandGroup
 
 __all__ = ["lore", "main"]
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lore_core.cli.figure_files import figure_options, figure_paths, write_figure
 from lore_core.cli.options import ViewOptions, examples, json_option, view_options
 from lore_core.cli.output import Progress, note, numbers, records, say, text_table
-from lore_core.cli.pictures import figure_options, figure_paths, write_figure
 from lore_core.data.json_text import as_json
 from lore_core.metrics.catalogue import CURVES
 

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from lore_core.cli.compare import compare_one, method_option, methods_of
+from lore_core.cli.figure_files import figure_options, figure_paths, write_figure
 from lore_core.cli.options import ViewOptions, examples, json_option, view_options
 from lore_core.cli.output import Progress, records, say, text_table
-from lore_core.cli.pictures import figure_options, figure_paths, write_figure
 from lore_core.data.json_text import as_json
 
 __all__ = ["decisions"]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lore_core.cli.figure_files import figure_options, figure_paths, write_figure
 from lore_core.cli.options import ViewOptions, examples, view_options
 from lore_core.cli.output import Progress, records, say
-from lore_core.cli.pictures import figure_options, figure_paths, write_figure
 from lore_core.cli.regions import search_options
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 

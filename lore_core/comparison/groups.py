@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.chance.bootstrap import bootstrap_draws
+from lore_core.chance.central_interval import central_interval
 from lore_core.chance.intervals import calibration_intervals
-from lore_core.chance.middle import middle_of
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import (
@@ -193,5 +193,5 @@ def compare_groups(
 
 def _bounds(prefix: str, draws: NDArray[np.float64]) -> dict[str, float]:
     """Percentile interval of draws, NaN without any."""
-    low, high = middle_of(draws, 0.95) if draws.size else (np.nan, np.nan)
+    low, high = central_interval(draws, 0.95) if draws.size else (np.nan, np.nan)
     return {f"{prefix}low": float(low), f"{prefix}high": float(high)}

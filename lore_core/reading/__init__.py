@@ -3,7 +3,7 @@
 from lore_core.reading.loading import Reading, guess_mapping, inspect, load, load_runs, read
 from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
 from lore_core.reading.overview import ColumnOverview, FileOverview
-from lore_core.reading.report import FileFacts, ReadingReport
+from lore_core.reading.reading_report import FileFacts, ReadingReport
 
 __all__ = [
     "PROBABILITY_KINDS",

@@ -15,7 +15,7 @@ import pyarrow.parquet
 from lore_core.data.validation import InputError
 from lore_core.reading import npz
 from lore_core.reading.columns import Columns, Kind, listed, short
-from lore_core.reading.raw import RawFile
+from lore_core.reading.raw_file import RawFile
 
 __all__ = ["open_feather", "open_parquet"]
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import listed
+from lore_core.reading.file_rows import FileRows
 from lore_core.reading.labels import Classes, decode
 from lore_core.reading.mapping import class_suffixes
-from lore_core.reading.parts import Part
 
 __all__ = ["Assembled", "assemble"]
 
@@ -29,7 +29,7 @@ class Assembled:
     notes: tuple[str, ...]
 
 
-def assemble(parts: Sequence[Part], *, name: str) -> Assembled:
+def assemble(parts: Sequence[FileRows], *, name: str) -> Assembled:
     """Put the rows of one or two parts one below the other.
 
     Raises
@@ -95,7 +95,7 @@ def assemble(parts: Sequence[Part], *, name: str) -> Assembled:
     return Assembled(dataset, tuple(dict.fromkeys(notes)))
 
 
-def _at(parts: Sequence[Part], role: str) -> Callable[[int], tuple[str, str]]:
+def _at(parts: Sequence[FileRows], role: str) -> Callable[[int], tuple[str, str]]:
     def at(position: int) -> tuple[str, str]:
         for part in parts:
             if position < len(part.rows):
@@ -106,7 +106,7 @@ def _at(parts: Sequence[Part], role: str) -> Callable[[int], tuple[str, str]]:
     return at
 
 
-def _positive(part: Part) -> str | None:
+def _positive(part: FileRows) -> str | None:
     names = part.mapping.probabilities or ()
     if part.mapping.probability_kind != "positive" or len(names) != 1:
         return None
@@ -114,7 +114,7 @@ def _positive(part: Part) -> str | None:
     return suffix if suffix != names[0] else None
 
 
-def _same_classes(parts: Sequence[Part]) -> list[Part]:
+def _same_classes(parts: Sequence[FileRows]) -> list[FileRows]:
     """Return the parts with their probability columns in the first part's class order."""
     first, *others = parts
     agreed = [first]
@@ -144,7 +144,7 @@ def _same_classes(parts: Sequence[Part]) -> list[Part]:
     return agreed
 
 
-def _same_features(parts: Sequence[Part], notes: list[str]) -> None:
+def _same_features(parts: Sequence[FileRows], notes: list[str]) -> None:
     first, *others = parts
     for other in others:
         files = f"'{first.columns.file}' and '{other.columns.file}'"
@@ -169,14 +169,14 @@ def _spread(
     return vectors
 
 
-def _features(parts: Sequence[Part]) -> NDArray[Any] | None:
+def _features(parts: Sequence[FileRows]) -> NDArray[Any] | None:
     found = [part.features for part in parts if part.features is not None]
     if not found:
         return None
     return found[0] if len(found) == 1 else np.concatenate(found)
 
 
-def _groups(parts: Sequence[Part], notes: list[str]) -> pd.DataFrame | None:
+def _groups(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame | None:
     """Return the group columns that every part has."""
     frames = [part.groups for part in parts]
     shared = [name for name in frames[0] if all(name in frame for frame in frames)]
@@ -188,7 +188,7 @@ def _groups(parts: Sequence[Part], notes: list[str]) -> pd.DataFrame | None:
     return pd.concat([frame[shared] for frame in frames], ignore_index=True)
 
 
-def _metadata(parts: Sequence[Part], notes: list[str]) -> pd.DataFrame | None:
+def _metadata(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame | None:
     frames = [part.metadata for part in parts]
     if len(frames) == 1:
         return frames[0] if frames[0].shape[1] else None
@@ -209,13 +209,13 @@ def _metadata(parts: Sequence[Part], notes: list[str]) -> pd.DataFrame | None:
     return pd.DataFrame(columns) if columns else None
 
 
-def _split(parts: Sequence[Part]) -> NDArray[np.str_] | None:
+def _split(parts: Sequence[FileRows]) -> NDArray[np.str_] | None:
     found = [part.split for part in parts if part.split is not None]
     return np.concatenate(found) if len(found) == len(parts) else None
 
 
 def _images(
-    parts: Sequence[Part],
+    parts: Sequence[FileRows],
 ) -> tuple[NDArray[np.uint8] | None, NDArray[np.bool_] | None]:
     """Return one image a row, black where there is none, and which rows have one."""
     found = [part.images for part in parts if part.images is not None]

@@ -8,7 +8,7 @@ from lore_core.data.validation import InputError
 from lore_core.reading.arrow_tables import open_feather, open_parquet
 from lore_core.reading.columns import Columns
 from lore_core.reading.npz import open_npz
-from lore_core.reading.raw import RawFile, raw_file
+from lore_core.reading.raw_file import RawFile, raw_file
 from lore_core.reading.text_tables import open_text
 
 __all__ = ["READABLE", "open_columns"]

@@ -14,14 +14,14 @@ from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
 from lore_core.reading.assemble import assemble
 from lore_core.reading.columns import Columns
+from lore_core.reading.file_pairs import half_of, runs_in, sources_of
+from lore_core.reading.file_rows import FileRows, group_frame, pictures, read_rows
 from lore_core.reading.formats import open_columns
 from lore_core.reading.guess import guess
 from lore_core.reading.mapping import ColumnMapping, as_mapping
 from lore_core.reading.overview import FileOverview, overview_of
-from lore_core.reading.pairs import half_of, runs_in, sources_of
-from lore_core.reading.parts import Part, group_frame, pictures, read_part
-from lore_core.reading.raw import RawFile
-from lore_core.reading.report import FileFacts, ReadingReport, report_on
+from lore_core.reading.raw_file import RawFile
+from lore_core.reading.reading_report import FileFacts, ReadingReport, report_on
 
 __all__ = ["Reading", "guess_mapping", "inspect", "load", "load_runs", "read"]
 
@@ -169,13 +169,13 @@ def _read(raws: list[RawFile], given: ColumnMapping, name: str | None) -> Readin
         )
     notes: list[str] = []
     splits = _splits([raw for raw, _ in files], notes)
-    parts: list[Part] = []
+    parts: list[FileRows] = []
     for (_, columns), split in zip(files, splits, strict=True):
         others = [other for _, other in files if other is not columns]
         wanted = _held(given, columns, others)
         if parts:
             wanted = _like(wanted, parts[0].mapping, columns)
-        parts.append(_in_split(read_part(columns, guess(columns, wanted)), split))
+        parts.append(_in_split(read_rows(columns, guess(columns, wanted)), split))
     mapping_used = parts[0].mapping
     parts = _shared_groups(parts)
     for columns in image_files:
@@ -221,7 +221,7 @@ def _splits(raws: Sequence[RawFile], notes: list[str]) -> list[str | None]:
     return [one, two]
 
 
-def _in_split(part: Part, split: str | None) -> Part:
+def _in_split(part: FileRows, split: str | None) -> FileRows:
     """Return the part with the split of its file; a split column of its own comes first."""
     if part.split is not None or split is None:
         return part
@@ -260,7 +260,7 @@ def _like(given: ColumnMapping, first: ColumnMapping, columns: Columns) -> Colum
     return dataclasses.replace(given, **follow)
 
 
-def _shared_groups(parts: list[Part]) -> list[Part]:
+def _shared_groups(parts: list[FileRows]) -> list[FileRows]:
     """Let a group of one file be a group of the other, where that has the column."""
     if len(parts) == 1:
         return parts
@@ -289,7 +289,7 @@ def _image_rows(columns: Columns) -> int:
     return columns.shapes[images][0] if images else 0
 
 
-def _attach(parts: list[Part], columns: Columns, notes: list[str]) -> list[Part]:
+def _attach(parts: list[FileRows], columns: Columns, notes: list[str]) -> list[FileRows]:
     """Give the images of an image file to the part with as many rows.
 
     Raises
@@ -313,7 +313,7 @@ def _attach(parts: list[Part], columns: Columns, notes: list[str]) -> list[Part]
         )
     (part,) = fitting
     label = mapping.label
-    assert part.mapping.label is not None  # read_part has checked it
+    assert part.mapping.label is not None  # read_rows has checked it
     # Labels stored beside the images prove the order, if both files write them alike.
     if label and columns.kinds[label] == part.columns.kinds[part.mapping.label]:
         beside = columns.series(label).iloc[part.rows].reset_index(drop=True)
@@ -332,12 +332,12 @@ def _attach(parts: list[Part], columns: Columns, notes: list[str]) -> list[Part]
     return [dataclasses.replace(p, images=images) if p is part else p for p in parts]
 
 
-def _file_rows(part: Part) -> int:
-    assert part.mapping.label is not None  # read_part has checked it
+def _file_rows(part: FileRows) -> int:
+    assert part.mapping.label is not None  # read_rows has checked it
     return part.columns.shapes[part.mapping.label][0]
 
 
-def _facts(part: Part) -> FileFacts:
+def _facts(part: FileRows) -> FileFacts:
     roles = set() if part.split is None else set(part.split)
     role = f"{roles.pop()} rows" if len(roles) == 1 else ""
     return FileFacts(part.columns.file, part.columns.format, _file_rows(part), role)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import Columns, Kind, kind_of_dtype, listed, short, vector_of
-from lore_core.reading.raw import RawFile
+from lore_core.reading.raw_file import RawFile
 
 __all__ = ["MAX_BYTES", "MAX_EXPANDED", "open_npz"]
 

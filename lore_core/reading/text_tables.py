@@ -10,7 +10,7 @@ import pandas as pd
 
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import Columns, kind_of_dtype, listed, short
-from lore_core.reading.raw import RawFile
+from lore_core.reading.raw_file import RawFile
 
 __all__ = ["open_text"]
 

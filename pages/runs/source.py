@@ -10,9 +10,9 @@ from typing import Any
 import streamlit as st
 
 from lore_core import Dataset, InputError, reading
+from lore_core.reading.file_pairs import runs_in
 from lore_core.reading.formats import READABLE
-from lore_core.reading.pairs import runs_in
-from lore_core.reading.raw import RawFile
+from lore_core.reading.raw_file import RawFile
 from pages.data.sources import is_local
 from pages.shared.header import plain
 

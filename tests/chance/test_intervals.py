@@ -8,7 +8,7 @@ from brute import slce
 
 import lore_core as lore
 from lore_core.chance import intervals
-from lore_core.chance.middle import middle_of
+from lore_core.chance.central_interval import central_interval
 from lore_core.metrics.local_error import kernel_means
 
 
@@ -110,6 +110,6 @@ def test_too_few_draws_have_no_tails():
 def test_the_middle_of_draws_holds_the_next_one_as_often_as_it_says(level):
     rng = np.random.default_rng(4)
     draws = rng.exponential(size=(60, 20_000))
-    low, high = middle_of(draws, level)
+    low, high = central_interval(draws, level)
     further = rng.exponential(size=20_000)
     assert ((low <= further) & (further <= high)).mean() == pytest.approx(level, abs=0.006)

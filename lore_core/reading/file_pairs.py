@@ -12,7 +12,7 @@ from typing import Any
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.validation import InputError
 from lore_core.reading.formats import READABLE
-from lore_core.reading.raw import RawFile, raw_file
+from lore_core.reading.raw_file import RawFile, raw_file
 
 __all__ = ["Half", "half_of", "in_directory", "runs_in", "sources_of"]
 

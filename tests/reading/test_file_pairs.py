@@ -7,7 +7,7 @@ import pytest
 
 from lore_core.data.validation import InputError
 from lore_core.reading import load, load_runs, read
-from lore_core.reading.pairs import half_of
+from lore_core.reading.file_pairs import half_of
 
 
 @pytest.mark.parametrize(

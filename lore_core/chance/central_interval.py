@@ -1,4 +1,4 @@
-"""The middle of a set of draws."""
+"""The central interval of a set of draws."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.validation import check_share
 
-__all__ = ["TIE", "middle_of"]
+__all__ = ["TIE", "central_interval"]
 
 #: Two values this near, as a share of them, are the same, summed differently.
 TIE = 1e-9
 
 
-def middle_of(
+def central_interval(
     draws: ArrayLike, level: float, *, axis: int = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the limits between which a further draw lies with probability ``level``.

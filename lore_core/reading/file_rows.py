@@ -1,4 +1,4 @@
-"""One file and its mapping become a part: its rows checked, its labels not yet numbered."""
+"""The rows of one file by its mapping: checked, its labels not yet numbered."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lore_core.reading.guess import SPLIT_WORDS
 from lore_core.reading.mapping import ColumnMapping, class_suffixes
 from lore_core.reading.matrices import check_cells, matrix_of
 
-__all__ = ["MISSING_GROUP", "Part", "group_frame", "pictures", "read_part"]
+__all__ = ["MISSING_GROUP", "FileRows", "group_frame", "pictures", "read_rows"]
 
 #: Name of the group of rows that name none.
 MISSING_GROUP = "(missing)"
@@ -26,7 +26,7 @@ _ROUNDING = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class FileRows:
     """The kept rows of one file.
 
     ``rows`` are their 0-based positions in the file. ``probabilities`` are vectors (n, K), or the
@@ -61,7 +61,7 @@ class Part:
         return self.columns.called(name), self.columns.where(int(self.rows[position]))
 
 
-def read_part(columns: Columns, mapping: ColumnMapping) -> Part:
+def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     """Read and check what the mapping names.
 
     Raises
@@ -111,7 +111,7 @@ def read_part(columns: Columns, mapping: ColumnMapping) -> Part:
     if mapping.images:
         images = pictures(columns, mapping.images)[taken]
     notes += _ignored(columns, mapping, n)
-    return Part(
+    return FileRows(
         columns,
         mapping,
         rows,
@@ -326,7 +326,7 @@ def _feature_names(columns: Columns, mapping: ColumnMapping) -> tuple[str, ...] 
     return columns.feature_names if names == ("features",) else None
 
 
-def group_frame(part: Part, names: Sequence[str]) -> pd.DataFrame:
+def group_frame(part: FileRows, names: Sequence[str]) -> pd.DataFrame:
     """Return columns of the part's file as group names of its kept rows."""
     return _frame(part.columns, names, part.rows, groups=True)
 
