@@ -180,14 +180,14 @@ def bootstrap_draws(
 
 def _metrics(drawn: Resampled, losses: dict[str, NDArray[np.float64]]) -> pd.DataFrame:
     """Every metric of every resample that has what it needs, then losses that are no metrics."""
-    found = {}
+    measured = {}
     for metric in COMPARED:
         if metric.name in losses:
-            found[metric.name] = drawn.mean(losses[metric.name])
+            measured[metric.name] = drawn.mean(losses[metric.name])
         elif metric.resample is not None and drawn.allows(metric):
-            found[metric.name] = metric.resample(drawn)
-    others = {name: drawn.mean(values) for name, values in losses.items() if name not in found}
-    return pd.DataFrame(found | others)
+            measured[metric.name] = metric.resample(drawn)
+    others = {name: drawn.mean(values) for name, values in losses.items() if name not in measured}
+    return pd.DataFrame(measured | others)
 
 
 def _group_cells(groups: Any, index: NDArray[np.int64], min_group_size: int) -> sparse.csr_array:

@@ -139,14 +139,14 @@ def calibration_intervals(
                 if progress is not None:
                     progress(done / steps, "intervals")
             for k in concerned:
-                found = _inverted(
+                inside = _inverted(
                     observed[k],
                     np.array([item[k] for item in truth]),
                     np.array([low[k] for low, _ in bounds]),
                     np.array([high[k] for _, high in bounds]),
                 )
-                if found is not None:
-                    limits[k] = min(limits[k][0], found[0]), max(limits[k][1], found[1])
+                if inside is not None:
+                    limits[k] = min(limits[k][0], inside[0]), max(limits[k][1], inside[1])
         for name, value, (low, high) in zip(names, observed, limits, strict=True):
             rows[name] = {"value": value, "low": low, "high": min(high, 1.0)}
     return pd.DataFrame.from_dict(rows, orient="index")
@@ -193,14 +193,14 @@ def _local_parts(
     signed, noise = sums[0, :, 1] / mass, sums[1, :, 2] / mass**2
 
     def metric(gaps: Floats) -> Floats:
-        found = []
+        summaries = []
         for start in range(0, gaps.shape[1], _COLUMNS):
             error = laplacian_sums(
                 z, None, gaps[:, start : start + _COLUMNS], bandwidth=bandwidth, target_groups=index
             )
             error = np.abs(error) / mass[:, None]
-            found.append(np.stack([error.mean(axis=0), error.max(axis=0)]))
-        return np.concatenate(found, axis=1)
+            summaries.append(np.stack([error.mean(axis=0), error.max(axis=0)]))
+        return np.concatenate(summaries, axis=1)
 
     even = np.sign(signed) * metric((c - a)[:, None])[0]
     return metric, [(even, (1,)), *((_shrunk(signed, b * noise), (0, 1)) for b in _NOISE)]

@@ -84,8 +84,8 @@ class Significance:
 
     def cutoff(self, q: float = 0.05) -> float:
         """Return the largest plain p-value among the significant rows; 0 where there is none."""
-        found = self.significant(q)
-        return float(self.p_value[found].max()) if found.any() else 0.0
+        rows = self.significant(q)
+        return float(self.p_value[rows].max()) if rows.any() else 0.0
 
 
 def local_significance(

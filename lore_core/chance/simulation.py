@@ -235,7 +235,7 @@ def null_errors(
         c, embedding, grid, n_bins, binning, n_draws, min_effective_size, random_state, progress
     ):
         of_bin = np.stack([np.bincount(index, weights=column) for column in gap.T])
-        found = {
+        drawn = {
             "mlce": error[0].max(axis=0),
             "mlce_supported": _supported_maximum(error, supported)[0],
             "alce": error[0].mean(axis=0),
@@ -243,7 +243,7 @@ def null_errors(
             "mce": (np.abs(of_bin) / np.maximum(count, 1)).max(axis=1),
             "lce": np.quantile(error[0][chosen], share, axis=0).T,
         }
-        for name, values in found.items():
+        for name, values in drawn.items():
             parts.setdefault(name, []).append(values)
     joined = {name: np.concatenate(values) for name, values in parts.items()}
     return NullErrors(gamma=float(gamma), share=share, **joined)

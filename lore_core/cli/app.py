@@ -60,12 +60,12 @@ def _existing(path: str) -> Path:
     from lore_core.data.validation import InputError
     from lore_core.reading.formats import READABLE
 
-    found = Path(path).expanduser()
-    if not found.exists():
+    place = Path(path).expanduser()
+    if not place.exists():
         raise InputError(f"'--data' must name a file or directory that exists; got {path!r}.")
-    if found.is_file() and found.suffix.lower() not in READABLE:
+    if place.is_file() and place.suffix.lower() not in READABLE:
         raise InputError(
             f"'--data' must name a directory of runs or a file of a readable kind "
             f"({', '.join(READABLE)}); got {path!r}."
         )
-    return found
+    return place

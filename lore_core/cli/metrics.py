@@ -81,19 +81,19 @@ def metrics(
     with Progress() as progress:
         view = open_view(given, progress)
         n_draws = affordable_draws(len(view.evaluation), None) if draws is None else draws
-        found = summary_of(
+        summary = summary_of(
             view, {"n_draws": n_draws, "local_draws": False, "local_intervals": False}
         )
         chance = None
         if view.is_local:
             chance = chance_errors_of(view, n_draws=draws, progress=progress)
-        intervals = joint_intervals(found.draws, _simulated(view, draws, progress))
-        table = metric_table(found, chance, intervals)
+        intervals = joint_intervals(summary.draws, _simulated(view, draws, progress))
+        table = metric_table(summary, chance, intervals)
         regions = None
         if view.is_local and top:
             search = regions_of(view, progress=progress)
             regions = described(view, search).head(top)
-    said = verdict(found.reliability, found.local, min_effective_size=MIN_EFFECTIVE_SIZE)
+    said = verdict(summary.reliability, summary.local, min_effective_size=MIN_EFFECTIVE_SIZE)
     content = {
         **view.settings(),
         "verdict": {"level": said.level, "sentence": said.sentence},

@@ -81,10 +81,10 @@ def group_report(
         bins = confidence_bins(c, n_bins, binning)
         for row, name in enumerate(frame["group"]):
             own = names == name
-            found = calibration_intervals(
+            intervals = calibration_intervals(
                 c[own], a[own], bins=bins, n_draws=n_draws, random_state=random_state
             )
-            bounds[row] = found[["low", "high"]].to_numpy().ravel()
+            bounds[row] = intervals[["low", "high"]].to_numpy().ravel()
     frame[["ece_low", "ece_high", "mce_low", "mce_high"]] = bounds
     frame["small"] = frame["rows"] < check_integer(small, "small", minimum=0)
     return frame

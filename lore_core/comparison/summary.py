@@ -104,7 +104,7 @@ def summarize(
     rows = Measured(
         dataset, embedding, target, gamma, n_bins, binning, groups, min_group_size=min_group_size
     )
-    found = {m.name: m.measure(rows) for m in DESCRIBED if rows.allows(m)}
+    values = {m.name: m.measure(rows) for m in DESCRIBED if rows.allows(m)}
     draws = intervals = None
     if n_draws:
         bins: dict[str, Any] = {"n_bins": n_bins, "binning": binning}
@@ -132,9 +132,9 @@ def summarize(
         )
         intervals = joint_intervals(draws, simulated)
     return Summary(
-        values=pd.Series({m.name: found[m.name] for m in COMPARED if m.name in found}),
+        values=pd.Series({m.name: values[m.name] for m in COMPARED if m.name in values}),
         details=pd.Series(
-            {m.name: found[m.name] for m in DESCRIBED if m.name in found and not m.compared},
+            {m.name: values[m.name] for m in DESCRIBED if m.name in values and not m.compared},
             dtype=np.float64,
         ),
         reliability=rows.reliability,
@@ -169,8 +169,8 @@ def joint_intervals(
         parts.append(simulated[["low", "high"]])
     if not parts:
         return None
-    found = pd.concat(parts)
-    return found.loc[[metric.name for metric in COMPARED if metric.name in found.index]]
+    limits = pd.concat(parts)
+    return limits.loc[[metric.name for metric in COMPARED if metric.name in limits.index]]
 
 
 @dataclass(frozen=True)

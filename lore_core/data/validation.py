@@ -275,17 +275,17 @@ def as_feature_names(
     """Return one name a feature; None where they are only numbered."""
     if names is None or features is None:
         return None
-    found = tuple(map(str, names))
-    if len(found) != features.shape[1]:
+    texts = tuple(map(str, names))
+    if len(texts) != features.shape[1]:
         raise InputError(
-            f"'feature_names' must hold one name a feature; got {len(found)} names for "
+            f"'feature_names' must hold one name a feature; got {len(texts)} names for "
             f"{features.shape[1]} features."
         )
-    if len(set(found)) < len(found):
-        twice = next(name for name in found if found.count(name) > 1)
+    if len(set(texts)) < len(texts):
+        twice = next(name for name in texts if texts.count(name) > 1)
         raise InputError(f"'feature_names' must differ; got {twice!r} twice.")
     # Numbers for names are what features without names are called anyway.
-    return None if found == tuple(f"f_{k}" for k in range(len(found))) else found
+    return None if texts == tuple(f"f_{k}" for k in range(len(texts))) else texts
 
 
 def as_images(values: Any) -> NDArray[np.uint8] | None:

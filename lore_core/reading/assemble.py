@@ -170,10 +170,10 @@ def _spread(
 
 
 def _features(parts: Sequence[FileRows]) -> NDArray[Any] | None:
-    found = [part.features for part in parts if part.features is not None]
-    if not found:
+    matrices = [part.features for part in parts if part.features is not None]
+    if not matrices:
         return None
-    return found[0] if len(found) == 1 else np.concatenate(found)
+    return matrices[0] if len(matrices) == 1 else np.concatenate(matrices)
 
 
 def _groups(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame | None:
@@ -210,26 +210,26 @@ def _metadata(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame | Non
 
 
 def _split(parts: Sequence[FileRows]) -> NDArray[np.str_] | None:
-    found = [part.split for part in parts if part.split is not None]
-    return np.concatenate(found) if len(found) == len(parts) else None
+    splits = [part.split for part in parts if part.split is not None]
+    return np.concatenate(splits) if len(splits) == len(parts) else None
 
 
 def _images(
     parts: Sequence[FileRows],
 ) -> tuple[NDArray[np.uint8] | None, NDArray[np.bool_] | None]:
     """Return one image a row, black where there is none, and which rows have one."""
-    found = [part.images for part in parts if part.images is not None]
-    if not found:
+    image_sets = [part.images for part in parts if part.images is not None]
+    if not image_sets:
         return None, None
-    if len({images.shape[1:] for images in found}) > 1:
+    if len({images.shape[1:] for images in image_sets}) > 1:
         raise InputError(
             f"the images of {' and '.join(repr(p.columns.file) for p in parts)} must have one "
-            f"size; got {' and '.join(str(images.shape[1:]) for images in found)}."
+            f"size; got {' and '.join(str(images.shape[1:]) for images in image_sets)}."
         )
-    if len(found) == len(parts):
-        return np.concatenate(found), None
+    if len(image_sets) == len(parts):
+        return np.concatenate(image_sets), None
     lengths = [len(part.rows) for part in parts]
-    images = np.zeros((sum(lengths), *found[0].shape[1:]), dtype=np.uint8)
+    images = np.zeros((sum(lengths), *image_sets[0].shape[1:]), dtype=np.uint8)
     has_image = np.zeros(sum(lengths), dtype=bool)
     start = 0
     for part, length in zip(parts, lengths, strict=True):

@@ -339,14 +339,14 @@ def _metadata_names(mapping: ColumnMapping) -> tuple[str, ...]:
 def _frame(
     columns: Columns, names: Sequence[str], taken: Any, *, groups: bool = False
 ) -> pd.DataFrame:
-    found: dict[str, pd.Series[Any]] = {}
+    series: dict[str, pd.Series[Any]] = {}
     for name in names:
         values = columns.series(name).iloc[taken].reset_index(drop=True)
         if groups:
             values = values.astype(object).where(values.notna(), MISSING_GROUP)
             values = values.map(str).infer_objects()
-        found[name] = values
-    return pd.DataFrame(found)
+        series[name] = values
+    return pd.DataFrame(series)
 
 
 def _ignored(columns: Columns, mapping: ColumnMapping, n: int) -> list[str]:

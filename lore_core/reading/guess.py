@@ -147,11 +147,11 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     # A column given only as a group can still have a role of its own.
     taken = [name for role, names in given.columns().items() if role != "groups" for name in names]
     state = _Guess(columns, taken)
-    found: dict[str, Any] = {}
+    roles: dict[str, Any] = {}
 
     def fill(role: str, name: str | None) -> None:
         if getattr(given, role) is None and name is not None:
-            found[role] = name
+            roles[role] = name
             state.take([name])
 
     fill("label", state.named(_LABEL, (1, 2)))
@@ -161,7 +161,7 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     fill("prediction", state.named(_PREDICTION, (1, 2)))
     fill("row_id", state.named(_ROW_ID) or ("Unnamed: 0" if "Unnamed: 0" in state.free else None))
     fill("images", _images(state))
-    mapping = dataclasses.replace(given, **found)
+    mapping = dataclasses.replace(given, **roles)
 
     if given.probabilities is None:
         names, kind = _probabilities(state, mapping)

@@ -125,11 +125,11 @@ def _forms(values: pd.Series[Any]) -> tuple[_Texts, NDArray[np.float64] | None]:
     return texts, np.asarray(parsed.to_numpy(dtype=np.float64)[texts.codes])
 
 
-def _texts(codes: NDArray[np.integer[Any]], found: list[str]) -> _Texts:
-    used = [found[code] for code in np.unique(codes)]
+def _texts(codes: NDArray[np.integer[Any]], names: list[str]) -> _Texts:
+    used = [names[code] for code in np.unique(codes)]
     distinct = sorted(set(used))
     rank = {text: index for index, text in enumerate(distinct)}
-    positions = np.array([rank.get(text, 0) for text in found], dtype=np.int64)
+    positions = np.array([rank.get(text, 0) for text in names], dtype=np.int64)
     return _Texts(positions[codes], tuple(distinct))
 
 
@@ -188,9 +188,9 @@ def _match(texts: _Texts, names: tuple[str, ...] | None) -> NDArray[np.int64] | 
         return None
     for form in (str.strip, str.casefold):
         positions = {form(name): index for index, name in enumerate(names)}
-        found = [positions.get(form(text), -1) for text in texts.distinct]
-        if len(positions) == len(names) and -1 not in found:
-            return np.array(found, dtype=np.int64)[texts.codes]
+        indices = [positions.get(form(text), -1) for text in texts.distinct]
+        if len(positions) == len(names) and -1 not in indices:
+            return np.array(indices, dtype=np.int64)[texts.codes]
     return None
 
 
@@ -211,9 +211,11 @@ def _from_numbers(
             return whole - 1, None, count, [_shifted(count)]
         if distinct[0] >= 0 and distinct[-1] + 1 <= 2 * max(len(distinct), 2):
             return whole, None, max(2, int(distinct[-1]) + 1), []
-        found = tuple(f"{value:.15g}" for value in distinct)
-        note = f"The {len(found)} distinct labels were taken as the classes: {listed(found, 10)}."
-        return np.searchsorted(distinct, numbers).astype(np.int64), found, len(found), [note]
+        classes = tuple(f"{value:.15g}" for value in distinct)
+        note = (
+            f"The {len(classes)} distinct labels were taken as the classes: {listed(classes, 10)}."
+        )
+        return np.searchsorted(distinct, numbers).astype(np.int64), classes, len(classes), [note]
     if distinct[0] >= 1 and distinct[-1] == count:
         return whole - 1, names, count, [_shifted(count)]
     bad = (numbers < 0) | (numbers >= count)
@@ -247,8 +249,8 @@ def _from_texts(
         chosen = [text for text in distinct if text.casefold() == classes.positive.casefold()]
         others = [text for text in distinct if text not in chosen]
         if chosen and len(others) == 1:
-            found = (others[0], chosen[0])
-            return _position(texts, found), found, 2, []
+            both = (others[0], chosen[0])
+            return _position(texts, both), both, 2, []
     numbered = names is not None and all(name.isdecimal() for name in names)
     if names is not None and not (classes.by_name and numbered):
         known = set(names)
@@ -284,6 +286,6 @@ def _from_texts(
 
 
 def _position(texts: _Texts, names: tuple[str, ...]) -> NDArray[np.int64]:
-    found = _match(texts, names)
-    assert found is not None  # the names are the texts themselves
-    return found
+    indices = _match(texts, names)
+    assert indices is not None  # the names are the texts themselves
+    return indices

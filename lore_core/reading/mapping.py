@@ -85,12 +85,12 @@ class ColumnMapping:
 
     def columns(self) -> dict[str, tuple[str, ...]]:
         """Return role to the columns named for it, empty roles left out."""
-        found: dict[str, tuple[str, ...]] = {}
+        by_role: dict[str, tuple[str, ...]] = {}
         for role in (*_SINGLE, *_SEVERAL):
             value = getattr(self, role)
             if value and role != "class_names":
-                found[role] = (value,) if isinstance(value, str) else value
-        return found
+                by_role[role] = (value,) if isinstance(value, str) else value
+        return by_role
 
 
 def as_mapping(mapping: ColumnMapping | Mapping[str, Any] | None) -> ColumnMapping:
@@ -118,10 +118,10 @@ def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
     """
     replaced: dict[str, Any] = {}
     for role, names in mapping.columns().items():
-        found: list[str] = []
+        meant: list[str] = []
         for name in names:
             if name in columns.shapes:
-                found.append(name)
+                meant.append(name)
                 continue
             starts = name[:-1] if name.endswith("*") else None
             fitting = [column for column in columns.names if starts and column.startswith(starts)]
@@ -133,16 +133,16 @@ def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
                     f"{role.replace('_', ' ')}.{_meant(name, columns.names)} "
                     f"It has: {listed(columns.names)}."
                 )
-            found += fitting
+            meant += fitting
         if role in _SINGLE:
-            if len(found) > 1:
+            if len(meant) > 1:
                 raise InputError(
-                    f"the mapping gives {listed(found, 6)} as {role.replace('_', ' ')} of "
+                    f"the mapping gives {listed(meant, 6)} as {role.replace('_', ' ')} of "
                     f"'{columns.file}', but only one {columns.unit} can be. Name one."
                 )
-            replaced[role] = found[0]
+            replaced[role] = meant[0]
         else:
-            replaced[role] = tuple(dict.fromkeys(found))
+            replaced[role] = tuple(dict.fromkeys(meant))
     expanded = dataclasses.replace(mapping, **replaced)
     seen: dict[str, str] = {}
     for role, names in expanded.columns().items():
@@ -163,11 +163,11 @@ def class_suffixes(probabilities: Sequence[str]) -> tuple[str, ...]:
 
     Columns that do not all start like probabilities name their classes themselves.
     """
-    found = [_PREFIX.match(name) for name in probabilities]
+    starts = [_PREFIX.match(name) for name in probabilities]
     suffixes = [
-        name[match.end() :] for name, match in zip(probabilities, found, strict=True) if match
+        name[match.end() :] for name, match in zip(probabilities, starts, strict=True) if match
     ]
-    if len(suffixes) == len(probabilities) and all(suffixes) and len(set(suffixes)) == len(found):
+    if len(suffixes) == len(probabilities) and all(suffixes) and len(set(suffixes)) == len(starts):
         return tuple(suffixes)
     return tuple(probabilities)
 

@@ -81,7 +81,7 @@ def _sniff(sample: str, *, whole: bool) -> tuple[str, list[list[str]]]:
     if not whole and len(lines) > 1:
         lines = lines[:-1]
     best: tuple[float, int] = (-1.0, 0)
-    chosen, found = ",", [row for row in csv.reader(lines[:_SAMPLE_LINES]) if row]
+    chosen, first_rows = ",", [row for row in csv.reader(lines[:_SAMPLE_LINES]) if row]
     for delimiter in _DELIMITERS:
         try:
             reader = csv.reader(
@@ -94,8 +94,8 @@ def _sniff(sample: str, *, whole: bool) -> tuple[str, list[list[str]]]:
             continue
         agree = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
         if (agree, len(rows[0])) > best:
-            best, chosen, found = (agree, len(rows[0])), delimiter, rows
-    return chosen, found
+            best, chosen, first_rows = (agree, len(rows[0])), delimiter, rows
+    return chosen, first_rows
 
 
 def _header(raw: RawFile, rows: list[list[str]]) -> list[str]:

@@ -94,11 +94,11 @@ def composition(
     n_inside, n_outside = int(members.sum()), int((around & ~members).sum())
     if n_inside == 0 or n_outside == 0:
         return _frame({name: [] for name in COLUMNS}, 0)
-    found = attributes(dataset, extra=extra) if coded is None else coded
+    divided_by = attributes(dataset, extra=extra) if coded is None else coded
     names: list[tuple[str, str]] = []
     ranged: list[bool] = []
     counts: list[NDArray[np.int64]] = []
-    for attribute in found:
+    for attribute in divided_by:
         size = len(attribute.values)
         within = np.bincount(attribute.codes[members], minlength=size)
         total = np.bincount(attribute.codes[around], minlength=size)

@@ -128,11 +128,11 @@ def _find(predictor: Predictor, names: Sequence[str], file: str) -> _Columns:
     prediction = _PREDICTION in names
     second: int | None = None
     if len(there) == len(classes):
-        found = tuple(classes)
+        probabilities = tuple(classes)
     elif len(classes) == 2 and len(there) == 1:
-        found, second = (there[0],), classes.index(there[0])
+        probabilities, second = (there[0],), classes.index(there[0])
     elif not there and prediction and _CONFIDENCE in names:
-        found = ()
+        probabilities = ()
     else:
         missing = [name for name in classes if name not in names]
         raise InputError(
@@ -157,7 +157,7 @@ def _find(predictor: Predictor, names: Sequence[str], file: str) -> _Columns:
     missing = [name for name in groups if name not in names]
     if missing:
         raise InputError(f"'{file}' must have the group columns of the fit; no {_listed(missing)}.")
-    return _Columns(found, second, tuple(features), tuple(groups), prediction)
+    return _Columns(probabilities, second, tuple(features), tuple(groups), prediction)
 
 
 def _listed(names: Sequence[str], most: int = 6) -> str:

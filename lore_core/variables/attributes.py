@@ -60,7 +60,7 @@ def attributes(
         Columns that say the same as an earlier one, and constant ones, are left out.
     """
     n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
-    found: list[Attribute] = []
+    kept: list[Attribute] = []
     seen: set[bytes] = set()
 
     def add(attribute: Attribute) -> None:
@@ -70,14 +70,14 @@ def attributes(
         same = _division(attribute.codes)
         if same not in seen:
             seen.add(same)
-            found.append(attribute)
+            kept.append(attribute)
 
     if classes:
         for item in _classes(dataset):
             add(item)
     for name, origin, values in columns(dataset, extra=extra):
         add(cut(name, values, origin=origin, n_parts=n_parts))
-    return found
+    return kept
 
 
 def attribute(

@@ -280,10 +280,10 @@ def describe_variable(name: str, table: pd.DataFrame, ranking: pd.DataFrame | No
         f"Along {name} the gap runs from {points(low['gap'])} points ({low['value']}, "
         f"{low['rows']:,} rows) to {points(high['gap'])} ({high['value']}, {high['rows']:,} rows)"
     )
-    found = None if ranking is None else ranking[ranking["variable"] == name]
-    if found is None or found.empty:
+    ranked = None if ranking is None else ranking[ranking["variable"] == name]
+    if ranked is None or ranked.empty:
         return f"{text}."
-    p, size = float(found["p_adjusted"].iloc[0]), len(ranking) if ranking is not None else 0
+    p, size = float(ranked["p_adjusted"].iloc[0]), len(ranking) if ranking is not None else 0
     many = "" if size == 1 else f", adjusted for the {size:,} variables looked at"
     amount = f"p {p_words(p)}" if p < 0.001 else f"p = {p_words(p)}"
     verdict = "a difference beyond chance" if p < 0.05 else "this may well be chance"
