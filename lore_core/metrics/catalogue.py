@@ -199,22 +199,20 @@ WORST_GROUP_MCE = Metric(
     resample=lambda drawn: (drawn.cell_gap / drawn.cell_size).max(axis=0),
 )
 
-CATALOGUE = {
-    metric.name: metric
-    for metric in (
-        ACCURACY,
-        MEAN_CONFIDENCE,
-        NLL,
-        BRIER,
-        ECE,
-        ECE_DEBIASED,
-        MCE,
-        ALCE,
-        MLCE,
-        MLCE_SUPPORTED,
-        WORST_GROUP_MCE,
-    )
-}
+_ENTRIES = (
+    ACCURACY,
+    MEAN_CONFIDENCE,
+    NLL,
+    BRIER,
+    ECE,
+    ECE_DEBIASED,
+    MCE,
+    ALCE,
+    MLCE,
+    MLCE_SUPPORTED,
+    WORST_GROUP_MCE,
+)
+CATALOGUE = {metric.name: metric for metric in _ENTRIES}
 """Every metric, by its name in tables and files."""
 
 

@@ -38,7 +38,7 @@ def words(text):
 
 
 def known_to_the_page(printed):
-    """Leave out rows and columns of metrics the page does not name: of such a table it shows a part."""
+    """Leave out rows and columns of metrics that are newer than the page."""
     newer = {name for name in CATALOGUE if not re.search(rf"(?<!\S){re.escape(name)}(?!\S)", PAGE)}
     lines, hidden = [], set()
     for line in printed.splitlines():
