@@ -13,7 +13,7 @@ from lore_core.cli.output import TABLES, output_path, write_numbers
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lore_core.figures.style import Chart
+    from lore_core.figures.chart import Chart
 
 __all__ = ["figure_options", "figure_paths", "write_figure"]
 

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from lore_core.data.validation import InputError
-from lore_core.figures.style import Chart
+from lore_core.figures.chart import Chart
 
 __all__ = [
     "STATIC_FORMATS",

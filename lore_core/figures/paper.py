@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import plotly.graph_objects as go
 
 from lore_core.data.validation import InputError, check_positive
-from lore_core.figures import style
-from lore_core.figures.style import Chart
+from lore_core.figures.chart import Chart
 
 __all__ = ["COLUMN_WIDTHS", "paper_chart", "paper_scale"]
 
@@ -60,27 +60,36 @@ def paper_chart(
         If a size is out of range.
     """
     width = _pixels(width_mm, "width_mm", 30.0)
-    height = width * 0.75 if height_mm is None else _pixels(height_mm, "height_mm", 20.0)
+    height = None if height_mm is None else _pixels(height_mm, "height_mm", 20.0)
     if not 4 <= check_positive(font_pt, "font_pt") <= 24:
         raise InputError(f"'font_pt' must lie between 4 and 24 points; got {font_pt!r}.")
-    figure: dict[str, Any] = json.loads(_light(chart.figure.to_json()))
-    factor = font_pt / _POINTS_AN_INCH * _PIXELS_AN_INCH / _DESIGN_TYPE
-    _scale(figure, factor, min(1.0, max(0.55, width / _DESIGN_WIDTH)))
+    # Of one drawn for a dark page too: the colours are those of paper.
+    lay_out = partial(_laid_out, width=width, height=height, font_pt=font_pt, title=title)
+    return replace(chart, mode="light", lay_out=lay_out)
+
+
+def _laid_out(
+    drawn: go.Figure, *, width: float, height: float | None, font_pt: float, title: bool
+) -> go.Figure:
+    """Give a figure a size and type in pixels of 1/96 inch."""
+    figure: dict[str, Any] = json.loads(drawn.to_json())
     layout = figure["layout"]
-    small = _DESIGN_TYPE * factor
+    factor = font_pt / _POINTS_AN_INCH * _PIXELS_AN_INCH / _DESIGN_TYPE
+    small, high = _DESIGN_TYPE * factor, height or 0.75 * width
+    _scale(figure, factor, min(1.0, max(0.55, width / _DESIGN_WIDTH)))
     if not title:
         layout.pop("title", None)
     top = small * (4.0 if title else 0.8)
     if layout.get("showlegend", False):
-        if layout["legend"].get("yref") == "container":
-            names = [trace["name"] for trace in figure["data"] if trace.get("showlegend", True)]
-            height += small * _LEGEND_LINE * _lines(names, small, width) if height_mm is None else 0
-        else:
+        if layout["legend"].get("yref") != "container":
             top += small * _LEGEND_LINE
+        elif height is None:
+            names = [trace["name"] for trace in figure["data"] if trace.get("showlegend", True)]
+            high += small * _LEGEND_LINE * _lines(names, small, width)
     layout["margin"] = {"l": 4, "r": 4, "b": 4, "t": top}
-    layout.update(width=round(width), height=round(height), autosize=False)
+    layout.update(width=round(width), height=round(high), autosize=False)
     layout["font"] = {**layout.get("font", {}), "size": small}
-    return replace(chart, figure=go.Figure(figure))
+    return go.Figure(figure)
 
 
 def paper_scale(dpi: float = 300.0) -> float:
@@ -101,29 +110,6 @@ def _pixels(millimetres: float, name: str, least: float) -> float:
     if not least <= check_positive(millimetres, name) <= 500:
         raise InputError(f"'{name}' must lie between {least:g} and 500 mm; got {millimetres!r}.")
     return millimetres / _MILLIMETRES_AN_INCH * _PIXELS_AN_INCH
-
-
-def _light(text: str) -> str:
-    """Replace every colour of the dark theme by its counterpart of the light one."""
-    if style.PAPER["dark"] not in text:
-        return text
-    themed = (
-        style.UNDERCONFIDENT, style.OVERCONFIDENT, style.NEUTRAL, style.INK, style.GRID,
-        style.PAPER, style.ACCENT,
-    )  # fmt: skip
-    pairs = [(colors["dark"], colors["light"]) for colors in themed]
-    pairs += zip(style.METHOD_COLORS["dark"], style.METHOD_COLORS["light"], strict=True)
-    for scale in (style.diverging, style.sequential):
-        both = zip(scale("dark"), scale("light"), strict=True)
-        pairs += [(dark, light) for (_, dark), (_, light) in both]
-    # All at once: one theme's ink is the other's grid.
-    table = dict(reversed(pairs))
-    table |= {style.rgba(dark, 1)[:-2]: style.rgba(light, 1)[:-2] for dark, light in table.items()}
-    for number, dark in enumerate(table):
-        text = text.replace(dark, f"\x00{number}\x00")
-    for number, light in enumerate(table.values()):
-        text = text.replace(f"\x00{number}\x00", light)
-    return text
 
 
 def _scale(item: Any, type_factor: float, line_factor: float) -> None:

@@ -23,7 +23,6 @@ from lore_core.report.settings import (
     Source,
     rerun_command,
 )
-from lore_core.report.slider import make_slider
 from lore_core.report.tables import tables
 from lore_core.view import View
 
@@ -184,9 +183,10 @@ def report_files(
         By path in the bundle.
     """
     require_packages()
-    from lore_core.report.charts import figure_files
+    from lore_core.report.charts import figure_files, report_charts
+    from lore_core.report.drawings import print_files, report_drawings
+    from lore_core.report.landscape import landscape_chart, live_landscape
     from lore_core.report.page import report_page
-    from lore_core.report.print_files import print_files
 
     def within(begin: float, end: float) -> Progress:
         def report(share: float, words: str = "") -> None:
@@ -196,9 +196,14 @@ def report_files(
         return report
 
     found = examine(view, settings, within(0.0, 0.7))
-    slider = make_slider(found, within(0.7, 0.8))
-    figures, why_not = figure_files(found, images=images, progress=within(0.8, 0.97))
-    files = {**figures, **print_files(found, slider)}
+    still = landscape_chart(found)
+    charts = report_charts(found, still)
+    landscape = None
+    if still is not None:
+        landscape = live_landscape(found, still.picture, within(0.7, 0.8))
+    drawings = report_drawings(found, charts, landscape)
+    figures, why_not = figure_files(charts, images=images, progress=within(0.8, 0.97))
+    files = {**figures, **print_files(drawings)}
     contents: dict[str, str] = {
         "index.html": "this page",
         "figures/*.html": "the figures, interactive, without a network",
@@ -222,7 +227,8 @@ def report_files(
     files["rerun.sh"] = script.encode()
     files["index.html"] = report_page(
         found,
-        slider,
+        landscape,
+        drawings,
         version=__version__,
         digest=digest,
         rerun=script.rstrip().splitlines()[-1],

@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from lore_core.figures.browser.landscape import landscape_script
+from lore_core.figures.pictures.landscape import LandscapePicture
+from lore_core.figures.svg import Drawing
+from lore_core.figures.svg.style import page_rules, theme_rules
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import asset, missing, render
 from lore_core.report.sections.decisions import decisions_section
@@ -16,7 +20,6 @@ from lore_core.report.sections.numbers import numbers_section
 from lore_core.report.sections.recalibrators import recalibrators_section
 from lore_core.report.sections.regions import regions_section
 from lore_core.report.sections.variables import variables_section
-from lore_core.report.slider import Slider
 
 __all__ = ["report_page"]
 
@@ -29,7 +32,8 @@ class _Section(NamedTuple):
 
 def report_page(
     found: Findings,
-    slider: Slider | None,
+    landscape: LandscapePicture | None,
+    drawings: Mapping[str, Drawing],
     *,
     version: str,
     digest: str,
@@ -43,8 +47,10 @@ def report_page(
     ----------
     found : Findings
         What the report is about.
-    slider : Slider or None
-        Fields of the landscape.
+    landscape : LandscapePicture or None
+        Fields at every bandwidth.
+    drawings : mapping of str to Drawing
+        From :func:`~lore_core.report.drawings.report_drawings`.
     version : str
         Of this library.
     digest : str
@@ -58,13 +64,15 @@ def report_page(
     """
     dataset, embedding = found.dataset, found.embedding
     sections = [
-        _Section("numbers", "The numbers", numbers_section(found)),
-        _Section("where", "Where it is wrong", landscape_section(found, slider)),
+        _Section("numbers", "The numbers", numbers_section(found, drawings)),
+        _Section("where", "Where it is wrong", landscape_section(found, landscape, drawings)),
         _Section("regions", "The worst regions", regions_section(found)),
         _Section("columns", "Columns it goes with", variables_section(found)),
-        _Section("recalibrators", "Does recalibration help?", recalibrators_section(found)),
-        _Section("groups", "For whom?", groups_section(found)),
-        _Section("decisions", "Is it worth it?", decisions_section(found)),
+        _Section(
+            "recalibrators", "Does recalibration help?", recalibrators_section(found, drawings)
+        ),
+        _Section("groups", "For whom?", groups_section(found, drawings)),
+        _Section("decisions", "Is it worth it?", decisions_section(found, drawings)),
         _Section("rows", "What was fitted on which rows", _rows(found)),
         _Section("methods", "How it was computed", render("methods.html")),
         _Section("limits", "What this report does not say", _limits(found)),
@@ -82,8 +90,8 @@ def report_page(
     return render(
         "page.html",
         name=dataset.name,
-        style=asset("style.css"),
-        script=None if slider is None else asset("landscape.js"),
+        style=Markup(theme_rules() + page_rules()) + asset("style.css"),
+        script=None if landscape is None else Markup(landscape_script()),
         rows=found.rows,
         n_calibration=_n_calibration(found),
         n_classes=dataset.n_classes,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from functools import cache
 from importlib.resources import files
 
@@ -29,7 +28,6 @@ def _environment() -> Environment:
     environment.filters |= {
         "p_value": formats.p_value,
         "percent": formats.percent,
-        "png_url": _png_url,
         "points": POINTS.text,
         "signed_points": formats.signed_points,
         "thousands": formats.thousands,
@@ -77,7 +75,3 @@ def asset(name: str) -> Markup:
         A file that lies beside this module.
     """
     return Markup((files("lore_core.report") / name).read_text(encoding="utf-8"))
-
-
-def _png_url(image: bytes) -> str:
-    return "data:image/png;base64," + base64.b64encode(image).decode()

@@ -17,7 +17,7 @@ from lore_core.figures import (
     shared_limit,
     surface_figure,
 )
-from lore_core.figures.landscape_3d import CAMERAS
+from lore_core.figures.plotly.landscape_3d import CAMERAS
 from lore_core.metrics import LocalErrors
 from lore_core.regions import Outline, class_places, drawn_rows, row_table
 from lore_core.view import View

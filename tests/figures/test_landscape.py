@@ -13,7 +13,7 @@ from lore_core.figures import (
     shared_limit,
     surface_figure,
 )
-from lore_core.figures.landscape_3d import CAMERAS
+from lore_core.figures.plotly.landscape_3d import CAMERAS
 from lore_core.figures.style import PAPER, diverging, sequential
 from lore_core.regions import drawn_rows, row_table, rows_outline, smoothed_field, worst_rows
 

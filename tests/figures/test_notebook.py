@@ -9,7 +9,7 @@ from types import ModuleType
 import plotly.graph_objects as go
 import pytest
 
-from lore_core.figures import reliability_figure, style
+from lore_core.figures import chart as charts, reliability_figure
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def displayed(monkeypatch):
 
 
 def test_in_a_notebook(chart, displayed, monkeypatch):
-    monkeypatch.setattr(style, "find_spec", lambda name: object())
+    monkeypatch.setattr(charts, "find_spec", lambda name: object())
     chart._ipython_display_()
     figure, caption = displayed
     assert figure is chart.figure
@@ -38,7 +38,7 @@ def test_in_a_notebook(chart, displayed, monkeypatch):
 
 
 def test_where_plotly_cannot_show_it_there_is_html(chart, displayed, monkeypatch):
-    monkeypatch.setattr(style, "find_spec", lambda name: None)
+    monkeypatch.setattr(charts, "find_spec", lambda name: None)
     chart._ipython_display_()
     (shown,) = displayed
     assert _without_ids(shown["text/html"]) == _without_ids(chart._repr_html_())

@@ -64,7 +64,7 @@ for call in (
     lambda: lore.launch(data),
     lambda: lore.embed(data.features, "tsne"),
     lambda: lore.embed(data.features, "umap"),
-    lambda: lore.figures.landscape_figure,
+    lambda: lore.figures.Chart(None).figure,
     lambda: lore.write_report(data, "report"),
 ):
     try:
@@ -167,7 +167,7 @@ def test_what_the_core_does_not_bring_is_asked_for_in_a_sentence(data, tmp_path)
         ("The dashboard", "streamlit", "app"),
         ("A t-SNE map", "openTSNE", "maps"),
         ("A UMAP map", "umap-learn", "maps"),
-        ("'lore_core.figures.landscape_figure'", "plotly", "figures"),
+        ("Drawing a figure", "plotly", "figures"),
         ("A report", "plotly", "figures"),
         ("lore: The dashboard", "streamlit", "app"),
         ("lore: A report", "plotly", "figures"),

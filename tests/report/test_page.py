@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import re
 
 import numpy as np
 import pytest
-from PIL import Image
 
 import lore_core as lore
 from lore_core.report.findings import examine
-from lore_core.report.slider import make_slider, png, segments
+from lore_core.report.landscape import landscape_chart, live_landscape
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +26,9 @@ def payload(index):
 
 
 @pytest.fixture(scope="module")
-def slider(view, settings):
-    return make_slider(examine(view, settings))
+def landscape(view, settings):
+    found = examine(view, settings)
+    return live_landscape(found, landscape_chart(found).picture)
 
 
 def test_nothing_is_asked_of_anyone(index):
@@ -67,63 +66,43 @@ def test_the_slider_holds_the_field(payload, dataset, embedding):
     assert gammas[payload["start"]] == 0.4
     rows = dataset.evaluation
     z = embedding.coordinates[dataset.in_split("evaluation")]
-    picture = payload["pictures"][0]
-    error = np.frombuffer(base64.b64decode(picture["error"]), np.int8).reshape(-1, r, r)
-    support = np.frombuffer(base64.b64decode(picture["support"]), np.uint8).reshape(-1, r, r)
+    layer = payload["layers"][0]
+    error = np.frombuffer(base64.b64decode(layer["error"]), np.int8).reshape(-1, r, r)
+    support = np.frombuffer(base64.b64decode(layer["support"]), np.uint8).reshape(-1, r, r)
     for k in (payload["start"] - 2, payload["start"], len(gammas) - 1):
         local = lore.local_errors(rows.confidence, rows.outcome, z, gamma=gammas[k], n_bins=5)
         field = lore.regions.smoothed_field(local.signed, local.effective_size, z, resolution=r)
         known = np.isfinite(field.signed)
         np.testing.assert_array_equal(error[k] != -128, known)
-        shown = error[k][known] / 127 * picture["scale"][k]
-        half = picture["scale"][k] / 254 + 1e-5
+        shown = error[k][known] / 127 * layer["scale"][k]
+        half = layer["scale"][k] / 254 + 1e-5
         assert np.abs(shown - field.signed[known]).max() <= half
         n_eff = np.expm1((support[k][known] - 1.0) / 254 * payload["logSupport"])
         np.testing.assert_allclose(n_eff, field.effective_size[known], rtol=0.03, atol=0.05)
-    assert [item["exact"] for item in payload["pictures"]][:2] == [False, True]
+    assert layer["note"].startswith("200 evaluation rows, all confidences together; each place av")
+    assert "worst" in payload["layers"][1]["name"]
+    assert payload["layers"][1]["note"].endswith("each place shows the exact signed error there.")
 
 
-def test_a_bins_field_is_exact(slider, dataset, embedding):
+def test_a_bins_field_is_exact(landscape, dataset, embedding):
     rows = dataset.evaluation
     z = embedding.coordinates[dataset.in_split("evaluation")]
     table = lore.reliability_table(rows.confidence, rows.outcome, n_bins=5)
     worst = table.worst_bin(30)
-    picture = next(item for item in slider.pictures if "worst" in item.name)
-    assert picture.n_rows == table.count[worst]
+    layer = next(item for item in landscape.layers if "worst" in item.name)
+    assert layer.note.startswith(f"{table.count[worst]} evaluation rows")
     inside = table.bins.assign(rows.confidence) == worst
     field = lore.error_field(
         rows.confidence, rows.outcome, z, gamma=0.4, rows=inside, resolution=128
     )
-    known = np.isfinite(field.signed)
-    shown = picture.signed(slider.start)
-    np.testing.assert_allclose(
-        shown[known], field.signed[known], atol=picture.scale[slider.start] / 254 + 1e-9
+    np.testing.assert_array_equal(layer.fields[landscape.start].signed, field.signed)
+
+
+def test_the_page_and_the_file_of_the_landscape_say_the_same(landscape, files):
+    assert landscape.scale.limit == lore.figures.shared_limit(
+        *(layer.fields[landscape.start].signed for layer in landscape.layers)
     )
-
-
-def test_lines_around_a_disc():
-    x = np.linspace(-2, 2, 81)
-    y = np.linspace(-3, 3, 121)
-    height = 1.5 - np.hypot(*np.meshgrid(x, y))  # 0.5 at distance 1
-    lines = segments(x, y, height)
-    for ends in (lines[:, :2], lines[:, 2:]):
-        np.testing.assert_allclose(np.hypot(*ends.T), 1.0, atol=2e-3)
-    length = np.hypot(lines[:, 2] - lines[:, 0], lines[:, 3] - lines[:, 1]).sum()
-    assert length == pytest.approx(2 * np.pi, rel=1e-3)
-
-
-def test_lines_close_at_the_edge_and_of_nothing_there_are_none():
-    x = np.array([0.0, 1.0, 2.0])
-    lines = segments(x, x, np.ones((3, 3)))
-    ends = np.round(np.concatenate([lines[:, :2], lines[:, 2:]]), 9)
-    _, count = np.unique(ends, axis=0, return_counts=True)
-    assert (count == 2).all()  # every end is where another piece goes on
-    assert segments(x, x, np.zeros((3, 3))).shape == (0, 4)
-    saddle = np.array([[1.0, 0.0], [0.0, 1.0]])
-    assert len(segments(x[:2], x[:2], saddle)) >= 4
-
-
-@pytest.mark.parametrize("shape", [(5, 7), (5, 7, 3), (4, 2, 4)])
-def test_png(shape):
-    pixels = np.random.default_rng(0).integers(0, 255, shape, dtype=np.uint8)
-    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(png(pixels)))), pixels)
+    drawn = files["figures/84mm/landscape.svg"].decode()
+    for words in (f"−{landscape.scale.limit * 100:.0f} points", landscape.alt):
+        assert words in drawn
+    assert [region.name for region in landscape.regions] == re.findall(r">(\d+)</text>", drawn)

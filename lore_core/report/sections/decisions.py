@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from markupsafe import Markup
 
 from lore_core.comparison.tables import beyond_chance
-from lore_core.report.drawings import reward_drawing
+from lore_core.figures.svg import Drawing
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
 from lore_core.report.sections.recalibrators import method_colors
@@ -13,13 +15,15 @@ from lore_core.report.sections.recalibrators import method_colors
 __all__ = ["decisions_section"]
 
 
-def decisions_section(found: Findings) -> Markup:
+def decisions_section(found: Findings, drawings: Mapping[str, Drawing]) -> Markup:
     """Write the reward of every method, best first.
 
     Parameters
     ----------
     found : Findings
         What the report is about.
+    drawings : mapping of str to Drawing
+        From :func:`~lore_core.report.drawings.report_drawings`.
     """
     if not found.own_rewards:
         return missing(found.missing.get("decisions", ""))
@@ -48,6 +52,6 @@ def decisions_section(found: Findings) -> Markup:
         unsure_cost=u,
         ratio=ratio,
         n_rows=len(found.evaluation),
-        drawing=Markup(reward_drawing(found.rewards, ratio=ratio, places=colors)),
+        drawing=drawings["decisions"],
         colors=colors,
     )

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from markupsafe import Markup
 
 from lore_core.comparison.tables import beyond_chance
-from lore_core.report.drawings import forest_drawing
+from lore_core.figures.svg import Drawing
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
 
-__all__ = ["groups_drawing", "groups_section"]
+__all__ = ["groups_section"]
 
-_DRAWN = 14
 _LISTED = 30
 
 
-def groups_section(found: Findings) -> Markup:
+def groups_section(found: Findings, drawings: Mapping[str, Drawing]) -> Markup:
     """Write the groups before recalibration, and the worst one under every method.
 
     Parameters
     ----------
     found : Findings
         What the report is about.
+    drawings : mapping of str to Drawing
+        From :func:`~lore_core.report.drawings.report_drawings`.
     """
     if found.group_table is None or not found.group_reports:
         return missing(found.missing.get("groups", ""))
@@ -34,7 +35,7 @@ def groups_section(found: Findings) -> Markup:
         column=found.group_column,
         n_groups=len(report),
         n_rows=len(found.evaluation),
-        drawing=Markup(groups_drawing(found)),
+        drawing=drawings["groups"],
         groups=report.head(_LISTED).to_dict("records"),
         n_hidden=len(report) - _LISTED,
         first=first,
@@ -44,19 +45,3 @@ def groups_section(found: Findings) -> Markup:
         ],
         min_group_size=found.min_group_size,
     )
-
-
-def groups_drawing(found: Findings) -> str:
-    """Draw the gap of each group before recalibration, largest group first.
-
-    Parameters
-    ----------
-    found : Findings
-        With group reports.
-    """
-    drawn: Any = next(iter(found.group_reports.values())).head(_DRAWN)
-    return forest_drawing(
-        [f"{name} ({n:,})" for name, n in zip(drawn["group"], drawn["rows"], strict=True)],
-        list(drawn["gap"]), list(drawn["gap_low"]), list(drawn["gap_high"]),
-        axis="confidence − accuracy", signed=True,
-    )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.tables import beyond_chance
 from lore_core.data.dataset import TOP_LABEL
-from lore_core.figures.style import series_place
+from lore_core.figures.style import method_color
+from lore_core.figures.svg import Drawing
 from lore_core.metrics.catalogue import MAX_GROUPWISE, REPORT_TABLE
 from lore_core.metrics.metric import Metric
-from lore_core.report.drawings import curve_drawing, forest_drawing
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
 
-__all__ = ["method_colors", "ranking_drawing", "recalibrators_section"]
+__all__ = ["method_colors", "recalibrators_section"]
 
 
-def method_colors(names: list[str]) -> dict[str, int]:
+def method_colors(names: list[str]) -> dict[str, str]:
     """Return each method's colour: the one it has in the dashboard.
 
     Parameters
@@ -30,16 +30,18 @@ def method_colors(names: list[str]) -> dict[str, int]:
     names : list of str
         Of the methods.
     """
-    return {name: series_place(name, position) for position, name in enumerate(names)}
+    return {name: method_color(name, position) for position, name in enumerate(names)}
 
 
-def recalibrators_section(found: Findings) -> Markup:
+def recalibrators_section(found: Findings, drawings: Mapping[str, Drawing]) -> Markup:
     """Write the methods from best to worst, and what sets each apart from the first.
 
     Parameters
     ----------
     found : Findings
         What the report is about.
+    drawings : mapping of str to Drawing
+        From :func:`~lore_core.report.drawings.report_drawings`.
     """
     result = found.comparison
     if result is None:
@@ -76,8 +78,8 @@ def recalibrators_section(found: Findings) -> Markup:
         min_group_size=found.min_group_size,
         difference_headings=[metric.heading for metric in _shown(result.difference_low)],
         differences=differences,
-        ranking=Markup(ranking_drawing(found)),
-        curves=_curves(found),
+        ranking=drawings["recalibrators"],
+        curves=drawings.get("bandwidth_by_method"),
         colors=method_colors(list(found.method_curves)),
     )
 
@@ -134,29 +136,3 @@ def _best(result: Comparison) -> str:
         else f"“{best}” comes first, but not beyond chance"
     )
     return f"{verdict} (paired difference in {by.heading}, 95 %: {by.interval_text(a, b)})."
-
-
-def _curves(found: Findings) -> Markup | None:
-    """Draw the local error of each method over bandwidths; None without a map."""
-    curves = found.method_curves
-    if not curves:
-        return None
-    places = method_colors(list(curves))
-    return Markup(curve_drawing(curves, gamma=found.view.gamma, places=places))
-
-
-def ranking_drawing(found: Findings) -> str:
-    """Draw the metric methods are ranked by, best first.
-
-    Parameters
-    ----------
-    found : Findings
-        With a comparison.
-    """
-    result: Any = found.comparison
-    order, by = result.ranking, result.ranked_by
-    value, low, high = (
-        _numbers(frame, order, [by])[:, 0].tolist()
-        for frame in (result.table, result.low, result.high)
-    )
-    return forest_drawing(order, value, low, high, axis=by.axis, percent=by.unit.is_share)

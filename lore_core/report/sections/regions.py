@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 from markupsafe import Markup
 
+from lore_core.figures.png import png_url
 from lore_core.regions.search import MiscalibratedRegion
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
-from lore_core.report.slider import png
 
 __all__ = ["regions_section"]
 
@@ -76,7 +75,7 @@ def _examples(found: Findings, region: MiscalibratedRegion) -> list[dict[str, ob
         )
         shown.append(
             {
-                "image": png(np.ascontiguousarray(image[::step, ::step])),
+                "url": png_url(image[::step, ::step]),
                 "words": f"row {row}: said {predicted}, is {true}",
                 "confidence": aimed.confidence[row],
             }

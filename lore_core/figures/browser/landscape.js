@@ -1,9 +1,7 @@
 "use strict";
-// The landscape of the report: fields at every bandwidth, drawn here without a server.
+// A landscape at every bandwidth, drawn without a server: what browser/landscape.py says.
 (() => {
-  const read = (id) => JSON.parse(document.getElementById(id).textContent);
-  const data = read("landscape-data");
-  const colors = read("landscape-colors");
+  const data = JSON.parse(document.getElementById("landscape-data").textContent);
   const el = (id) => document.getElementById(id);
   const [canvas, slider, chosen, said, hover] =
     ["landscape", "gamma", "picture", "gamma-said", "hover"].map(el);
@@ -14,26 +12,19 @@
     for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
     return new Kind(out.buffer);
   };
-  for (const picture of data.pictures) {
-    picture.error = bytes(picture.error, Int8Array);
-    picture.support = bytes(picture.support, Uint8Array);
+  for (const layer of data.layers) {
+    layer.error = bytes(layer.error, Int8Array);
+    layer.support = bytes(layer.support, Uint8Array);
   }
+  for (const look of Object.values(data.looks)) look.colors = bytes(look.colors, Uint8Array);
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   let printing = false;
-  const theme = () => (dark.matches && !printing ? colors.dark : colors.light);
+  const theme = () => (dark.matches && !printing ? data.looks.dark : data.looks.light);
 
-  const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
-  const mixed = (stops, share) => {
-    const t = Math.min(1, Math.max(0, share));
-    let k = 1;
-    while (k < stops.length - 1 && stops[k][0] < t) k++;
-    const [a, from] = stops[k - 1];
-    const [b, to] = stops[k];
-    const s = (t - a) / (b - a);
-    const [p, q] = [rgb(from), rgb(to)];
-    return p.map((v, i) => Math.round(v + s * (q[i] - v)));
+  const color = (look, share) => {
+    const at = 3 * Math.round(255 * Math.min(1, Math.max(0, share)));
+    return look.colors.slice(at, at + 3);
   };
-  const hexed = (stops, share) => `rgb(${mixed(stops, share).join(",")})`;
 
   const width = data.x[1] - data.x[0];
   const height = data.y[1] - data.y[0];
@@ -65,18 +56,18 @@
   const draw = () => {
     size();
     const look = theme();
-    const picture = data.pictures[+chosen.value];
+    const layer = data.layers[+chosen.value];
     const k = +slider.value;
     const table = [];
     for (let v = -127; v <= 127; v++) {
-      const error = (v / 127) * picture.scale[k];
-      table.push(mixed(look.stops, (error / data.limit + 1) / 2));
+      const error = (v / 127) * layer.scale[k];
+      table.push(color(look, (error / data.limit + 1) / 2));
     }
     const brush = small.getContext("2d");
     const image = brush.createImageData(R, R);
     for (let row = 0; row < R; row++) {
       for (let column = 0; column < R; column++) {
-        const code = picture.error[k * R * R + row * R + column];
+        const code = layer.error[k * R * R + row * R + column];
         if (code === -128) continue;
         const at = 4 * ((R - 1 - row) * R + column);
         image.data.set(table[code + 127], at);
@@ -100,35 +91,31 @@
       pen.font = `bold ${12 * dense}px sans-serif`;
       pen.textAlign = "center";
       pen.textBaseline = "middle";
-      for (const outline of data.outlines) {
-        lines(pen, outline.lines);
-        const [x, y] = place(...outline.at);
-        const half = pen.measureText(outline.name).width / 2 + 3 * dense;
+      for (const region of data.regions) {
+        lines(pen, region.lines);
+        const [x, y] = place(...region.at);
+        const half = pen.measureText(region.name).width / 2 + 3 * dense;
         pen.fillStyle = look.ink;
         pen.fillRect(x - half, y - 9 * dense, 2 * half, 18 * dense);
         pen.fillStyle = look.paper;
-        pen.fillText(outline.name, x, y + dense);
+        pen.fillText(region.name, x, y + dense);
       }
     }
     const gamma = data.gammas[k];
     const own = k === data.start ? " (the report's)" : "";
     said.textContent = `γ = ${gamma}${own}`;
     slider.setAttribute("aria-valuetext", `gamma ${gamma}`);
-    el("which").textContent =
-      `${picture.rows.toLocaleString("en")} evaluation rows, ${picture.name}; ` +
-      (picture.exact
-        ? "each place shows the exact signed error there."
-        : "each place averages the local errors of the rows on it.");
+    el("which").textContent = layer.note;
     bar(look);
   };
 
   const bar = (look) => {
     const strip = el("bar");
-    strip.width = 200;
+    strip.width = 256;
     strip.height = 1;
     const pen = strip.getContext("2d");
-    for (let i = 0; i < 200; i++) {
-      pen.fillStyle = hexed(look.stops, i / 199);
+    for (let i = 0; i < 256; i++) {
+      pen.fillStyle = `rgb(${color(look, i / 255).join(",")})`;
       pen.fillRect(i, 0, 1, 1);
     }
   };
@@ -139,10 +126,10 @@
     const column = Math.floor(((event.clientX - box.left) / box.width) * R);
     const row = R - 1 - Math.floor(((event.clientY - box.top) / box.height) * R);
     if (column < 0 || row < 0 || column >= R || row >= R) return;
-    const picture = data.pictures[+chosen.value];
+    const layer = data.layers[+chosen.value];
     const k = +slider.value;
     const at = k * R * R + row * R + column;
-    const support = picture.support[at];
+    const support = layer.support[at];
     if (support === 0) {
       hover.textContent = "No row is near this place.";
       return;
@@ -150,13 +137,13 @@
     const n = Math.expm1(((support - 1) / 254) * data.logSupport);
     const about = n < 9.95 ? n.toFixed(1) : Number(n.toPrecision(2)).toLocaleString("en");
     hover.textContent =
-      picture.error[at] === -128
+      layer.error[at] === -128
         ? `Hidden: n_eff is about ${about}, fewer than the ${data.least} needed.`
-        : `Local error ${points((picture.error[at] / 127) * picture.scale[k])}, ` +
+        : `Local error ${points((layer.error[at] / 127) * layer.scale[k])}, ` +
           `n_eff about ${about}.`;
   };
 
-  data.pictures.forEach((picture, i) => chosen.add(new Option(picture.name, i)));
+  data.layers.forEach((layer, i) => chosen.add(new Option(layer.name, i)));
   slider.max = data.gammas.length - 1;
   slider.value = data.start;
   for (const control of [slider, chosen, el("outlines")]) control.addEventListener("input", draw);

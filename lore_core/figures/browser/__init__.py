@@ -1,0 +1,1 @@
+"""The landscape as a browser draws it, without a server."""

@@ -1,0 +1,89 @@
+"""A picture in a theme and a size, ready to be shown, read and exported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from lore_core.data.extras import require
+from lore_core.figures.style import Mode, escape
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    from lore_core.figures.pictures.picture import Picture
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure with everything needed to show, read and export it.
+
+    Attributes
+    ----------
+    picture : Picture
+        What is shown.
+    mode : {"light", "dark"}
+        Theme.
+    height : int, optional
+        Pixels; by default what suits the picture.
+    lay_out : callable, optional
+        Lays Plotly's figure out anew.
+    """
+
+    picture: Picture
+    mode: Mode = "light"
+    height: int | None = None
+    lay_out: Callable[[go.Figure], go.Figure] | None = None
+
+    @cached_property
+    def figure(self) -> go.Figure:
+        """The picture as Plotly draws it; it may be changed."""
+        require("Drawing a figure", "plotly")
+        from lore_core.figures.plotly import drawn
+
+        figure = drawn(self.picture, self.mode, self.height or self.picture.height)
+        return figure if self.lay_out is None else self.lay_out(figure)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The numbers it shows."""
+        return self.picture.table
+
+    @property
+    def how_to_read(self) -> str:
+        """One line for under the picture."""
+        return self.picture.how_to_read
+
+    @property
+    def alt(self) -> str:
+        """The same for a reader who cannot see it."""
+        return self.picture.alt
+
+    @property
+    def name(self) -> str:
+        """Stem of exported files."""
+        return self.picture.name
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Plotly's settings, where it needs others than all charts."""
+        return {"scrollZoom": True} if self.picture.zooms else {}
+
+    def _ipython_display_(self) -> None:
+        """Show the figure in a notebook by Plotly's own renderer, and below it how to read it."""
+        from IPython.display import display
+
+        if find_spec("nbformat") is None:  # Plotly's renderer needs it
+            display({"text/html": self._repr_html_(), "text/plain": self.alt}, raw=True)
+            return
+        self.figure.show(config=self.config)
+        display({"text/markdown": self.how_to_read, "text/plain": self.how_to_read}, raw=True)
+
+    def _repr_html_(self) -> str:
+        """Return the figure and how to read it as HTML that needs no network."""
+        picture = self.figure.to_html(full_html=False, include_plotlyjs=True, config=self.config)
+        return f"{picture}<p>{escape(self.how_to_read)}</p>"

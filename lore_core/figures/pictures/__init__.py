@@ -1,0 +1,1 @@
+"""What each figure shows, as plain objects: no Plotly, no HTML."""

@@ -1,0 +1,46 @@
+"""Where a raster crosses a level, as lines anything can draw."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def segments(
+    x: NDArray[np.float64], y: NDArray[np.float64], values: NDArray[np.float64], level: float = 0.5
+) -> NDArray[np.float64]:
+    """Find where a raster crosses a level: marching squares, as single straight pieces.
+
+    Parameters
+    ----------
+    x, y : ndarray of shape (c,), (r,)
+        Nodes.
+    values : ndarray of shape (r, c)
+        At (y, x).
+    level : float
+        The height of the line.
+
+    Returns
+    -------
+    ndarray of shape (s, 4)
+        x0, y0, x1, y1 of each piece.
+    """
+    # A border of nothing closes lines at the edge of the raster.
+    v = np.pad(values, 1) - level
+    xs = np.concatenate([[2 * x[0] - x[1]], x, [2 * x[-1] - x[-2]]])
+    ys = np.concatenate([[2 * y[0] - y[1]], y, [2 * y[-1] - y[-2]]])
+    up = v > 0
+    corners = up[:-1, :-1], up[:-1, 1:], up[1:, 1:], up[1:, :-1]
+    rows, columns = np.nonzero(np.logical_or.reduce(corners) & ~np.logical_and.reduce(corners))
+    pieces = []
+    for i, j in zip(rows.tolist(), columns.tolist(), strict=True):
+        around = [(i, j), (i, j + 1), (i + 1, j + 1), (i + 1, j)]
+        crossed = []
+        for one, other in zip(around, [*around[1:], around[0]], strict=True):
+            if up[one] != up[other]:
+                t = v[one] / (v[one] - v[other])
+                (i0, j0), (i1, j1) = one, other
+                crossed.append((xs[j0] + t * (xs[j1] - xs[j0]), ys[i0] + t * (ys[i1] - ys[i0])))
+        # (Of a saddle two pieces.)
+        pieces += [(*a, *b) for a, b in zip(crossed[::2], crossed[1::2], strict=True)]
+    return np.array(pieces, dtype=np.float64).reshape(-1, 4)

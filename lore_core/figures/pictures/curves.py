@@ -1,0 +1,258 @@
+"""MLCE and ALCE against the bandwidth, and the bandwidth that predicts best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from lore_core.chance.simulation import NullBand
+from lore_core.figures.pictures.marks import (
+    Axis,
+    Band,
+    Dots,
+    Line,
+    Mark,
+    Panel,
+    PanelChart,
+    PanelPicture,
+    Rule,
+    Tint,
+)
+from lore_core.figures.pictures.picture import Hover
+from lore_core.figures.style import Mode, method_color
+from lore_core.metrics.bandwidth import BandwidthCurve, BandwidthSpread
+from lore_core.metrics.bandwidth_choice import BandwidthSuggestion
+from lore_core.metrics.catalogue import CURVES
+from lore_core.metrics.metric import CurveKey, OverBandwidths
+
+_GAMMA = Axis(title="bandwidth γ (log scale)", log=True, brief="bandwidth γ")
+#: Many bands on top of one another turn grey.
+_FEW_BANDS = 4
+
+
+def marked(value: float, text: str) -> Rule:
+    """Mark a value of the axis that the reader has chosen."""
+    return Rule(at=value, tint=Tint("ink"), width=1.2, dash="dash", text=text)
+
+
+def bandwidth_figure(
+    curves: Mapping[str, BandwidthCurve | BandwidthSpread],
+    *,
+    metric: CurveKey = "mlce",
+    rows: str,
+    gamma: float | None = None,
+    null: tuple[str, NullBand] | None = None,
+    mode: Mode = "light",
+    height: int = 420,
+) -> PanelChart:
+    """One curve for each feature map or method, with both limits (Luo et al. 2022, fig. 1).
+
+    Parameters
+    ----------
+    curves : mapping of str to BandwidthCurve or BandwidthSpread
+        By name; of many runs the mean is drawn, in a band of one standard deviation.
+    metric : {"mlce", "mlce_supported", "alce"}
+        What to draw.
+    rows : str
+        Which rows these are, in words.
+    gamma : float, optional
+        The bandwidth in use, marked.
+    null : (str, NullBand), optional
+        Name of a curve, and what calibrated data with its confidences would show: drawn as a band.
+    mode, height
+        Look.
+    """
+    about = CURVES[metric]
+    means = {
+        label: item.mean if isinstance(item, BandwidthSpread) else item
+        for label, item in curves.items()
+    }
+    marks: list[Mark] = []
+    tables = [_table(item, metric).assign(curve=label) for label, item in curves.items()]
+    if null is not None:
+        name, chance = null
+        low, high = chance.band(metric)
+        known = np.isfinite(low)
+        of = f", {name}" if len(curves) > 1 else ""
+        marks.append(
+            Band(
+                name=f"if calibrated{of} (5–95 %)",
+                at=chance.gamma[known],
+                low=low[known],
+                high=high[known],
+                tint=Tint("quiet", 0.28),
+            )
+        )
+        columns = {"gamma": chance.gamma, f"{metric}_low": low, f"{metric}_high": high}
+        tables.append(pd.DataFrame(columns).assign(curve=f"{name}, if calibrated"))
+    heights = []
+    for position, (label, curve) in enumerate(means.items()):
+        color, value = method_color(label, position), getattr(curve, metric)
+        item = curves[label]
+        if isinstance(item, BandwidthSpread):
+            faint = Tint(color, 0.12 if len(curves) <= _FEW_BANDS else 0.07)
+            marks.append(_spread(item, metric, label, faint))
+        lines = ("γ {x:.3g}", f"{about.title} {{y:.3f}}", "median n_eff {0:.0f}")
+        marks.append(
+            Line(
+                name=label,
+                group=label,
+                x=curve.gamma,
+                y=value,
+                tint=Tint(color),
+                dots=True,
+                hover=Hover(label, lines=lines),
+                columns=[curve.median_effective_size],
+            )
+        )
+        marks += _limits(curve, about, color, in_words=len(curves) == 1)
+        heights += [*value, getattr(curve, f"{metric}_zero", math.nan)]
+    if gamma is not None:
+        marks.append(marked(gamma, f"γ = {gamma:g}"))
+    top = max((height for height in heights if np.isfinite(height)), default=1.0)
+    y = Axis(title=about.title, from_zero=True, span=(0, 1.1 * float(top)), brief_unit="share")
+    picture = PanelPicture(
+        title=f"{about.title} against bandwidth",
+        subtitle=rows,
+        how_to_read=_how_to_read(about, curves, null),
+        alt=f"{about.title} against bandwidth for {', '.join(curves)}",
+        name=f"{metric.replace('_', '-')}-vs-bandwidth",
+        table=pd.concat(tables, ignore_index=True),
+        panels=(Panel(_GAMMA, y, marks),),
+        legend=len(curves) > 1 or null is not None,
+    )
+    return PanelChart(picture, mode, height)
+
+
+def _spread(item: BandwidthSpread, metric: CurveKey, label: str, tint: Tint) -> Band:
+    """Mean ± one standard deviation over runs, no further than an error can go."""
+    mean, sd = getattr(item.mean, metric), getattr(item.sd, metric)
+    known = np.isfinite(mean)
+    return Band(
+        name=f"{label}, ± 1 SD",
+        group=label,
+        listed=False,
+        at=item.mean.gamma[known],
+        low=np.maximum(mean - sd, 0.0)[known],
+        high=np.minimum(mean + sd, 1.0)[known],
+        tint=tint,
+    )
+
+
+def _limits(
+    curve: BandwidthCurve, about: OverBandwidths, color: str, *, in_words: bool
+) -> list[Rule]:
+    """Draw a stub at each side where a limit is reached."""
+    sides = (
+        (about.at_zero, getattr(curve, f"{about.key}_zero", math.nan), (0.0, 0.15)),
+        (about.at_infinity, getattr(curve, f"{about.key}_infinity"), (0.85, 1.0)),
+    )
+    return [
+        Rule(
+            at=value,
+            level=True,
+            part=part,
+            tint=Tint(color, 0.8),
+            width=1.5,
+            dash="dot",
+            text=f"{what} = {value:.3f}" if in_words else "",
+            detail=True,
+        )
+        for what, value, part in sides
+        if what and math.isfinite(value)
+    ]
+
+
+def _table(item: BandwidthCurve | BandwidthSpread, metric: CurveKey) -> pd.DataFrame:
+    """One row a bandwidth; of many runs with the spread of what is drawn."""
+    if isinstance(item, BandwidthCurve):
+        return item.frame()
+    return item.mean.frame().assign(**{f"{metric}_sd": getattr(item.sd, metric)})
+
+
+def _how_to_read(
+    about: OverBandwidths,
+    curves: Mapping[str, BandwidthCurve | BandwidthSpread],
+    null: tuple[str, NullBand] | None,
+) -> str:
+    said = (
+        f"{about.title}: {about.meaning}. Far left each row stands alone (its own right or wrong); "
+        "far right all rows of a bin count alike. Read it in between; the dotted stubs are the two "
+        "limits."
+    )
+    n_runs = {item.n_runs for item in curves.values() if isinstance(item, BandwidthSpread)}
+    if n_runs:
+        said += f" Bands: mean ± one standard deviation over {max(n_runs):,} runs."
+    if null is not None:
+        said += (
+            f" Grey: the middle 90 % of {null[1].n_draws} simulations in which every confidence is "
+            "right; inside it a curve is what chance makes."
+        )
+    return said
+
+
+def suggestion_figure(
+    suggestion: BandwidthSuggestion,
+    *,
+    rows: str,
+    in_use: tuple[float, int] | None = None,
+    mode: Mode = "light",
+    height: int = 320,
+) -> PanelChart:
+    """Leave-one-out NLL against γ, one line for each number of bins, the minimum marked.
+
+    Parameters
+    ----------
+    suggestion : BandwidthSuggestion
+        What to draw.
+    rows : str
+        Which rows it was chosen on, in words.
+    in_use : (float, int), optional
+        γ and number of bins in use, marked where they were tried.
+    mode, height
+        Look.
+    """
+    gammas, best = suggestion.gammas, suggestion.gamma
+    marks: list[Mark] = []
+    tables = []
+    for bins, loss in zip(suggestion.tried_bins, suggestion.loss, strict=True):
+        is_best, used = bins == suggestion.n_bins, in_use is not None and bins == in_use[1]
+        name = "1 bin" if bins == 1 else f"{bins} bins"
+        marks.append(
+            Line(
+                name=f"{name} (in use)" if used else name,
+                x=gammas,
+                y=loss,
+                tint=Tint("m2") if is_best else Tint("quiet", 1.0 if used else 0.75),
+                width=2.4 if is_best else 1.4,
+                dash="solid" if is_best or used else "dot",
+                dots=is_best,
+                hover=Hover("", lines=(name, "γ {x:.3g}", "NLL {y:.4f}")),
+            )
+        )
+        tables.append(pd.DataFrame({"n_bins": bins, "gamma": gammas, "loo_nll": loss}))
+    least = np.array([best]), np.array([suggestion.loss.min()])
+    marks += [
+        Dots(x=least[0], y=least[1], tints=Tint("ink"), size=11, shape="ring", listed=False),
+        marked(best, f"best γ = {best:.2g}"),
+    ]
+    picture = PanelPicture(
+        title="Which settings predict best",
+        subtitle=rows,
+        how_to_read=(
+            "Each row's outcome is predicted from its neighbours without itself; lower is better. "
+            "A dip in the middle means there is something local to learn."
+        ),
+        alt=(
+            f"Leave-one-out likelihood against bandwidth, best at {best:.2g} with "
+            f"{suggestion.n_bins} bins"
+        ),
+        name="suggested-bandwidth",
+        table=pd.concat(tables, ignore_index=True),
+        panels=(Panel(_GAMMA, Axis(title="leave-one-out NLL, nats"), marks),),
+        legend=len(suggestion.tried_bins) > 1,
+    )
+    return PanelChart(picture, mode, height)

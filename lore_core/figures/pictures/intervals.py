@@ -1,0 +1,190 @@
+"""Names one below the other, each with a value and its interval: groups, and ranked methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from lore_core.figures.pictures.marks import (
+    Axis,
+    Dots,
+    Line,
+    Mark,
+    Panel,
+    PanelChart,
+    PanelPicture,
+    Rule,
+    Tint,
+    pieces,
+)
+from lore_core.figures.pictures.picture import Floats, Hover, Numbers, Record
+from lore_core.figures.style import Mode, method_color
+from lore_core.metrics.metric import Metric
+
+GroupMetric = Literal["gap", "ece", "mce"]
+_TITLES = {
+    "gap": "Mean gap of each group",
+    "ece": "ECE of each group",
+    "mce": "MCE of each group",
+}
+
+
+def group_figure(
+    reports: Mapping[str, pd.DataFrame],
+    *,
+    metric: GroupMetric = "gap",
+    rows: str,
+    mode: Mode = "light",
+) -> PanelChart:
+    """One line a group, one dot a method, with 95 % intervals; small groups are faint.
+
+    Parameters
+    ----------
+    reports : mapping of str to DataFrame
+        :func:`~lore_core.comparison.groups.group_report` of the same groups, by method.
+    metric : {"gap", "ece", "mce"}
+        What to draw.
+    rows : str
+        Which rows these are, in words.
+    mode : {"light", "dark"}
+        Theme.
+    """
+    return PanelChart(group_picture(reports, metric=metric, rows=rows), mode)
+
+
+def group_picture(
+    reports: Mapping[str, pd.DataFrame],
+    *,
+    metric: GroupMetric = "gap",
+    rows: str,
+    by_sign: bool = False,
+) -> PanelPicture:
+    """Show one metric of each group.
+
+    Parameters
+    ----------
+    reports, metric, rows
+        See :func:`group_figure`.
+    by_sign : bool
+        Colours tell over- from underconfidence, not one method from another.
+    """
+    first = next(iter(reports.values()))
+    groups = [str(name) for name in first["group"]]
+    n, gap = len(groups), metric == "gap"
+    spread = np.linspace(0.28, -0.28, len(reports)) if len(reports) > 1 else np.zeros(1)
+    marks: list[Mark] = []
+    for position, (label, report) in enumerate(reports.items()):
+        place = np.array([n - 1 - groups.index(str(name)) for name in report["group"]])
+        colors = [method_color(label, position)] * n
+        if by_sign:
+            colors = ["over" if value > 0 else "under" for value in report[metric]]
+        interval = report[[metric, f"{metric}_low", f"{metric}_high"]].to_numpy(np.float64)
+        tints = [
+            Tint(color, 0.35 if small else 1.0)
+            for color, small in zip(colors, report["small"], strict=True)
+        ]
+        hover = [_hover(record, label) for record in report.to_dict("records")]
+        marks += _with_intervals(label, interval, place + spread[position], tints, hover)
+    meaning = (
+        "Right of zero: promised too much."
+        if gap
+        else "What lies above its own interval is mostly chance."
+    )
+    x = (
+        Axis(title="confidence − accuracy", unit="gap", brief_unit="share")
+        if gap
+        else Axis(title=metric.upper(), unit="share")
+    )
+    sizes = dict(zip(groups, first["rows"], strict=True))
+    names = _named([f"{name} ({sizes[name]:,})" for name in groups])
+    tables = [report.assign(method=label) for label, report in reports.items()]
+    return PanelPicture(
+        title=_TITLES[metric],
+        subtitle=rows,
+        how_to_read=(
+            "Numbers behind the names are rows; lines are 95 % intervals. Faint dots are small "
+            f"groups, whose numbers are mostly noise. {meaning}"
+        ),
+        alt=f"{_TITLES[metric]}, {n} groups, methods {', '.join(reports)}",
+        name=f"groups-{metric}",
+        table=pd.concat(tables, ignore_index=True),
+        panels=(Panel(x, names, [*marks, Rule(at=0, tint=Tint("quiet"))]),),
+        height=150 + max(n * (22 + 11 * len(reports)), 120),
+        legend=len(reports) > 1,
+    )
+
+
+def ranking_picture(values: pd.DataFrame, metric: Metric, *, rows: str) -> PanelPicture:
+    """Show one metric of some methods, the first on top.
+
+    Parameters
+    ----------
+    values : DataFrame
+        By method: ``value, low, high``; NaN where there is no interval.
+    metric : Metric
+        What they are.
+    rows : str
+        Which rows these are, in words.
+    """
+    n = len(values)
+    place, tints = np.arange(n)[::-1], [Tint("accent", 1.0)] * n
+    interval = values[["value", "low", "high"]].to_numpy(np.float64)
+    x = Axis(title=metric.axis, unit="share" if metric.unit.is_share else "number")
+    marks = _with_intervals(metric.name, interval, place, tints)
+    return PanelPicture(
+        title=f"{metric.title} of every method",
+        subtitle=rows,
+        how_to_read="Lines are 95 % intervals. Methods share their rows: compare them in pairs.",
+        alt=f"{metric.axis} of {n} methods, best first, with 95 % intervals",
+        name="ranking",
+        table=values.rename_axis("method").reset_index(),
+        panels=(Panel(x, _named([str(name) for name in values.index]), marks),),
+        height=150 + max(33 * n, 120),
+    )
+
+
+def _named(names: list[str]) -> Axis:
+    """Write names from top to bottom."""
+    return Axis(ticks=tuple(enumerate(names[::-1])), span=(-0.6, len(names) - 0.4))
+
+
+def _with_intervals(
+    label: str,
+    interval: Floats,
+    place: Numbers,
+    tints: Sequence[Tint],
+    hover: Sequence[Hover] = (),
+) -> list[Mark]:
+    value, low, high = interval.T
+    colors = np.array([tint.meaning for tint in tints])
+    # Lines of their own, not error bars: an ECE may lie above its interval.
+    lines = [
+        Line(
+            name=f"{label}, 95 %",
+            group=label,
+            listed=False,
+            x=pieces(low[colors == color], high[colors == color]),
+            y=np.repeat(place[colors == color], 3),
+            tint=Tint(color, 0.6),
+            width=1.3,
+        )
+        for color in dict.fromkeys(colors.tolist())
+    ]
+    dots = Dots(name=label, group=label, x=value, y=place, tints=tints, size=8, hover=hover)
+    return [*lines, dots]
+
+
+def _hover(record: Record, method: str) -> Hover:
+    few = " (few: mostly noise)" if record["small"] else ""
+    return Hover(
+        str(record["group"]),
+        f", {method}",
+        (
+            f"{record['rows']:,} rows{few}",
+            f"promised {record['mean_confidence']:.1%}, got {record['accuracy']:.1%}",
+            f"ECE {record['ece'] * 100:.1f}, MCE {record['mce'] * 100:.1f} points",
+        ),
+    )

@@ -1,0 +1,485 @@
+"""The landscape: where the confidence is wrong, on a map of the features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.figures.chart import Chart
+from lore_core.figures.pictures.contours import segments
+from lore_core.figures.pictures.labels import shifts
+from lore_core.figures.pictures.picture import Floats, Hover, Picture, Record, shortened
+from lore_core.figures.style import Mode, Scale, diverging, sequential
+from lore_core.regions.field import Field, Outline
+from lore_core.regions.selection import Region
+
+Value = Literal["signed", "absolute"]
+
+#: What a value of the error is called.
+TITLES = {"signed": "Signed local error", "absolute": "Local calibration error (LCE)"}
+#: Pixels of a map in a narrow window; where there are more, names lie further apart still.
+_NARROW = 330.0
+#: Room around the rows, as a share of the map's larger side.
+_PAD = 0.06
+#: Letters of a value in a hover or of a name on the map, and columns a hover lists.
+_LONGEST_VALUE, _MOST_COLUMNS = 40, 5
+#: Columns of a table of rows that a hover puts into words of its own.
+_WORDED = {"row", "predicted", "true", "confidence", "right", "signed_error", "lce", "n_eff"}
+
+
+def shared_limit(*signed: NDArray[np.float64]) -> float:
+    """One colour range for pictures that are compared: ± the 99th percentile, in steps of 5 %.
+
+    Parameters
+    ----------
+    *signed : ndarray
+        Signed errors of all pictures; NaN is passed over.
+    """
+    every = np.abs(np.concatenate([values.ravel() for values in signed]))
+    every = every[np.isfinite(every)]
+    if every.size == 0:
+        return 0.1
+    return float(np.clip(np.ceil(np.quantile(every, 0.99) * 20) / 20, 0.1, 1.0))
+
+
+@dataclass(frozen=True)
+class ErrorScale:
+    """Which colour means which error.
+
+    Attributes
+    ----------
+    value : {"signed", "absolute"}
+        SLCE on a diverging scale, or LCE on a sequential one.
+    limit : float
+        End of the scale.
+    """
+
+    value: Value
+    limit: float
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether both signs are shown."""
+        return self.value == "signed"
+
+    @property
+    def low(self) -> float:
+        """Where the scale begins."""
+        return -self.limit if self.is_signed else 0.0
+
+    @property
+    def title(self) -> str:
+        """What its numbers are."""
+        return "confidence − accuracy" if self.is_signed else "LCE"
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Five values of a signed scale, and what is written at each."""
+        at = np.linspace(-self.limit, self.limit, 5).tolist()
+        words = [f"{tick:+.0%}" for tick in at]
+        words[0] += "\nunder-\nconfident"
+        words[2] = "0"
+        words[4] += "\nover-\nconfident"
+        return list(zip(at, words, strict=True))
+
+    def colors(self, mode: Mode) -> Scale:
+        """Return its colours from end to end."""
+        return diverging(mode) if self.is_signed else sequential(mode)
+
+    def of(self, signed: Floats) -> Floats:
+        """Return what is shown of signed errors."""
+        return signed if self.is_signed else np.abs(signed)
+
+
+@dataclass(frozen=True)
+class MapRows:
+    """Rows drawn one by one.
+
+    Attributes
+    ----------
+    row : ndarray of shape (m,)
+        Their numbers.
+    at : ndarray of shape (m, d)
+        Their places on the map.
+    error : ndarray of shape (m,)
+        Their signed local errors.
+    hover : tuple of Hover
+        What is known about each.
+    """
+
+    row: NDArray[np.int64]
+    at: Floats
+    error: Floats
+    hover: tuple[Hover, ...]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Fields of one set of rows, one for each bandwidth of the picture.
+
+    Attributes
+    ----------
+    name : str
+        Which rows, in words.
+    fields : tuple of Field
+        Their errors.
+    note : str
+        What is said under the picture while they are shown.
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class OutlinedRegion:
+    """A region that was found: its name, where to write it, and where the region lies."""
+
+    name: str
+    at: tuple[float, float]
+    outline: Outline
+
+    @property
+    def lines(self) -> Floats:
+        """Pieces of its outline: x0, y0, x1, y1 of each."""
+        return segments(self.outline.x, self.outline.y, self.outline.inside)
+
+
+@dataclass(frozen=True)
+class PlaceName:
+    """A name on the map: ``up`` pixels above its place, so that it covers no other."""
+
+    name: str
+    x: float
+    y: float
+    up: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LandscapePicture(Picture):
+    """The signed local error on a map.
+
+    Attributes
+    ----------
+    axes : str
+        Name of the map.
+    view : {"map", "height", "space"}
+        Colours on a 2-D map, the error as height over it, or rows in 3-D.
+    extent : tuple of (float, float)
+        Ends of the axes.
+    scale : ErrorScale
+        Colours, the same for all rows, layers and bandwidths.
+    layers : tuple of Layer
+        Sets of rows whose error is drawn as a raster, one at a time.
+    gammas, start
+        Bandwidths of the fields of each layer, and which is shown first; none where there is one
+        field, whose bandwidth is said in words.
+    points, worst : MapRows or None
+        Rows drawn as dots, and those that are ringed.
+    regions : tuple of OutlinedRegion
+        Regions that were found.
+    places : tuple of PlaceName
+        Names on the map.
+    lasso : Region or None
+        A region that the reader has drawn.
+    camera : str
+        Where a view in space is seen from.
+    """
+
+    axes: str
+    view: Literal["map", "height", "space"] = "map"
+    extent: tuple[tuple[float, float], ...] = ()
+    scale: ErrorScale
+    layers: tuple[Layer, ...] = ()
+    gammas: tuple[float, ...] = ()
+    start: int = 0
+    points: MapRows | None = None
+    worst: MapRows | None = None
+    regions: tuple[OutlinedRegion, ...] = ()
+    places: tuple[PlaceName, ...] = ()
+    lasso: Region | None = None
+    camera: str = ""
+
+    @property
+    def field(self) -> Field | None:
+        """The field that is shown first."""
+        return self.layers[0].fields[self.start] if self.layers else None
+
+    @property
+    def zooms(self) -> bool:
+        """Whether the wheel of a mouse zooms."""
+        return self.view == "map"
+
+
+@dataclass(frozen=True)
+class LandscapeChart(Chart):
+    """A landscape in a theme and a size."""
+
+    picture: LandscapePicture
+
+
+def landscape_figure(
+    field: Field | None,
+    coordinates: Floats,
+    *,
+    points: pd.DataFrame | None = None,
+    worst: pd.DataFrame | None = None,
+    n_total: int,
+    value: Value = "signed",
+    limit: float,
+    rows: str,
+    axes: str = "map",
+    region: Region | None = None,
+    found: Sequence[tuple[str, Outline]] = (),
+    places: pd.DataFrame | None = None,
+    mode: Mode = "light",
+    height: int = 620,
+    title: str | None = None,
+) -> LandscapeChart:
+    """Raster of the signed local error on the 2-D map, with rows over it.
+
+    Parameters
+    ----------
+    field : Field or None
+        Raster; None draws only points.
+    coordinates : ndarray of shape (n, 2)
+        The map, all rows.
+    points : DataFrame, optional
+        Rows to draw (:func:`~lore_core.regions.row_tables.row_table` with errors).
+    worst : DataFrame, optional
+        Rows to ring; ``customdata`` is the row number, for clicks.
+    n_total : int
+        Rows that could have been drawn; the drawn share is said in the subtitle.
+    value : {"signed", "absolute"}
+        SLCE on a diverging scale or LCE on a sequential one.
+    limit : float
+        End of the colour scale.
+    rows : str
+        Which rows these are, in words.
+    axes : str
+        Name of the map.
+    region : Region, optional
+        A region to outline.
+    found : sequence of (str, Outline)
+        Names of regions that were found, and where they lie: outlined and numbered.
+    places : DataFrame, optional
+        Names to write on the map: columns ``name, x, y``
+        (:func:`~lore_core.regions.row_tables.class_places`).
+    mode, height, title
+        Look.
+    """
+    low, high = coordinates.min(axis=0), coordinates.max(axis=0)
+    widest = float((high - low).max() or 1.0)
+    pad = _PAD * widest
+    drawn = 0 if points is None else len(points)
+    said = f"{drawn:,} of {n_total:,} rows drawn" if drawn else f"{n_total:,} rows"
+    regions = tuple(_outlined(name, outline) for name, outline in found)
+    picture = LandscapePicture(
+        title=title or TITLES[value],
+        subtitle=f"{rows}; {said}",
+        how_to_read=_how_to_read(value, field),
+        alt=f"{TITLES[value]} on the {axes} map; {rows}",
+        name="landscape",
+        table=_rows_table(points, coordinates) if field is None else _field_table(field),
+        axes=axes,
+        extent=tuple(zip((low - pad).tolist(), (high + pad).tolist(), strict=True)),
+        scale=ErrorScale(value, limit),
+        layers=() if field is None else (Layer(rows, (field,)),),
+        points=_map_rows(points, coordinates),
+        worst=_map_rows(worst, coordinates),
+        regions=regions,
+        places=_places(places, regions, widest),
+        lasso=region,
+    )
+    return LandscapeChart(picture, mode, height)
+
+
+def landscape_3d_figure(
+    points: pd.DataFrame,
+    coordinates: Floats,
+    *,
+    n_total: int,
+    value: Value = "signed",
+    limit: float,
+    rows: str,
+    axes: str = "map",
+    camera: str = "corner",
+    mode: Mode = "light",
+    height: int = 620,
+) -> LandscapeChart:
+    """Rows in a 3-D embedding, coloured by their local error.
+
+    Parameters
+    ----------
+    points : DataFrame
+        Rows to draw (:func:`~lore_core.regions.row_tables.row_table` with errors).
+    coordinates : ndarray of shape (n, 3)
+        The embedding, all rows.
+    camera : {"corner", "top", "front", "side"}
+        Where they are seen from.
+    n_total, value, limit, rows, axes, mode, height
+        See :func:`landscape_figure`.
+    """
+    picture = LandscapePicture(
+        title=TITLES[value],
+        subtitle=f"{rows}; {len(points):,} of {n_total:,} rows drawn",
+        how_to_read=(
+            "Each point is a row in the 3-D embedding; its colour is the local error there. Drag "
+            "to turn; the camera buttons bring a known view back."
+        ),
+        alt=f"{TITLES[value]} in the 3-D {axes} embedding; {rows}",
+        name="landscape-3d",
+        table=_rows_table(points, coordinates),
+        axes=axes,
+        view="space",
+        scale=ErrorScale(value, limit),
+        points=_map_rows(points, coordinates),
+        camera=camera,
+    )
+    return LandscapeChart(picture, mode, height)
+
+
+def surface_figure(
+    field: Field,
+    *,
+    value: Value = "signed",
+    limit: float,
+    rows: str,
+    axes: str = "map",
+    camera: str = "corner",
+    mode: Mode = "light",
+    height: int = 620,
+) -> LandscapeChart:
+    """Draw the LCE as height over the 2-D map (Luo et al. 2022, fig. 2).
+
+    Parameters
+    ----------
+    field : Field
+        Raster.
+    value, limit, rows, axes, camera, mode, height
+        See :func:`landscape_3d_figure`.
+    """
+    picture = LandscapePicture(
+        title=f"{TITLES[value]} as height",
+        subtitle=rows,
+        how_to_read=(
+            "Height is the size of the local error, colour its sign. A flat, low sheet is a "
+            "locally calibrated model; heights above the scale's end are cut."
+        ),
+        alt=f"Local calibration error as height over the {axes} map; {rows}",
+        name="landscape-surface",
+        table=_field_table(field),
+        axes=axes,
+        view="height",
+        scale=ErrorScale(value, limit),
+        layers=(Layer(rows, (field,)),),
+        camera=camera,
+    )
+    return LandscapeChart(picture, mode, height)
+
+
+def _outlined(name: str, outline: Outline) -> OutlinedRegion:
+    """Write a region's name where most of the rows are its own."""
+    row, column = np.unravel_index(int(np.argmax(outline.inside)), outline.inside.shape)
+    return OutlinedRegion(name, (float(outline.x[column]), float(outline.y[row])), outline)
+
+
+def _map_rows(table: pd.DataFrame | None, coordinates: Floats) -> MapRows | None:
+    """Take rows of a table to their places on the map."""
+    if table is None or table.empty:
+        return None
+    row = table["row"].to_numpy()
+    others = [column for column in table.columns if column not in _WORDED][:_MOST_COLUMNS]
+    hover = tuple(_row_hover(record, others) for record in table.to_dict("records"))
+    return MapRows(row, coordinates[row], table["signed_error"].to_numpy(), hover)
+
+
+def _row_hover(record: Record, others: Sequence[str]) -> Hover:
+    verdict = "right" if record["right"] else f"wrong, true {record['true']}"
+    error, support = record["signed_error"], record["n_eff"]
+    return Hover(
+        f"row {record['row']}",
+        f": {record['predicted']} ({verdict})",
+        (
+            f"confidence {record['confidence']:.1%}",
+            f"local error {error * 100:+.1f} points, n_eff {support:.0f}",
+            *(f"{name}: {_value(record[name])}" for name in others),
+        ),
+    )
+
+
+def _value(value: object) -> str:
+    number = isinstance(value, (float, np.floating))
+    return f"{value:.4g}" if number else shortened(value, _LONGEST_VALUE)
+
+
+def _places(
+    places: pd.DataFrame | None, regions: Sequence[OutlinedRegion], widest: float
+) -> tuple[PlaceName, ...]:
+    """Move names where they would cover each other or a region's number."""
+    if places is None:
+        return ()
+    names = [_value(name) for name in places["name"]]
+    own = list(zip(places["x"], places["y"], strict=True))
+    points = np.array([*(region.at for region in regions), *own], dtype=np.float64)
+    moved = shifts(
+        points.reshape(-1, 2) * (_NARROW / widest),
+        [*(region.name for region in regions), *names],
+        n_fixed=len(regions),
+    )[len(regions) :]
+    return tuple(
+        PlaceName(name, x, y, up) for name, (x, y), up in zip(names, own, moved, strict=True)
+    )
+
+
+def _how_to_read(value: Value, field: Field | None) -> str:
+    said = (
+        "Red: the model promises more than it delivers here; blue: less."
+        if value == "signed"
+        else "The darker or brighter against the background, the larger the local error."
+    )
+    if field is None:
+        return f"{said} Each point is a row."
+    said += (
+        " Each pixel is the exact signed error there, from all rows of the bin."
+        if field.exact
+        else " Each pixel averages the local errors of the rows on it."
+    )
+    if field.masked_share > 0.005:
+        said += (
+            f" {field.masked_share:.0%} of the area near these rows is empty: too few effective "
+            "neighbours."
+        )
+    if field.chance_share is not None:
+        said += (
+            " Only places beyond chance are coloured: "
+            f"{field.chance_share:.0%} of the area with enough neighbours could be chance."
+        )
+    others = bool((field.context & np.isnan(field.signed)).any())
+    return said + (" The thin line encloses all rows." if others else "")
+
+
+def _field_table(field: Field) -> pd.DataFrame:
+    """List the nodes of a field that show an error."""
+    row, column = np.nonzero(np.isfinite(field.signed))
+    return pd.DataFrame(
+        {
+            "map_1": field.x[column],
+            "map_2": field.y[row],
+            "signed_error": field.signed[row, column],
+            "n_eff": field.effective_size[row, column],
+        }
+    )
+
+
+def _rows_table(points: pd.DataFrame | None, coordinates: Floats) -> pd.DataFrame:
+    """List rows with their places on the map."""
+    if points is None:
+        return pd.DataFrame()
+    z = coordinates[points["row"].to_numpy()]
+    return points.assign(**{f"map_{k + 1}": z[:, k] for k in range(z.shape[1])})

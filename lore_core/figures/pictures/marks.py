@@ -1,0 +1,259 @@
+"""Pictures of two axes: lines, bands, bars, dots, cells and rules, one panel above the other.
+
+Marks say what is shown where and what its colour means; arrays of one mark have one length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.figures.chart import Chart
+from lore_core.figures.pictures.picture import Floats, Hover, Numbers, Picture
+
+#: How numbers of an axis are written: shares in per cent, gaps in per cent with a sign.
+Unit = Literal["number", "share", "fine share", "gap"]
+Dash = Literal["solid", "dash", "dot"]
+
+
+@dataclass(frozen=True)
+class Tint:
+    """A colour by what it means (:func:`~lore_core.figures.style.palette`), and its opacity."""
+
+    meaning: str
+    alpha: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """What one direction of a picture means.
+
+    Attributes
+    ----------
+    title, unit
+        The quantity, and how its numbers are written.
+    log : bool
+        Whether steps are ratios.
+    span : (float, float), optional
+        Its ends; by default what the marks need, and 0 where it is ``from_zero``.
+    ticks : tuple of (float, str)
+        Words in place of numbers.
+    grid, few_ticks : bool
+        Whether lines lead from the ticks through the picture, and whether there is room for few.
+    brief, brief_unit
+        Title and unit in a narrow column, where they are others.
+    """
+
+    title: str = ""
+    unit: Unit = "number"
+    log: bool = False
+    span: tuple[float, float] | None = None
+    from_zero: bool = False
+    ticks: tuple[tuple[float, str], ...] = ()
+    grid: bool = True
+    few_ticks: bool = False
+    brief: str = ""
+    brief_unit: Unit | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What all marks have.
+
+    Attributes
+    ----------
+    name : str
+        What it is.
+    group : str
+        The label its colour belongs to: listed, shown and hidden together.
+    listed : bool
+        Whether a legend names it.
+    detail : bool
+        Whether it is left out where there is little room.
+    """
+
+    name: str = ""
+    group: str = ""
+    listed: bool = True
+    detail: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line(Mark):
+    """Points that are joined, straight or by ``steps``; NaN parts one piece from the next."""
+
+    x: Numbers
+    y: Numbers
+    tint: Tint
+    width: float = 2.2
+    dash: Dash = "solid"
+    dots: bool = False
+    steps: bool = False
+    hover: Hover | None = None
+    columns: Sequence[Floats] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band(Mark):
+    """A range around a curve; ``sideways`` where it runs over the upright axis."""
+
+    at: Floats
+    low: Floats
+    high: Floats
+    tint: Tint
+    sideways: bool = False
+
+    @property
+    def outline(self) -> tuple[Floats, Floats]:
+        """Along the upper edge and back along the lower: x and y."""
+        at = np.concatenate([self.at, self.at[::-1]])
+        value = np.concatenate([self.high, self.low[::-1]])
+        return (value, at) if self.sideways else (at, value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars(Mark):
+    """Bars from zero to ``length``, with intervals from ``low`` to ``high``.
+
+    Attributes
+    ----------
+    place, width
+        The middle of each, and how wide each is, or all are.
+    sideways : bool
+        Whether they lie.
+    number : ndarray of int, optional
+        What a click on each gives.
+    chosen : ndarray of bool, optional
+        Which were clicked: their colour tells it, or they are ``outlined``.
+    """
+
+    place: Numbers
+    width: Floats | float
+    length: Numbers
+    tints: Sequence[Tint]
+    low: Floats | None = None
+    high: Floats | None = None
+    whisker: float = 1.2
+    sideways: bool = False
+    number: NDArray[np.int64] | None = None
+    chosen: NDArray[np.bool_] | None = None
+    outlined: bool = False
+    hover: Sequence[Hover] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dots(Mark):
+    """Single points, of one colour or of their own, with a ``spread`` to both sides."""
+
+    x: Numbers
+    y: Numbers
+    tints: Tint | Sequence[Tint]
+    size: float
+    shape: Literal["disc", "ring", "diamond", "dash"] = "disc"
+    spread: Floats | None = None
+    words: Sequence[str] = ()
+    hover: Hover | Sequence[Hover] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cells(Mark):
+    """A table of gaps in colours from −``limit`` to ``limit``, with a scale of its own.
+
+    Attributes
+    ----------
+    value : ndarray of shape (r, c)
+        From the lowest row upwards, one apart from 0; NaN where a cell is empty.
+    words, hover : ndarray of shape (r, c)
+        What is written in each, and what is said of it.
+    strong : ndarray of shape (r, c)
+        Which words are set in bold.
+    scale : tuple of (float, str)
+        Ticks of the colours.
+    """
+
+    value: Floats
+    words: NDArray[np.str_]
+    strong: NDArray[np.bool_]
+    hover: NDArray[np.object_]
+    limit: float
+    scale: tuple[tuple[float, str], ...]
+    scale_title: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule(Mark):
+    """A straight line at one value: upright, or ``level`` at a value of the upright axis.
+
+    Attributes
+    ----------
+    name : str
+        Where there is one, the rule is listed, and the name is written along it.
+    text, text_side : str
+        Written at its end where there is room; the side of the line words stand on.
+    part : (float, float)
+        Which part of the picture a level rule crosses.
+    """
+
+    at: float
+    tint: Tint
+    level: bool = False
+    width: float = 1
+    dash: Dash = "solid"
+    part: tuple[float, float] = (0.0, 1.0)
+    text: str = ""
+    text_side: Literal["left", "right"] = "right"
+
+
+def pieces(start: Floats, end: Floats) -> Floats:
+    """One coordinate of pieces of a line that are parted by NaN, shape (3k,)."""
+    return np.column_stack([start, end, np.full(len(start), np.nan)]).ravel()
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes, its marks from back to front, and its share of the height.
+
+    It may be a ``detail``, as a mark may.
+    """
+
+    x: Axis
+    y: Axis
+    marks: Sequence[Mark]
+    share: float = 1.0
+    detail: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelPicture(Picture):
+    """Panels one above the other, over the same horizontal axis.
+
+    Attributes
+    ----------
+    panels : tuple of Panel
+        From top to bottom.
+    gap : float
+        Between two panels, as a share of the height.
+    legend : bool
+        Whether the names of the marks are listed.
+    free_corner : bool
+        Whether the lower right corner is free for that.
+    still : bool
+        Whether it is neither dragged nor zoomed.
+    """
+
+    panels: tuple[Panel, ...]
+    gap: float = 0.05
+    legend: bool = False
+    free_corner: bool = False
+    still: bool = False
+
+
+@dataclass(frozen=True)
+class PanelChart(Chart):
+    """A picture of panels in a theme and a size."""
+
+    picture: PanelPicture

@@ -1,0 +1,148 @@
+"""The reliability diagram: what each confidence promised and what it got."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from lore_core.figures.pictures.marks import (
+    Axis,
+    Bars,
+    Dots,
+    Line,
+    Panel,
+    PanelChart,
+    PanelPicture,
+    Tint,
+    pieces,
+)
+from lore_core.figures.pictures.picture import Hover
+from lore_core.figures.style import Mode
+from lore_core.metrics.global_metrics import ReliabilityTable
+
+#: Bars leave a little room between them.
+_FULL = 0.92
+
+
+def reliability_figure(
+    table: ReliabilityTable,
+    *,
+    rows: str,
+    chosen: int | None = None,
+    mode: Mode = "light",
+    height: int = 420,
+    title: str = "Reliability",
+) -> PanelChart:
+    """Accuracy of each confidence bin with its 95 % interval, over the number of rows.
+
+    Parameters
+    ----------
+    table : ReliabilityTable
+        What to draw.
+    rows : str
+        Which rows these are, in words.
+    chosen : int, optional
+        Bin to outline; ``customdata`` of each bar is its bin index, for clicks.
+    mode, height
+        Look.
+    title : str
+        Figure title.
+    """
+    full = np.flatnonzero(table.count > 0)
+    edges, gap, worst = table.bins.edges, table.gap, table.worst_bin()
+    picked = full == chosen
+    place, ends = (edges[:-1] + edges[1:])[full] / 2, np.array([0, 1])
+    sides = ["over" if value > 0 else "under" for value in gap[full]]
+    accuracy = Bars(
+        name="accuracy",
+        place=place,
+        width=np.diff(edges)[full] * _FULL,
+        length=table.accuracy[full],
+        low=table.accuracy_low[full],
+        high=table.accuracy_high[full],
+        whisker=1,
+        tints=[Tint(side, 0.95 if on else 0.55) for side, on in zip(sides, picked, strict=True)],
+        number=full,
+        chosen=picked,
+        outlined=True,
+        hover=[_hover(table, int(k)) for k in full],
+    )
+    counts = replace(
+        accuracy,
+        name="rows",
+        length=table.count[full],
+        low=None,
+        tints=[Tint("accent") if on else Tint("quiet", 0.5) for on in picked],
+        outlined=False,
+    )
+    calibrated = Line(name="calibrated", x=ends, y=ends, tint=Tint("quiet"), width=1.5, dash="dot")
+    promised, ink = table.confidence[full], Tint("ink")
+    confidence = Dots(name="mean confidence", x=place, y=promised, tints=ink, size=10, shape="dash")
+    low = max(0.0, float(edges[full[0]]) - 0.02)
+    x = Axis(title="confidence", unit="share", span=(low, 1.0))
+    y = Axis(title="accuracy", unit="share", span=(0, 1.02))
+    picture = PanelPicture(
+        title=title,
+        subtitle=rows,
+        how_to_read=(
+            "Bars are the accuracy of each confidence bin, whiskers its 95 % Wilson interval, the "
+            "tick its mean confidence. Red: promised more than it got. Blue: got more."
+        ),
+        alt=(
+            f"Reliability diagram, ECE {table.expected_calibration_error * 100:.1f} points; the "
+            f"largest gap is {gap[worst] * 100:+.1f} points at confidence {table.bins.name(worst)}"
+        ),
+        name="reliability",
+        table=table.frame(),
+        panels=(
+            Panel(x, y, [calibrated, accuracy, confidence], 0.74),
+            Panel(x, Axis(title="rows", few_ticks=True), [counts], 0.26),
+        ),
+        still=True,
+    )
+    return PanelChart(picture, mode, height)
+
+
+def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
+    """Show a point with its gap in place of each bar: fit for a narrow column.
+
+    Parameters
+    ----------
+    table, rows
+        See :func:`reliability_figure`.
+    """
+    picture = reliability_figure(table, rows=rows).picture
+    top, below = picture.panels
+    calibrated, *_ = top.marks
+    full = np.flatnonzero(table.count > 0)
+    promised, got, gap = table.confidence[full], table.accuracy[full], table.gap[full]
+    across = pieces(promised, promised)
+    gaps = [
+        Line(x=across, y=pieces(promised, np.where(side, got, np.nan)), tint=tint, width=5)
+        for side, tint in ((gap > 0, Tint("over", 0.35)), (gap <= 0, Tint("under", 0.35)))
+    ]
+    interval = pieces(table.accuracy_low[full], table.accuracy_high[full])
+    tints = [Tint("over" if value > 0 else "under") for value in gap]
+    hover = [_hover(table, int(k)) for k in full]
+    marks = [
+        calibrated,
+        *gaps,
+        Line(x=across, y=interval, tint=Tint("ink"), width=1),
+        Dots(x=promised, y=got, tints=tints, size=8, hover=hover),
+    ]
+    x = replace(top.x, span=(0.0, 1.0))
+    return replace(picture, panels=(replace(top, x=x, marks=marks), replace(below, x=x)))
+
+
+def _hover(table: ReliabilityTable, k: int) -> Hover:
+    low, high = table.accuracy_low[k] * 100, table.accuracy_high[k] * 100
+    return Hover(
+        f"confidence {table.bins.name(k)}",
+        lines=(
+            f"{table.count[k]:,} rows",
+            f"promised {table.confidence[k] * 100:.1f} %",
+            f"got {table.accuracy[k] * 100:.1f} % ({low:.1f}–{high:.1f})",
+            f"gap {table.gap[k] * 100:+.1f} points",
+        ),
+    )

@@ -1,0 +1,291 @@
+"""The signed gap along one variable, and on the combinations of two."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lore_core.data.number_text import points
+from lore_core.figures.pictures.marks import (
+    Axis,
+    Band,
+    Bars,
+    Cells,
+    Line,
+    Mark,
+    Panel,
+    PanelChart,
+    PanelPicture,
+    Rule,
+    Tint,
+)
+from lore_core.figures.pictures.picture import Floats, Hover, Record, shortened
+from lore_core.figures.style import Mode
+
+#: Names longer than this are cut on an axis; the hover has them in full.
+_LONGEST_NAME = 28
+#: Letters of a variable's own name, on an axis and as one of two in a title.
+_LONGEST_VARIABLE, _LONGEST_OF_TWO = 60, 40
+_GAP = Axis(title="confidence − accuracy", unit="gap")
+
+
+def variable_figure(
+    table: pd.DataFrame,
+    *,
+    name: str,
+    rows: str,
+    curve: pd.DataFrame | None = None,
+    overall: float | None = None,
+    mode: Mode = "light",
+    height: int = 460,
+) -> PanelChart:
+    """Bars of the gap for each part of a variable, with intervals and the rows behind them.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From :func:`~lore_core.variables.gaps.gap_along`. A number stands upright over its number
+        line; names are listed from top to bottom.
+    name : str
+        The variable.
+    rows : str
+        Which rows these are, in words.
+    curve : DataFrame, optional
+        From :func:`~lore_core.variables.gaps.smooth_gap`, of a number.
+    overall : float, optional
+        Gap of all rows, as a line to hold the bars against.
+    mode, height
+        Look; a list of names is as high as it needs to be.
+    """
+    is_number = bool((table["border"] != "").any())
+    gap, variable = table["gap"].to_numpy(), shortened(name, _LONGEST_VARIABLE)
+    sure = (table["gap_low"] > 0) | (table["gap_high"] < 0)
+    sides = np.where(gap > 0, "over", "under").tolist()
+    bars = Bars(
+        name="gap",
+        place=_places(table) if is_number else np.arange(len(table))[::-1],
+        width=0.9 if is_number else 0.7,
+        length=gap,
+        low=np.minimum(table["gap_low"], gap),
+        high=np.maximum(table["gap_high"], gap),
+        sideways=not is_number,
+        tints=[Tint(side, 0.9 if on else 0.35) for side, on in zip(sides, sure, strict=True)],
+        number=np.arange(len(table)),
+        hover=[
+            Hover(str(record["value"]), lines=_promise(record))
+            for record in table.to_dict("records")
+        ],
+    )
+    rules = [Rule(at=0, level=is_number, tint=Tint("quiet"))]
+    how_to_read = (
+        "Above zero (red): promises more than it gets. Whiskers are 95 % intervals; faint bars "
+        "cannot be told from 0."
+        if is_number
+        else "Right of zero (red): promises more than it gets. In brackets the rows; whiskers are "
+        "95 % intervals; faint bars cannot be told from 0."
+    )
+    if is_number and curve is not None and not curve.empty:
+        how_to_read += " The line is the smoothed gap, its band 95 % at each point."
+    if overall is not None:
+        how_to_read += f" Dotted: all rows, {points(overall)} points."
+        rules.append(Rule(at=overall, level=is_number, tint=Tint("ink"), width=1.2, dash="dot"))
+    worst = table.iloc[int(np.argmax(np.abs(gap)))]
+    panels = (
+        _over_numbers(table, bars, rules, curve, variable)
+        if is_number
+        else _beside_names(table, bars, rules)
+    )
+    picture = PanelPicture(
+        title=f"Gap along {variable}",
+        subtitle=rows,
+        how_to_read=how_to_read,
+        alt=(
+            f"Signed gap along {name} in {len(table)} parts; the largest is "
+            f"{points(worst['gap'])} points at {worst['value']}"
+        ),
+        name="variable",
+        table=table.drop(columns="border"),
+        panels=panels,
+        gap=0.04,
+        still=True,
+    )
+    return PanelChart(picture, mode, height if is_number else 130 + 30 * max(len(table), 3))
+
+
+def _places(table: pd.DataFrame) -> Floats:
+    """Bars side by side; what is missing stands apart from the number line."""
+    place = np.arange(len(table), dtype=np.float64)
+    place[_n_borders(table) + 1 :] += 0.5
+    return place
+
+
+def _n_borders(table: pd.DataFrame) -> int:
+    return int((table["border"] != "").sum())
+
+
+def _over_numbers(
+    table: pd.DataFrame, bars: Bars, rules: list[Rule], curve: pd.DataFrame | None, variable: str
+) -> tuple[Panel, Panel]:
+    place, parts = bars.place, _n_borders(table) + 1
+    smoothed = [] if curve is None or curve.empty else _smoothed(table, curve, parts)
+    # Ticks stand between the bars, at the borders; a part without one is named below itself.
+    ticks = [(k + 0.5, border) for k, border in enumerate(table["border"]) if border]
+    ticks += [
+        (float(at), str(part))
+        for at, part in zip(place[parts:], table["value"][parts:], strict=True)
+    ]
+    x = Axis(
+        title=variable,
+        ticks=tuple(ticks),
+        span=(-0.6, float(place[-1]) + 0.6),
+        grid=False,
+    )
+    counts = replace(
+        bars,
+        name="rows",
+        length=table["rows"].to_numpy(),
+        tints=[Tint("quiet", 0.5)] * len(table),
+        low=None,
+        high=None,
+        number=None,
+    )
+    y = Axis(title="rows", from_zero=True, few_ticks=True)
+    return Panel(x, _GAP, [bars, *smoothed, *rules], 0.8), Panel(x, y, [counts], 0.2)
+
+
+def _smoothed(table: pd.DataFrame, curve: pd.DataFrame, parts: int) -> list[Mark]:
+    # Equal widths for parts of about equal size: the place of a row is the share of rows below it.
+    rows = table["rows"].to_numpy()[:parts]
+    ends = np.concatenate([[0.0], np.cumsum(rows) / rows.sum()])
+    x = np.interp(curve["share"], ends, np.arange(parts + 1) - 0.5)
+    low, gap, high, value, n_eff = (
+        curve[name].to_numpy() for name in ("low", "gap", "high", "value", "n_eff")
+    )
+    said = Hover("", lines=("at {0:.4g}", "smoothed gap {y:+.1%}", "n_eff {1:.0f}"))
+    return [
+        Band(name="smoothed, 95 %", at=x, low=low, high=high, tint=Tint("ink", 0.13)),
+        Line(
+            name="smoothed",
+            x=x,
+            y=gap,
+            tint=Tint("ink"),
+            width=2,
+            hover=said,
+            columns=[value, n_eff],
+        ),
+    ]
+
+
+def _beside_names(table: pd.DataFrame, bars: Bars, rules: list[Rule]) -> tuple[Panel]:
+    named = zip(bars.place.tolist(), table["value"], table["rows"], strict=True)
+    ticks = tuple((at, f"{shortened(part, _LONGEST_NAME)} ({n:,})") for at, part, n in named)
+    y = Axis(ticks=ticks, span=(-0.6, len(table) - 0.4), grid=False)
+    return (Panel(_GAP, y, [bars, *rules]),)
+
+
+def variable_grid_figure(
+    grid: pd.DataFrame,
+    *,
+    names: tuple[str, str],
+    limit: float,
+    min_rows: int,
+    rows: str,
+    mode: Mode = "light",
+) -> PanelChart:
+    """Heat map of the gap over the combinations of two variables.
+
+    Parameters
+    ----------
+    grid : DataFrame
+        From :func:`~lore_core.variables.gaps.gap_grid`.
+    names : tuple of str
+        The variables across and up.
+    limit : float
+        End of the colour scale.
+    min_rows : int
+        What ``grid["shown"]`` asks for, said under the picture.
+    rows : str
+        Which rows these are, in words.
+    mode : {"light", "dark"}
+        Theme.
+    """
+    x, y = (_parts(grid[side], name) for side, name in zip("xy", names, strict=True))
+    shape = (len(y.ticks), len(x.ticks))
+    gap = np.where(grid["shown"], grid["gap"], np.nan).astype(np.float64)
+    sure = (grid["gap_low"] > 0) | (grid["gap_high"] < 0)
+    hover = np.array([_cell(record, names) for record in grid.to_dict("records")], dtype=object)
+    cells = Cells(
+        name="gap",
+        value=gap.reshape(shape),
+        words=np.array([_whole(value) for value in gap]).reshape(shape),
+        strong=sure.to_numpy().reshape(shape),
+        hover=hover.reshape(shape),
+        limit=limit,
+        scale=_scale(limit),
+        scale_title="gap, points",
+    )
+    hidden = int((~grid["shown"]).sum())
+    few = (
+        f" {hidden} of {len(grid)} combinations have fewer than {min_rows} rows and stay empty."
+        if hidden
+        else ""
+    )
+    across, up = (shortened(name, _LONGEST_OF_TWO) for name in names)
+    upwards = f"{names[1]} (up)" if names[0] == names[1] else names[1]
+    picture = PanelPicture(
+        title=f"Gap by {across} and {up}",
+        subtitle=rows,
+        how_to_read=(
+            "Numbers are points of confidence − accuracy; bold where the 95 % interval leaves out "
+            f"0.{few} Of many cells a few are bold by chance."
+        ),
+        alt=f"Signed gap over {shape[1]} parts of {names[0]} and {shape[0]} of {names[1]}",
+        name="variable-grid",
+        height=190 + 38 * max(shape[0], 4),
+        table=grid.assign(x=grid["x"].astype(str), y=grid["y"].astype(str)).rename(
+            columns={"x": names[0], "y": upwards}
+        ),
+        panels=(Panel(x, y, [cells]),),
+        still=True,
+    )
+    return PanelChart(picture, mode)
+
+
+def _parts(column: pd.Series[Any], name: str) -> Axis:
+    parts = [shortened(part, _LONGEST_NAME) for part in column.cat.categories]
+    title, span = shortened(name, _LONGEST_VARIABLE), (-0.5, len(parts) - 0.5)
+    return Axis(title=title, ticks=tuple(enumerate(parts)), span=span, grid=False)
+
+
+def _scale(limit: float) -> tuple[tuple[float, str], ...]:
+    at = np.linspace(-limit, limit, 5)
+    words = [f"{tick * 100:+.0f}".replace("-", "−") for tick in at]
+    words[0] += "\nunder-\nconfident"
+    words[2] = "0"
+    words[4] += "\nover-\nconfident"
+    return tuple(zip(at.tolist(), words, strict=True))
+
+
+def _cell(record: Record, names: tuple[str, str]) -> Hover:
+    few = (f"{record['rows']:,} rows: too few to say",)
+    lines = _promise(record) if record["shown"] else few
+    return Hover(f"{names[0]} {record['x']}\n{names[1]} {record['y']}", lines=lines)
+
+
+def _promise(record: Record) -> tuple[str, ...]:
+    """Say what the rows of a bar or cell promised and got."""
+    low, gap, high = (points(record[name]) for name in ("gap_low", "gap", "gap_high"))
+    return (
+        f"{record['rows']:,} rows",
+        f"promised {record['confidence']:.1%}, got {record['accuracy']:.1%}",
+        f"gap {gap} points ({low} to {high})",
+    )
+
+
+def _whole(share: float) -> str:
+    if np.isnan(share):
+        return ""
+    return f"{share * 100:+.0f}".replace("-", "−") if abs(share) >= 0.005 else "0"

@@ -1,0 +1,36 @@
+"""Pictures as Plotly draws them: for the dashboard, notebooks and interactive files."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from lore_core.figures.pictures.landscape import LandscapePicture
+from lore_core.figures.pictures.marks import PanelPicture
+from lore_core.figures.pictures.picture import Picture
+from lore_core.figures.plotly.landscape import landscape
+from lore_core.figures.plotly.landscape_3d import space
+from lore_core.figures.plotly.panels import panels
+from lore_core.figures.style import Mode
+
+
+def drawn(picture: Picture, mode: Mode, height: int) -> go.Figure:
+    """Draw a picture by Plotly.
+
+    Parameters
+    ----------
+    picture : Picture
+        What to show.
+    mode : {"light", "dark"}
+        Theme.
+    height : int
+        Pixels.
+    """
+    match picture:
+        case PanelPicture():
+            return panels(picture, mode, height)
+        case LandscapePicture(view="map"):
+            return landscape(picture, mode, height)
+        case LandscapePicture():
+            return space(picture, mode, height)
+        case _:
+            raise TypeError(f"no drawing of a {type(picture).__name__} is known")

@@ -1,0 +1,147 @@
+"""The landscape: where the confidence is wrong, on a map of the features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from lore_core.figures.pictures.landscape import (
+    ErrorScale,
+    LandscapePicture,
+    MapRows,
+)
+from lore_core.figures.plotly.frame import breaking, frame, hover_text
+from lore_core.figures.style import INK, NEUTRAL, PAPER, Mode, escape, rgba
+from lore_core.regions.field import Field
+
+
+def landscape(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
+    """Draw the field, the rows over it, and what is named."""
+    figure, ink, field = go.Figure(), INK[mode], picture.field
+    color = color_axis(picture.scale, mode)
+    if field is not None:
+        # Without a line around all rows a small bin floats in nowhere.
+        faint = {"color": rgba(NEUTRAL[mode], 0.45), "width": 1, "smoothing": 1.3}
+        figure.add_trace(_contour(field.x, field.y, field.context, faint, "all rows"))
+        figure.add_trace(_raster(field, picture.scale, color))
+    if picture.points is not None:
+        shown = picture.scale.of(picture.points.error).astype(np.float32)
+        edge = {"width": 0.6, "color": rgba(ink, 0.55)}
+        dot = {"size": 5, "color": shown, **color, "showscale": field is None, "line": edge}
+        figure.add_trace(go.Scattergl(**_dots(picture.points), name="rows", marker=dot))
+    if picture.worst is not None:
+        # A few rings as SVG: a WebGL layer for them alone would double the time of a redraw.
+        ring = {"size": 9, "color": "rgba(0,0,0,0)", "line": {"width": 1.4, "color": ink}}
+        figure.add_trace(go.Scatter(**_dots(picture.worst), name="worst rows", marker=ring))
+    frame(figure, picture, mode, height=height)
+    font = {"size": 11, "color": NEUTRAL[mode]}
+    for number, ends, update in zip(
+        (1, 2), picture.extent, (figure.update_xaxes, figure.update_yaxes), strict=True
+    ):
+        title = {"text": f"{picture.axes} {number}", "font": font}
+        update(title=title, showgrid=False, showticklabels=False, ticks="", range=ends)
+    figure.update_yaxes(scaleanchor="x", scaleratio=1)
+    figure.update_layout(uirevision=picture.axes, dragmode="lasso", clickmode="event+select")
+    _add_names(figure, picture, mode)
+    if picture.lasso is not None:
+        corners = zip(picture.lasso.x, picture.lasso.y, strict=True)
+        path = " L ".join(f"{x:.6g},{y:.6g}" for x, y in corners)
+        line = {"color": ink, "dash": "dash", "width": 2}
+        figure.add_shape(type="path", path=f"M {path} Z", line=line)
+    return figure
+
+
+def color_axis(scale: ErrorScale, mode: Mode) -> dict[str, Any]:
+    """Options of a marker or surface whose colour is an error, with its bar."""
+    bar: dict[str, Any] = {
+        "thickness": 12,
+        "len": 0.72,
+        "y": 0.5,
+        "x": 1.0,
+        "xpad": 8,
+        "outlinewidth": 0,
+        "tickformat": "+.0%" if scale.is_signed else ".0%",
+        "title": {"text": scale.title, "font": {"size": 11}, "side": "right"},
+    }
+    if scale.is_signed:
+        at, words = zip(*scale.ticks(), strict=True)
+        bar |= {"tickvals": at, "ticktext": [breaking(word) for word in words]}
+    ends = {"cmin": scale.low, "cmax": scale.limit}
+    return {"colorscale": scale.colors(mode), **ends, "colorbar": bar}
+
+
+def _raster(field: Field, scale: ErrorScale, color: dict[str, Any]) -> go.Heatmap:
+    said = "local error %{z:+.1%}" if scale.is_signed else "LCE %{z:.1%}"
+    return go.Heatmap(
+        x=field.x.astype(np.float32),
+        y=field.y.astype(np.float32),
+        z=scale.of(field.signed).astype(np.float32),
+        customdata=np.round(field.effective_size).astype(np.float32),
+        zmin=color["cmin"],
+        zmax=color["cmax"],
+        colorscale=color["colorscale"],
+        colorbar=color["colorbar"],
+        hoverongaps=False,
+        zsmooth=False,
+        name="field",
+        hovertemplate=f"{said}<br>n_eff %{{customdata:.0f}}<extra></extra>",
+    )
+
+
+def _dots(rows: MapRows) -> dict[str, Any]:
+    return {
+        "x": rows.at[:, 0].astype(np.float32),
+        "y": rows.at[:, 1].astype(np.float32),
+        "mode": "markers",
+        "customdata": rows.row.astype(np.int32),
+        "hovertext": [hover_text(item) for item in rows.hover],
+        "hoverinfo": "text",
+        "selected": {"marker": {"opacity": 1}},
+        "unselected": {"marker": {"opacity": 0.85}},
+    }
+
+
+def _contour(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    inside: NDArray[np.float64] | NDArray[np.bool_],
+    line: dict[str, Any],
+    name: str,
+) -> go.Contour:
+    """Draw a line where a raster crosses ½."""
+    return go.Contour(
+        x=x.astype(np.float32),
+        y=y.astype(np.float32),
+        z=inside.astype(np.float32),
+        contours={"coloring": "none", "start": 0.5, "end": 0.5, "size": 1.0},
+        line=line,
+        showscale=False,
+        hoverinfo="skip",
+        name=name,
+    )
+
+
+def _add_names(figure: go.Figure, picture: LandscapePicture, mode: Mode) -> None:
+    """Outline the regions, and write their numbers and what else has a name."""
+    ink, paper = INK[mode], PAPER[mode]
+    for region in picture.regions:
+        line = {"color": ink, "width": 2, "smoothing": 1.0}
+        outline, name = region.outline, f"region {escape(region.name)}"
+        figure.add_trace(_contour(outline.x, outline.y, outline.inside, line, name))
+    written = [(region.name, *region.at, None, paper, ink) for region in picture.regions] + [
+        (place.name, place.x, place.y, place.up, ink, rgba(paper, 0.7)) for place in picture.places
+    ]
+    for name, x, y, up, color, ground in written:
+        figure.add_annotation(
+            x=x,
+            y=y,
+            yshift=up,
+            text=escape(name),
+            showarrow=False,
+            font={"size": 12, "color": color},
+            bgcolor=ground,
+            borderpad=2,
+        )

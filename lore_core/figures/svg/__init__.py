@@ -1,0 +1,29 @@
+"""Pictures as static SVG: for print, and for pages without scripts."""
+
+from __future__ import annotations
+
+from lore_core.figures.pictures.landscape import LandscapePicture
+from lore_core.figures.pictures.marks import PanelPicture
+from lore_core.figures.pictures.picture import Picture
+from lore_core.figures.svg.drawing import Drawing
+from lore_core.figures.svg.landscape import landscape_drawing
+from lore_core.figures.svg.panels import panel_drawing
+
+__all__ = ["Drawing", "drawing"]
+
+
+def drawing(picture: Picture) -> Drawing:
+    """Draw a picture as SVG.
+
+    Parameters
+    ----------
+    picture : Picture
+        What to show: panels, or a landscape on a 2-D map.
+    """
+    match picture:
+        case PanelPicture():
+            return panel_drawing(picture)
+        case LandscapePicture(view="map"):
+            return landscape_drawing(picture)
+        case _:
+            raise TypeError(f"no drawing of {picture.name!r} is known")

@@ -1,0 +1,151 @@
+"""The report's landscape: the error on the map at many bandwidths."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
+from lore_core.data.progress import Progress
+from lore_core.figures.pictures.landscape import (
+    ErrorScale,
+    LandscapeChart,
+    LandscapePicture,
+    Layer,
+    landscape_figure,
+    shared_limit,
+)
+from lore_core.metrics.catalogue import MIN_BIN_ROWS
+from lore_core.metrics.global_metrics import ReliabilityTable
+from lore_core.regions.field import Field, rows_outline
+from lore_core.regions.row_tables import class_places, row_table, worst_rows
+from lore_core.report.findings import Findings
+from lore_core.view.where import errors_of, field_of, reliability_of, row_field
+
+#: Bandwidths of the slider; that of the report is among them too.
+GAMMAS = (0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 4.0, 20.0)
+#: Nodes along each side.
+RESOLUTION = 128
+#: Regions outlined, and rows ringed.
+_OUTLINED = 8
+_RINGS = 30
+
+
+def landscape_chart(found: Findings) -> LandscapeChart | None:
+    """Show the landscape at the report's bandwidth, all confidences together.
+
+    Parameters
+    ----------
+    found : Findings
+        What the report is about.
+
+    Returns
+    -------
+    LandscapeChart or None
+        None where there is no map to draw.
+    """
+    on, local = found.drawn_on, None if found.summary is None else found.summary.local
+    if on is None or local is None:
+        return None
+    points, search = found.view.points(on=on), found.search
+    outlines = (
+        []
+        if search is None
+        else [
+            rows_outline(points, search.label == k)
+            for k in range(min(len(search.regions), _OUTLINED))
+        ]
+    )
+    field = row_field(local, points)
+    worst = worst_rows(local, n_rows=_RINGS, min_effective_size=MIN_EFFECTIVE_SIZE)
+    return landscape_figure(
+        field,
+        points,
+        worst=row_table(found.evaluation, worst, local, extra=3),
+        n_total=len(points),
+        limit=shared_limit(field.signed),
+        rows=rows_and_kernel(found),
+        axes=on.name.sized,
+        found=[(str(k), outline) for k, outline in enumerate(outlines, start=1)],
+        places=class_places(found.evaluation, points, np.ones(len(points), dtype=bool)),
+    )
+
+
+def live_landscape(
+    found: Findings, still: LandscapePicture, progress: Progress | None = None
+) -> LandscapePicture:
+    """Show the fields of all rows and of a few confidence bins at every bandwidth.
+
+    Parameters
+    ----------
+    found : Findings
+        What the report is about.
+    still : LandscapePicture
+        The same at the report's bandwidth.
+    progress : callable, optional
+        Called with the share done; may raise to cancel.
+    """
+    view, on, search = found.view, found.drawn_on, found.search
+    table, points = reliability_of(view), view.points(on=on)
+    names: dict[int | None, str] = {None: "all confidences together", **_bins(table)}
+    counts: dict[int | None, int] = {None: len(points), **dict(enumerate(table.count.tolist()))}
+    # A number stands in the middle of its region.
+    centres = [] if search is None else [points[region.centre] for region in search.regions]
+    gammas = tuple(sorted({*GAMMAS, view.gamma}))
+    fields: dict[int | None, list[Field]] = {number: [] for number in names}
+    for k, gamma in enumerate(gammas):
+        if progress is not None:
+            progress(k / len(gammas), f"landscape at γ = {gamma:g}")
+        at = view.with_(gamma=gamma)
+        errors = errors_of(at)
+        for number, of_bin in fields.items():
+            of_bin.append(field_of(at, errors, bin_index=number, on=on, resolution=RESOLUTION))
+    start = gammas.index(view.gamma)
+    limit = shared_limit(*(of_bin[start].signed for of_bin in fields.values()))
+    return replace(
+        still,
+        scale=ErrorScale("signed", limit),
+        layers=tuple(
+            Layer(names[number], tuple(of_bin), _note(counts[number], names[number], of_bin[0]))
+            for number, of_bin in fields.items()
+        ),
+        gammas=gammas,
+        start=start,
+        regions=tuple(
+            replace(region, at=(float(x), float(y)))
+            for region, (x, y) in zip(still.regions, centres, strict=False)
+        ),
+    )
+
+
+def rows_and_kernel(found: Findings) -> str:
+    """Say which rows are shown and which of them are near each other."""
+    view = found.view
+    return f"{found.rows}, γ = {view.gamma:g} on {view.embedding.name.sized}"
+
+
+def _note(n_rows: int, name: str, field: Field) -> str:
+    what = (
+        "each place shows the exact signed error there."
+        if field.exact
+        else "each place averages the local errors of the rows on it."
+    )
+    return f"{n_rows:,} evaluation rows, {name}; {what}"
+
+
+def _bins(table: ReliabilityTable) -> dict[int | None, str]:
+    """Worst, best and fullest confidence bin, each once."""
+    if np.count_nonzero(table.count) < 2:  # one bin is all rows
+        return {}
+    chosen: dict[int, list[str]] = {}
+    for word, number in (
+        ("worst", table.worst_bin(MIN_BIN_ROWS)),
+        ("best", table.best_bin(MIN_BIN_ROWS)),
+        ("fullest", int(np.argmax(table.count))),
+    ):
+        chosen.setdefault(number, []).append(word)
+    return {
+        number: f"confidence {table.bins.name(number)} ({' and '.join(words)} bin)"
+        for number, words in chosen.items()
+    }

@@ -1,0 +1,223 @@
+"""Static drawings show the picture's numbers at their places, and nothing else loads or runs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lore_core.chance import null_band
+from lore_core.comparison import group_report
+from lore_core.figures import (
+    bandwidth_figure,
+    cdf_figure,
+    group_figure,
+    landscape_3d_figure,
+    landscape_figure,
+    reliability_figure,
+    reward_figure,
+)
+from lore_core.figures.pictures.intervals import group_picture, ranking_picture
+from lore_core.figures.pictures.marks import Axis, Band, Dots, Line, Panel, Rule, Tint
+from lore_core.figures.pictures.reliability import reliability_points
+from lore_core.figures.style import palette
+from lore_core.figures.svg import drawing
+from lore_core.figures.svg.drawing import WIDTH
+from lore_core.metrics import reward_curve
+from lore_core.metrics.catalogue import CATALOGUE
+from lore_core.regions import row_table, rows_outline
+
+NAME = "{http://www.w3.org/2000/svg}"
+
+
+def elements(picture, tag):
+    return list(root(picture).iter(f"{NAME}{tag}"))
+
+
+def root(picture):
+    return ElementTree.fromstring(drawing(picture).file())
+
+
+def kinds(picture):
+    return [item.get("class") for item in root(picture).iter() if item.get("class")]
+
+
+@pytest.fixture
+def plain(table):
+    """A picture of which only the marks and the axes matter."""
+    x, y = Axis(span=(0.0, 10.0)), Axis(span=(0.0, 1.0))
+
+    def of(*marks, x=x, y=y):
+        return replace(reliability_figure(table, rows="").picture, panels=(Panel(x, y, marks),))
+
+    return of
+
+
+class TestPlaces:
+    # The frame reaches from x = 38 to 302 and from y = 8 (top) to 188 (bottom).
+    def test_points_of_a_line(self, plain):
+        line = Line(x=np.array([0.0, 5.0, 10.0]), y=np.array([0.0, 0.5, 1.0]), tint=Tint("m3"))
+        (path,) = elements(plain(line), "path")
+        assert path.get("d") == "M38.00,188.00 170.00,98.00 302.00,8.00"
+        assert path.get("class") == "s-m3"
+
+    def test_nan_parts_a_line(self, plain):
+        x = np.array([0.0, 5.0, np.nan, 5.0, 10.0, np.nan])
+        (path,) = elements(plain(Line(x=x, y=np.zeros(6), tint=Tint("ink"))), "path")
+        assert path.get("d") == "M38.00,188.00 170.00,188.00M170.00,188.00 302.00,188.00"
+
+    def test_nothing_known_draws_nothing(self, plain):
+        nothing = np.full(3, np.nan)
+        picture = plain(
+            Line(x=nothing, y=nothing, tint=Tint("ink")),
+            Dots(x=nothing, y=nothing, tints=Tint("ink"), size=8),
+        )
+        assert not elements(picture, "path")
+        assert not elements(picture, "circle")
+
+    def test_a_logarithmic_axis(self, plain):
+        x = Axis(span=(0.01, 100.0), log=True)
+        dot = Dots(x=np.array([1.0]), y=np.array([1.0]), tints=Tint("ink"), size=8)
+        (circle,) = elements(plain(dot, x=x), "circle")
+        assert (circle.get("cx"), circle.get("cy"), circle.get("r")) == ("170", "8", "3")
+
+    def test_what_is_beyond_the_axis_ends_at_it(self, plain):
+        band = Band(
+            at=np.array([0.0, 10.0]), low=np.zeros(2), high=np.full(2, 7.0), tint=Tint("quiet", 0.3)
+        )
+        (shape,) = elements(plain(band), "polygon")
+        assert shape.get("points") == "38.00,8.00 302.00,8.00 302.00,188.00 38.00,188.00"
+        assert shape.get("fill-opacity") == "0.3"
+
+    def test_a_rule_beyond_the_axis_is_not_drawn(self, plain):
+        rules = [Rule(at=value, tint=Tint("ink")) for value in (5.0, 11.0)]
+        drawn = [line for line in elements(plain(*rules), "line") if line.get("class") != "grid"]
+        assert [line.get("x1") for line in drawn] == ["170"]
+
+    def test_details_are_left_out(self, plain):
+        line = Line(x=np.zeros(2), y=np.zeros(2), tint=Tint("m1"))
+        picture = plain(line, replace(line, tint=Tint("m2"), detail=True))
+        assert "s-m1" in kinds(picture)
+        assert "s-m2" not in kinds(picture)
+
+    def test_an_axis_without_ends_holds_every_mark(self, plain):
+        dots = Dots(x=np.array([-2.0, 3.0]), y=np.zeros(2), tints=Tint("ink"), size=8)
+        picture = plain(dots, Rule(at=8.0, tint=Tint("ink")), x=Axis())
+        places = [float(item.get("cx")) for item in elements(picture, "circle")]
+        assert 38 < places[0] < places[1] < 302
+        said = [item.text for item in elements(picture, "text")]
+        assert "8" in said or "7.5" in said
+        assert "−2" in said or "−2.5" in said
+
+
+class TestFigures:
+    @pytest.fixture
+    def pictures(self, dataset, points, table, errors, field, curves):
+        c, a = dataset.confidence, dataset.outcome
+        groups = pd.Series(np.where(points[:, 0] > 0, "<b>x</b> & co", "y"))
+        reports = {"LoRe": group_report(c, a, groups)}
+        null = null_band(c, points, n_bins=5, n_draws=10)
+        rewards = {
+            "a & b": reward_curve(c, a, baseline=c),
+            "<i>": reward_curve(c**2, a, baseline=c),
+        }
+        ranked = pd.DataFrame(
+            {"value": [0.3, 0.4], "low": [0.2, np.nan], "high": [0.35, np.nan]}, index=["<i>", "b"]
+        )
+        outline = rows_outline(points, points[:, 0] > 0.5)
+        return {
+            "reliability": reliability_figure(table, rows="").picture,
+            "points": reliability_points(table, rows=""),
+            "curves": bandwidth_figure(curves, rows="", null=("one & only", null)).picture,
+            "cdf": cdf_figure({"a & b": errors.absolute}, rows="", global_error=0.1).picture,
+            "rewards": reward_figure(rewards, rows="", baseline="a & b", ratio=10.0).picture,
+            "groups": group_figure(reports, rows="").picture,
+            "gaps": group_picture(reports, rows="", by_sign=True),
+            "ranking": ranking_picture(ranked, CATALOGUE["NLL"], rows=""),
+            "landscape": landscape_figure(
+                field, points, n_total=300, limit=0.3, rows="<b>", found=[("1", outline)]
+            ).picture,
+        }
+
+    def test_are_whole_and_say_what_they_show(self, pictures):
+        for name, picture in pictures.items():
+            made = root(picture)
+            assert made.get("aria-label") == picture.alt, name
+            assert made.get("width") == "84mm"
+            assert made.get("viewBox").startswith(f"0 0 {WIDTH} ")
+            assert len(list(made)) > 5
+
+    def test_load_nothing_and_need_no_page(self, pictures):
+        for picture in pictures.values():
+            text = drawing(picture).file().decode()
+            assert set(re.findall(r"https?://[^\"' <]+", text)) == {"http://www.w3.org/2000/svg"}
+            assert not re.search(r'href="(?!data:)', text)
+            assert "var(" not in text
+            assert drawing(picture).file() == drawing(picture).file()
+
+    def test_colours_are_those_of_the_palette(self, pictures):
+        known = {f"{side}-{name}" for side in "sf" for name in palette("light")}
+        known |= {"mid", "end", "grid", "drawing", "paper"}
+        for picture in pictures.values():
+            assert {word for kind in kinds(picture) for word in kind.split()} <= known
+
+    def test_names_stay_text(self, pictures):
+        said = [item.text for item in elements(pictures["groups"], "text")]
+        assert any(text.startswith("<b>x</b> & co") for text in said)
+        assert elements(pictures["ranking"], "text")[-3].text in ("<i>", "b", "NLL, nats")
+
+    def test_points_lie_at_what_was_promised_and_got(self, pictures, table):
+        full = np.flatnonzero(table.count)
+        circles = elements(pictures["points"], "circle")
+        assert len(circles) == len(full)
+        for circle, k in zip(circles, full, strict=True):
+            assert float(circle.get("cx")) == pytest.approx(
+                38 + 264 * table.confidence[k], abs=0.01
+            )
+            assert float(circle.get("cy")) == pytest.approx(
+                188 - 180 / 1.02 * table.accuracy[k], abs=0.01
+            )
+            side = "over" if table.gap[k] > 0 else "under"
+            assert circle.get("class") == f"f-{side}"
+            assert f"{table.count[k]:,} rows" in circle.find(f"{NAME}title").text
+
+    def test_lower_panels_that_are_details_are_left_out(self, pictures):
+        said = [item.text for item in elements(pictures["rewards"], "text")]
+        assert "gain a row, in u" in said
+        assert "answered" not in said
+
+    def test_the_landscape_has_an_image_of_the_field_and_its_outlines(self, pictures, field):
+        picture = pictures["landscape"]
+        raster, bar = elements(picture, "image")
+        assert raster.get("href").startswith("data:image/png;base64,")
+        assert float(bar.get("y")) > float(raster.get("y")) + float(raster.get("height"))
+        assert [path.get("class") for path in elements(picture, "path")] == ["s-quiet", "s-ink"]
+        said = [item.text for item in elements(picture, "text")]
+        assert said == ["1", "−30 points, underconfident", "+30 points, overconfident"]
+
+    def test_space_cannot_be_drawn(self, dataset, points, errors):
+        rows = row_table(dataset, np.arange(3), errors)
+        space = np.column_stack([points, points[:, 0]])
+        chart = landscape_3d_figure(rows, space, n_total=3, limit=0.2, rows="")
+        with pytest.raises(TypeError, match="no drawing of 'landscape-3d'"):
+            drawing(chart.picture)
+
+
+def test_pictures_and_drawings_need_no_plotly():
+    code = """
+import sys
+sys.modules["plotly"] = None
+from lore_core import reliability_table
+from lore_core.figures import reliability_figure
+from lore_core.figures.svg import drawing
+chart = reliability_figure(reliability_table([0.9, 0.6], [1, 0]), rows="2 rows")
+assert b"<svg" in drawing(chart.picture).file()
+assert len(chart.table) and chart.alt and chart.how_to_read
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
