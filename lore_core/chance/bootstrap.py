@@ -27,8 +27,6 @@ from lore_core.metrics.catalogue import COMPARED
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.metrics.resampled import Resampled
 
-__all__ = ["BootstrapDraws", "affordable_draws", "bootstrap_draws"]
-
 #: Draws whose weights are summed in one pass: more costs memory, fewer costs time.
 _CHUNK = 16
 #: Pairwise work (rows² × dimensions × draws) that still feels interactive, in multiply-adds.

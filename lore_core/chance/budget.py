@@ -8,8 +8,6 @@ from lore_core.chance.bootstrap import affordable_draws
 from lore_core.chance.intervals import MOST_TRIED
 from lore_core.chance.simulation import affordable_null_draws
 
-__all__ = ["N_SIMULATED", "affordable_intervals"]
-
 #: Simulations that the intervals of a summary make of each true error tried.
 N_SIMULATED = 40
 

@@ -7,8 +7,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.validation import check_share
 
-__all__ = ["TIE", "central_interval"]
-
 #: Two values this near, as a share of them, are the same, summed differently.
 TIE = 1e-9
 

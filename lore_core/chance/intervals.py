@@ -31,8 +31,6 @@ from lore_core.kernel_sums import laplacian_sums
 from lore_core.metrics.catalogue import ALCE, ECE, MCE, MLCE
 from lore_core.metrics.local_error import scaled_bandwidth
 
-__all__ = ["ABSOLUTE", "calibration_intervals"]
-
 #: True errors tried, as multiples of the observed pattern; 0 is shared.
 _SIZES = (0.15, 0.35, 0.7, 1.0, 1.4, 2.0)
 #: How much of the observed pattern is taken to be noise, in squared standard errors.

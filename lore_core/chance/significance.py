@@ -22,8 +22,6 @@ from lore_core.data.progress import Progress
 from lore_core.data.validation import as_confidence, as_outcome, check_lengths, check_share
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, kernel_means
 
-__all__ = ["MIN_EFFECTIVE_SIZE", "Significance", "local_significance"]
-
 #: Skewness below which the normal distribution is used: gamma and Poisson would be enormous.
 _SYMMETRIC = 1e-5
 #: Continuity correction, as a share of what one outcome of average weight moves.

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.chance.central_interval import TIE, central_interval
-from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
@@ -30,18 +29,8 @@ from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.catalogue import ECE, ECE_DEBIASED
 from lore_core.metrics.global_metrics import ReliabilityTable
-from lore_core.metrics.local_error import LocalErrors, scaled_bandwidth
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, scaled_bandwidth
 from lore_core.metrics.metric import ChanceKey, CurveKey
-
-__all__ = [
-    "NullBand",
-    "NullErrors",
-    "affordable_null_draws",
-    "describe_bias",
-    "describe_maximum",
-    "null_band",
-    "null_errors",
-]
 
 #: Bytes of kernel sums held at once.
 _MEMORY = 2.0**27

@@ -88,10 +88,10 @@ def landscape(
     row a node of the map: x, y, signed_error, n_eff).
     """
     paths = figure_paths(outs)
-    from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
     from lore_core.cli.view import map_name, needs_map, open_view
     from lore_core.comparison import describe_rows
     from lore_core.embedding import make_map
+    from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
     from lore_core.regions import worst_rows
     from lore_core.view.where import (
         errors_of,
@@ -195,8 +195,8 @@ def _chart(
     show: str,
     mode: Any,
 ) -> Any:
-    from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
     from lore_core.figures import landscape_figure, shared_limit
+    from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
     from lore_core.regions import class_places, drawn_rows, row_table
 
     data = view.evaluation

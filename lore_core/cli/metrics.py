@@ -66,12 +66,12 @@ def metrics(
     """
     path = None if out is None else output_path(out, TABLES)
     from lore_core.chance import affordable_draws
-    from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
     from lore_core.cli.regions import described
     from lore_core.cli.view import open_view
     from lore_core.comparison.summary import joint_intervals, verdict
     from lore_core.comparison.tables import metric_table
     from lore_core.data.validation import InputError
+    from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
     from lore_core.view.chance import chance_errors_of
     from lore_core.view.methods import summary_of
     from lore_core.view.where import regions_of

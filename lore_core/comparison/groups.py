@@ -27,8 +27,6 @@ from lore_core.metrics.global_metrics import (
     wilson_interval,
 )
 
-__all__ = ["compare_groups", "group_report", "worst_group_error"]
-
 
 def group_report(
     confidence: ArrayLike,

@@ -20,8 +20,6 @@ from lore_core.metrics.catalogue import RANKED_BY
 from lore_core.metrics.metric import Metric
 from lore_core.recalibration import NoRecalibration, Recalibrator
 
-__all__ = ["Comparison", "compare"]
-
 
 @dataclass(frozen=True)
 class Comparison:

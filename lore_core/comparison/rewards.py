@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from lore_core.data.dataset import Dataset
 from lore_core.metrics.rewards import RewardCurve, reward_curve
 
-__all__ = ["compare_rewards"]
-
 
 def compare_rewards(
     datasets: Mapping[str, Dataset],

@@ -24,8 +24,6 @@ from lore_core.embedding import MapName, make_map
 from lore_core.reading import load_runs
 from lore_core.recalibration import Recalibrator, standard_recalibrators
 
-__all__ = ["RunsComparison", "compare_runs"]
-
 #: Runs handed out between two progress reports, for each worker.
 _RUNS_A_WORKER = 2
 

@@ -13,8 +13,6 @@ from lore_core.comparison.tables import long_table
 from lore_core.data.validation import InputError
 from lore_core.metrics.catalogue import MAX_GROUPWISE, less_is_better
 
-__all__ = ["PairedDifference", "RunsComparison"]
-
 
 @dataclass(frozen=True)
 class PairedDifference:

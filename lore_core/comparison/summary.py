@@ -20,8 +20,6 @@ from lore_core.metrics.global_metrics import ReliabilityTable, wilson_interval
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
 from lore_core.metrics.measured import Measured
 
-__all__ = ["Summary", "Verdict", "describe_rows", "local_bin_table", "summarize", "verdict"]
-
 
 @dataclass(frozen=True)
 class Summary:

@@ -27,8 +27,6 @@ from lore_core.data.extras import require
 from lore_core.data.saving import save_npz
 from lore_core.kernel_sums.compile_once import compile_kernels
 
-__all__ = ["Dashboard", "launch"]
-
 
 def launch(dataset: Dataset, *, port: int | None = None, open_browser: bool = True) -> Dashboard:
     """Open the dashboard on a dataset.

@@ -16,17 +16,6 @@ from pathlib import Path
 
 from lore_core.data.validation import InputError, check_integer
 
-__all__ = [
-    "DEFAULT_PORT",
-    "choose_port",
-    "find_app",
-    "local_url",
-    "open_in_browser",
-    "serve",
-    "streamlit_command",
-    "wait_until_served",
-]
-
 _ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 8501
 #: Seconds a server may take to answer before it counts as failed; a cold disk can take ten.

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from lore_core.data.validation import InputError
 
-__all__ = ["replaced_at_once", "write_bytes"]
-
 
 @contextlib.contextmanager
 def replaced_at_once(path: str | Path) -> Iterator[Path]:

@@ -13,8 +13,6 @@ import pandas as pd
 
 from lore_core.data.dataset import Dataset
 
-__all__ = ["content_digest"]
-
 
 def content_digest(dataset: Dataset) -> str:
     """Sha256 of all the numbers and names a report can depend on, whatever the file was called.

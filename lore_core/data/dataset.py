@@ -26,8 +26,6 @@ from lore_core.data.validation import (
     check_lengths,
 )
 
-__all__ = ["CALIBRATION", "EVALUATION", "TOP_LABEL", "Dataset", "Target"]
-
 CALIBRATION = "calibration"
 EVALUATION = "evaluation"
 TOP_LABEL = "top-label"

@@ -10,8 +10,6 @@ import pandas as pd
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError
 
-__all__ = ["from_estimator"]
-
 
 def from_estimator(
     estimator: Any, X: Any, y: Any, *, features: Any = None, groups: Any = None

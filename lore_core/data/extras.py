@@ -6,8 +6,6 @@ from importlib.util import find_spec
 
 from lore_core.data.validation import InputError
 
-__all__ = ["EXTRA_OF", "MissingPackageError", "missing", "require"]
-
 #: Which extra of pyproject.toml brings a module.
 EXTRA_OF = {
     "streamlit": "app",

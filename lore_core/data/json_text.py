@@ -7,8 +7,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["as_json"]
-
 
 def as_json(content: Any) -> str:
     """Write plain and numpy values as JSON; NaN and infinity become null, which JSON has."""

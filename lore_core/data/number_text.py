@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["p_words", "points"]
-
 
 def points(share: float) -> str:
     """Write a difference of shares in points, signed: 0.0213 is ``"+2.1"``, −0.5 is ``"−50.0"``."""

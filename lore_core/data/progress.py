@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["Cancelled", "Progress"]
-
 #: Called with the fraction done (0 to 1) and a short plain message, "iteration 120 of 750".
 #: It stops the work by raising :class:`Cancelled`.
 Progress = Callable[[float, str], None]

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError
 
-__all__ = ["save_npz"]
-
 #: Names with a meaning of their own in the file; a metadata column of that name is renamed.
 _RESERVED = {
     "probs", "logits", "confidence", "predictions", "labels", "features", "groups", "group_names",

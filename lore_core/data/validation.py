@@ -12,24 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "InputError",
-    "as_class_names",
-    "as_confidence",
-    "as_coordinates",
-    "as_feature_names",
-    "as_features",
-    "as_group_labels",
-    "as_images",
-    "as_labels",
-    "as_outcome",
-    "as_probabilities",
-    "check_integer",
-    "check_lengths",
-    "check_positive",
-    "check_share",
-]
-
 #: How far a row of probabilities may be from summing to 1 before it is refused.
 SUM_TOLERANCE = 1e-3
 #: How far outside [0, 1] rounding may push a probability before it is refused.

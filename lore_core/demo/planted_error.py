@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.validation import InputError, check_integer
 
-__all__ = ["REGIONS", "Synthetic", "synthetic"]
-
 #: The three blobs, from left to right.
 REGIONS = ("overconfident", "calibrated", "underconfident")
 

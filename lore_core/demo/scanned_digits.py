@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.validation import check_integer
 
-__all__ = ["digits"]
-
 Array = NDArray[np.float64]
 
 SIDEWAYS = "rotated 90°"

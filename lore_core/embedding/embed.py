@@ -19,8 +19,6 @@ from lore_core.embedding.scaling import Scale, check_scale, scale_factors
 if TYPE_CHECKING:  # it needs pandas, which a process that applies a saved map may not have
     from lore_core.data.dataset import Dataset
 
-__all__ = ["embed", "make_map"]
-
 _DEFAULT_SCALE: dict[str, Scale] = {
     "pca": "isotropic",
     "identity": "isotropic",

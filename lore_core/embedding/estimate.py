@@ -11,8 +11,6 @@ from lore_core.data.validation import InputError, check_integer
 from lore_core.embedding.embed import MAX_FIT_ROWS
 from lore_core.embedding.names import METHODS
 
-__all__ = ["estimate_seconds"]
-
 
 def estimate_seconds(method: str, n: int, p: int, n_components: int = 2) -> float:
     """Estimate how long :func:`embed` takes with its default options.

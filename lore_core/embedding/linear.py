@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from lore_core.data.validation import InputError
 
-__all__ = ["IdentityMap", "LinearMap", "fit_pca"]
-
 
 @dataclass(frozen=True, eq=False)
 class IdentityMap:

@@ -7,8 +7,6 @@ from typing import Literal, TypeGuard, get_args
 
 from lore_core.data.validation import InputError
 
-__all__ = ["METHODS", "METHOD_NAMES", "MapName", "Method", "is_method"]
-
 Method = Literal["pca", "tsne", "umap", "identity"]
 METHODS: tuple[Method, ...] = get_args(Method)
 #: How people write the methods.

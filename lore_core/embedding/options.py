@@ -7,8 +7,6 @@ from typing import Any
 
 from lore_core.data.validation import InputError
 
-__all__ = ["check_options"]
-
 
 def check_options(method: str, options: Mapping[str, Any], known: tuple[str, ...]) -> None:
     """Raise where an option is not one of the method's."""

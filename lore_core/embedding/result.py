@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from lore_core.data.validation import InputError, as_coordinates
 from lore_core.embedding.names import MapName, Method
 
-__all__ = ["Embedding", "Map"]
-
 _SCALE_WORDS = {"unit": "unit scale", "isotropic": "isotropic scale", "none": "unscaled"}
 
 

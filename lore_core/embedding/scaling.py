@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from lore_core.data.validation import InputError
 
-__all__ = ["SCALES", "Scale", "check_scale", "scale_factors"]
-
 Scale = Literal["unit", "isotropic", "none"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
 

@@ -15,8 +15,6 @@ from lore_core.embedding.stored_umap import StoredUMAP
 from lore_core.embedding.tsne import TSNEMap
 from lore_core.embedding.umap_map import UMAPMap
 
-__all__ = ["as_embedding", "as_numbers"]
-
 
 def as_numbers(embedding: Embedding) -> dict[str, Any]:
     """Return a map as plain values and arrays.

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from lore_core.data.progress import Progress
 
-__all__ = ["Placing", "StoredMap"]
-
 _lock = threading.Lock()
 
 

@@ -16,8 +16,6 @@ from lore_core.embedding.linear import LinearMap
 from lore_core.embedding.stored_map import StoredMap
 from lore_core.embedding.tsne import TSNEMap
 
-__all__ = ["StoredTSNE"]
-
 
 @dataclass(frozen=True, eq=False)
 class StoredTSNE(StoredMap):

@@ -15,8 +15,6 @@ from lore_core.data.validation import InputError
 from lore_core.embedding.stored_map import StoredMap
 from lore_core.embedding.umap_map import UMAPMap, fit_umap
 
-__all__ = ["StoredUMAP"]
-
 #: How far a row of the map made anew may lie from its place, as a share of the map's size.
 _SAME = 1e-3
 

@@ -18,8 +18,6 @@ from lore_core.data.progress import Progress
 from lore_core.data.validation import check_integer, check_positive
 from lore_core.embedding.linear import LinearMap, fit_pca
 
-__all__ = ["OPTIONS", "TSNEMap", "fit_tsne"]
-
 #: Options of the method and their defaults.
 OPTIONS: dict[str, Any] = {"perplexity": 30.0, "n_iter": 500, "exaggeration": 1.0}
 

@@ -20,8 +20,6 @@ from lore_core.data.extras import require
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError, check_integer
 
-__all__ = ["OPTIONS", "UMAPMap", "fit_umap"]
-
 #: Options of the method and their defaults.
 OPTIONS: dict[str, Any] = {"n_neighbors": 15, "min_dist": 0.1, "n_epochs": None}
 

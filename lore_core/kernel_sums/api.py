@@ -16,8 +16,6 @@ from lore_core.kernel_sums.prepare import Problem, as_problem
 from lore_core.kernel_sums.schedule import Phase, Reporter, Step, run, thread_count
 from lore_core.kernel_sums.underflow import GroupSources
 
-__all__ = ["KernelMeans", "laplacian_means", "laplacian_sums"]
-
 #: Sums below this may have lost terms to underflow (which begins at 1e-300).
 _INEXACT_MASS = 1e-280
 #: Size of one uninterrupted step of the fallback: targets of a search, or differences of

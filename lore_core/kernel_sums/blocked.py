@@ -13,8 +13,6 @@ from lore_core.kernel_sums.compiled import compiled, compiled_sums
 from lore_core.kernel_sums.fixed_point import add_gap
 from lore_core.kernel_sums.pairs import kernel_values, send
 
-__all__ = ["TILE", "block_across", "block_within", "distances"]
-
 #: Targets of a tile, and sources whose distances to it are computed before all their kernel
 #: values. The two matrices of the pairs, of 8 bytes each, should stay in the L1 cache.
 TILE = 128

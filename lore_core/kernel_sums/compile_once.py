@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["compile_kernels"]
-
 _SOURCES = Path(__file__).resolve().parent
 
 

@@ -22,8 +22,6 @@ from lore_core.kernel_sums.plan_trees import (
 from lore_core.kernel_sums.prepare import Layout, Problem, arrange
 from lore_core.kernel_sums.schedule import Phase, Reporter, run
 
-__all__ = ["compute_sums"]
-
 #: About the nanoseconds from which on rounded coordinates are worth their inaccuracy.
 _WORTH_ROUNDING = 5e7
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from lore_core.kernel_sums.compiled import compiled, intrinsic, ir, types
 
-__all__ = ["LOG2_E", "NEGLIGIBLE_EXPONENT", "half_power", "square"]
-
 LOG2_E = 1.4426950408889634
 #: 2^−995 ≈ 3e-300. Factors below it count as 0: a term is a product of factors ≤ 1, so no term
 #: above 1e-299 is lost, and arithmetic never meets subnormal numbers, which are 100× slower.

@@ -29,8 +29,6 @@ from numpy.typing import NDArray
 
 from lore_core.kernel_sums.compiled import intrinsic, ir, types
 
-__all__ = ["FixedPoint", "add_gap", "as_fixed_point"]
-
 #: From here on the distances cost more than what follows them.
 _WORTH_DIMENSIONS = 8
 #: Of 2^31: room for the rounding of up to a million dimensions and of this module's arithmetic.

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from lore_core.kernel_sums.pairs import rates
 
-__all__ = ["Entry", "Grid", "as_grid", "as_passes", "bandwidth_ranges", "snapped", "sub_grid"]
-
 #: Each squaring doubles the rounding error of a kernel value, so only so many in a row.
 _LONGEST_CHAIN = 6
 #: Bandwidths in one pass: at least this many, more if their sums stay within the memory.

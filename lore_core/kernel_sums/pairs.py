@@ -19,16 +19,6 @@ import numpy as np
 from lore_core.kernel_sums.compiled import compiled
 from lore_core.kernel_sums.exponential import LOG2_E, half_power, square
 
-__all__ = [
-    "insertion_order",
-    "kernel_values",
-    "merge_order",
-    "rates",
-    "reorder",
-    "send",
-    "tree_levels",
-]
-
 #: Bandwidths below 2^−960 are lifted by 2^200, exactly, before they are inverted.
 _SMALL_BANDWIDTH = 2.0**-960
 _LIFT = 2.0**200

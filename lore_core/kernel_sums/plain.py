@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from lore_core.kernel_sums.prepare import Problem
 from lore_core.kernel_sums.schedule import Reporter
 
-__all__ = ["plain_means", "plain_sums"]
-
 #: Pairs of a block: 8 MB a matrix.
 _BLOCK_PAIRS = 2**20
 #: Scaling that keeps L1 distances of any two finite points finite.

@@ -20,8 +20,6 @@ from lore_core.kernel_sums.grid import Grid
 from lore_core.kernel_sums.prepare import Layout
 from lore_core.kernel_sums.schedule import Phase, Step
 
-__all__ = ["between_phases", "block_work", "within_phases"]
-
 #: Rows of a block, in up to so many dimensions; a quarter of it beyond.
 _BLOCK_ROWS = 512
 _BLOCK_DIMENSIONS = 1024

@@ -22,8 +22,6 @@ from lore_core.kernel_sums.sweep1d import line_sweep
 from lore_core.kernel_sums.sweep2d import plane_join, plane_order, plane_tree
 from lore_core.kernel_sums.sweep3d import space_collect, space_order, space_split, space_tree
 
-__all__ = ["PART_ROWS", "line_phases", "plane_phases", "plane_work", "space_phases", "space_work"]
-
 #: Rows of a part: (smallest, largest). The largest are for so few sums, more sums get fewer rows.
 PART_ROWS = {2: (1024, 16_384), 3: (512, 8_192)}
 _FEW_SUMS = 8

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from lore_core.data.validation import InputError, as_coordinates, check_lengths, check_positive
 from lore_core.kernel_sums.grid import snapped
 
-__all__ = ["Layout", "Problem", "arrange", "as_problem"]
-
 #: Groups up to this many are sorted by radix sort.
 _RADIX_LIMIT = 2**15
 

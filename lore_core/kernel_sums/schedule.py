@@ -18,8 +18,6 @@ try:
 except ImportError:  # comes with scikit-learn; without it only the processors count
     ThreadpoolController = None
 
-__all__ = ["Phase", "Reporter", "Step", "run", "thread_count"]
-
 #: Work (in row-steps) below which starting threads costs more than it saves.
 _WORTH_THREADS = 100_000
 #: Seconds between two looks at what the threads have done.

@@ -7,8 +7,6 @@ import numpy as np
 from lore_core.kernel_sums.compiled import compiled
 from lore_core.kernel_sums.exponential import half_power, square
 
-__all__ = ["line_sweep"]
-
 
 @compiled
 def line_sweep(lo, hi, rows, grid, b_first, b_last, exclude_self):

@@ -17,8 +17,6 @@ from lore_core.kernel_sums.compiled import compiled
 from lore_core.kernel_sums.exponential import half_power, square
 from lore_core.kernel_sums.pairs import insertion_order, merge_order, reorder, send, tree_levels
 
-__all__ = ["plane_join", "plane_order", "plane_tree"]
-
 #: Up to so many rows pairs are summed directly.
 LEAF = 32
 

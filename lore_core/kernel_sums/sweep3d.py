@@ -15,8 +15,6 @@ from lore_core.kernel_sums.exponential import half_power, square
 from lore_core.kernel_sums.pairs import insertion_order, merge_order, reorder, send, tree_levels
 from lore_core.kernel_sums.sweep2d import plane_tree
 
-__all__ = ["space_collect", "space_order", "space_split", "space_tree"]
-
 #: Up to so many rows pairs are summed directly.
 LEAF = 64
 

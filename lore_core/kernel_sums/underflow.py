@@ -20,8 +20,6 @@ try:
 except ImportError:  # then every source is looked at, which is slower and as exact
     cKDTree = None  # noqa: N816 - scipy's name
 
-__all__ = ["GroupSources", "direct_means"]
-
 #: What the neighbours beyond the last one asked for may add to a mean, relative to it.
 _TAIL = 1e-13
 _FIRST_NEIGHBOURS = 16

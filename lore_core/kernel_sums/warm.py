@@ -6,8 +6,6 @@ import numpy as np
 
 from lore_core.kernel_sums.api import laplacian_means, laplacian_sums
 
-__all__ = ["warmup"]
-
 #: Rows that make parts, joins and a problem in the plane posed from space.
 _ROWS = 2_100
 

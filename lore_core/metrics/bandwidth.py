@@ -23,14 +23,6 @@ from lore_core.data.validation import (
 from lore_core.metrics.global_metrics import reliability_table
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, kernel_means
 
-__all__ = [
-    "BandwidthCurve",
-    "BandwidthSpread",
-    "bandwidth_curve",
-    "default_gammas",
-    "mean_bandwidth_curve",
-]
-
 
 def default_gammas(n: int = 30) -> NDArray[np.float64]:
     """Return ``n`` bandwidths from 0.01 to 100, evenly spaced on a log axis.

@@ -16,8 +16,6 @@ from lore_core.data.validation import InputError, as_confidence, as_outcome, che
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.local_error import kernel_means
 
-__all__ = ["BandwidthSuggestion", "suggest_bandwidth"]
-
 Floats = NDArray[np.float64]
 
 

@@ -23,18 +23,6 @@ from lore_core.data.validation import (
     check_lengths,
 )
 
-__all__ = [
-    "ReliabilityTable",
-    "brier_score",
-    "expected_calibration_error",
-    "groupwise_calibration_error",
-    "groupwise_maximum_calibration_error",
-    "maximum_calibration_error",
-    "negative_log_likelihood",
-    "reliability_table",
-    "wilson_interval",
-]
-
 #: A normal variable lies within so many standard deviations with probability 0.95.
 NORMAL_95 = 1.959963984540054
 

@@ -19,14 +19,6 @@ from lore_core.data.validation import (
 )
 from lore_core.kernel_sums import KernelMeans, laplacian_means
 
-__all__ = [
-    "LocalErrors",
-    "average_local_calibration_error",
-    "local_calibration_error",
-    "local_errors",
-    "maximum_local_calibration_error",
-]
-
 #: Fewer effective neighbours than this are no evidence, whatever they say.
 MIN_EFFECTIVE_SIZE = 10.0
 

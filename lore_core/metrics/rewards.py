@@ -18,14 +18,6 @@ from lore_core.data.validation import (
 )
 from lore_core.metrics.global_metrics import NORMAL_95
 
-__all__ = [
-    "RewardCurve",
-    "default_ratios",
-    "describe_rewards",
-    "reward_curve",
-    "unsure_threshold",
-]
-
 
 def default_ratios(n: int = 40) -> NDArray[np.float64]:
     """Return ``n`` cost ratios w/u from 1 to 100, evenly spaced on a log axis."""

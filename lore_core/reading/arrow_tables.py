@@ -17,8 +17,6 @@ from lore_core.reading import npz
 from lore_core.reading.columns import Columns, Kind, listed, short
 from lore_core.reading.raw_file import RawFile
 
-__all__ = ["open_feather", "open_parquet"]
-
 
 def open_parquet(raw: RawFile) -> Columns:
     """Open a Parquet file; columns are decoded one at a time, so memory stays small.

@@ -18,8 +18,6 @@ from lore_core.reading.file_rows import FileRows
 from lore_core.reading.labels import Classes, decode
 from lore_core.reading.mapping import class_suffixes
 
-__all__ = ["Assembled", "assemble"]
-
 
 @dataclass(frozen=True, eq=False)
 class Assembled:

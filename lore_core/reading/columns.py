@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from lore_core.data.validation import InputError
 
-__all__ = ["Columns", "Kind", "counted", "kind_of_dtype", "listed", "short", "vector_of"]
-
 #: What a column holds, as far as the file says without reading it.
 Kind = Literal["whole", "number", "text", "bool", "date", "other"]
 

@@ -14,8 +14,6 @@ from lore_core.data.validation import InputError
 from lore_core.reading.formats import READABLE
 from lore_core.reading.raw_file import RawFile, raw_file
 
-__all__ = ["Half", "half_of", "in_directory", "runs_in", "sources_of"]
-
 _CALIBRATION = "calibration|calib|cal|validation|valid|val|dev"
 _EVALUATION = "evaluation|eval|test|holdout"
 _TOKEN = re.compile(

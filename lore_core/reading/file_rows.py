@@ -17,8 +17,6 @@ from lore_core.reading.guess import SPLIT_WORDS
 from lore_core.reading.mapping import ColumnMapping, class_suffixes
 from lore_core.reading.matrices import check_cells, matrix_of
 
-__all__ = ["MISSING_GROUP", "FileRows", "group_frame", "pictures", "read_rows"]
-
 #: Name of the group of rows that name none.
 MISSING_GROUP = "(missing)"
 #: Sums of probabilities further from 1 than this are worth a note.

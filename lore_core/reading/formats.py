@@ -11,8 +11,6 @@ from lore_core.reading.npz import open_npz
 from lore_core.reading.raw_file import RawFile, raw_file
 from lore_core.reading.text_tables import open_text
 
-__all__ = ["READABLE", "open_columns"]
-
 #: Suffix to format.
 READABLE = {
     ".npz": "NPZ",

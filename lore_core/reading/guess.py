@@ -14,8 +14,6 @@ from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.reading.columns import Columns
 from lore_core.reading.mapping import ColumnMapping, class_suffixes, expand
 
-__all__ = ["MAX_GROUP_VALUES", "SPLIT_WORDS", "can_be_group", "guess"]
-
 #: A column of more distinct values than this is no group.
 MAX_GROUP_VALUES = 20
 #: Split word to split; training rows belong to neither.

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import listed, short
 
-__all__ = ["Classes", "Decoded", "decode"]
-
 
 @dataclass(frozen=True)
 class Classes:

@@ -23,8 +23,6 @@ from lore_core.reading.overview import FileOverview, overview_of
 from lore_core.reading.raw_file import RawFile
 from lore_core.reading.reading_report import FileFacts, ReadingReport, report_on
 
-__all__ = ["Reading", "guess_mapping", "inspect", "load", "load_runs", "read"]
-
 _Given = ColumnMapping | Mapping[str, Any] | None
 
 

@@ -12,8 +12,6 @@ from typing import Any
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import Columns, listed
 
-__all__ = ["PROBABILITY_KINDS", "ColumnMapping", "as_mapping", "class_suffixes", "expand"]
-
 #: What the probability columns hold.
 PROBABILITY_KINDS = ("probabilities", "logits", "confidence", "positive")
 _SINGLE = ("label", "prediction", "split", "images", "row_id")

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import Columns, counted
 
-__all__ = ["check_cells", "matrix_of"]
-
 
 def matrix_of(
     columns: Columns, names: Sequence[str], taken: Any, *, dtype: Any = None

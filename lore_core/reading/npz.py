@@ -17,8 +17,6 @@ from lore_core.data.validation import InputError
 from lore_core.reading.columns import Columns, Kind, kind_of_dtype, listed, short, vector_of
 from lore_core.reading.raw_file import RawFile
 
-__all__ = ["MAX_BYTES", "MAX_EXPANDED", "open_npz"]
-
 #: An archive that declares more than this is refused before anything is read (a zip bomb).
 MAX_BYTES = 8 * 2**30
 #: 2-D arrays of more columns than this do not become metadata columns.

@@ -12,8 +12,6 @@ from lore_core.reading.columns import Columns
 from lore_core.reading.guess import can_be_group, guess
 from lore_core.reading.mapping import ColumnMapping, class_suffixes
 
-__all__ = ["ColumnOverview", "FileOverview", "overview_of"]
-
 #: Distinct numbers are counted in so many rows; a million would tell no more.
 _SAMPLE = 10_000
 _WORDS = {

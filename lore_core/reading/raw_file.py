@@ -10,8 +10,6 @@ from typing import Any, BinaryIO
 
 from lore_core.data.validation import InputError
 
-__all__ = ["RawFile", "raw_file"]
-
 
 @dataclass(frozen=True, eq=False)
 class RawFile:

@@ -10,8 +10,6 @@ import numpy as np
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.reading.columns import counted, listed
 
-__all__ = ["SMALL_GROUP", "FileFacts", "ReadingReport", "report_on"]
-
 #: Groups of fewer rows than this are warned of.
 SMALL_GROUP = 30
 #: Accuracy within this of the majority share says that the classifier learnt little.

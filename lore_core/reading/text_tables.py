@@ -12,8 +12,6 @@ from lore_core.data.validation import InputError
 from lore_core.reading.columns import Columns, kind_of_dtype, listed, short
 from lore_core.reading.raw_file import RawFile
 
-__all__ = ["open_text"]
-
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_BYTES = 2**20
 _SAMPLE_LINES = 50

@@ -14,8 +14,6 @@ from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.validation import InputError, as_coordinates, check_integer, check_lengths
 from lore_core.metrics.local_error import scaled_bandwidth
 
-__all__ = ["RowEvidence", "row_evidence"]
-
 #: Rows whose differences are held at once.
 _BLOCK = 65_536
 

@@ -21,8 +21,6 @@ from lore_core.data.validation import (
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 
-__all__ = ["Field", "Outline", "error_field", "rows_outline", "smoothed_field"]
-
 #: Nodes farther than this share of the map's width from any row stay empty, whatever γ is:
 #: a colour there would be extrapolation.
 REACH = 0.035

@@ -18,8 +18,6 @@ from scipy.spatial import cKDTree
 from lore_core.chance.significance import Significance
 from lore_core.data.validation import as_coordinates, check_lengths
 
-__all__ = ["grow_regions", "nearest_rows", "rows_like", "without_small_gaps"]
-
 #: Neighbours each significant row is joined with, where they are near.
 _NEIGHBOURS = 10
 #: More significant rows than this are joined through a random part of them.

@@ -17,8 +17,6 @@ from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.variables.attributes import PAIR, PREDICTED, RIGHT, TRUE, attributes
 from lore_core.variables.cutting import Attribute
 
-__all__ = ["composition", "describe_composition", "ratio_interval"]
-
 COLUMNS = [
     "attribute", "value", "rows_inside", "rows", "share_inside", "share_outside",
     "lift", "lift_low", "lift_high", "p_value", "p_adjusted",

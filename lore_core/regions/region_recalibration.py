@@ -19,8 +19,6 @@ from lore_core.metrics.measured import Measured
 from lore_core.recalibration import PlattScaling, Recalibrator, TemperatureScaling
 from lore_core.regions.selection import RegionReport, region_report
 
-__all__ = ["RegionRecalibration", "recalibrate_region", "why_too_few"]
-
 BEFORE = "as it is"
 #: Two parameters fitted on fewer calibration rows would be noise.
 MIN_ROWS = 50

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from lore_core.data.dataset import Dataset
 from lore_core.metrics.local_error import LocalErrors
 
-__all__ = ["class_places", "drawn_rows", "row_table", "worst_rows"]
-
 
 def worst_rows(
     errors: LocalErrors,

@@ -10,12 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.chance.significance import (
-    MIN_EFFECTIVE_SIZE,
-    Significance,
-    local_significance,
-    two_sided_p_value,
-)
+from lore_core.chance.significance import Significance, local_significance, two_sided_p_value
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
@@ -27,10 +22,8 @@ from lore_core.data.validation import (
     check_lengths,
 )
 from lore_core.metrics.global_metrics import wilson_interval
-from lore_core.metrics.local_error import scaled_bandwidth
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.regions.joined_rows import grow_regions, nearest_rows, without_small_gaps
-
-__all__ = ["HeldOut", "MiscalibratedRegion", "RegionSearch", "find_regions"]
 
 
 @dataclass(frozen=True)

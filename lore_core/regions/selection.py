@@ -19,8 +19,6 @@ from lore_core.data.validation import (
 )
 from lore_core.metrics.global_metrics import wilson_interval
 
-__all__ = ["Region", "RegionReport", "describe_excess", "region_report", "report_by"]
-
 
 @dataclass(frozen=True)
 class Region:

@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.chance.budget import N_SIMULATED
-from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.chance.simulation import NullBand, NullErrors
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.rewards import compare_rewards
@@ -21,6 +20,7 @@ from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
 from lore_core.metrics.bandwidth import BandwidthCurve
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.metrics.rewards import RewardCurve, describe_rewards
 from lore_core.recalibration import Recalibrator, offered_recalibrators, standard_recalibrators
 from lore_core.regions.made_of import composition, describe_composition

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.data.progress import Progress
 from lore_core.figures.pictures.landscape import (
     ErrorScale,
@@ -18,6 +17,7 @@ from lore_core.figures.pictures.landscape import (
 )
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.global_metrics import ReliabilityTable
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions.field import Field, rows_outline
 from lore_core.regions.row_tables import class_places, row_table, worst_rows
 from lore_core.report.findings import Findings

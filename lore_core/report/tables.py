@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.comparison.tables import metric_table
 from lore_core.metrics.catalogue import CURVES
-from lore_core.metrics.local_error import LocalErrors
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
 from lore_core.regions.row_tables import row_table, worst_rows
 from lore_core.report.findings import Findings
 

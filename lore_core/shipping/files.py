@@ -19,8 +19,6 @@ from lore_core.recalibration.base import Recalibrator
 from lore_core.shipping.predictor import Predictor
 from lore_core.shipping.tables import Chunk, open_table
 
-__all__ = ["recalibrate_file"]
-
 _CONFIDENCE, _PREDICTION = "confidence", "prediction"
 
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from lore_core.data.validation import InputError
 
-__all__ = ["Chunk", "Table", "open_table"]
-
 _SUFFIXES = (".parquet", ".csv")
 _SEPARATORS = (",", ";", "\t", "|")
 

@@ -15,8 +15,6 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError, check_integer
 from lore_core.variables.cutting import Attribute, Origin, cut
 
-__all__ = ["attribute", "attributes", "columns", "says_the_truth"]
-
 PREDICTED, TRUE, PAIR = "predicted class", "true class", "true and predicted class"
 BRIGHTNESS = "image brightness"
 #: Value of :data:`PAIR` where both classes are one.

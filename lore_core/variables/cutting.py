@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["Attribute", "Origin", "cut"]
-
 Origin = Literal["class", "group", "metadata", "image", "feature", "extra"]
 
 MISSING, EMPTY = "missing", "(empty)"

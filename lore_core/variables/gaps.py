@@ -26,8 +26,6 @@ from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.variables.attributes import PAIR, attributes, says_the_truth
 from lore_core.variables.cutting import Attribute, cut
 
-__all__ = ["describe_variable", "gap_along", "gap_grid", "rank_variables", "smooth_gap"]
-
 #: Names of a column that are shown one by one; the rarest beyond are put together.
 MAX_NAMES = 20
 #: Confidence bins from which each row's chance to be right is taken for the test.

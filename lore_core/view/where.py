@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.chance.significance import MIN_EFFECTIVE_SIZE, Significance, local_significance
+from lore_core.chance.significance import Significance, local_significance
 from lore_core.data.dataset import CALIBRATION, Dataset
 from lore_core.data.progress import Progress
 from lore_core.embedding.result import Embedding
 from lore_core.metrics.bandwidth import BandwidthCurve, bandwidth_curve
 from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, suggest_bandwidth
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
-from lore_core.metrics.local_error import LocalErrors, local_errors
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, local_errors
 from lore_core.regions.evidence import RowEvidence, row_evidence
 from lore_core.regions.field import Field, error_field, smoothed_field
 from lore_core.regions.search import RegionSearch, find_regions

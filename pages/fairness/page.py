@@ -7,9 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import Comparison, region_report
-from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.figures import group_figure, landscape_figure, reliability_figure, shared_limit
 from lore_core.metrics.catalogue import ECE, MCE, MIN_GROUP_SIZE, WORST_GROUP_MCE
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.view import View
 from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute

@@ -6,9 +6,9 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Dataset
-from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.data import Target
 from lore_core.metrics import LocalErrors
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions import report_by
 from lore_core.view import View
 from lore_core.view.methods import group_columns, group_names

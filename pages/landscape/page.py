@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.comparison import describe_rows
 from lore_core.figures import cdf_figure, reliability_figure
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions import Outline, worst_rows
 from pages.landscape.found import (
     DEFAULT_Q,

@@ -9,7 +9,6 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Embedding, Region
-from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.data.dataset import CALIBRATION
 from lore_core.figures import (
     landscape_3d_figure,
@@ -19,6 +18,7 @@ from lore_core.figures import (
 )
 from lore_core.figures.plotly.landscape_3d import CAMERAS
 from lore_core.metrics import LocalErrors
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions import Outline, class_places, drawn_rows, row_table
 from lore_core.view import View
 from pages.landscape.region import drawn_region, region_panel, take_selection

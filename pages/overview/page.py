@@ -7,10 +7,10 @@ import streamlit as st
 
 from lore_core import describe_composition, describe_maximum, verdict
 from lore_core.chance import describe_bias
-from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.comparison import Summary, local_bin_table
 from lore_core.figures import reliability_figure
 from lore_core.metrics.catalogue import MLCE, MLCE_SUPPORTED, TILES
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.metrics.metric import Metric
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart

@@ -6,10 +6,10 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Comparison, region_report
-from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.figures import cdf_figure, landscape_figure, reliability_figure, shared_limit
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.charts import show_chart

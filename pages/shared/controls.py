@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from lore_core import Dataset, Embedding
-from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures.style import Mode
 from lore_core.metrics.catalogue import CURVES, MLCE
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.metrics.metric import CurveKey
 from lore_core.view import View
 from pages.shared.jobs import current_job

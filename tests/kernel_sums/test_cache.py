@@ -62,9 +62,10 @@ def copied_package(tmp_path):
     for file in source.glob("*.py"):
         shutil.copy(file, package / "kernel_sums" / file.name)
     (package / "data").mkdir()
-    for name in ("__init__.py", "validation.py", "progress.py"):
+    for name in ("validation.py", "progress.py"):
         shutil.copy(source.parent / "data" / name, package / "data" / name)
-    (package / "__init__.py").touch()
+    for folder in (package, package / "data"):
+        (folder / "__init__.py").touch()
     return package
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.chance.significance import MIN_EFFECTIVE_SIZE
 from lore_core.figures.pictures.contours import segments
 from lore_core.figures.pictures.landscape import LandscapePicture, Layer
 from lore_core.figures.style import MODES, NEUTRAL, palette, rgba, shades
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 
 #: Code of a node that holds no value.
 _NOTHING = -128
