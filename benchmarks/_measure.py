@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Measured", "load", "machine", "measure", "run_python"]
-
 _CLEAR_PEAK = Path("/proc/self/clear_refs")
 _STATUS = Path("/proc/self/status")
 

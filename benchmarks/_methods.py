@@ -17,8 +17,6 @@ from sklearn.metrics.pairwise import laplacian_kernel, manhattan_distances
 
 from lore_core.kernel_sums import laplacian_means
 
-__all__ = ["METHODS", "OURS", "Method", "available"]
-
 Floats = NDArray[np.float64]
 #: Bytes of the part of the kernel matrix that the chunked methods hold: larger was not faster.
 _CHUNK_BYTES = 2**26

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["Row", "growth", "growth_table", "markdown_table", "picture", "results_table"]
-
 _COLORS = {
     "LoRe Lens": "#0b6e4f",
     "scikit-learn": "#d1792b",

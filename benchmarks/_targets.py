@@ -15,8 +15,6 @@ from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.bandwidth import bandwidth_curve
 from lore_core.metrics.local_error import local_calibration_error
 
-__all__ = ["Target", "local_error_targets", "other_targets"]
-
 _FIRST_CALL = """
 import time
 started = time.perf_counter()

@@ -32,8 +32,6 @@ from lore_core.kernel_sums.pairs import (
 )
 from lore_core.kernel_sums.sweep2d import plane_tree
 
-__all__ = ["tree_section", "tree_sums"]
-
 _SIZES = (3_000, 10_000, 30_000, 100_000)
 _DIMENSIONS = (4, 5, 6)
 

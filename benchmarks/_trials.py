@@ -9,11 +9,6 @@ from scipy import stats
 import lore_core as lore
 from lore_core.metrics.local_error import kernel_means
 
-__all__ = [
-    "curve_band", "discoveries", "intervals", "null_regions", "planted_regions", "row_tests",
-    "summary_tests",
-]  # fmt: skip
-
 ALPHAS = (0.05, 0.01, 0.001)
 RATES = (0.05, 0.1, 0.2)
 #: Seeds of simulations are so far from those of the worlds: with the same one both would be drawn

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CONFIDENCES", "World", "blobs", "calibrated", "shift", "slope"]
-
 Floats = NDArray[np.float64]
 
 #: How sure the model is: spread out, nearly certain, undecided.

@@ -17,8 +17,6 @@ try:
 except ModuleNotFoundError:  # a process that only applies a saved recalibrator has numpy alone
     attach_stub = None
 
-__all__ = ["attach"]
-
 # Stubs are read by way of Python's syntax-tree objects, which Python 3.11 gets wrong when two
 # threads make them at once, as the first two tabs of a dashboard would.
 _one_stub_at_a_time = Lock()

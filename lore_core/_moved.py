@@ -6,8 +6,6 @@ import warnings
 from importlib import import_module
 from typing import Any
 
-__all__ = ["MOVED", "moved"]
-
 #: Old name at the root, and where it is now below it.
 MOVED = {
     "BandwidthSpread": "metrics",

@@ -9,8 +9,6 @@ import click
 from lore_core.cli.options import examples
 from lore_core.cli.output import say
 
-__all__ = ["app"]
-
 
 class _DataCommand(click.Command):
     """``--data A B`` is the same as ``A B``: an option of click's takes no list, as globs give."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from lore_core import Comparison, Recalibrator
     from lore_core.view import View
 
-__all__ = ["compare", "compare_one", "method_option", "methods_of"]
-
 #: Defaults for a directory of runs.
 _RUNS_MAP, _RUNS_GAMMA = "pca-20", 0.4
 

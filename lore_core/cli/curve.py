@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from lore_core.chance import NullBand
     from lore_core.metrics.metric import CurveKey
 
-__all__ = ["curve"]
 #: Of these the terminal has columns; files have all.
 _PRINTED: tuple[CurveKey, ...] = ("mlce", "alce")
 

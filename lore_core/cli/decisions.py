@@ -12,8 +12,6 @@ from lore_core.cli.options import ViewOptions, examples, json_option, view_optio
 from lore_core.cli.output import Progress, records, say, text_table
 from lore_core.data.json_text import as_json
 
-__all__ = ["decisions"]
-
 _COST = click.FloatRange(min=0, min_open=True)
 
 

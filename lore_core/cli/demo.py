@@ -7,8 +7,6 @@ import click
 from lore_core.cli.options import examples
 from lore_core.cli.output import output_path, say
 
-__all__ = ["demo"]
-
 
 @click.command(epilog=examples("lore demo", "lore demo -o lore_demo.npz"))
 @click.option(

@@ -23,8 +23,6 @@ from lore_core.metrics.catalogue import MAX_GROUPWISE, MIN_GROUP_SIZE
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["fairness"]
-
 
 @click.command(
     epilog=examples(

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from lore_core.figures.chart import Chart
 
-__all__ = ["figure_options", "figure_paths", "write_figure"]
-
 _STATIC = (".png", ".svg", ".pdf")
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lore_core.regions import Field, Outline, RegionSearch
     from lore_core.view import View
 
-__all__ = ["landscape"]
-
 #: As on the page: so many rows are drawn over the field or alone, so many regions are outlined.
 _DRAWN, _DRAWN_ALONE = 1500, 4000
 _N_WORST = 30

@@ -8,8 +8,6 @@ from typing import Any
 
 import click
 
-__all__ = ["CommandGroup"]
-
 
 class CommandGroup(click.Group):
     """A :class:`click.Group` of commands in modules of their own.

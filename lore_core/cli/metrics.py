@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from lore_core.data.progress import Progress as Report
     from lore_core.view import View
 
-__all__ = ["metrics"]
-
 _INTERVAL_DRAWS = 100
 #: Fewer have no 2.5 % on either side.
 _FEWEST_DRAWS = 39

@@ -12,8 +12,6 @@ import click
 if TYPE_CHECKING:
     from lore_core.data.binning import Binning
 
-__all__ = ["ViewOptions", "data_argument", "examples", "json_option", "view_options"]
-
 Command = Callable[..., Any]
 
 data_argument = click.argument(

@@ -16,18 +16,6 @@ from lore_core.data.json_text import as_json
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "TABLES",
-    "Progress",
-    "note",
-    "numbers",
-    "output_path",
-    "records",
-    "say",
-    "text_table",
-    "write_numbers",
-]
-
 #: Files that hold a table, by suffix.
 TABLES = (".csv", ".parquet", ".json")
 

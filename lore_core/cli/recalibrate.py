@@ -14,8 +14,6 @@ from lore_core.recalibration.registry import STANDARD, standard_recalibrator
 if TYPE_CHECKING:
     from lore_core import Dataset, Recalibrator
 
-__all__ = ["recalibrate"]
-
 
 @click.command(
     epilog=examples(

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lore_core.regions import RegionSearch
     from lore_core.view import View
 
-__all__ = ["described", "regions", "search_options"]
-
 #: How regions are searched for, for every command that shows them.
 search_options = click.option(
     "--q", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,

@@ -14,8 +14,6 @@ from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 if TYPE_CHECKING:
     from lore_core.report import Source
 
-__all__ = ["report"]
-
 
 @click.command(
     epilog=examples(

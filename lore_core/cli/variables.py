@@ -20,8 +20,6 @@ from lore_core.data.json_text import as_json
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["variables"]
-
 
 @click.command(
     epilog=examples(

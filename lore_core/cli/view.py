@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from lore_core.embedding import MapName
     from lore_core.view import View
 
-__all__ = ["load_data", "map_name", "needs_map", "open_view"]
-
 _SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names")
 
 

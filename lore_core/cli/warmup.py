@@ -7,8 +7,6 @@ import click
 from lore_core.cli.options import examples
 from lore_core.cli.output import say
 
-__all__ = ["warmup"]
-
 
 @click.command(epilog=examples("lore warmup", "lore warmup --force"))
 @click.option("--force", is_flag=True, help="Even if it was done before.")

@@ -16,17 +16,6 @@ from plotly.offline import get_plotlyjs
 from lore_core.data.validation import InputError
 from lore_core.figures.chart import Chart
 
-__all__ = [
-    "STATIC_FORMATS",
-    "chart_csv",
-    "chart_html",
-    "chart_image",
-    "chart_parquet",
-    "plot_config",
-    "plotly_script",
-    "why_no_static_images",
-]
-
 ImageFormat = Literal["png", "svg", "pdf"]
 STATIC_FORMATS: tuple[ImageFormat, ...] = ("png", "svg", "pdf")
 _BROWSERS = (

@@ -12,8 +12,6 @@ import plotly.graph_objects as go
 from lore_core.data.validation import InputError, check_positive
 from lore_core.figures.chart import Chart
 
-__all__ = ["COLUMN_WIDTHS", "paper_chart", "paper_scale"]
-
 #: Widths journals ask for, in millimetres.
 COLUMN_WIDTHS = {"one column, 84 mm": 84.0, "one and a half, 129 mm": 129.0, "two, 174 mm": 174.0}
 #: Pixels of an inch, in which figures are laid out; a PDF or SVG keeps the physical size.

@@ -20,8 +20,6 @@ from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
 from lore_core.recalibration import Recalibrator, TunedLoRe
 
-__all__ = ["LoReClassifier"]
-
 
 class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose probabilities are recalibrated where they are locally wrong.

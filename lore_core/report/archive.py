@@ -14,8 +14,6 @@ from pathlib import Path
 from lore_core.data.atomic_files import write_bytes
 from lore_core.data.validation import InputError
 
-__all__ = ["FORMAT", "check_place", "write_bundle", "zipped"]
-
 #: What marks a directory as an earlier report, which a new one may replace.
 FORMAT = "lore-lens-report"
 #: The earliest time a ZIP file knows: the same bundle has the same bytes on every day.

@@ -12,8 +12,6 @@ from lore_core.report.archive import FORMAT
 from lore_core.report.findings import Findings
 from lore_core.report.settings import Source, map_option
 
-__all__ = ["configuration"]
-
 #: Of the numbers; what else is installed does not change them.
 _VERSIONS = ("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "numba", "plotly")
 

@@ -26,8 +26,6 @@ from lore_core.report.settings import (
 from lore_core.report.tables import tables
 from lore_core.view import View
 
-__all__ = ["report_files", "require_packages", "write_report"]
-
 _ABOUT_TABLES = {
     "metrics": "every metric before recalibration: value, 95 % interval, p by chance, n",
     "reliability": "confidence bins: rows, promised, got, interval",

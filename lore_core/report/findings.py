@@ -43,8 +43,6 @@ from lore_core.view.methods import (
 from lore_core.view.variables import ranking_of
 from lore_core.view.where import curve_of, recalibrated_curve_of, regions_of
 
-__all__ = ["Findings", "examine"]
-
 #: Groups whose intervals are resampled; a column of more names is more like an identifier.
 _MOST_GROUPS = 100
 _WANTED_DRAWS = 100

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["p_value", "percent", "signed_points", "thousands"]
-
 
 def signed_points(share: float) -> str:
     """Write a difference as points with its sign."""

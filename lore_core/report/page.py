@@ -21,8 +21,6 @@ from lore_core.report.sections.recalibrators import recalibrators_section
 from lore_core.report.sections.regions import regions_section
 from lore_core.report.sections.variables import variables_section
 
-__all__ = ["report_page"]
-
 
 class _Section(NamedTuple):
     anchor: str

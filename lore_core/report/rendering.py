@@ -12,8 +12,6 @@ from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.metric import POINTS
 from lore_core.report import formats
 
-__all__ = ["asset", "missing", "render"]
-
 
 @cache
 def _environment() -> Environment:

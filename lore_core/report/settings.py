@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from lore_core.data.validation import InputError, check_integer, check_positive
 from lore_core.view import View
 
-__all__ = ["ReportSettings", "Source", "map_option", "rerun_command"]
-
 
 @dataclass(frozen=True)
 class ReportSettings:

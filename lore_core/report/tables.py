@@ -13,8 +13,6 @@ from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
 from lore_core.regions.row_tables import row_table, worst_rows
 from lore_core.report.findings import Findings
 
-__all__ = ["tables"]
-
 _WORST_ROWS = 50
 
 

@@ -14,8 +14,6 @@ from lore_core.data.progress import Progress
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.view.view import View
 
-__all__ = ["chance_band_of", "chance_errors_of"]
-
 
 def chance_errors_of(
     view: View,

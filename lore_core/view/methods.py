@@ -23,20 +23,6 @@ from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from lore_core.recalibration import Recalibrator, offered_recalibrators
 from lore_core.view.view import View
 
-__all__ = [
-    "Grouping",
-    "comparison_of",
-    "group_columns",
-    "group_names",
-    "group_reports_of",
-    "grouping_of",
-    "needs_calibration",
-    "recalibrators_of",
-    "resampling_of",
-    "summary_of",
-    "worst_groups_of",
-]
-
 
 @dataclass(frozen=True)
 class Grouping:

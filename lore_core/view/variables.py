@@ -11,8 +11,6 @@ from lore_core.variables.attributes import attribute, columns, says_the_truth
 from lore_core.variables.gaps import gap_along, gap_grid, rank_variables, smooth_gap
 from lore_core.view.view import View
 
-__all__ = ["Along", "along_of", "grid_of", "ranking_of"]
-
 
 @dataclass(frozen=True)
 class Along:

@@ -16,8 +16,6 @@ from lore_core.data.dataset import EVALUATION, TOP_LABEL, Dataset, Target
 from lore_core.data.validation import InputError, check_integer, check_positive
 from lore_core.embedding.result import Embedding
 
-__all__ = ["ALL_PARTS", "BinOptions", "LocalOptions", "Part", "View"]
-
 #: What a number can depend on, beside the rows.
 Part = Literal["target", "gamma", "n_bins", "binning", "maps", "seed"]
 ALL_PARTS: tuple[Part, ...] = ("target", "gamma", "n_bins", "binning", "maps", "seed")

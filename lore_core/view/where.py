@@ -20,19 +20,6 @@ from lore_core.regions.field import Field, error_field, smoothed_field
 from lore_core.regions.search import RegionSearch, find_regions
 from lore_core.view.view import View
 
-__all__ = [
-    "curve_of",
-    "errors_of",
-    "evidence_of",
-    "field_of",
-    "recalibrated_curve_of",
-    "regions_of",
-    "reliability_of",
-    "row_field",
-    "significance_of",
-    "suggestion_of",
-]
-
 
 def reliability_of(view: View) -> ReliabilityTable:
     """Confidence bins of the evaluation rows."""

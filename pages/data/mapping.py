@@ -11,8 +11,6 @@ from lore_core import InputError
 from lore_core.reading import PROBABILITY_KINDS, ColumnMapping, FileOverview, inspect
 from pages.data.sources import read_and_adopt
 
-__all__ = ["panel"]
-
 #: Role in the table → field of the mapping.
 _ROLES = {
     "label": "label",

@@ -9,8 +9,6 @@ from pages.shared.jobs import current_job
 from pages.shared.maps import MAPS, available_maps, compute_map, duration, seconds
 from pages.shared.store import store
 
-__all__ = ["panel"]
-
 
 def panel(dataset: Dataset) -> None:
     """List the maps that have to be learned, with their state."""

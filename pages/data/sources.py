@@ -13,8 +13,6 @@ from pages.shared.header import plain
 from pages.shared.session import adopt, adopt_reading, load_demo
 from pages.shared.store import Loaded
 
-__all__ = ["choose", "is_local", "read_and_adopt", "resplit"]
-
 _SUFFIXES = ["npz", "csv", "tsv", "txt", "parquet", "feather", "arrow"]
 _UPLOAD, _PATH, _DEMO = "Upload", "Path", "Demo"
 

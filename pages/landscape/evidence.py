@@ -12,8 +12,6 @@ from pages.shared import compute
 from pages.shared.header import plain
 from pages.shared.thumbnails import has_image, thumbnail_urls
 
-__all__ = ["show_evidence"]
-
 _ERROR, _ANSWER = "its local error", "LoRe's answer"
 
 

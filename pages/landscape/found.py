@@ -14,15 +14,6 @@ from pages.shared import compute
 from pages.shared.header import plain
 from pages.shared.thumbnails import has_image, thumbnail_urls
 
-__all__ = [
-    "DEFAULT_Q",
-    "calibration_rows",
-    "found_regions",
-    "held_out_note",
-    "list_regions",
-    "outlines",
-]
-
 #: Regions listed and outlined.
 _LISTED = 8
 _EXAMPLES = 6

@@ -16,8 +16,6 @@ from pages.landscape.evidence import show_evidence
 from pages.landscape.region import picked_row
 from pages.shared.rows import show_row, show_rows
 
-__all__ = ["list_by", "list_worst"]
-
 _PREDICTED, _TRUE = "predicted class", "true class"
 
 

@@ -26,8 +26,6 @@ from pages.shared import compute
 from pages.shared.charts import show_chart
 from pages.shared.controls import theme_mode
 
-__all__ = ["Scene", "show_picture", "show_region"]
-
 #: Rows drawn over the raster, and without it: more slow the browser down.
 _DRAWN = 1500
 _DRAWN_ALONE = 4000

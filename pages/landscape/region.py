@@ -24,16 +24,6 @@ from pages.shared.controls import theme_mode
 from pages.shared.header import plain
 from pages.shared.rows import show_rows
 
-__all__ = [
-    "ROWS_TAB",
-    "choose_found",
-    "chosen_found",
-    "drawn_region",
-    "picked_row",
-    "region_panel",
-    "take_selection",
-]
-
 #: The tab that shows a row.
 ROWS_TAB = "Worst rows"
 _REGION, _FOUND, _ROW = "_region", "_found", "_row"

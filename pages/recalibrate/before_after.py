@@ -16,8 +16,6 @@ from pages.shared.charts import show_chart
 from pages.shared.controls import map_control, theme_mode
 from pages.shared.methods import pair_controls
 
-__all__ = ["before_after"]
-
 _PLACES = ("before", "after")
 
 

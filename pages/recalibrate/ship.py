@@ -11,8 +11,6 @@ from lore_core.view import View
 from pages.shared.header import plain
 from pages.shared.methods import preselected
 
-__all__ = ["ship"]
-
 
 @st.cache_resource(max_entries=6, show_spinner="Packing the recalibrator …")
 def _packed(

@@ -12,8 +12,6 @@ from lore_core.view.methods import Grouping
 from pages.shared.cells import marked
 from pages.shared.header import plain
 
-__all__ = ["metrics_table"]
-
 
 def _column(result: Comparison, metric: Metric) -> pd.Series[str]:
     """Values of one metric with their intervals, as text."""

@@ -16,8 +16,6 @@ from pages.shared.controls import bins_control, gamma_control
 from pages.shared.header import plain
 from pages.shared.methods import labels, preselected
 
-__all__ = ["ask"]
-
 _NONE = "none"
 #: Methods by their name on the page.
 _MAPS = {MapName(method).title: method for method in METHODS}

@@ -13,8 +13,6 @@ from pages.runs.source import RunsSource
 from pages.shared.jobs import start_job
 from pages.shared.store import store
 
-__all__ = ["RunsAnswer", "RunsRequest", "start"]
-
 #: Share of the progress bar that reading the files takes.
 _READING = 0.1
 

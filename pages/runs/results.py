@@ -16,8 +16,6 @@ from pages.shared.charts import show_chart
 from pages.shared.controls import theme_mode
 from pages.shared.header import plain
 
-__all__ = ["show"]
-
 _BEST = "★"
 
 

@@ -16,8 +16,6 @@ from lore_core.reading.raw_file import RawFile
 from pages.data.sources import is_local
 from pages.shared.header import plain
 
-__all__ = ["RunsSource", "choose"]
-
 _PATH, _UPLOAD = "Directory", "Upload"
 _KEPT = "_runs_source"
 #: What a directory of runs looks like.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from lore_core.comparison.tables import beyond_chance
 
-__all__ = ["marked"]
-
 _TINT = {
     "better": "background-color: rgba(0, 158, 115, 0.18)",
     "worse": "background-color: rgba(230, 159, 0, 0.22)",

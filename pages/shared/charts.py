@@ -20,8 +20,6 @@ from lore_core.figures.export import (
 )
 from lore_core.figures.paper import COLUMN_WIDTHS, paper_chart, paper_scale
 
-__all__ = ["next_step", "show_chart"]
-
 _MIME = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 
 

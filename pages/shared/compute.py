@@ -33,36 +33,6 @@ from lore_core.view import View, chance, methods, variables, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.view import Part
 
-__all__ = [
-    "REGIONS_AT_ONCE",
-    "along",
-    "chance_band",
-    "chance_errors",
-    "comparison",
-    "curve",
-    "errors",
-    "evidence",
-    "field",
-    "group_reliability",
-    "group_reports",
-    "made_of",
-    "mended",
-    "method_curve",
-    "on_grid",
-    "ranking",
-    "region_outline",
-    "regions",
-    "reliability",
-    "rewards",
-    "row_field",
-    "significance",
-    "suggestion",
-    "summary",
-    "variable_names",
-    "wider_first",
-    "worst_groups",
-]
-
 #: More evaluation rows than this are searched for regions only when the reader asks for it.
 REGIONS_AT_ONCE = 50_000
 #: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)

@@ -24,15 +24,6 @@ from pages.shared.maps import (
 )
 from pages.shared.session import current
 
-__all__ = [
-    "GAMMAS",
-    "bins_control",
-    "cost_controls",
-    "gamma_control",
-    "theme_mode",
-    "view_controls",
-]
-
 #: Bandwidths the slider offers: ten steps a decade.
 GAMMAS = [
     round(step * 10.0**decade, 6)

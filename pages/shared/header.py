@@ -6,8 +6,6 @@ import streamlit as st
 
 from pages.shared.session import current, problem
 
-__all__ = ["plain", "question"]
-
 
 def question(title: str, text: str, *, names_data: bool = True) -> None:
     """Head a page with the question it answers, and name the data every page shows.

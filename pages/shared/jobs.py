@@ -12,8 +12,6 @@ import streamlit as st
 from lore_core import InputError
 from lore_core.data.progress import Cancelled, Progress
 
-__all__ = ["Job", "cancel_job", "current_job", "job_panel", "join_job", "start_job"]
-
 #: t-SNE and UMAP take every core and UMAP's kernels must not be entered twice: one at a time.
 _TURN = threading.Lock()
 _KEY = "_job"

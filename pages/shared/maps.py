@@ -9,18 +9,6 @@ from lore_core.embedding import MapName, estimate_seconds, make_map
 from pages.shared.jobs import current_job, join_job, start_job
 from pages.shared.store import store
 
-__all__ = [
-    "MAPS",
-    "available_maps",
-    "compute_map",
-    "duration",
-    "find_map",
-    "instant_map",
-    "is_ready",
-    "planar_maps",
-    "seconds",
-]
-
 #: Maps estimated to take less are made without asking.
 AUTOMATIC_SECONDS = 60.0
 #: Every map on offer, by its title.

@@ -13,16 +13,6 @@ from pages.shared import compute
 from pages.shared.charts import next_step
 from pages.shared.header import plain
 
-__all__ = [
-    "compared",
-    "grouping",
-    "grouping_control",
-    "labels",
-    "needs_calibration",
-    "pair_controls",
-    "preselected",
-]
-
 _COLUMN = "group_column"
 
 

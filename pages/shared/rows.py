@@ -12,8 +12,6 @@ from lore_core.metrics import LocalErrors
 from lore_core.regions import row_table
 from pages.shared.thumbnails import has_image, picture, thumbnail_urls
 
-__all__ = ["show_row", "show_rows"]
-
 _COLUMNS: dict[str, Any] = {
     "row": st.column_config.NumberColumn("row", help="Row number among the evaluation rows."),
     "confidence": st.column_config.NumberColumn("confidence", format="percent"),

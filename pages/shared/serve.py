@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.cli import main
 
-__all__ = ["serve"]
-
 
 def serve(arguments: Sequence[str]) -> None:
     """Run ``streamlit`` with these arguments until it is interrupted.

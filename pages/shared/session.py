@@ -10,8 +10,6 @@ import streamlit as st
 from lore_core import InputError, demo, reading
 from pages.shared.store import Loaded, store
 
-__all__ = ["adopt", "adopt_reading", "current", "ensure_loaded", "load_demo", "problem"]
-
 _KEY = "_loaded"
 _PARAMETER = "data"
 

@@ -11,8 +11,6 @@ import streamlit as st
 
 from lore_core import Dataset, Embedding
 
-__all__ = ["Loaded", "Store", "store"]
-
 
 @dataclass(frozen=True)
 class Loaded:

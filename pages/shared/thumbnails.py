@@ -10,8 +10,6 @@ from PIL import Image
 
 from lore_core import Dataset
 
-__all__ = ["has_image", "picture", "thumbnail_urls"]
-
 
 def has_image(dataset: Dataset) -> bool:
     """Whether any row has a picture."""

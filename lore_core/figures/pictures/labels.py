@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["shifts"]
-
 #: Pixels: half of a letter's width, half of a line's height, margin around a name.
 _LETTER, _LINE, _MARGIN = 3.4, 9.0, 4.0
 #: Lines a name may be moved up or down before it stays where it is.

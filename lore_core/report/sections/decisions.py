@@ -12,8 +12,6 @@ from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
 from lore_core.report.sections.recalibrators import method_colors
 
-__all__ = ["decisions_section"]
-
 
 def decisions_section(found: Findings, drawings: Mapping[str, Drawing]) -> Markup:
     """Write the reward of every method, best first.

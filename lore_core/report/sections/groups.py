@@ -11,8 +11,6 @@ from lore_core.figures.svg import Drawing
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
 
-__all__ = ["groups_section"]
-
 _LISTED = 30
 
 

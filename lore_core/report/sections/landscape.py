@@ -12,8 +12,6 @@ from lore_core.figures.svg import Drawing
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
 
-__all__ = ["landscape_section"]
-
 
 def landscape_section(
     found: Findings, landscape: LandscapePicture | None, drawings: Mapping[str, Drawing]

@@ -11,8 +11,6 @@ from lore_core.figures.svg import Drawing
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
 
-__all__ = ["numbers_section"]
-
 
 def numbers_section(found: Findings, drawings: Mapping[str, Drawing]) -> Markup:
     """Write the metrics before recalibration, the reliability and the bandwidths.

@@ -19,8 +19,6 @@ from lore_core.metrics.metric import Metric
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
 
-__all__ = ["method_colors", "recalibrators_section"]
-
 
 def method_colors(names: list[str]) -> dict[str, str]:
     """Return each method's colour: the one it has in the dashboard.

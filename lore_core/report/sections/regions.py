@@ -9,8 +9,6 @@ from lore_core.regions.search import MiscalibratedRegion
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
 
-__all__ = ["regions_section"]
-
 _LISTED = 8
 _EXAMPLES = 6
 _LARGEST_SIDE = 64

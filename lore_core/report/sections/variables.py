@@ -7,8 +7,6 @@ from markupsafe import Markup
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
 
-__all__ = ["variables_section"]
-
 _LISTED = 8
 
 
