@@ -169,9 +169,16 @@ def null_band(
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     parts: list[list[NDArray[np.float64]]] = [[], [], []]
     for _, error, supported in _drawn_errors(
-        confidence, embedding, grid, n_bins, binning, n_draws, min_effective_size, random_state,
+        confidence,
+        embedding,
+        grid,
+        n_bins,
+        binning,
+        n_draws,
+        min_effective_size,
+        random_state,
         progress,
-    ):  # fmt: skip
+    ):
         parts[0].append(error.max(axis=1))
         parts[1].append(_supported_maximum(error, supported))
         parts[2].append(error.mean(axis=1))

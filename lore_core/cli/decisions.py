@@ -32,9 +32,14 @@ _COST = click.FloatRange(min=0, min_open=True)
     help="Cost of “unsure”.",
 )
 @click.option(
-    "--wrong-cost", "wrong", type=_COST, default=10.0, show_default=True, metavar="W",
+    "--wrong-cost",
+    "wrong",
+    type=_COST,
+    default=10.0,
+    show_default=True,
+    metavar="W",
     help="Cost of a wrong answer; a right one costs nothing.",
-)  # fmt: skip
+)
 @method_option
 @json_option
 @figure_options

@@ -23,7 +23,11 @@ def figure_options(command: Any) -> Any:
     for option in reversed(
         (
             click.option(
-                "-o", "--out", "outs", multiple=True, metavar="FILE",
+                "-o",
+                "--out",
+                "outs",
+                multiple=True,
+                metavar="FILE",
                 help="Figure: .html, .png, .svg or .pdf; its numbers: .csv, .parquet or .json. May "
                 "be repeated.",
             ),
@@ -36,12 +40,16 @@ def figure_options(command: Any) -> Any:
                 help="Of the figure.",
             ),
             click.option(
-                "--width", type=click.IntRange(min=100), default=1000, show_default=True,
-                metavar="PX", help="Of .png, .svg and .pdf; a PNG has twice as many pixels.",
+                "--width",
+                type=click.IntRange(min=100),
+                default=1000,
+                show_default=True,
+                metavar="PX",
+                help="Of .png, .svg and .pdf; a PNG has twice as many pixels.",
             ),
             click.option("--height", type=click.IntRange(min=100), metavar="PX", help="Of both."),
         )
-    ):  # fmt: skip
+    ):
         command = option(command)
     return command
 

@@ -123,10 +123,14 @@ def landscape(
             found = _outlines(regions_of(view, q=q, progress=progress), points)
     say(
         describe_rows(
-            name, view.evaluation, errors, rows, target=view.target,
+            name,
+            view.evaluation,
+            errors,
+            rows,
+            target=view.target,
             min_effective_size=MIN_EFFECTIVE_SIZE,
         )
-    )  # fmt: skip
+    )
     if not paths:
         return
     worst = worst_rows(errors, within=rows, n_rows=_N_WORST, min_effective_size=MIN_EFFECTIVE_SIZE)

@@ -63,46 +63,73 @@ def examples(*lines: str) -> str:
 
 
 _GAMMA = click.option(
-    "--gamma", "-g", type=click.FloatRange(min=0, min_open=True), metavar="γ",
+    "--gamma",
+    "-g",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="γ",
     help="Bandwidth: how near another row must be to count, in units of the map's scale "
     "(default: 0.2; 0.4 for a directory of runs).",
-)  # fmt: skip
+)
 _ONE_MAP = (
     "Feature map on which rows are near: pca, tsne, umap or identity, with its dimensions as "
 )
 _VIEW = (
     click.option(
-        "--bins", "n_bins", type=click.IntRange(min=1), default=15, show_default=True,
-        metavar="N", help="Confidence bins: only rows in the same one are compared.",
+        "--bins",
+        "n_bins",
+        type=click.IntRange(min=1),
+        default=15,
+        show_default=True,
+        metavar="N",
+        help="Confidence bins: only rows in the same one are compared.",
     ),
     click.option(
-        "--binning", type=click.Choice(["equal-width", "equal-mass"]), default="equal-width",
-        show_default=True, help="Equal steps of confidence, or about as many rows in each.",
+        "--binning",
+        type=click.Choice(["equal-width", "equal-mass"]),
+        default="equal-width",
+        show_default=True,
+        help="Equal steps of confidence, or about as many rows in each.",
     ),
     click.option(
-        "--target", default="top-label", show_default=True, metavar="CLASS",
+        "--target",
+        default="top-label",
+        show_default=True,
+        metavar="CLASS",
         help="What is calibrated: the predicted class, or one class by its name.",
     ),
     click.option(
-        "--calibration-share", type=click.FloatRange(0, 0.9), default=0.5, show_default=True,
+        "--calibration-share",
+        type=click.FloatRange(0, 0.9),
+        default=0.5,
+        show_default=True,
         metavar="SHARE",
         help="Of data without a split: rows set apart, at random, to fit on. 0: none, all are "
         "evaluated.",
     ),
     click.option(
-        "--column", "columns", multiple=True, metavar="ROLE=NAME",
+        "--column",
+        "columns",
+        multiple=True,
+        metavar="ROLE=NAME",
         help="Which column plays a role, instead of a guess: label, probabilities, prediction, "
         "features, groups, split; several names with commas or as p_*. May be repeated.",
     ),
     click.option(
-        "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
+        "--seed",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        metavar="N",
         help="Of feature maps, random splits and simulations.",
     ),
     click.option(
-        "--jobs", "-j", type=click.IntRange(min=1), metavar="N",
+        "--jobs",
+        "-j",
+        type=click.IntRange(min=1),
+        metavar="N",
         help="Processors used at a time (default: all).",
     ),
-)  # fmt: skip
+)
 
 
 def view_options(*, several_maps: bool = False) -> Callable[[Command], Command]:
@@ -120,10 +147,15 @@ def view_options(*, several_maps: bool = False) -> Callable[[Command], Command]:
     """
     repeated = " May be repeated." if several_maps else ""
     one_map = click.option(
-        "--map", "--features", "maps", multiple=several_maps, metavar="MAP",
+        "--map",
+        "--features",
+        "maps",
+        multiple=several_maps,
+        metavar="MAP",
         help=f"{_ONE_MAP}in pca-20; none: global only (default: pca-2"
-        + ("; pca-20 for a directory of runs)." if several_maps else ").") + repeated,
-    )  # fmt: skip
+        + ("; pca-20 for a directory of runs)." if several_maps else ").")
+        + repeated,
+    )
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
@@ -143,9 +175,17 @@ def view_options(*, several_maps: bool = False) -> Callable[[Command], Command]:
         ) -> Any:
             chosen = (maps,) if isinstance(maps, str) else tuple(maps or ())
             given = ViewOptions(
-                data=data, columns=columns, calibration_share=calibration_share, target=target,
-                maps=chosen, gamma=gamma, n_bins=n_bins, binning=binning, seed=seed, jobs=jobs,
-            )  # fmt: skip
+                data=data,
+                columns=columns,
+                calibration_share=calibration_share,
+                target=target,
+                maps=chosen,
+                gamma=gamma,
+                n_bins=n_bins,
+                binning=binning,
+                seed=seed,
+                jobs=jobs,
+            )
             return command(given, **rest)
 
         for option in reversed((data_argument, _GAMMA, one_map, *_VIEW)):

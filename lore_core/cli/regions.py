@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 
 #: How regions are searched for, for every command that shows them.
 search_options = click.option(
-    "--q", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,
-    show_default=True, metavar="Q",
+    "--q",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    metavar="Q",
     help="False discovery rate: of the rows called significant at most this share is there by "
     "chance, in expectation.",
-)  # fmt: skip
+)
 
 
 @click.command(

@@ -24,51 +24,82 @@ if TYPE_CHECKING:
 )
 @view_options()
 @click.option(
-    "--method", "names", multiple=True, metavar="NAME",
+    "--method",
+    "names",
+    multiple=True,
+    metavar="NAME",
     help="Only this recalibrator, by its name in the table. May be repeated; the others are held "
     "against the first.",
-)  # fmt: skip
+)
 @click.option("--group", metavar="COLUMN", help="Group column of the fairness section.")
 @click.option(
-    "--min-group-size", type=click.IntRange(min=1), metavar="N",
+    "--min-group-size",
+    type=click.IntRange(min=1),
+    metavar="N",
     help=f"Smaller groups do not set the maximum (default: {MIN_GROUP_SIZE}).",
-)  # fmt: skip
+)
 @click.option(
-    "--q", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,
-    show_default=True, metavar="Q", help="False discovery rate of the regions.",
-)  # fmt: skip
+    "--q",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    metavar="Q",
+    help="False discovery rate of the regions.",
+)
 @click.option(
-    "--edge", type=click.FloatRange(0, 1, max_open=True), default=0.5, show_default=True,
-    metavar="SHARE", help="Where a region ends, as a share of the error it reaches.",
-)  # fmt: skip
+    "--edge",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.5,
+    show_default=True,
+    metavar="SHARE",
+    help="Where a region ends, as a share of the error it reaches.",
+)
 @click.option(
-    "--unsure-cost", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True,
-    metavar="U", help="What saying “unsure” costs.",
-)  # fmt: skip
+    "--unsure-cost",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    metavar="U",
+    help="What saying “unsure” costs.",
+)
 @click.option(
-    "--wrong-cost", type=click.FloatRange(min=0, min_open=True), default=10.0, show_default=True,
-    metavar="W", help="What a wrong answer costs.",
-)  # fmt: skip
+    "--wrong-cost",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    metavar="W",
+    help="What a wrong answer costs.",
+)
 @click.option(
-    "--draws", type=click.IntRange(min=0), metavar="N",
+    "--draws",
+    type=click.IntRange(min=0),
+    metavar="N",
     help="Resamples behind the intervals (default: what takes some seconds; 0: none).",
-)  # fmt: skip
+)
 @click.option(
-    "--simulation-seed", type=click.IntRange(min=0), metavar="N",
+    "--simulation-seed",
+    type=click.IntRange(min=0),
+    metavar="N",
     help="Of resamples and simulations, where not that of maps and splits (--seed).",
-)  # fmt: skip
+)
 @click.option(
-    "--images/--no-images", default=True, show_default=True,
+    "--images/--no-images",
+    default=True,
+    show_default=True,
     help="Also write the figures as SVG, where Chrome or Chromium is installed.",
-)  # fmt: skip
+)
 @click.option(
-    "--expect-data", metavar="SHA256",
+    "--expect-data",
+    metavar="SHA256",
     help="Refuse other data than those of this digest (in config.json).",
-)  # fmt: skip
+)
 @click.option(
-    "-o", "--out", required=True, metavar="DIR|ZIP",
+    "-o",
+    "--out",
+    required=True,
+    metavar="DIR|ZIP",
     help="A .zip file, or a directory: new, empty, or an earlier report, which is replaced.",
-)  # fmt: skip
+)
 def report(
     given: ViewOptions,
     *,
@@ -110,9 +141,15 @@ def report(
         if simulation_seed is not None:
             view = view.with_(seed=simulation_seed)
         settings = ReportSettings(
-            methods=names or None, group_column=group, min_group_size=min_group_size, q=q,
-            edge=edge, unsure_cost=unsure_cost, wrong_cost=wrong_cost, n_draws=draws,
-        )  # fmt: skip
+            methods=names or None,
+            group_column=group,
+            min_group_size=min_group_size,
+            q=q,
+            edge=edge,
+            unsure_cost=unsure_cost,
+            wrong_cost=wrong_cost,
+            n_draws=draws,
+        )
         files = report_files(
             view, settings, images=images, source=_source(given), progress=progress
         )

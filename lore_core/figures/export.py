@@ -53,13 +53,23 @@ def chart_html(chart: Chart, *, script: str | None = None) -> bytes:
     figure = go.Figure(chart.figure)
     figure.update_layout(margin_b=70)
     figure.add_annotation(
-        text=chart.how_to_read, showarrow=False, xref="paper", yref="paper", x=0, y=0,
-        yshift=-56, xanchor="left", yanchor="bottom", font={"size": 11},
-    )  # fmt: skip
+        text=chart.how_to_read,
+        showarrow=False,
+        xref="paper",
+        yref="paper",
+        x=0,
+        y=0,
+        yshift=-56,
+        xanchor="left",
+        yanchor="bottom",
+        font={"size": 11},
+    )
     page = figure.to_html(
-        full_html=True, include_plotlyjs=True if script is None else script,
-        config=plot_config(chart), div_id=f"lore-lens-{chart.name}",
-    )  # fmt: skip
+        full_html=True,
+        include_plotlyjs=True if script is None else script,
+        config=plot_config(chart),
+        div_id=f"lore-lens-{chart.name}",
+    )
     return str(page).encode()
 
 
@@ -128,9 +138,11 @@ def chart_image(
     def render() -> bytes:
         _keep_browser_warm()
         image: bytes = chart.figure.to_image(
-            format=image_format, width=width, height=height or chart.figure.layout.height,
+            format=image_format,
+            width=width,
+            height=height or chart.figure.layout.height,
             scale=scale,
-        )  # fmt: skip
+        )
         return image
 
     try:

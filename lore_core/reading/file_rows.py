@@ -234,9 +234,7 @@ def _probabilities(
     names, kind = mapping.probabilities or (), mapping.probability_kind
     matrix = matrix_of(columns, names, taken, dtype=np.float64)
     place = (columns, names, rows)
-    check_cells(
-        ~np.isfinite(matrix), matrix, "be finite", "Drop or fill these rows.", *place
-    )  # fmt: skip
+    check_cells(~np.isfinite(matrix), matrix, "be finite", "Drop or fill these rows.", *place)
     called = columns.called(names[0])
     if kind == "logits":
         return _softmax(matrix, columns, notes)
@@ -264,9 +262,8 @@ def _probabilities(
     bad = away > SUM_TOLERANCE
     if bad.any():
         position = int(np.flatnonzero(bad)[0])
-        what = f"each row of {called}" if len(names) == 1 else (
-            f"the columns {listed(names, 6)} of '{columns.file}'"
-        )  # fmt: skip
+        several = f"the columns {listed(names, 6)} of '{columns.file}'"
+        what = f"each row of {called}" if len(names) == 1 else several
         raise InputError(
             f"{what} must sum to 1; {columns.where(int(rows[position]))} sums to "
             f"{total[position]:.6g} ({counted(int(bad.sum()), 'such row')}). Give one probability "

@@ -301,8 +301,11 @@ def _attach(parts: list[FileRows], columns: Columns, notes: list[str]) -> list[F
     fitting = [part for part in parts if _file_rows(part) == count and part.images is None]
     if len(fitting) > 1:
         hint = half_of(columns.file, anywhere=True).split
-        fitting = [part for part in fitting if hint and part.split is not None
-                   and (part.split == hint).all()]  # fmt: skip
+        fitting = [
+            part
+            for part in fitting
+            if hint and part.split is not None and (part.split == hint).all()
+        ]
     if len(fitting) != 1:
         rows = ", ".join(f"'{part.columns.file}' {_file_rows(part):,}" for part in parts)
         raise InputError(

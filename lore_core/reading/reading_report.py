@@ -168,9 +168,10 @@ def _images(dataset: Dataset) -> str | None:
 
 
 def _warnings(
-    dataset: Dataset, shown: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    dataset: Dataset,
+    shown: np.ndarray[tuple[int], np.dtype[np.bool_]],
     groups: Mapping[str, Mapping[str, int]],
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     assert dataset.class_names is not None
     assert dataset.predictions is not None  # set by Dataset
     names = dataset.class_names

@@ -84,9 +84,9 @@ def composition(
     causes errors; that is the point.
     """
     members = _mask(inside, "inside", len(dataset))
-    around = np.ones(len(dataset), dtype=bool) if among is None else _mask(
-        among, "among", len(dataset)
-    )  # fmt: skip
+    around = (
+        np.ones(len(dataset), dtype=bool) if among is None else _mask(among, "among", len(dataset))
+    )
     members = members & around
     min_rows = check_integer(min_rows, "min_rows")
     n_inside, n_outside = int(members.sum()), int((around & ~members).sum())

@@ -261,9 +261,11 @@ def find_regions(
     bins = confidence_bins(c, n_bins, binning)
     index = bins.assign(c)
     options: dict[str, Any] = {
-        "gamma": gamma, "n_bins": n_bins, "binning": binning,
+        "gamma": gamma,
+        "n_bins": n_bins,
+        "binning": binning,
         "min_effective_size": min_effective_size,
-    }  # fmt: skip
+    }
     reach = scaled_bandwidth(gamma, z.shape[1]) * np.log(2.0)
 
     def found_in(

@@ -140,10 +140,15 @@ def write_report(
     require_packages()
     check_place(path)
     settings = ReportSettings(
-        methods=None if methods is None else tuple(methods), group_column=group_column,
-        min_group_size=min_group_size, q=q, edge=edge, unsure_cost=float(unsure_cost),
-        wrong_cost=float(wrong_cost), n_draws=n_draws,
-    )  # fmt: skip
+        methods=None if methods is None else tuple(methods),
+        group_column=group_column,
+        min_group_size=min_group_size,
+        q=q,
+        edge=edge,
+        unsure_cost=float(unsure_cost),
+        wrong_cost=float(wrong_cost),
+        n_draws=n_draws,
+    )
     view = View(dataset, target, float(gamma), n_bins, binning, seed=random_state)
     if embedding is None and dataset.features is not None:
         d = min(2, *dataset.features.shape)

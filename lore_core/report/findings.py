@@ -159,9 +159,13 @@ def examine(view: View, settings: ReportSettings, progress: Progress | None = No
         begin, length = done / total, part.share / total
 
         def report(
-            share: float, _: str = "", *, start: float = begin, span: float = length,
+            share: float,
+            _: str = "",
+            *,
+            start: float = begin,
+            span: float = length,
             words: str = part.said,
-        ) -> None:  # fmt: skip
+        ) -> None:
             if progress is not None:
                 progress(start + span * min(share, 1.0), words)
 
