@@ -18,32 +18,9 @@ from lore_core.embedding import Embedding, embed
 from lore_core.report.archive import check_place, write_bundle
 from lore_core.report.configuration import configuration
 from lore_core.report.findings import examine
-from lore_core.report.settings import (
-    ReportSettings,
-    Source,
-    rerun_command,
-)
-from lore_core.report.tables import tables
+from lore_core.report.settings import ReportSettings, Source, rerun_command
+from lore_core.report.tables import ABOUT_TABLES, tables
 from lore_core.view import View
-
-_ABOUT_TABLES = {
-    "metrics": "every metric before recalibration: value, 95 % interval, p by chance, n",
-    "reliability": "confidence bins: rows, promised, got, interval",
-    "rows": "one line an evaluation row: promised, came, local error, region, after each method",
-    "worst_rows": "the rows with the largest local errors and all that is known of them",
-    "regions": "regions of wrong confidence with their held-out gaps",
-    "region_composition": "what the rows of each region are made of",
-    "bandwidth_curve": "MLCE and ALCE at every γ",
-    "bandwidth_chance": "what a calibrated model would show at every γ",
-    "variables": "columns ranked by evidence that the gap differs along them",
-    "recalibrators": "methods × metrics: value, interval, paired difference to the first",
-    "recalibrated_reliability": "confidence bins after each method",
-    "recalibrated_bandwidth_curves": "MLCE and ALCE at every γ after each method",
-    "worst_group": "the MCE of the worst group under every method",
-    "groups": "every group under every method, with intervals",
-    "decisions": "rewards at many cost ratios",
-    "decisions_at_own_costs": "rewards at the report's own costs",
-}
 
 
 def require_packages() -> None:
@@ -218,7 +195,7 @@ def report_files(
     for name, frame in tables(found).items():
         files[f"tables/{name}.csv"] = frame.to_csv(index=False, lineterminator="\n").encode()
         files[f"tables/{name}.parquet"] = _parquet(frame)
-        contents[f"tables/{name}.csv, .parquet"] = f"{_ABOUT_TABLES[name]} ({len(frame):,} lines)"
+        contents[f"tables/{name}.csv, .parquet"] = f"{ABOUT_TABLES[name]} ({len(frame):,} lines)"
     contents["config.json"] = "every setting, versions, the digest of the data"
     contents["rerun.sh"] = "makes the report again"
     digest = content_digest(view.dataset)

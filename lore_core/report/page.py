@@ -12,7 +12,7 @@ from lore_core.figures.pictures.landscape import LandscapePicture
 from lore_core.figures.svg import Drawing
 from lore_core.figures.svg.style import page_rules, theme_rules
 from lore_core.report.findings import Findings
-from lore_core.report.rendering import asset, missing, render
+from lore_core.report.rendering import missing, render
 from lore_core.report.sections.decisions import decisions_section
 from lore_core.report.sections.groups import groups_section
 from lore_core.report.sections.landscape import landscape_section
@@ -88,7 +88,7 @@ def report_page(
     return render(
         "page.html",
         name=dataset.name,
-        style=Markup(theme_rules() + page_rules()) + asset("style.css"),
+        drawing_rules=Markup(theme_rules() + page_rules()),
         script=None if landscape is None else Markup(landscape_script()),
         rows=found.rows,
         n_calibration=_n_calibration(found),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -62,14 +61,3 @@ def missing(why: str) -> Markup:
         The reason, in plain text.
     """
     return render("missing.html", why=why)
-
-
-def asset(name: str) -> Markup:
-    """Read a style sheet or a script of the page.
-
-    Parameters
-    ----------
-    name : str
-        A file that lies beside this module.
-    """
-    return Markup((files("lore_core.report") / name).read_text(encoding="utf-8"))

@@ -14,6 +14,25 @@ from lore_core.regions.row_tables import row_table, worst_rows
 from lore_core.report.findings import Findings
 
 _WORST_ROWS = 50
+#: What each table holds, by its name.
+ABOUT_TABLES = {
+    "metrics": "every metric before recalibration: value, 95 % interval, p by chance, n",
+    "reliability": "confidence bins: rows, promised, got, interval",
+    "rows": "one line an evaluation row: promised, came, local error, region, after each method",
+    "worst_rows": "the rows with the largest local errors and all that is known of them",
+    "regions": "regions of wrong confidence with their held-out gaps",
+    "region_composition": "what the rows of each region are made of",
+    "bandwidth_curve": "MLCE and ALCE at every γ",
+    "bandwidth_chance": "what a calibrated model would show at every γ",
+    "variables": "columns ranked by evidence that the gap differs along them",
+    "recalibrators": "methods × metrics: value, interval, paired difference to the first",
+    "recalibrated_reliability": "confidence bins after each method",
+    "recalibrated_bandwidth_curves": "MLCE and ALCE at every γ after each method",
+    "worst_group": "the MCE of the worst group under every method",
+    "groups": "every group under every method, with intervals",
+    "decisions": "rewards at many cost ratios",
+    "decisions_at_own_costs": "rewards at the report's own costs",
+}
 
 
 def tables(found: Findings) -> dict[str, pd.DataFrame]:

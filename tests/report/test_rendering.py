@@ -27,5 +27,5 @@ def test_every_template_is_used():
     folder = files("lore_core.report")
     names = {path.name for path in (folder / "templates").iterdir()}
     sources = [path for path in folder.rglob("*") if path.suffix in (".py", ".html")]
-    asked = set(re.findall(r'"(\w+\.html)"', "".join(path.read_text() for path in sources)))
+    asked = set(re.findall(r'"(\w+\.(?:html|css))"', "".join(path.read_text() for path in sources)))
     assert asked - {"index.html"} == names
