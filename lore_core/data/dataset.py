@@ -154,12 +154,12 @@ class Dataset:
     @property
     def confidence(self) -> NDArray[np.float64]:
         """Top-label confidence: the probability of the predicted class, shape (n,)."""
-        return np.asarray(self.probabilities[np.arange(len(self)), self._predicted])
+        return np.asarray(self.probabilities[np.arange(len(self)), self.predicted])
 
     @property
     def outcome(self) -> NDArray[np.float64]:
         """1 where the predicted class is the true one, else 0, shape (n,)."""
-        return np.asarray(self._predicted == self.labels, dtype=np.float64)
+        return np.asarray(self.predicted == self.labels, dtype=np.float64)
 
     @property
     def accuracy(self) -> float:
@@ -167,7 +167,8 @@ class Dataset:
         return float(self.outcome.mean())
 
     @property
-    def _predicted(self) -> NDArray[np.int64]:
+    def predicted(self) -> NDArray[np.int64]:
+        """Predicted class of each row: ``predictions``, which may be left out when it is made."""
         assert self.predictions is not None  # set in __post_init__
         return self.predictions
 
@@ -296,13 +297,13 @@ class Dataset:
         """
         new = as_confidence(confidence)
         check_lengths(confidence=new, probabilities=self.probabilities)
-        vectors = with_confidence(self.probabilities, self._predicted, new)
-        return dataclasses.replace(self, probabilities=vectors, predictions=self._predicted)
+        vectors = with_confidence(self.probabilities, self.predicted, new)
+        return dataclasses.replace(self, probabilities=vectors, predictions=self.predicted)
 
     def with_probabilities(self, probabilities: ArrayLike) -> Dataset:
         """Replace the whole probability vectors; the predicted class stays."""
         return dataclasses.replace(
-            self, probabilities=as_probabilities(probabilities), predictions=self._predicted
+            self, probabilities=as_probabilities(probabilities), predictions=self.predicted
         )
 
     def with_checked(self, probabilities: NDArray[np.float64]) -> Dataset:

@@ -173,9 +173,8 @@ def _warnings(
     groups: Mapping[str, Mapping[str, int]],
 ) -> list[str]:
     assert dataset.class_names is not None
-    assert dataset.predictions is not None  # set by Dataset
     names = dataset.class_names
-    labels, predictions = dataset.labels[shown], dataset.predictions[shown]
+    labels, predictions = dataset.labels[shown], dataset.predicted[shown]
     which = "evaluation rows" if dataset.split is not None else "rows"
     told = []
     counts = np.bincount(labels, minlength=dataset.n_classes)

@@ -202,7 +202,6 @@ def _heaviest(
     # By distance, not by share: far rows' shares may all have become 0.
     order = np.argsort(distance, kind="stable")[:n]
     rows = members[order]
-    assert source.predictions is not None  # set by Dataset
     return pd.DataFrame(
         {
             "row": rows,
@@ -211,7 +210,7 @@ def _heaviest(
             "distance": distance[order],
             "confidence": confidence[rows],
             "right": outcome[rows].astype(bool),
-            "predicted": [source.class_name(k) for k in source.predictions[rows]],
+            "predicted": [source.class_name(k) for k in source.predicted[rows]],
             "true": [source.class_name(k) for k in source.labels[rows]],
         }
     )

@@ -95,11 +95,10 @@ def row_table(
     if len(rows) == 0:
         return row_table(dataset, np.array([0]), errors, extra=extra).iloc[:0]
     part = dataset.rows(rows)
-    assert part.predictions is not None  # set by Dataset
     table = pd.DataFrame(
         {
             "row": rows,
-            "predicted": [part.class_name(k) for k in part.predictions],
+            "predicted": [part.class_name(k) for k in part.predicted],
             "true": [part.class_name(k) for k in part.labels],
             "confidence": part.confidence,
             "right": part.outcome.astype(bool),
@@ -146,8 +145,7 @@ def class_places(
         ``name, x, y``: the row nearest to the median of the class's rows, so that a name never
         lies where no row of it does.
     """
-    assert dataset.predictions is not None  # set by Dataset
-    predicted = dataset.predictions[within]
+    predicted = dataset.predicted[within]
     points = coordinates[within]
     count = np.bincount(predicted, minlength=dataset.n_classes)
     named = [k for k in np.argsort(-count, kind="stable")[:max_places] if count[k] >= min_rows]

@@ -253,8 +253,7 @@ def _regions(found: Findings, progress: Progress) -> str | None:
         return "Regions are looked for among the features; these data have none."
     found.search = regions_of(view, q=settings.q, edge=settings.edge, progress=progress)
     aimed, dataset = found.aimed, found.evaluation
-    assert dataset.predictions is not None  # set by Dataset
-    names = np.array([str(name) for name in dataset.class_names or ()])[dataset.predictions]
+    names = np.array([str(name) for name in dataset.class_names or ()])[dataset.predicted]
     for number in range(len(found.search.regions)):
         inside = found.search.label == number
         made_of = composition(dataset, inside)

@@ -53,9 +53,8 @@ def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -
         width=260,
     )
     names = np.array(dataset.class_names)
-    assert dataset.predictions is not None  # set by Dataset
     if by == _PREDICTED:
-        values = names[dataset.predictions]
+        values = names[dataset.predicted]
     elif by == _TRUE:
         values = names[dataset.labels]
     else:

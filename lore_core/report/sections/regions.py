@@ -60,7 +60,6 @@ def _examples(found: Findings, region: MiscalibratedRegion) -> list[dict[str, ob
     dataset, aimed = found.evaluation, found.aimed
     if dataset.images is None:
         return None
-    assert dataset.predictions is not None  # set by Dataset
     rows = region.examples(aimed.confidence, aimed.outcome, _EXAMPLES)
     if dataset.has_image is not None:
         rows = rows[dataset.has_image[rows]]
@@ -69,7 +68,7 @@ def _examples(found: Findings, region: MiscalibratedRegion) -> list[dict[str, ob
         image = dataset.images[row]
         step = max(1, -(-max(image.shape[:2]) // _LARGEST_SIDE))
         predicted, true = (
-            dataset.class_name(int(k[row])) for k in (dataset.predictions, dataset.labels)
+            dataset.class_name(int(k[row])) for k in (dataset.predicted, dataset.labels)
         )
         shown.append(
             {
