@@ -116,9 +116,14 @@ def _truth(world: World, n_bins: int, gamma: float) -> dict[str, float]:
     total = np.abs(np.bincount(index, weights=world.gap))
     count = np.maximum(np.bincount(index), 1)
     local = kernel_means(
-        world.z, index, None, index, world.gap[:, None], gammas=np.array([gamma]),
+        world.z,
+        index,
+        None,
+        index,
+        world.gap[:, None],
+        gammas=np.array([gamma]),
         effective_size=False,
-    ).mean[0, :, 0]  # fmt: skip
+    ).mean[0, :, 0]
     return {
         "ECE": float(total.sum() / len(index)),
         "MCE": float((total / count).max()),

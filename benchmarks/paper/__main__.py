@@ -71,8 +71,15 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"make paper: {error}", file=sys.stderr)
         return 2
     content = Content(
-        results, table, setting, pictures, images, IMAGES, single, COMPAS,
-    )  # fmt: skip
+        results,
+        table,
+        setting,
+        pictures,
+        images,
+        IMAGES,
+        single,
+        COMPAS,
+    )
     (options.out / "paper.md").write_text(page.write(content), encoding="utf-8")
     say(f"wrote {options.out / 'paper.md'}")
     return 0

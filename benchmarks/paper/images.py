@@ -176,14 +176,23 @@ def _bins(bins: dict[str, _Bin], points: NDArray[np.float64], gallery: Gallery) 
         about = f"confidence {item.name}, γ = {GAMMA['tsne']:g}"
         n = int(item.rows.sum())
         landscape = landscape_figure(
-            fields[side], points, n_total=n, limit=limit, rows=about, axes="t-SNE", height=400,
+            fields[side],
+            points,
+            n_total=n,
+            limit=limit,
+            rows=about,
+            axes="t-SNE",
+            height=400,
             title=item.title,
-        )  # fmt: skip
+        )
         gap = abs(float((item.dataset.confidence - item.dataset.outcome)[item.rows].mean()))
         cdf = cdf_figure(
-            {"LCE": item.local.absolute[item.rows]}, rows=f"{about}; {n:,} rows",
-            global_error=gap, height=400, title="Distribution of the LCE",
-        )  # fmt: skip
+            {"LCE": item.local.absolute[item.rows]},
+            rows=f"{about}; {n:,} rows",
+            global_error=gap,
+            height=400,
+            title="Distribution of the LCE",
+        )
         made[f"landscape-{side}"] = gallery.save(landscape, f"images-landscape-{side}", HALF)
         made[f"cdf-{side}"] = gallery.save(cdf, f"images-cdf-{side}", HALF)
     return made
@@ -211,13 +220,22 @@ def _before_after(
     for key, (label, title) in shown.items():
         errors = local[label]
         field = lore.regions.smoothed_field(
-            errors.signed, errors.effective_size, points, rows=rows,
+            errors.signed,
+            errors.effective_size,
+            points,
+            rows=rows,
             min_effective_size=MIN_EFFECTIVE_SIZE,
-        )  # fmt: skip
+        )
         chart = landscape_figure(
-            field, points, n_total=int(rows.sum()), limit=limit, axes="t-SNE", height=400,
-            rows=f"rows that had confidence {name}", title=title,
-        )  # fmt: skip
+            field,
+            points,
+            n_total=int(rows.sum()),
+            limit=limit,
+            axes="t-SNE",
+            height=400,
+            rows=f"rows that had confidence {name}",
+            title=title,
+        )
         made[key] = gallery.save(chart, f"images-{key}", HALF)
     cdf = cdf_figure(
         {

@@ -23,9 +23,14 @@ def report(dataset, tmp_path_factory):
     place = tmp_path_factory.mktemp("report") / "out"
     named = dataclasses.replace(dataset, name="<b>emu</b> & co")
     return lore.write_report(
-        named, place, gamma=0.4, n_bins=5, methods=["No recalibration", "LoRe"], n_draws=20,
+        named,
+        place,
+        gamma=0.4,
+        n_bins=5,
+        methods=["No recalibration", "LoRe"],
+        n_draws=20,
         images=False,
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(params=["light", "dark"])

@@ -44,8 +44,11 @@ def test_values_are_the_metrics():
     error = np.abs(slce(c, a, z, 0.3, 4))
     table = lore.reliability_table(c, a, n_bins=4)
     expected = [
-        table.expected_calibration_error, table.maximum_calibration_error, error.mean(), error.max()
-    ]  # fmt: skip
+        table.expected_calibration_error,
+        table.maximum_calibration_error,
+        error.mean(),
+        error.max(),
+    ]
     np.testing.assert_allclose(found["value"], expected)
     assert list(found.index) == ["ECE", "MCE", "ALCE", "MLCE"]
     assert (found["low"] <= found["high"]).all()

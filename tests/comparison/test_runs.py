@@ -49,20 +49,29 @@ def test_it_is_compare_run_by_run(runs):
     seen = []
     options = {"gamma": 0.5, "n_bins": 5, "min_group_size": 3}
     result = compare_runs(
-        runs, METHODS, n_components=2, group_column="region", n_jobs=1,
-        progress=lambda share, message: seen.append((share, message)), **options,
-    )  # fmt: skip
+        runs,
+        METHODS,
+        n_components=2,
+        group_column="region",
+        n_jobs=1,
+        progress=lambda share, message: seen.append((share, message)),
+        **options,
+    )
     tables = []
     for run in runs:
         points = embed(run.features, "pca", 2).coordinates
         rows = run.in_split("calibration")
         tables.append(
             compare(
-                run.calibration, run.evaluation, METHODS,
-                calibration_embedding=points[rows], evaluation_embedding=points[~rows],
-                groups=run.evaluation.groups["region"], **options,
+                run.calibration,
+                run.evaluation,
+                METHODS,
+                calibration_embedding=points[rows],
+                evaluation_embedding=points[~rows],
+                groups=run.evaluation.groups["region"],
+                **options,
             ).table
-        )  # fmt: skip
+        )
     stacked = np.stack([table.to_numpy() for table in tables])
     assert list(result.table.index) == ["No recalibration", "Temperature scaling", "LoRe"]
     assert list(result.table.columns) == list(tables[0].columns)
@@ -154,9 +163,21 @@ def directory(tmp_path, runs):
 def test_the_command_prints_a_table(directory, capsys):
     out = directory / "all.csv"
     code = main(
-        ["compare", str(directory), "--features", "pca-2", "--bins", "5", "--group", "region",
-         "--jobs", "1", "--out", str(out)]
-    )  # fmt: skip
+        [
+            "compare",
+            str(directory),
+            "--features",
+            "pca-2",
+            "--bins",
+            "5",
+            "--group",
+            "region",
+            "--jobs",
+            "1",
+            "--out",
+            str(out),
+        ]
+    )
     printed = capsys.readouterr()
     assert code == 0
     lines = printed.out.splitlines()

@@ -50,9 +50,12 @@ def test_columns_of_a_csv_keep_their_names(tmp_path):
 
 def test_names_beside_an_array_and_back(tmp_path):
     np.savez(
-        tmp_path / "a.npz", probs=P, labels=Y, features=TABLE.to_numpy(),
+        tmp_path / "a.npz",
+        probs=P,
+        labels=Y,
+        features=TABLE.to_numpy(),
         feature_names=np.array(["age", "income"]),
-    )  # fmt: skip
+    )
     data = load(tmp_path / "a.npz")
     assert data.feature_names == ("age", "income")
     save_npz(data, tmp_path / "b.npz")
@@ -60,9 +63,12 @@ def test_names_beside_an_array_and_back(tmp_path):
     assert again.feature_names == ("age", "income")
     np.testing.assert_array_equal(again.features, data.features)
     np.savez(
-        tmp_path / "c.npz", probs=P, labels=Y, features=TABLE.to_numpy(),
+        tmp_path / "c.npz",
+        probs=P,
+        labels=Y,
+        features=TABLE.to_numpy(),
         feature_names=np.array(["one"]),
-    )  # fmt: skip
+    )
     assert load(tmp_path / "c.npz").feature_names is None
 
 

@@ -39,7 +39,7 @@ WORDS = " ".join(TEXT.split())
         ("1, 5 or 15 bins", lore.TunedLoRe().n_bins == (1, 5, 15)),
         ("$s$ of 0, 1, 5, 20, 80", lore.TunedLoRe().prior_strengths == (0.0, 1.0, 5.0, 20.0, 80.0)),
     ],
-)  # fmt: skip
+)
 def test_numbers(said, is_so):
     assert said in WORDS
     assert is_so

@@ -37,6 +37,9 @@ print((status("VmHWM:") - before) * 1024 / n)
 def test_at_most_200_bytes_a_row(d, bins):
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, "1000000", str(d), bins],
-        capture_output=True, text=True, timeout=300, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
     assert 0 < float(done.stdout) <= 200

@@ -70,8 +70,13 @@ def runs_page(open_page):
 
 
 def choose(page, **values):
-    kinds = {"runs_map": "selectbox", "runs_pca": "number_input", "runs_min_group": "number_input",
-             "runs_groups": "multiselect", "runs_metric": "selectbox"}  # fmt: skip
+    kinds = {
+        "runs_map": "selectbox",
+        "runs_pca": "number_input",
+        "runs_min_group": "number_input",
+        "runs_groups": "multiselect",
+        "runs_metric": "selectbox",
+    }
     for key, value in values.items():
         getattr(page.app, kinds.get(key, "multiselect"))(key=key).set_value(value)
         page.run()
@@ -96,9 +101,11 @@ def table(page):
 
 
 SETTINGS = {
-    "runs_map": "PCA", "runs_pca": 2, "runs_min_group": 20,
+    "runs_map": "PCA",
+    "runs_pca": 2,
+    "runs_min_group": 20,
     "runs_methods_True": ["No recalibration", "Temperature scaling", "LoRe"],
-}  # fmt: skip
+}
 
 
 def test_without_runs_it_says_what_a_directory_of_runs_is(runs_page):
@@ -191,9 +198,12 @@ def test_uploads(open_page, made):
         buffer = io.BytesIO()
         rows = run_of(made, seed)
         np.savez(
-            buffer, probs=rows.probabilities, labels=rows.labels, features=rows.features,
+            buffer,
+            probs=rows.probabilities,
+            labels=rows.labels,
+            features=rows.features,
             split=rows.split,
-        )  # fmt: skip
+        )
         files.append((f"whole{seed}.npz", buffer.getvalue(), "application/octet-stream"))
     page.app.file_uploader(key="runs_upload").set_value(files)
     page.run()
@@ -226,9 +236,13 @@ def test_bad_input_is_one_sentence(runs_page, folder, made, kind):
     (sentence,) = page.errors
     assert "Traceback" not in sentence
     assert {
-        "missing": "does not exist", "file": "is a file", "empty": "holds no pair",
-        "half": "has no test file", "broken": "seed0", "unsplit": "no calibration rows",
-    }[kind] in sentence.replace("\\", "")  # fmt: skip
+        "missing": "does not exist",
+        "file": "is a file",
+        "empty": "holds no pair",
+        "half": "has no test file",
+        "broken": "seed0",
+        "unsplit": "no calibration rows",
+    }[kind] in sentence.replace("\\", "")
 
 
 def test_a_run_unlike_the_others_is_one_sentence(runs_page, folder, made):

@@ -149,9 +149,13 @@ class TestEvidence:
             "calibration_embedding": points["calibration"],
         }
         found = lore.row_evidence(
-            rows, points["evaluation"], row, gamma=0.5, n_bins=5,
+            rows,
+            points["evaluation"],
+            row,
+            gamma=0.5,
+            n_bins=5,
             **(fitted if choice == "LoRe's answer" else {}),
-        )  # fmt: skip
+        )
         shown = with_columns(page, "share", "cumulative", "distance")
         np.testing.assert_array_equal(shown["row"], found.neighbours["row"])
         np.testing.assert_allclose(shown["share"], found.neighbours["share"] * 100)

@@ -48,9 +48,15 @@ def test_calibration_rows_give_lores_answer(halves, binning):
     new = method.recalibrate(data, z).confidence
     for row in (3, 50, 120):
         found = row_evidence(
-            data, z, row, calibration=cal, calibration_embedding=cal_z, gamma=0.3, n_bins=4,
+            data,
+            z,
+            row,
+            calibration=cal,
+            calibration_embedding=cal_z,
+            gamma=0.3,
+            n_bins=4,
             binning=binning,
-        )  # fmt: skip
+        )
         assert found.accuracy == pytest.approx(new[row])
         assert len(found.neighbours) == 12
         assert f"LoRe would say {new[row]:.1%}" in found.sentence

@@ -18,12 +18,23 @@ from lore_core.report import archive
 from lore_core.report.archive import write_bundle, zipped
 
 FILES = {
-    "config.json": b'{"format": "lore-lens-report"}', "rerun.sh": b"#!/bin/sh\n", "a/b.csv": b"1\n",
-}  # fmt: skip
+    "config.json": b'{"format": "lore-lens-report"}',
+    "rerun.sh": b"#!/bin/sh\n",
+    "a/b.csv": b"1\n",
+}
 QUICK = [
-    "--no-images", "--gamma", "0.4", "--bins", "5", "--draws", "20", "--method",
-    "No recalibration", "--method", "LoRe",
-]  # fmt: skip
+    "--no-images",
+    "--gamma",
+    "0.4",
+    "--bins",
+    "5",
+    "--draws",
+    "20",
+    "--method",
+    "No recalibration",
+    "--method",
+    "LoRe",
+]
 
 
 def contents(place: Path) -> dict[str, bytes]:
@@ -114,13 +125,19 @@ def test_rerun_makes_the_same_numbers(first_report, data_file, tmp_path):
     command.chmod(0o755)
     root = Path(lore.__file__).parents[1]
     environment = {
-        **os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(root), "OUT": str(tmp_path / "again"),
-    }  # fmt: skip
+        **os.environ,
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(root),
+        "OUT": str(tmp_path / "again"),
+    }
     run = subprocess.run(
-        ["sh", str(first_report / "rerun.sh")], env=environment, cwd=tmp_path,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        ["sh", str(first_report / "rerun.sh")],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr
     before, after = contents(first_report), contents(tmp_path / "again")
     assert set(before) == set(after)
@@ -148,8 +165,13 @@ def test_without_a_file_rerun_asks_for_one(files):
 
 def test_write_report(dataset, tmp_path):
     place = lore.write_report(
-        dataset, tmp_path / "r.zip", gamma=0.4, n_bins=5, methods=["No recalibration", "LoRe"],
-        n_draws=20, images=False,
-    )  # fmt: skip
+        dataset,
+        tmp_path / "r.zip",
+        gamma=0.4,
+        n_bins=5,
+        methods=["No recalibration", "LoRe"],
+        n_draws=20,
+        images=False,
+    )
     with zipfile.ZipFile(place) as archive:
         assert {"index.html", "config.json", "rerun.sh"} <= set(archive.namelist())

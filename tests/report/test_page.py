@@ -47,10 +47,17 @@ def test_names_from_the_data_cannot_run(index, nasty):
 
 def test_every_section_is_there(index):
     for words in (
-        "The worst regions", "ranked by NLL, a proper score", "minus No recalibration",
-        "the worst group", "Small groups have wide intervals", "What was fitted on which rows",
-        "<math", "95 % interval", "n = 200 evaluation rows", "rerun.sh",
-    ):  # fmt: skip
+        "The worst regions",
+        "ranked by NLL, a proper score",
+        "minus No recalibration",
+        "the worst group",
+        "Small groups have wide intervals",
+        "What was fitted on which rows",
+        "<math",
+        "95 % interval",
+        "n = 200 evaluation rows",
+        "rerun.sh",
+    ):
         assert words in index, words
 
 

@@ -33,9 +33,14 @@ def test_a_field_is_exact_for_a_bin_on_the_kernels_own_map(view):
     own = field_of(view, errors, bin_index=2, resolution=8)
     assert own.exact
     expected = lore.error_field(
-        view.aimed.confidence, view.aimed.outcome, view.points(), gamma=0.5,
-        rows=errors.bin_index == 2, resolution=8, min_effective_size=10,
-    )  # fmt: skip
+        view.aimed.confidence,
+        view.aimed.outcome,
+        view.points(),
+        gamma=0.5,
+        rows=errors.bin_index == 2,
+        resolution=8,
+        min_effective_size=10,
+    )
     np.testing.assert_array_equal(own.signed, expected.signed)
     other = lore.embed(view.dataset.features, "pca", 2)
     assert not field_of(view, errors, bin_index=2, on=other, resolution=8).exact

@@ -67,14 +67,26 @@ def test_options_are_those_of_the_functions(dataset, maps):
 
 def test_settings_for_files(dataset, maps):
     assert View(dataset, target=0, maps=maps, seed=3).settings() == {
-        "data": "data", "evaluation_rows": 3, "calibration_rows": 1, "target": "class cat",
-        "map": "PCA 2-D", "gamma": 0.2, "bins": 15, "binning": "equal-width", "seed": 3,
-    }  # fmt: skip
+        "data": "data",
+        "evaluation_rows": 3,
+        "calibration_rows": 1,
+        "target": "class cat",
+        "map": "PCA 2-D",
+        "gamma": 0.2,
+        "bins": 15,
+        "binning": "equal-width",
+        "seed": 3,
+    }
 
 
 CHANGES = {
-    "target": 1, "gamma": 0.3, "n_bins": 4, "binning": "equal-mass", "maps": {}, "seed": 1,
-}  # fmt: skip
+    "target": 1,
+    "gamma": 0.3,
+    "n_bins": 4,
+    "binning": "equal-mass",
+    "maps": {},
+    "seed": 1,
+}
 
 
 @pytest.mark.parametrize("part", ALL_PARTS)
