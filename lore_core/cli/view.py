@@ -145,7 +145,7 @@ def _target(dataset: Dataset, wanted: str) -> str | int:
 
     if wanted == "top-label":
         return wanted
-    names = list(map(str, dataset.class_names or ()))
+    names = list(dataset.class_names)
     if wanted not in names:
         some = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
         raise InputError(f"'--target' must be top-label or a class ({some}); got {wanted!r}.")

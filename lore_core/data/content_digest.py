@@ -44,5 +44,5 @@ def content_digest(dataset: Dataset) -> str:
             state.update("\x1f".join(map(str, frame.columns)).encode())
             hashed = pd.util.hash_pandas_object(frame.astype(str), index=False)
             state.update(hashed.to_numpy().astype("<u8").tobytes())
-    state.update("\x1f".join(map(str, dataset.class_names or ())).encode())
+    state.update("\x1f".join(dataset.class_names).encode())
     return state.hexdigest()

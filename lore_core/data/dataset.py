@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -40,7 +40,7 @@ class Target:
     name: str = TOP_LABEL
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Dataset:
     """A classifier's predictions, the truth, and what is known about each row.
 
@@ -83,50 +83,67 @@ class Dataset:
 
     probabilities: NDArray[np.float64]
     labels: NDArray[np.int64]
-    features: NDArray[np.floating[Any]] | None = None
-    groups: pd.DataFrame | None = None
-    metadata: pd.DataFrame | None = None
-    images: NDArray[np.uint8] | None = None
-    split: NDArray[np.str_] | None = None
-    class_names: Sequence[str] | None = None
-    predictions: NDArray[np.int64] | None = None
-    name: str = "data"
-    complete: bool = field(default=True, kw_only=True)
-    has_image: NDArray[np.bool_] | None = field(default=None, kw_only=True)
-    feature_names: Sequence[str] | None = field(default=None, kw_only=True)
+    features: NDArray[np.floating[Any]] | None
+    groups: pd.DataFrame | None
+    metadata: pd.DataFrame | None
+    images: NDArray[np.uint8] | None
+    split: NDArray[np.str_] | None
+    class_names: tuple[str, ...]
+    predictions: NDArray[np.int64]
+    name: str
+    complete: bool
+    has_image: NDArray[np.bool_] | None
+    feature_names: tuple[str, ...] | None
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        probabilities: ArrayLike,
+        labels: ArrayLike,
+        features: ArrayLike | pd.DataFrame | None = None,
+        groups: ArrayLike | pd.DataFrame | None = None,
+        metadata: pd.DataFrame | None = None,
+        images: ArrayLike | None = None,
+        split: ArrayLike | None = None,
+        class_names: Sequence[str] | None = None,
+        predictions: ArrayLike | None = None,
+        name: str = "data",
+        *,
+        complete: bool = True,
+        has_image: ArrayLike | None = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> None:
         def put(field_name: str, value: Any) -> None:
             if isinstance(value, np.ndarray):
                 value = value.view()
                 value.flags.writeable = False
             object.__setattr__(self, field_name, value)
 
-        probabilities = as_probabilities(self.probabilities)
-        n_classes = probabilities.shape[1]
-        put("probabilities", probabilities)
-        put("labels", as_labels(self.labels, n_classes))
-        if self.predictions is None:
-            put("predictions", probabilities.argmax(axis=1).astype(np.int64))
+        checked = as_probabilities(probabilities)
+        n_classes = checked.shape[1]
+        put("probabilities", checked)
+        put("labels", as_labels(labels, n_classes))
+        if predictions is None:
+            put("predictions", checked.argmax(axis=1).astype(np.int64))
         else:
-            put("predictions", as_labels(self.predictions, n_classes, "predictions"))
-        given: Any = self.features
-        names = self.feature_names
-        if names is None and isinstance(given, pd.DataFrame):
-            names = [str(name) for name in given.columns]
-        put("features", as_features(given))
-        put("feature_names", as_feature_names(names, self.features))
-        put("groups", _as_frame(self.groups, "group"))
-        put("metadata", _as_frame(self.metadata, "metadata"))
-        images, has_image = as_images(self.images), self.has_image
-        if images is None or has_image is None or np.asarray(has_image, dtype=bool).all():
-            has_image = None
-        elif not np.asarray(has_image, dtype=bool).any():
-            images = has_image = None
-        put("images", images)
-        put("has_image", None if has_image is None else np.asarray(has_image, dtype=bool))
-        put("split", _as_split(self.split))
-        put("class_names", as_class_names(self.class_names, n_classes))
+            put("predictions", as_labels(predictions, n_classes, "predictions"))
+        if feature_names is None and isinstance(features, pd.DataFrame):
+            feature_names = [str(column) for column in features.columns]
+        put("features", as_features(features))
+        put("feature_names", as_feature_names(feature_names, self.features))
+        put("groups", _as_frame(groups, "group"))
+        put("metadata", _as_frame(metadata, "metadata"))
+        pictures = as_images(images)
+        shown = None if has_image is None else np.asarray(has_image, dtype=bool)
+        if pictures is None or shown is None or shown.all():
+            shown = None
+        elif not shown.any():
+            pictures = shown = None
+        put("images", pictures)
+        put("has_image", shown)
+        put("split", _as_split(split))
+        put("class_names", as_class_names(class_names, n_classes))
+        put("name", name)
+        put("complete", complete)
         check_lengths(
             probabilities=self.probabilities,
             labels=self.labels,
@@ -154,27 +171,20 @@ class Dataset:
     @property
     def confidence(self) -> NDArray[np.float64]:
         """Top-label confidence: the probability of the predicted class, shape (n,)."""
-        return np.asarray(self.probabilities[np.arange(len(self)), self.predicted])
+        return np.asarray(self.probabilities[np.arange(len(self)), self.predictions])
 
     @property
     def outcome(self) -> NDArray[np.float64]:
         """1 where the predicted class is the true one, else 0, shape (n,)."""
-        return np.asarray(self.predicted == self.labels, dtype=np.float64)
+        return np.asarray(self.predictions == self.labels, dtype=np.float64)
 
     @property
     def accuracy(self) -> float:
         """Share of rows whose predicted class is the true one."""
         return float(self.outcome.mean())
 
-    @property
-    def predicted(self) -> NDArray[np.int64]:
-        """Predicted class of each row: ``predictions``, which may be left out when it is made."""
-        assert self.predictions is not None  # set in __post_init__
-        return self.predictions
-
     def class_name(self, index: int) -> str:
         """Name of class ``index``."""
-        assert self.class_names is not None  # set in __post_init__
         return self.class_names[index]
 
     @property
@@ -183,7 +193,7 @@ class Dataset:
         if self.features is None:
             return ()
         if self.feature_names is not None:
-            return tuple(self.feature_names)
+            return self.feature_names
         return tuple(f"f_{k}" for k in range(self.features.shape[1]))
 
     def target(self, target: str | int = TOP_LABEL) -> Target:
@@ -297,13 +307,13 @@ class Dataset:
         """
         new = as_confidence(confidence)
         check_lengths(confidence=new, probabilities=self.probabilities)
-        vectors = with_confidence(self.probabilities, self.predicted, new)
-        return dataclasses.replace(self, probabilities=vectors, predictions=self.predicted)
+        vectors = with_confidence(self.probabilities, self.predictions, new)
+        return dataclasses.replace(self, probabilities=vectors, predictions=self.predictions)
 
     def with_probabilities(self, probabilities: ArrayLike) -> Dataset:
         """Replace the whole probability vectors; the predicted class stays."""
         return dataclasses.replace(
-            self, probabilities=as_probabilities(probabilities), predictions=self.predicted
+            self, probabilities=as_probabilities(probabilities), predictions=self.predictions
         )
 
     def with_checked(self, probabilities: NDArray[np.float64]) -> Dataset:

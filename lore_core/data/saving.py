@@ -60,7 +60,7 @@ def _arrays(dataset: Dataset) -> dict[str, NDArray[Any]]:
         arrays["confidence"] = dataset.confidence
     arrays["labels"] = dataset.labels
     arrays["class_names"] = np.array(dataset.class_names, dtype=np.str_)
-    predictions = dataset.predicted
+    predictions = dataset.predictions
     # After recalibration another class can be the most probable one.
     if not dataset.complete or (predictions != dataset.probabilities.argmax(axis=1)).any():
         arrays["predictions"] = predictions

@@ -27,12 +27,13 @@ _ROUNDING = 1e-5
 class FileRows:
     """The kept rows of one file.
 
-    ``rows`` are their 0-based positions in the file. ``probabilities`` are vectors (n, K), or the
-    confidences (n,) where only these are known.
+    ``label`` is the column of true classes, ``rows`` are the 0-based positions in the file.
+    ``probabilities`` are vectors (n, K), or the confidences (n,) where only these are known.
     """
 
     columns: Columns
     mapping: ColumnMapping
+    label: str
     rows: NDArray[np.int64]
     labels: pd.Series[Any]
     predictions: pd.Series[Any] | None
@@ -47,6 +48,11 @@ class FileRows:
     dropped: tuple[str, ...]
     notes: tuple[str, ...]
     feature_names: tuple[str, ...] | None = None
+
+    @property
+    def rows_of_file(self) -> int:
+        """How many rows the file has, kept or not."""
+        return self.columns.shapes[self.label][0]
 
     @property
     def n_classes(self) -> int | None:
@@ -67,12 +73,11 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     InputError
         If a required role is open, or its values break a rule of the data contract.
     """
-    _check_roles(columns, mapping)
-    assert mapping.label is not None  # checked above
-    n = _check_lengths(columns, mapping)
-    labels = columns.series(mapping.label)
+    label = _check_roles(columns, mapping)
+    n = _check_lengths(columns, mapping, label)
+    labels = columns.series(label)
     missing = labels.isna().to_numpy() | (labels == "").to_numpy()
-    split, training = _split(columns, mapping)
+    split, training = _split(columns, mapping, n)
     keep = ~missing & ~training
     dropped = []
     if missing.any():
@@ -112,6 +117,7 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     return FileRows(
         columns,
         mapping,
+        label,
         rows,
         labels.iloc[taken].reset_index(drop=True),
         predictions,
@@ -152,7 +158,8 @@ def pictures(columns: Columns, name: str) -> NDArray[np.uint8]:
     return np.asarray(array)
 
 
-def _check_roles(columns: Columns, mapping: ColumnMapping) -> None:
+def _check_roles(columns: Columns, mapping: ColumnMapping) -> str:
+    """Return the column of true classes, once every role that is needed is filled."""
     has = f"It has: {listed(columns.names)}."
     if not mapping.label:
         raise InputError(
@@ -174,37 +181,35 @@ def _check_roles(columns: Columns, mapping: ColumnMapping) -> None:
             f"a {mapping.probability_kind} is one {columns.unit}; the mapping gives "
             f"{len(mapping.probabilities)} for '{columns.file}'. Name one."
         )
+    return mapping.label
 
 
-def _check_lengths(columns: Columns, mapping: ColumnMapping) -> int:
-    assert mapping.label is not None
-    shape = columns.shapes[mapping.label]
+def _check_lengths(columns: Columns, mapping: ColumnMapping, label: str) -> int:
+    shape = columns.shapes[label]
     n = shape[0] if shape else 0
     if not shape or (len(shape) > 1 and shape != (n, 1)):
         raise InputError(
-            f"{columns.called(mapping.label)} must hold one class a row; got shape {shape}. "
+            f"{columns.called(label)} must hold one class a row; got shape {shape}. "
             "Take the argmax of one-hot labels."
         )
     if n == 0:
-        raise InputError(f"'{columns.file}' has no rows: {columns.called(mapping.label)} is empty.")
+        raise InputError(f"'{columns.file}' has no rows: {columns.called(label)} is empty.")
     for role, names in mapping.columns().items():
         for name in names:
             other = columns.shapes[name]
             if role != "metadata" and (not other or other[0] != n):
                 got = f"{other[0]:,} and {n:,}" if other else f"a single value and {n:,} rows"
                 raise InputError(
-                    f"{columns.called(name)} must have as many rows as '{mapping.label}'; "
+                    f"{columns.called(name)} must have as many rows as '{label}'; "
                     f"got {got}. Save both from the same rows."
                 )
     return n
 
 
 def _split(
-    columns: Columns, mapping: ColumnMapping
+    columns: Columns, mapping: ColumnMapping, n: int
 ) -> tuple[NDArray[np.str_] | None, NDArray[np.bool_]]:
     """Return the split of every row (``""`` for training rows) and which are training rows."""
-    assert mapping.label is not None
-    n = columns.shapes[mapping.label][0]
     if not mapping.split:
         return None, np.zeros(n, dtype=bool)
     codes, values = pd.factorize(columns.series(mapping.split).astype(object))

@@ -298,7 +298,7 @@ def _attach(parts: list[FileRows], columns: Columns, notes: list[str]) -> list[F
     mapping = guess(columns, ColumnMapping())
     assert mapping.images is not None  # it is an image file
     count = columns.shapes[mapping.images][0]
-    fitting = [part for part in parts if _file_rows(part) == count and part.images is None]
+    fitting = [part for part in parts if part.rows_of_file == count and part.images is None]
     if len(fitting) > 1:
         hint = half_of(columns.file, anywhere=True).split
         fitting = [
@@ -307,16 +307,15 @@ def _attach(parts: list[FileRows], columns: Columns, notes: list[str]) -> list[F
             if hint and part.split is not None and (part.split == hint).all()
         ]
     if len(fitting) != 1:
-        rows = ", ".join(f"'{part.columns.file}' {_file_rows(part):,}" for part in parts)
+        rows = ", ".join(f"'{part.columns.file}' {part.rows_of_file:,}" for part in parts)
         raise InputError(
             f"'{columns.file}' holds {count:,} images, which must belong to exactly one file of as "
             f"many rows; rows: {rows}. Name it after its file, or put the images into that file."
         )
     (part,) = fitting
     label = mapping.label
-    assert part.mapping.label is not None  # read_rows has checked it
     # Labels stored beside the images prove the order, if both files write them alike.
-    if label and columns.kinds[label] == part.columns.kinds[part.mapping.label]:
+    if label and columns.kinds[label] == part.columns.kinds[part.label]:
         beside = columns.series(label).iloc[part.rows].reset_index(drop=True)
         differ = np.flatnonzero((beside.astype(str) != part.labels.astype(str)).to_numpy())
         if len(differ):
@@ -333,12 +332,7 @@ def _attach(parts: list[FileRows], columns: Columns, notes: list[str]) -> list[F
     return [dataclasses.replace(p, images=images) if p is part else p for p in parts]
 
 
-def _file_rows(part: FileRows) -> int:
-    assert part.mapping.label is not None  # read_rows has checked it
-    return part.columns.shapes[part.mapping.label][0]
-
-
 def _facts(part: FileRows) -> FileFacts:
     roles = set() if part.split is None else set(part.split)
     role = f"{roles.pop()} rows" if len(roles) == 1 else ""
-    return FileFacts(part.columns.file, part.columns.format, _file_rows(part), role)
+    return FileFacts(part.columns.file, part.columns.format, part.rows_of_file, role)

@@ -126,7 +126,6 @@ def report_on(
     warnings: tuple[str, ...] = (),
 ) -> ReadingReport:
     """Return the report on a dataset that was just read."""
-    assert dataset.class_names is not None  # set by Dataset
     parts = {
         name: mask
         for name in (CALIBRATION, EVALUATION)
@@ -172,9 +171,8 @@ def _warnings(
     shown: np.ndarray[tuple[int], np.dtype[np.bool_]],
     groups: Mapping[str, Mapping[str, int]],
 ) -> list[str]:
-    assert dataset.class_names is not None
     names = dataset.class_names
-    labels, predictions = dataset.labels[shown], dataset.predicted[shown]
+    labels, predictions = dataset.labels[shown], dataset.predictions[shown]
     which = "evaluation rows" if dataset.split is not None else "rows"
     told = []
     counts = np.bincount(labels, minlength=dataset.n_classes)

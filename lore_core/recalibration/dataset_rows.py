@@ -42,7 +42,7 @@ def rows_of(dataset: Dataset, embedding: Any, method: str) -> Rows:
 
     return Rows(
         dataset.probabilities,
-        dataset.predicted,
+        dataset.predictions,
         place,
         lambda columns: group_names(dataset, columns),
         dataset.features,

@@ -54,7 +54,7 @@ class FittedOn:
         """
         groups = calibration.groups
         return cls(
-            class_names=tuple(calibration.class_names or ()),
+            class_names=calibration.class_names,
             feature_names=calibration.feature_labels,
             group_columns=() if groups is None else tuple(map(str, groups.columns)),
             feature_maps={

@@ -54,7 +54,7 @@ class PlattScaling(Recalibrator):
     def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
         from sklearn.linear_model import LogisticRegression
 
-        odds = top_log_odds(calibration.probabilities, calibration.predicted)
+        odds = top_log_odds(calibration.probabilities, calibration.predictions)
         outcome = calibration.outcome
         right = outcome.sum()
         wrong = len(outcome) - right

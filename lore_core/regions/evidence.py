@@ -210,7 +210,7 @@ def _heaviest(
             "distance": distance[order],
             "confidence": confidence[rows],
             "right": outcome[rows].astype(bool),
-            "predicted": [source.class_name(k) for k in source.predicted[rows]],
+            "predicted": [source.class_name(k) for k in source.predictions[rows]],
             "true": [source.class_name(k) for k in source.labels[rows]],
         }
     )

@@ -98,7 +98,7 @@ def row_table(
     table = pd.DataFrame(
         {
             "row": rows,
-            "predicted": [part.class_name(k) for k in part.predicted],
+            "predicted": [part.class_name(k) for k in part.predictions],
             "true": [part.class_name(k) for k in part.labels],
             "confidence": part.confidence,
             "right": part.outcome.astype(bool),
@@ -145,7 +145,7 @@ def class_places(
         ``name, x, y``: the row nearest to the median of the class's rows, so that a name never
         lies where no row of it does.
     """
-    predicted = dataset.predicted[within]
+    predicted = dataset.predictions[within]
     points = coordinates[within]
     count = np.bincount(predicted, minlength=dataset.n_classes)
     named = [k for k in np.argsort(-count, kind="stable")[:max_places] if count[k] >= min_rows]

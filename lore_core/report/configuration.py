@@ -58,7 +58,7 @@ def configuration(
             "rows": len(dataset),
             "evaluation_rows": len(dataset.evaluation),
             "calibration_rows": 0 if calibration is None else len(calibration),
-            "classes": [str(name) for name in dataset.class_names or ()],
+            "classes": list(dataset.class_names),
             "features": 0 if dataset.features is None else int(dataset.features.shape[1]),
             "group_columns": []
             if dataset.groups is None

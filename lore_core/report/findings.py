@@ -253,7 +253,7 @@ def _regions(found: Findings, progress: Progress) -> str | None:
         return "Regions are looked for among the features; these data have none."
     found.search = regions_of(view, q=settings.q, edge=settings.edge, progress=progress)
     aimed, dataset = found.aimed, found.evaluation
-    names = np.array([str(name) for name in dataset.class_names or ()])[dataset.predicted]
+    names = np.array(dataset.class_names)[dataset.predictions]
     for number in range(len(found.search.regions)):
         inside = found.search.label == number
         made_of = composition(dataset, inside)

@@ -123,10 +123,10 @@ def _plain(frame: pd.DataFrame) -> pd.DataFrame:
 def _rows(found: Findings, local: LocalErrors | None) -> pd.DataFrame:
     """One line an evaluation row: what was promised, what came, and what each method says."""
     dataset, aimed = found.evaluation, found.aimed
-    names = [str(name) for name in dataset.class_names or ()]
+    names = list(dataset.class_names)
     columns: dict[str, Any] = {
         "row": np.arange(len(dataset)),
-        "predicted": [names[k] for k in dataset.predicted],
+        "predicted": [names[k] for k in dataset.predictions],
         "true": [names[k] for k in dataset.labels],
         "confidence": aimed.confidence,
         "came_true": aimed.outcome.astype(bool),

@@ -176,9 +176,9 @@ def _is_row_number(series: pd.Series[Any]) -> bool:
 
 def _classes(dataset: Dataset) -> list[Attribute]:
     names = tuple(dataset.class_name(k) for k in range(dataset.n_classes))
-    pair = dataset.labels * dataset.n_classes + dataset.predicted
+    pair = dataset.labels * dataset.n_classes + dataset.predictions
     # What is right is told by either class alone.
-    pair = np.where(dataset.labels == dataset.predicted, -1, pair)
+    pair = np.where(dataset.labels == dataset.predictions, -1, pair)
     used, code = np.unique(pair, return_inverse=True)
     pairs = tuple(
         f"true {names[k // dataset.n_classes]} predicted {names[k % dataset.n_classes]}"
@@ -187,7 +187,7 @@ def _classes(dataset: Dataset) -> list[Attribute]:
         for k in used
     )
     return [
-        Attribute(PREDICTED, "class", dataset.predicted, names),
+        Attribute(PREDICTED, "class", dataset.predictions, names),
         Attribute(TRUE, "class", dataset.labels, names),
         Attribute(PAIR, "class", code.astype(np.int64), pairs),
     ]

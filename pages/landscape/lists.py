@@ -54,7 +54,7 @@ def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -
     )
     names = np.array(dataset.class_names)
     if by == _PREDICTED:
-        values = names[dataset.predicted]
+        values = names[dataset.predictions]
     elif by == _TRUE:
         values = names[dataset.labels]
     else:

@@ -140,7 +140,7 @@ def cost_controls(
 
 def target_control(dataset: Dataset) -> str | int:
     """Choose what is being calibrated: the top label or one class."""
-    choices = [TOP_LABEL, *map(str, dataset.class_names or ())]
+    choices = [TOP_LABEL, *dataset.class_names]
     chosen = st.selectbox(
         "Target",
         choices,

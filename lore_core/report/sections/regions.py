@@ -68,7 +68,7 @@ def _examples(found: Findings, region: MiscalibratedRegion) -> list[dict[str, ob
         image = dataset.images[row]
         step = max(1, -(-max(image.shape[:2]) // _LARGEST_SIDE))
         predicted, true = (
-            dataset.class_name(int(k[row])) for k in (dataset.predicted, dataset.labels)
+            dataset.class_name(int(k[row])) for k in (dataset.predictions, dataset.labels)
         )
         shown.append(
             {
