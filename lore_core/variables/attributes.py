@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.data.dataset import Dataset
+from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.validation import InputError, check_integer
 from lore_core.variables.cutting import Attribute, Origin, cut
 
@@ -25,6 +25,10 @@ MAX_UNNAMED_FEATURES = 20
 MAX_FEATURES = 200
 #: Names like these (f_0, x12, 7) do not tell what a feature is.
 _NUMBERED = re.compile(r"[a-z]*[_\- ]?\d+", re.IGNORECASE)
+#: Names of columns that tell rows apart.
+_IDENTIFIER = re.compile(r"(^|[_\W])(id|ids|uuid|index|idx|row|key)($|[_\W])", re.IGNORECASE)
+#: Whole numbers that never repeat and span fewer than so many times the rows are identifiers.
+_IDENTIFIERS_SPREAD = 20
 #: In fewer rows rising whole numbers may well be more than row numbers.
 _MIN_COUNTED = 20
 #: Images are averaged so many at a time.
@@ -114,6 +118,46 @@ def says_the_truth(dataset: Dataset, attribute: Attribute) -> bool:
     return _division(attribute.codes) == _division(dataset.labels)
 
 
+def telling_attributes(
+    dataset: Dataset, *, target: str | int = TOP_LABEL, n_parts: int = 4
+) -> list[Attribute]:
+    """Code the columns along which a finding would be one: known before the truth is.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Rows.
+    target : "top-label" or int
+        See :meth:`~lore_core.data.dataset.Dataset.target`.
+    n_parts : int
+        Numbers are cut at quantiles into so many parts of about equal size.
+
+    Returns
+    -------
+    list of Attribute
+        Those of :func:`attributes` without the true class, columns that follow from it or that it
+        follows from, columns that say which rows are right, and those with a name for every row.
+    """
+    outcome = dataset.target(target).outcome
+    found = []
+    for item in attributes(dataset, n_parts=n_parts):
+        if item.name in (TRUE, PAIR) or _follows(dataset.labels, item.codes):
+            continue
+        # (The predicted class of a classifier that is always right follows from the true one.)
+        if item.name != PREDICTED and _follows(item.codes, dataset.labels):
+            continue
+        if _follows(outcome, item.codes) or len(item.values) > len(dataset) / 2:
+            continue
+        found.append(item)
+    return found
+
+
+def _follows(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether ``one`` is known wherever ``other`` is, and not by having one value only."""
+    pairs = pd.DataFrame({"one": one, "other": other}).drop_duplicates()
+    return len(pairs) > 1 and bool(pairs["other"].is_unique) and pairs["one"].nunique() > 1
+
+
 def _division(codes: NDArray[np.integer[Any]]) -> bytes:
     """Return bytes that two columns share exactly if they divide the rows alike."""
     order = pd.factorize(codes)[0]
@@ -125,7 +169,7 @@ def columns(
 ) -> list[tuple[str, Origin, pd.Series[Any]]]:
     """List every column that says something about a row, classes apart: name, origin, values.
 
-    Columns that only number the rows are left out.
+    Columns that only tell the rows apart are left out.
     """
     listed: list[tuple[str, Origin, pd.Series[Any]]] = []
     taken = {PREDICTED, TRUE, PAIR}
@@ -137,7 +181,7 @@ def columns(
                 f"'{name}' must have as many rows as the dataset; got {len(series):,} and "
                 f"{len(dataset):,}."
             )
-        if _is_row_number(series):
+        if _is_identifier(str(name), series):
             return
         text = str(name)
         while text in taken:
@@ -164,14 +208,19 @@ def columns(
     return listed
 
 
-def _is_row_number(series: pd.Series[Any]) -> bool:
-    """Whether a column only counts the rows: whole numbers that always rise."""
-    return (
-        pd.api.types.is_integer_dtype(series)
-        and len(series) >= _MIN_COUNTED
-        and not series.isna().any()
-        and bool((np.diff(series.to_numpy(np.int64)) > 0).all())
-    )
+def _is_identifier(name: str, series: pd.Series[Any]) -> bool:
+    """Whether a column only tells the rows apart: whole numbers or texts that never repeat.
+
+    Whole numbers that never repeat can also be a measure, incomes say: identifiers rise from row to
+    row, lie close together, or are called so.
+    """
+    if len(series) < _MIN_COUNTED or series.isna().any() or not series.is_unique:
+        return False
+    if not pd.api.types.is_integer_dtype(series):
+        return series.dtype == object or pd.api.types.is_string_dtype(series)
+    values = series.to_numpy(np.int64)
+    close = int(values.max()) - int(values.min()) < _IDENTIFIERS_SPREAD * len(values)
+    return close or bool((np.diff(values) > 0).all()) or bool(_IDENTIFIER.search(name))
 
 
 def _classes(dataset: Dataset) -> list[Attribute]:

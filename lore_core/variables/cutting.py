@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -48,6 +48,16 @@ class Attribute:
         # A hundred columns of a million rows are coded at once: one byte a cell is enough for most.
         small = self.codes.astype(np.min_scalar_type(len(self.values)))
         object.__setattr__(self, "codes", small)
+
+    def rows(self, chosen: NDArray[np.int64]) -> Attribute:
+        """Return the same column of some of the rows.
+
+        Parameters
+        ----------
+        chosen : ndarray of int
+            Row numbers.
+        """
+        return replace(self, codes=self.codes[chosen])
 
     @property
     def numeric(self) -> bool:

@@ -1,0 +1,190 @@
+"""What confidence is worth on average, and whether some rows are worth less than that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from lore_core.data.binning import confidence_bins
+
+__all__ = ["N_MOMENTS", "Against", "Average", "Excess", "excess_of", "upper_tail"]
+
+#: What a place is compared with: nothing wrong at all, the mean gap of all rows, or the mean gap of
+#: rows of the same confidence (what is left after the best global recalibration).
+Against = Literal["zero", "average", "same confidence"]
+#: Strata of confidence: at most so many, of at least so many rows.
+_MOST_STRATA, _ROWS_A_STRATUM = 12, 60
+#: Columns of :attr:`Average.moments`.
+N_MOMENTS = 4
+#: Skewness below which the normal distribution is used: a gamma distribution would be enormous.
+_SYMMETRIC = 1e-5
+
+
+@dataclass(frozen=True)
+class Average:
+    """What rows are compared with, and what they are then expected to do.
+
+    Attributes
+    ----------
+    against : {"zero", "average", "same confidence"}
+    stratum : ndarray of shape (n,)
+        Which rows are compared with each other; all 0 unless rows of the same confidence are.
+    n_strata : int
+    moments : ndarray of shape (n, 4)
+        What sums over a set are made of, row by row: 1, the gap beyond what it is compared with,
+        and its variance and third central moment.
+    total : ndarray of shape (n_strata, 4)
+        Sums of the moments over all rows.
+    """
+
+    against: Against
+    stratum: NDArray[np.int64]
+    n_strata: int
+    moments: NDArray[np.float64]
+    total: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, confidence: NDArray[np.float64], outcome: NDArray[np.float64], against: Against
+    ) -> Average:
+        """Measure the average.
+
+        Parameters
+        ----------
+        confidence, outcome : ndarray of shape (n,)
+        against : {"zero", "average", "same confidence"}
+        """
+        n = len(confidence)
+        residual = confidence - outcome
+        bins = confidence_bins(
+            confidence, int(np.clip(n // _ROWS_A_STRATUM, 1, _MOST_STRATA)), "equal-mass"
+        )
+        level = bins.assign(confidence)
+        mean = np.bincount(level, weights=residual) / np.maximum(np.bincount(level), 1)
+        stratum, n_strata = np.zeros(n, dtype=np.int64), 1
+        if against == "zero":
+            excess, chance = residual, confidence
+        else:
+            # How often a row is right is best told by those of its confidence, with either average.
+            chance = np.clip(confidence - mean[level], 0.0, 1.0)
+            excess = residual - residual.mean()
+            if against == "same confidence":
+                excess, stratum, n_strata = residual - mean[level], level, bins.n_bins
+        variance = chance * (1 - chance)
+        moments = np.column_stack([np.ones(n), excess, variance, variance * (2 * chance - 1)])
+        return cls(against, stratum, n_strata, moments, _sums(moments, stratum, n_strata))
+
+    def of_rows(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Excess:
+        """Compare some rows with the others.
+
+        Parameters
+        ----------
+        rows : ndarray
+            Mask or row numbers.
+        """
+        sums = _sums(self.moments[rows], self.stratum[rows], self.n_strata)
+        return excess_of(sums, self.total, against_zero=self.against == "zero")
+
+
+@dataclass(frozen=True)
+class Excess:
+    """How much further off than what they are compared with sets of rows are.
+
+    Attributes
+    ----------
+    n : ndarray
+        Rows of each set; all arrays have one shape.
+    mean : ndarray
+        Mean excess of the gap; positive = more overconfident.
+    error : ndarray
+        Its standard deviation if there were none.
+    skewness : ndarray
+        Its skewness then.
+    variance : ndarray
+        Sum of the rows' variances: how much evidence there can be.
+    """
+
+    n: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    error: NDArray[np.float64]
+    skewness: NDArray[np.float64]
+    variance: NDArray[np.float64]
+
+    def p_value(self, sign: NDArray[np.int64] | int) -> NDArray[np.float64]:
+        """P(so far off or further in one direction) if there were no excess.
+
+        Parameters
+        ----------
+        sign : int or ndarray of int
+            +1 or −1. Half an outcome is taken off the excess, so that the p-value is not too small.
+        """
+        toward = np.asarray(sign)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            size = toward * self.mean - 0.5 / np.maximum(self.n, 1.0)
+            t = np.where(self.error > 0, size / self.error, np.where(size > 0, np.inf, -np.inf))
+        return upper_tail(t, toward * self.skewness)
+
+
+def _sums(
+    moments: NDArray[np.float64], stratum: NDArray[np.int64], n_strata: int
+) -> NDArray[np.float64]:
+    return np.stack(
+        [np.bincount(stratum, weights=moments[:, m], minlength=n_strata) for m in range(N_MOMENTS)],
+        axis=-1,
+    )
+
+
+def excess_of(
+    inside: NDArray[np.float64], total: NDArray[np.float64], *, against_zero: bool
+) -> Excess:
+    """Compare sets of rows with the other rows of their strata.
+
+    Parameters
+    ----------
+    inside : ndarray of shape (..., n_strata, 4)
+        Sums of :attr:`Average.moments` over each set, stratum by stratum.
+    total : ndarray of shape (n_strata, 4)
+        The same over all rows.
+    against_zero : bool
+        The average is known to be 0 and not measured on these rows.
+
+    Notes
+    -----
+    D = Σ_b Σ_{i∈R∩b} (r_i − r̄_b). The average r̄_b holds R's own rows: in D one of them counts
+    (1 − f_b) times and another row of the stratum −f_b times, with f_b = n_Rb / n_b. So
+    Var D = Σ_b (1 − f_b)² Σ_R q(1 − q) + f_b² Σ_{b∖R} q(1 − q), and likewise the third moment.
+    """
+    n, value, own_variance, own_third = (inside[..., m].sum(axis=-1) for m in range(N_MOMENTS))
+    variance, third = own_variance, own_third
+    if not against_zero:
+        share = inside[..., 0] / np.maximum(total[:, 0], 1.0)
+        rest = total - inside
+        variance = ((1 - share) ** 2 * inside[..., 2] + share**2 * rest[..., 2]).sum(axis=-1)
+        third = ((1 - share) ** 3 * inside[..., 3] - share**3 * rest[..., 3]).sum(axis=-1)
+    some = np.maximum(n, 1.0)
+    variance = np.maximum(variance, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skewness = np.where(variance > 0, third / variance**1.5, 0.0)
+    return Excess(n, value / some, np.sqrt(variance) / some, skewness, own_variance)
+
+
+def upper_tail(t: NDArray[np.float64], skewness: NDArray[np.float64]) -> NDArray[np.float64]:
+    """P(T ≥ t) for a standardised sum of skewed outcomes.
+
+    Parameters
+    ----------
+    t, skewness : ndarray
+        The value, and the skewness of the sum. The distribution taken is the gamma distribution of
+        these three moments (Pearson's type III), or the normal where there is no skewness.
+    """
+    with np.errstate(all="ignore"):
+        shape = 4.0 / np.square(skewness)
+        place = np.maximum(shape + np.sign(skewness) * t * np.sqrt(shape), 0.0)
+        gamma = np.where(
+            skewness > 0, special.gammaincc(shape, place), special.gammainc(shape, place)
+        )
+    return np.asarray(np.where(np.abs(skewness) > _SYMMETRIC, gamma, special.ndtr(-t)))

@@ -1,0 +1,234 @@
+"""Sets of rows that look worse than the average on the searched half: slices and regions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.metrics.local_error import kernel_means
+from lore_core.places.average import Against, Average, Excess, excess_of
+from lore_core.places.slices import Slice, slice_tables
+from lore_core.places.tree import level_tree, neighbour_graph
+from lore_core.regions.joined_rows import nearest_rows
+from lore_core.variables.cutting import Attribute
+
+__all__ = ["Candidate", "Rows", "SearchedHalf", "interest", "overlap"]
+
+#: Columns whose pairs are looked at: the best by themselves.
+_PAIRED = 12
+#: Slices of one column, or of one pair, that are kept at most.
+_KEPT = 20
+#: Sets of which so large a share is common are one place.
+_SAME = 0.6
+#: What holds more than this share of the rows is no place.
+_LARGEST = 0.5
+#: The least sum of variances of a set: with less, hardly any outcome is in doubt.
+_LEAST_VARIANCE = 0.5
+#: How much a set's excess counts, by what it takes to name it: one column, two, an outline.
+WEIGHTS = {1: 1.0, 2: 0.75, 0: 0.5}
+#: How much the size of a set counts beside its excess: its cube root.
+_SIZE_POWER = 1 / 3
+_NORMAL_90 = 1.645
+#: Rows with fewer effective neighbours have no place in the tree.
+_MIN_EFFECTIVE_SIZE = 10.0
+#: Excess at which the tree begins.
+_LOWEST = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What is known of rows; all arrays are of n rows.
+
+    Attributes
+    ----------
+    confidence, outcome : ndarray
+    attributes : sequence of Attribute
+        Columns whose values may name a place.
+    points : ndarray of shape (n, d) or None
+        Places on the map.
+    """
+
+    confidence: NDArray[np.float64]
+    outcome: NDArray[np.float64]
+    attributes: Sequence[Attribute]
+    points: NDArray[np.float64] | None
+
+    def __len__(self) -> int:
+        return len(self.confidence)
+
+    def take(self, rows: NDArray[np.int64]) -> Rows:
+        """Return some of the rows."""
+        return Rows(
+            self.confidence[rows],
+            self.outcome[rows],
+            [item.rows(rows) for item in self.attributes],
+            None if self.points is None else self.points[rows],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A set of rows that looks worse than the average where it was looked for.
+
+    Attributes
+    ----------
+    inside : ndarray of shape (n,)
+        Mask of all rows, searched or not.
+    sign : int
+        +1: more overconfident than what it is compared with; −1: more underconfident.
+    conditions : tuple of Condition
+        Empty for a region of the map.
+    """
+
+    inside: NDArray[np.bool_]
+    sign: int
+    conditions: Slice
+
+    @property
+    def weight(self) -> float:
+        """How much its excess counts: what takes fewer words is told first."""
+        return WEIGHTS[len(self.conditions)]
+
+
+def interest(excess: Excess, n_rows: int, weight: float) -> NDArray[np.float64]:
+    """How much sets are worth telling: the excess they surely have, their size, their simplicity.
+
+    Parameters
+    ----------
+    excess : Excess
+        Of the sets.
+    n_rows : int
+        Rows they are sets of.
+    weight : float
+        One of :data:`WEIGHTS`.
+    """
+    surely = np.maximum(np.abs(excess.mean) - _NORMAL_90 * excess.error, 0.0)
+    return np.asarray(weight * surely * (excess.n / n_rows) ** _SIZE_POWER)
+
+
+def overlap(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
+    """Rows in both sets as a share of those in either."""
+    return float((one & other).sum() / max(int((one | other).sum()), 1))
+
+
+@dataclass(frozen=True, eq=False)
+class SearchedHalf:
+    """One half of the rows, searched; outcomes of the other half have no part in it.
+
+    Attributes
+    ----------
+    rows : Rows
+        All rows.
+    searched : ndarray of int
+        The half that is searched.
+    against : {"zero", "average", "same confidence"}
+    gamma : float
+        Bandwidth of the field whose tree is cut.
+    min_rows : int
+        Least rows of a place, in all rows.
+    """
+
+    rows: Rows
+    searched: NDArray[np.int64]
+    against: Against
+    gamma: float
+    min_rows: int
+
+    @cached_property
+    def half(self) -> Rows:
+        """The searched rows."""
+        return self.rows.take(self.searched)
+
+    @cached_property
+    def average(self) -> Average:
+        """What they are compared with."""
+        return Average.of(self.half.confidence, self.half.outcome, self.against)
+
+    def candidates(self, most: int) -> list[Candidate]:
+        """Return the most interesting sets, each place once.
+
+        Parameters
+        ----------
+        most : int
+            How many at most.
+        """
+        pool: list[tuple[float, int, Slice | NDArray[np.int64]]] = []
+        pool += self._slices()
+        pool += self._regions()
+        pool.sort(key=lambda item: -item[0])
+        chosen: list[Candidate] = []
+        for _, sign, found in pool:
+            inside = self._mask(found)
+            if any(overlap(inside, other.inside) > _SAME for other in chosen):
+                continue
+            conditions = found if isinstance(found, tuple) else ()
+            chosen.append(Candidate(inside, sign, conditions))
+            if len(chosen) == most:
+                break
+        return chosen
+
+    def _interest(self, excess: Excess, n_columns: int) -> NDArray[np.float64]:
+        n = len(self.half)
+        least = max(self.min_rows * n / len(self.rows), 5)
+        fits = (excess.n >= least) & (excess.n <= _LARGEST * n)
+        fits &= excess.variance >= _LEAST_VARIANCE
+        return np.where(fits, interest(excess, n, WEIGHTS[n_columns]), 0.0)
+
+    def _slices(self) -> Iterator[tuple[float, int, Slice]]:
+        n_columns = len(self.half.attributes)
+        best = np.zeros(n_columns)
+        for k in range(n_columns):
+            for item in self._best_slices((k,)):
+                best[k] = max(best[k], item[0])
+                yield item
+        paired = np.sort(np.argsort(-best, kind="stable")[:_PAIRED])
+        for pair in combinations(paired.tolist(), 2):
+            yield from self._best_slices(pair)
+
+    def _best_slices(self, columns: tuple[int, ...]) -> list[tuple[float, int, Slice]]:
+        slices, sums = slice_tables(self.half.attributes, columns, self.average)
+        excess = excess_of(sums, self.average.total, against_zero=self.against == "zero")
+        worth = self._interest(excess, len(columns))
+        best = np.argsort(-worth, kind="stable")[:_KEPT]
+        return [
+            (float(worth[k]), int(np.sign(excess.mean[k])), slices[k]) for k in best if worth[k] > 0
+        ]
+
+    def _regions(self) -> Iterator[tuple[float, int, NDArray[np.int64]]]:
+        points = self.half.points
+        if points is None:
+            return
+        one_bin = np.zeros(len(points), dtype=np.int64)
+        gaps = self.average.moments[:, 1:2]
+        means = kernel_means(points, one_bin, None, one_bin, gaps, gammas=np.array([self.gamma]))
+        known = means.effective_size[0] >= _MIN_EFFECTIVE_SIZE
+        field = np.where(known, means.mean[0, :, 0], np.nan)
+        least = max(round(self.min_rows * len(points) / len(self.rows)), 5)
+        for node in level_tree(field, neighbour_graph(points), min_rows=least, lowest=_LOWEST):
+            worth = float(self._interest(self.average.of_rows(node.rows), 0))
+            if worth > 0:
+                yield worth, node.sign, node.rows
+
+    @cached_property
+    def _nearest(self) -> NDArray[np.int64]:
+        """Of every row the nearest searched row on the map, by its place in the half."""
+        points = self.rows.points
+        assert points is not None  # regions were found on them
+        _, nearest = nearest_rows(points[self.searched], points, 1)
+        nearest = nearest[:, 0]
+        nearest[self.searched] = np.arange(len(self.searched))
+        return nearest
+
+    def _mask(self, found: Slice | NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Rows of a slice, or those whose nearest searched row is in a region."""
+        if isinstance(found, tuple):
+            holds = [item.holds(self.rows.attributes) for item in found]
+            return np.asarray(np.logical_and.reduce(holds))
+        own = np.zeros(len(self.searched), dtype=bool)
+        own[found] = True
+        return np.asarray(own[self._nearest])

@@ -1,0 +1,308 @@
+"""Places where the confidence is worse than on average: found on one half, tried on the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.progress import Progress
+from lore_core.data.validation import (
+    InputError,
+    as_coordinates,
+    check_integer,
+    check_lengths,
+    check_positive,
+    check_share,
+)
+from lore_core.metrics.global_metrics import wilson_interval
+from lore_core.places.average import Against
+from lore_core.places.candidates import Candidate, Rows, SearchedHalf, overlap
+from lore_core.places.held_out import Held, Tried, try_on
+from lore_core.variables.attributes import telling_attributes
+
+__all__ = ["MOST_TRIED", "Place", "PlaceSearch", "find_places"]
+
+#: Candidates of each half that are tried on the other one.
+MOST_TRIED = 12
+#: Numbers are cut into so many parts; a slice is a range of them.
+_PARTS = 6
+#: Of more rows than this a part is searched and all others are held out.
+_MOST_SEARCHED = 100_000
+#: A place of which more than this share lies in another one is part of it.
+_PART_OF = 0.5
+#: Places that share more rows than this are one.
+_SAME = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Rows that can be named, whose confidence is further off than the average.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Row numbers, of both halves.
+    sign : int
+        +1: overconfident, −1: underconfident.
+    conditions : tuple of (str, str)
+        Column and value that make it up, in words; empty for a region of the map.
+    confidence, accuracy : float
+        Means over all its rows. Half of them had a part in finding it: ``held`` is the evidence.
+    held : Held
+    within : int or None
+        Number of the place it is a worse part of.
+    """
+
+    rows: NDArray[np.int64]
+    sign: int
+    conditions: tuple[tuple[str, str], ...]
+    confidence: float
+    accuracy: float
+    held: Held
+    within: int | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    @property
+    def gap(self) -> float:
+        """Mean confidence − accuracy of all its rows."""
+        return self.confidence - self.accuracy
+
+    @property
+    def is_region(self) -> bool:
+        """Whether it is an outline on the map and not a slice in words."""
+        return not self.conditions
+
+    @property
+    def mended_globally(self) -> bool:
+        """Whether rows of the same confidence are as far off, for all that can be told."""
+        return not (self.held.beyond_low > 0 if self.sign > 0 else self.held.beyond_high < 0)
+
+
+@dataclass(frozen=True, eq=False)
+class PlaceSearch:
+    """All places of one set of rows.
+
+    Attributes
+    ----------
+    places : list of Place
+        Confirmed on held-out rows, the most interesting first.
+    tried : int
+        Candidates that were tried on held-out rows.
+    against : {"zero", "average", "same confidence"}
+        What the places are worse than.
+    n_rows : int
+        Rows searched.
+    confidence, accuracy : float
+        Means over all of them.
+    alpha : float
+        Chance that any place is listed if no place is worse than what it is compared with.
+    """
+
+    places: list[Place]
+    tried: int
+    against: Against
+    n_rows: int
+    confidence: float
+    accuracy: float
+    alpha: float
+
+    @property
+    def gap(self) -> float:
+        """Average gap of all rows."""
+        return self.confidence - self.accuracy
+
+    def inside(self) -> NDArray[np.bool_]:
+        """Rows in any place: what is beyond chance, shape (n_rows,)."""
+        mask = np.zeros(self.n_rows, dtype=bool)
+        for place in self.places:
+            mask[place.rows] = True
+        return mask
+
+    def frame(self) -> pd.DataFrame:
+        """Return the places as a DataFrame, one row each."""
+        return pd.DataFrame(
+            [
+                {
+                    "place": number,
+                    "kind": "region" if item.is_region else "slice",
+                    "where": " and ".join(f"{name} {value}" for name, value in item.conditions),
+                    "leans": "overconfident" if item.sign > 0 else "underconfident",
+                    "rows": item.n_rows,
+                    "confidence": item.confidence,
+                    "accuracy": item.accuracy,
+                    "gap": item.gap,
+                    **{f"held_out_{name}": value for name, value in vars(item.held).items()},
+                    "within": item.within,
+                }
+                for number, item in enumerate(self.places, start=1)
+            ]
+        )
+
+
+def find_places(
+    dataset: Dataset,
+    embedding: Any = None,
+    *,
+    target: str | int = TOP_LABEL,
+    gamma: float = 0.2,
+    against: Against | Literal["auto"] = "auto",
+    min_rows: int = 20,
+    min_gap: float = 0.02,
+    alpha: float = 0.04,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> PlaceSearch:
+    """Find where the confidence is worse than on average, in words and on the map.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Rows; columns that number them, are constant or tell the truth are left out.
+    embedding : Embedding or array-like of shape (n, d), optional
+        Their places on a map. Without it only columns are searched.
+    target : "top-label" or int
+        See :meth:`~lore_core.data.dataset.Dataset.target`.
+    gamma : float
+        Bandwidth of the field whose tree of regions is searched.
+    against : {"auto", "zero", "average", "same confidence"}
+        What a place must be worse than: nothing wrong at all, the mean gap of all rows, or the mean
+        gap of rows of the same confidence. "auto": the mean gap of all rows where that is itself
+        beyond chance, else nothing.
+    min_rows : int
+        Smaller places are passed over.
+    min_gap : float
+        Places whose gap on held-out rows is smaller are passed over: real perhaps, but of no
+        consequence.
+    alpha : float
+        Chance, in (0, 1), that any place is listed where none is worse.
+    random_state : int
+        Seed of the halves.
+    progress : callable, optional
+        Called with the share done.
+
+    Returns
+    -------
+    PlaceSearch
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range or the lengths disagree.
+
+    Notes
+    -----
+    *Candidates.* The rows are halved at random, alike in confidence. On one half the excess gap of
+    every value, every range of a number and every pair of columns is measured; and the kernel mean
+    of the excess on the map is cut at rising levels into connected parts, from country to peak.
+    They are ranked by what they surely have in excess, the cube root of their size and how simply
+    they can be named.
+
+    *Evidence.* The twelve best are tried on the other half, whose outcomes had no part in choosing
+    them: the sum of their excess against its distribution if there were none. Then the halves
+    change roles. All are tested together (Holm, α/2 a half), so at most α of sets without any such
+    place show one. What is listed is the very set that was tested.
+    """
+    aimed = dataset.target(target)
+    points = None if embedding is None else as_coordinates(embedding)
+    if points is not None:
+        check_lengths(dataset=dataset, embedding=points)
+    check_positive(gamma, "gamma")
+    check_integer(min_rows, "min_rows", minimum=2)
+    check_share(alpha, "alpha")
+    c, a = aimed.confidence, aimed.outcome
+    if against == "auto":
+        against = "average" if _gap_is_real(c, a) else "zero"
+    elif against not in ("zero", "average", "same confidence"):
+        raise InputError(
+            f"'against' must be auto, zero, average or same confidence; got {against!r}."
+        )
+    rows = Rows(c, a, telling_attributes(dataset, target=target, n_parts=_PARTS), points)
+    turns = _turns(c, random_state)
+    tried: list[Tried] = []
+    for number, (searched, held) in enumerate(turns):
+        if progress is not None:
+            progress(number / len(turns), "looking for places")
+        half = SearchedHalf(rows, searched, against, gamma, min_rows)
+        tried += try_on(held, half.candidates(MOST_TRIED), rows, against, len(turns))
+    if progress is not None:
+        progress(1.0, "looking for places")
+    return PlaceSearch(
+        places=_listed([item for item in tried if item.confirmed(alpha, min_gap)], rows),
+        tried=len(tried),
+        against=against,
+        n_rows=len(rows),
+        confidence=float(c.mean()),
+        accuracy=float(a.mean()),
+        alpha=alpha,
+    )
+
+
+def _gap_is_real(c: NDArray[np.float64], a: NDArray[np.float64]) -> bool:
+    low, high = wilson_interval(a.sum(), len(a))
+    return not float(low) <= float(c.mean()) <= float(high)
+
+
+def _turns(
+    c: NDArray[np.float64], random_state: int
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Which rows are searched and which are held out, turn by turn."""
+    rng, n = np.random.default_rng(random_state), len(c)
+    order = rng.permutation(n)
+    if n > 2 * _MOST_SEARCHED:
+        return [(np.sort(order[:_MOST_SEARCHED]), np.sort(order[_MOST_SEARCHED:]))]
+    # Alike in confidence: every other row of those sorted by it.
+    order = order[np.argsort(c[order], kind="stable")]
+    one, other = np.sort(order[::2]), np.sort(order[1::2])
+    return [(one, other), (other, one)]
+
+
+def _listed(confirmed: list[Tried], rows: Rows) -> list[Place]:
+    """Order places by interest; of those that share their rows the first, and its worse parts."""
+    kept: list[tuple[Candidate, Place]] = []
+    for item in sorted(confirmed, key=lambda item: -item.interest):
+        candidate, held = item.candidate, item.held
+        around, same = _around(candidate, held, kept)
+        if same:
+            continue
+        chosen = np.flatnonzero(candidate.inside)
+        place = Place(
+            rows=chosen,
+            sign=candidate.sign,
+            conditions=tuple(part.words(rows.attributes) for part in candidate.conditions),
+            confidence=float(rows.confidence[chosen].mean()),
+            accuracy=float(rows.outcome[chosen].mean()),
+            held=held,
+            within=around,
+        )
+        kept.append((candidate, place))
+    return [place for _, place in kept]
+
+
+def _around(
+    candidate: Candidate, held: Held, kept: list[tuple[Candidate, Place]]
+) -> tuple[int | None, bool]:
+    """Find the listed place a candidate is a worse part of, and whether it is one of them."""
+    around = None
+    for number, (other, place) in enumerate(kept):
+        common = int((candidate.inside & other.inside).sum())
+        if common > _PART_OF * int(candidate.inside.sum()):
+            # Surely worse than what is around it, or the same news again.
+            surely = held.gap_low if candidate.sign > 0 else -held.gap_high
+            if candidate.sign != other.sign or surely <= abs(place.held.gap) or around is not None:
+                return None, True
+            around = number
+        elif (
+            common > _PART_OF * int(other.inside.sum())
+            or overlap(candidate.inside, other.inside) > _SAME
+        ):
+            return None, True
+    return around, False

@@ -1,0 +1,172 @@
+"""Candidates tried on rows whose outcomes had no part in choosing them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.metrics.global_metrics import wilson_interval
+from lore_core.places.average import Against, Average, Excess
+from lore_core.places.candidates import Candidate, Rows, interest
+
+__all__ = ["Held", "Tried", "holm", "try_on"]
+
+_NORMAL_95 = 1.959964
+
+
+@dataclass(frozen=True)
+class Held:
+    """What rows say whose outcomes had no part in finding a place.
+
+    Attributes
+    ----------
+    n_rows : int
+    confidence, accuracy : float
+        Their means.
+    gap, gap_low, gap_high : float
+        Mean confidence − accuracy with its 95 % interval (Wilson).
+    excess, excess_low, excess_high : float
+        Gap beyond what the place is compared with, 95 %.
+    beyond, beyond_low, beyond_high : float
+        Gap beyond that of rows of the same confidence, 95 %: what no global recalibration mends.
+    p_value : float
+        One-sided, of so large an excess by chance.
+    p_adjusted : float
+        The same for all candidates tried on either half (Holm).
+    """
+
+    n_rows: int
+    confidence: float
+    accuracy: float
+    gap: float
+    gap_low: float
+    gap_high: float
+    excess: float
+    excess_low: float
+    excess_high: float
+    beyond: float
+    beyond_low: float
+    beyond_high: float
+    p_value: float
+    p_adjusted: float
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """A candidate, what held-out rows say of it, and how interesting that is."""
+
+    candidate: Candidate
+    held: Held
+    interest: float
+
+    def confirmed(self, alpha: float, min_gap: float) -> bool:
+        """Beyond chance, and itself wrong: what is merely better than the average is no place.
+
+        Parameters
+        ----------
+        alpha : float
+            Largest adjusted p-value.
+        min_gap : float
+            Smaller gaps are of no consequence.
+        """
+        low, high = self.held.gap_low, self.held.gap_high
+        wrong = low > 0 if self.candidate.sign > 0 else high < 0
+        return self.held.p_adjusted <= alpha and wrong and abs(self.held.gap) >= min_gap
+
+
+def try_on(
+    held: NDArray[np.int64],
+    candidates: Sequence[Candidate],
+    rows: Rows,
+    against: Against,
+    n_turns: int,
+) -> list[Tried]:
+    """Try candidates on held-out rows.
+
+    Parameters
+    ----------
+    held : ndarray of int
+        Row numbers.
+    candidates : sequence of Candidate
+        Chosen without the outcomes of these rows.
+    rows : Rows
+        All rows.
+    against : {"zero", "average", "same confidence"}
+    n_turns : int
+        How many such lists are tried: p-values are adjusted for the candidates of all.
+    """
+    c, a = rows.confidence[held], rows.outcome[held]
+    average, same = (Average.of(c, a, to) for to in (against, "same confidence"))
+    masks = [item.inside[held] for item in candidates]
+    tests = [average.of_rows(mask) for mask in masks]
+    p = np.array([float(t.p_value(k.sign)) for t, k in zip(tests, candidates, strict=True)])
+    adjusted = np.minimum(holm(p) * n_turns, 1.0)
+    return [
+        Tried(
+            item,
+            _held(c, a, mask, test, same.of_rows(mask), against, float(p[k]), float(adjusted[k])),
+            float(interest(test, len(held), item.weight)),
+        )
+        for k, (item, mask, test) in enumerate(zip(candidates, masks, tests, strict=True))
+        if mask.any()
+    ]
+
+
+def _held(
+    c: NDArray[np.float64],
+    a: NDArray[np.float64],
+    mask: NDArray[np.bool_],
+    test: Excess,
+    same: Excess,
+    against: Against,
+    p_value: float,
+    p_adjusted: float,
+) -> Held:
+    n, right = int(mask.sum()), float(a[mask].sum())
+    low, high = (float(side) for side in wilson_interval(right, n))
+    promised = float(c[mask].mean())
+    excess, beyond = float(test.mean), float(same.mean)
+    width = _NORMAL_95 * _scatter(c - a, mask, against)
+    beyond_width = _NORMAL_95 * float(same.error)
+    return Held(
+        n_rows=n,
+        confidence=promised,
+        accuracy=right / n,
+        gap=promised - right / n,
+        gap_low=promised - high,
+        gap_high=promised - low,
+        excess=excess,
+        excess_low=excess - width,
+        excess_high=excess + width,
+        beyond=beyond,
+        beyond_low=beyond - beyond_width,
+        beyond_high=beyond + beyond_width,
+        p_value=p_value,
+        p_adjusted=p_adjusted,
+    )
+
+
+def _scatter(residual: NDArray[np.float64], mask: NDArray[np.bool_], against: Against) -> float:
+    """Return the standard error of a set's excess, from the scatter inside and outside."""
+    n, rest = int(mask.sum()), int((~mask).sum())
+    own = float(residual[mask].var()) / n
+    if against == "zero" or rest == 0:
+        return float(np.sqrt(own))
+    return rest / (n + rest) * float(np.sqrt(own + float(residual[~mask].var()) / rest))
+
+
+def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Adjust p-values after Holm; not cut at 1.
+
+    Parameters
+    ----------
+    p : ndarray of shape (m,)
+    """
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(len(p))
+    if len(p):
+        adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    return adjusted

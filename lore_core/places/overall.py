@@ -1,0 +1,137 @@
+"""Is the confidence right on average, at every level? One test of all rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.validation import as_confidence, as_outcome, check_lengths
+from lore_core.metrics.global_metrics import wilson_interval
+from lore_core.places.average import Average
+
+__all__ = ["Overall", "overall_gap"]
+
+#: Simulated models behind its p-value: enough to tell 1 in 1,000.
+_N_SIMULATED = 2000
+#: Confidences are simulated on a grid of so many steps: the variance of an outcome differs by less
+#: than this between two neighbours.
+_GRID = 2000
+
+
+@dataclass(frozen=True)
+class Overall:
+    """What all rows together say.
+
+    Attributes
+    ----------
+    n_rows : int
+    confidence, accuracy : float
+        Their means.
+    gap_low, gap_high : float
+        95 % interval of their difference (Wilson).
+    gap_p : float
+        Two-sided p-value of the gap if every confidence were right.
+    error : float
+        Expected calibration error.
+    error_p : float
+        P(as large or larger) if every confidence were right, simulated.
+    worst_low, worst_high : float
+        Ends of the confidence bin that is surely furthest off.
+    worst_gap : float
+        Its gap.
+    """
+
+    n_rows: int
+    confidence: float
+    accuracy: float
+    gap_low: float
+    gap_high: float
+    gap_p: float
+    error: float
+    error_p: float
+    worst_low: float
+    worst_high: float
+    worst_gap: float
+
+    @property
+    def gap(self) -> float:
+        """Mean confidence − accuracy."""
+        return self.confidence - self.accuracy
+
+    @property
+    def p_value(self) -> float:
+        """Of both tests together (Bonferroni)."""
+        return min(2 * min(self.gap_p, self.error_p), 1.0)
+
+
+def overall_gap(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    *,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    random_state: int = 0,
+) -> Overall:
+    """Test the mean gap and the calibration error of all rows against "each confidence is right".
+
+    Parameters
+    ----------
+    confidence, outcome : array-like of shape (n,)
+        Confidences in [0, 1] and outcomes 0 or 1.
+    n_bins, binning
+        Of the calibration error.
+    random_state : int
+        Seed of the simulation.
+
+    Returns
+    -------
+    Overall
+    """
+    c, a = as_confidence(confidence), as_outcome(outcome)
+    n = check_lengths(confidence=c, outcome=a)
+    everyone = Average.of(c, a, "zero").of_rows(np.arange(n))
+    sign = 1 if everyone.mean >= 0 else -1
+    low, high = wilson_interval(a.sum(), n)
+    bins = confidence_bins(c, n_bins, binning)
+    index = bins.assign(c)
+    count = np.bincount(index, minlength=bins.n_bins)
+    gap = np.bincount(index, weights=c - a, minlength=bins.n_bins) / np.maximum(count, 1)
+    right = np.bincount(index, weights=a, minlength=bins.n_bins)
+    least, most = wilson_interval(right, np.maximum(count, 1))
+    promised = np.bincount(index, weights=c, minlength=bins.n_bins) / np.maximum(count, 1)
+    sure = np.where(count > 0, np.maximum(promised - most, least - promised), -np.inf)
+    worst = int(np.argmax(sure))
+    error = float((count * np.abs(gap)).sum() / n)
+    drawn = _simulated_errors(c, index, random_state)
+    return Overall(
+        n_rows=n,
+        confidence=float(c.mean()),
+        accuracy=float(a.mean()),
+        gap_low=float(c.mean() - high),
+        gap_high=float(c.mean() - low),
+        gap_p=min(2 * float(everyone.p_value(sign)), 1.0),
+        error=error,
+        error_p=float((1 + (drawn >= error - 1e-12).sum()) / (len(drawn) + 1)),
+        worst_low=float(bins.edges[worst]),
+        worst_high=float(bins.edges[worst + 1]),
+        worst_gap=float(gap[worst]),
+    )
+
+
+def _simulated_errors(
+    c: NDArray[np.float64], index: NDArray[np.int64], random_state: int
+) -> NDArray[np.float64]:
+    """Calibration errors of models whose confidences are right, shape (_N_SIMULATED,)."""
+    rng = np.random.default_rng(random_state)
+    cell = np.minimum((c * _GRID).astype(np.int64), _GRID - 1)
+    key, place = np.unique(index * _GRID + cell, return_inverse=True)
+    count = np.bincount(place)
+    promised = np.bincount(place, weights=c)
+    # Rows whose confidences are nearly the same are right a binomial number of times.
+    right = rng.binomial(count, promised / count, size=(_N_SIMULATED, len(key)))
+    starts = np.flatnonzero(np.diff(key // _GRID, prepend=-1))
+    gap = np.add.reduceat(promised - right, starts, axis=1)
+    return np.asarray(np.abs(gap).sum(axis=1) / len(c))

@@ -1,0 +1,81 @@
+"""Places in plain words: what was promised, what came, on which rows, and how it was tried."""
+
+from __future__ import annotations
+
+from lore_core.places.find import Place, PlaceSearch
+from lore_core.variables.attributes import PREDICTED
+
+__all__ = ["describe_place", "evidence_of", "interval_words", "name_of_place", "share_words"]
+
+
+def share_words(share: float) -> str:
+    """Write a share in per cent, with a decimal where it is near an end: 0.877 is ``"88 %"``."""
+    percent = share * 100
+    return f"{percent:.1f} %" if 0 < percent < 1 or 99 < percent < 100 else f"{percent:.0f} %"
+
+
+def interval_words(low: float, high: float) -> str:
+    """Write an interval of a gap in points, ``"7 to 15"``."""
+    return f"{low * 100:.0f} to {high * 100:.0f}".replace("-", "−")
+
+
+def name_of_place(place: Place) -> str:
+    """Name a place as a sentence begins with it: ``"Rows predicted Shirt"``.
+
+    Parameters
+    ----------
+    place : Place
+    """
+    if place.is_region:
+        return "One region of the map"
+    predicted = [value for name, value in place.conditions if name == PREDICTED]
+    others = [f"{name} {value}" for name, value in place.conditions if name != PREDICTED]
+    text = "Rows"
+    if predicted:
+        text += f" predicted {predicted[0]}"
+    return f"{text} with {' and '.join(others)}" if others else text
+
+
+def describe_place(place: Place, *, top_label: bool = True) -> str:
+    """Say what was promised and what came, on how many rows.
+
+    Parameters
+    ----------
+    place : Place
+    top_label : bool
+        Whether being right is what is promised, or that one class occurs.
+    """
+    came = "got" if top_label else "came"
+    return (
+        f"{name_of_place(place)}: promised {share_words(place.confidence)}, {came} "
+        f"{share_words(place.accuracy)} ({place.n_rows:,} rows)"
+    )
+
+
+def evidence_of(place: Place, search: PlaceSearch) -> str:
+    """Say what the rows said that had no part in finding a place.
+
+    Parameters
+    ----------
+    place : Place
+    search : PlaceSearch
+        That found it.
+    """
+    held = place.held
+    low, high = sorted(place.sign * end for end in (held.gap_low, held.gap_high))
+    lean = "too sure" if place.sign > 0 else "too unsure"
+    text = (
+        f"On the {held.n_rows:,} of them not used to find the place it is "
+        f"{abs(held.gap) * 100:.0f} points {lean} ({interval_words(low, high)})"
+    )
+    if search.against == "same confidence":
+        return f"{text}, {abs(held.excess) * 100:.0f} more than other rows of the same confidence."
+    if place.mended_globally:
+        return f"{text}; rows of the same confidence are about as far off elsewhere."
+    return f"{text}, {abs(held.beyond) * 100:.0f} more than rows of the same confidence."
+
+
+def signed_gap(gap: float) -> str:
+    """Write an average gap: ``"4.3 points too sure"``."""
+    lean = "too sure" if gap > 0 else "too unsure"
+    return f"{abs(gap) * 100:.1f} points {lean}"

@@ -1,0 +1,147 @@
+"""The one sentence all numbers come to, and what it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import stats
+
+from lore_core.places.find import MOST_TRIED, Place, PlaceSearch
+from lore_core.places.overall import Overall
+from lore_core.places.sentences import (
+    describe_place,
+    evidence_of,
+    share_words,
+    signed_gap,
+)
+
+__all__ = ["OVERALL_ALPHA", "Finding", "conclude", "detectable_gap"]
+
+#: Chance that all rows together are called wrong where every confidence is right.
+OVERALL_ALPHA = 0.01
+#: A real average gap or calibration error below this, in shares, is said and called small.
+SMALL = 0.02
+#: A place leads where its gap is so many times the average one; else the average does.
+_LEADS = 1.5
+#: The power that is stated.
+_POWER = 0.8
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The verdict.
+
+    Attributes
+    ----------
+    level : {"good", "local", "global"}
+        Nothing beyond chance (or nothing that matters); a place; all rows.
+    sentence : str
+        The most important thing that is true.
+    evidence : str
+        What it rests on, and what else is true.
+    place : Place or None
+        Where it is seen.
+    """
+
+    level: Literal["good", "local", "global"]
+    sentence: str
+    evidence: str
+    place: Place | None
+
+
+def conclude(overall: Overall, search: PlaceSearch | None, *, top_label: bool = True) -> Finding:
+    """Say the most important true thing first.
+
+    Parameters
+    ----------
+    overall : Overall
+        Test of all rows.
+    search : PlaceSearch or None
+        Tested places; None where they were not looked for.
+    top_label : bool
+        Whether being right is what is promised, or that one class occurs.
+
+    Returns
+    -------
+    Finding
+
+    Notes
+    -----
+    The overall test and the search spend 0.01 and 0.04: of models whose every confidence is right
+    at most 5 % get another verdict than "good".
+    """
+    real = overall.p_value <= OVERALL_ALPHA
+    matters = real and max(abs(overall.gap), overall.error) >= SMALL
+    on_average = _on_average(overall, real, top_label)
+    top = search.places[0] if search is not None and search.places else None
+    if top is not None and search is not None:
+        if not matters or abs(top.held.gap) >= _LEADS * max(abs(overall.gap), overall.error):
+            evidence = f"{evidence_of(top, search)} {on_average}"
+            return Finding("local", f"{describe_place(top, top_label=top_label)}.", evidence, top)
+        evidence = f"{describe_place(top, top_label=top_label)}. {evidence_of(top, search)}"
+        return Finding("global", on_average, f"Worst place: {evidence}", top)
+    nowhere = "" if search is None else _nowhere(overall, search)
+    return Finding("global" if matters else "good", on_average, nowhere, None)
+
+
+def _on_average(overall: Overall, real: bool, top_label: bool) -> str:
+    """Say what holds of all rows together, the mean first."""
+    right = "are right" if top_label else "came true"
+    means = f"{share_words(overall.confidence)} promised, {share_words(overall.accuracy)} {right}"
+    if not real:
+        return f"On average of all {overall.n_rows:,} rows the confidence is right: {means}."
+    matters = max(abs(overall.gap), overall.error) >= SMALL
+    small = "" if matters else " That is real, and small."
+    if overall.gap_p <= OVERALL_ALPHA / 2:
+        low, high = sorted(
+            np.sign(overall.gap) * end for end in (overall.gap_low, overall.gap_high)
+        )
+        ends = f"{low * 100:.1f} to {high * 100:.1f}"
+        return f"On average it is {signed_gap(overall.gap)} ({ends}): {means}.{small}"
+    lowest, highest = overall.worst_low * 100, overall.worst_high * 100
+    return (
+        f"The average is right ({means}), single levels are not: where it promises {lowest:.1f} to "
+        f"{highest:.1f} % it is {signed_gap(overall.worst_gap)}.{small}"
+    )
+
+
+def _nowhere(overall: Overall, search: PlaceSearch) -> str:
+    worse = {
+        "zero": "wrong",
+        "average": "worse than the average",
+        "same confidence": "worse than rows of the same confidence",
+    }[search.against]
+    gap = detectable_gap(overall, search.alpha)
+    power = (
+        ""
+        if gap >= 0.5
+        else f" A place of a tenth of the rows that is off by {gap * 100:.0f} points would have "
+        "been found about four times in five."
+    )
+    return f"No place is {worse} beyond chance, of {search.tried} tried on rows held out.{power}"
+
+
+def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> float:
+    """How far off a place must be to be found four times in five.
+
+    Parameters
+    ----------
+    overall : Overall
+        Of the rows that are searched.
+    alpha : float
+        Of the search.
+    share : float
+        Rows of the place, as a share of all.
+
+    Notes
+    -----
+    Held-out rows m = share·n/2 have to show z = Φ⁻¹(1 − α/24) on at least one half: the excess is
+    normal with standard deviation √(p(1 − p)/m), and each half need succeed in 1 − √0.2 only.
+    """
+    m = max(share * overall.n_rows / 2, 1.0)
+    deviation = np.sqrt(overall.accuracy * (1 - overall.accuracy) / m)
+    each = 1 - np.sqrt(1 - _POWER)
+    level = alpha / (2 * MOST_TRIED)
+    return float((stats.norm.isf(level) + stats.norm.ppf(each)) * deviation + 0.5 / m)
