@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -53,9 +53,9 @@ class Dataset:
     features : array-like of shape (n, p), optional
         What "similar rows" means: a hidden layer, or the input table. A DataFrame brings its
         column names.
-    groups : DataFrame or array-like of shape (n, g), optional
+    groups : DataFrame, dict of columns by name or array-like of shape (n, g), optional
         Columns that name a group of each row (for fairness).
-    metadata : DataFrame, optional
+    metadata : DataFrame or dict of columns by name, optional
         Anything else worth reading in a hover or a table.
     images : array-like of shape (n, h, w) or (n, h, w, 3), optional
         uint8 thumbnails.
@@ -356,8 +356,8 @@ class Dataset:
 def _as_frame(values: Any, prefix: str) -> pd.DataFrame | None:
     if values is None:
         return None
-    if isinstance(values, pd.DataFrame):
-        frame = values.reset_index(drop=True)
+    if isinstance(values, (pd.DataFrame, Mapping)):
+        frame = pd.DataFrame(values).reset_index(drop=True)
     else:
         array = np.asarray(values)
         array = array[:, None] if array.ndim == 1 else array
