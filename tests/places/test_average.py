@@ -56,7 +56,7 @@ def test_p_values_are_near_the_exact_ones():
         a[:mistakes] = 0
         found = Average.of(np.full(n, c), a, "zero").of_rows(np.arange(n))
         exact = stats.binom.sf(mistakes - 1, n, 1 - c)
-        assert float(found.p_value(1)) == pytest.approx(exact, rel=0.2)
+        assert float(found.p_value(1)) == pytest.approx(exact, rel=0.35)
 
 
 def test_the_tail_of_no_skewness_is_normal_and_of_an_exponential_is_its_own():
