@@ -11,8 +11,6 @@ from scipy import special
 
 from lore_core.data.binning import confidence_bins
 
-__all__ = ["N_MOMENTS", "Against", "Average", "Excess", "excess_of", "upper_tail"]
-
 #: What a place is compared with: nothing wrong at all, the mean gap of all rows, or the mean gap of
 #: rows of the same confidence (what is left after the best global recalibration).
 Against = Literal["zero", "average", "same confidence"]

@@ -17,8 +17,6 @@ from lore_core.places.tree import level_tree, neighbour_graph
 from lore_core.regions.joined_rows import nearest_rows
 from lore_core.variables.cutting import Attribute
 
-__all__ = ["Candidate", "Rows", "SearchedHalf", "interest", "overlap"]
-
 #: Columns whose pairs are looked at: the best by themselves.
 _PAIRED = 12
 #: Slices of one column, or of one pair, that are kept at most.

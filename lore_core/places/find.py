@@ -25,8 +25,6 @@ from lore_core.places.candidates import Candidate, Rows, SearchedHalf, overlap
 from lore_core.places.held_out import Held, Tried, try_on
 from lore_core.variables.attributes import telling_attributes
 
-__all__ = ["MOST_TRIED", "Place", "PlaceSearch", "find_places"]
-
 #: Candidates of each half that are tried on the other one.
 MOST_TRIED = 12
 #: Numbers are cut into so many parts; a slice is a range of them.

@@ -12,8 +12,6 @@ from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.places.average import Against, Average, Excess
 from lore_core.places.candidates import Candidate, Rows, interest
 
-__all__ = ["Held", "Tried", "holm", "try_on"]
-
 _NORMAL_95 = 1.959964
 
 

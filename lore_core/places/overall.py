@@ -12,8 +12,6 @@ from lore_core.data.validation import as_confidence, as_outcome, check_lengths
 from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.places.average import Average
 
-__all__ = ["Overall", "overall_gap"]
-
 #: Simulated models behind its p-value: enough to tell 1 in 1,000.
 _N_SIMULATED = 2000
 #: Confidences are simulated on a grid of so many steps: the variance of an outcome differs by less

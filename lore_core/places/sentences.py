@@ -5,8 +5,6 @@ from __future__ import annotations
 from lore_core.places.find import Place, PlaceSearch
 from lore_core.variables.attributes import PREDICTED
 
-__all__ = ["describe_place", "evidence_of", "interval_words", "name_of_place", "share_words"]
-
 
 def share_words(share: float) -> str:
     """Write a share in per cent, with a decimal where it is near an end: 0.877 is ``"88 %"``."""

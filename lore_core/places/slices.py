@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from lore_core.places.average import Average
 from lore_core.variables.cutting import Attribute
 
-__all__ = ["Condition", "Slice", "conditions_of", "slice_tables"]
-
 
 @dataclass(frozen=True)
 class Condition:

@@ -11,8 +11,6 @@ from scipy import sparse
 
 from lore_core.regions.joined_rows import nearest_rows
 
-__all__ = ["Node", "level_tree", "neighbour_graph"]
-
 #: Neighbours a row is joined with.
 _NEIGHBOURS = 10
 #: Levels between the lowest and the highest excess at which the tree is cut.

@@ -17,8 +17,6 @@ from lore_core.places.sentences import (
     signed_gap,
 )
 
-__all__ = ["OVERALL_ALPHA", "Finding", "conclude", "detectable_gap"]
-
 #: Chance that all rows together are called wrong where every confidence is right.
 OVERALL_ALPHA = 0.01
 #: A real average gap or calibration error below this, in shares, is said and called small.
@@ -30,8 +28,8 @@ _POWER = 0.8
 
 
 @dataclass(frozen=True)
-class Finding:
-    """The verdict.
+class Verdict:
+    """What the numbers come to.
 
     Attributes
     ----------
@@ -51,7 +49,7 @@ class Finding:
     place: Place | None
 
 
-def conclude(overall: Overall, search: PlaceSearch | None, *, top_label: bool = True) -> Finding:
+def conclude(overall: Overall, search: PlaceSearch | None, *, top_label: bool = True) -> Verdict:
     """Say the most important true thing first.
 
     Parameters
@@ -65,7 +63,7 @@ def conclude(overall: Overall, search: PlaceSearch | None, *, top_label: bool = 
 
     Returns
     -------
-    Finding
+    Verdict
 
     Notes
     -----
@@ -79,11 +77,11 @@ def conclude(overall: Overall, search: PlaceSearch | None, *, top_label: bool = 
     if top is not None and search is not None:
         if not matters or abs(top.held.gap) >= _LEADS * max(abs(overall.gap), overall.error):
             evidence = f"{evidence_of(top, search)} {on_average}"
-            return Finding("local", f"{describe_place(top, top_label=top_label)}.", evidence, top)
+            return Verdict("local", f"{describe_place(top, top_label=top_label)}.", evidence, top)
         evidence = f"{describe_place(top, top_label=top_label)}. {evidence_of(top, search)}"
-        return Finding("global", on_average, f"Worst place: {evidence}", top)
+        return Verdict("global", on_average, f"Worst place: {evidence}", top)
     nowhere = "" if search is None else _nowhere(overall, search)
-    return Finding("global" if matters else "good", on_average, nowhere, None)
+    return Verdict("global" if matters else "good", on_average, nowhere, None)
 
 
 def _on_average(overall: Overall, real: bool, top_label: bool) -> str:

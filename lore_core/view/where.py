@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.chance.significance import Significance, local_significance
-from lore_core.data.dataset import CALIBRATION, Dataset
+from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.progress import Progress
 from lore_core.embedding.result import Embedding
 from lore_core.metrics.bandwidth import BandwidthCurve, bandwidth_curve
 from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, suggest_bandwidth
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, local_errors
+from lore_core.places.average import Against
+from lore_core.places.find import PlaceSearch, find_places
+from lore_core.places.overall import overall_gap
+from lore_core.places.verdict import Verdict, conclude
 from lore_core.regions.evidence import RowEvidence, row_evidence
 from lore_core.regions.field import Field, error_field, smoothed_field
 from lore_core.regions.search import RegionSearch, find_regions
@@ -191,6 +196,47 @@ def regions_of(
         random_state=view.seed,
         progress=progress,
     )
+
+
+def places_of(
+    view: View,
+    *,
+    against: Against | Literal["auto"] = "auto",
+    progress: Progress | None = None,
+) -> PlaceSearch:
+    """Find where the confidence of the evaluation rows is worse than on average.
+
+    Parameters
+    ----------
+    view : View
+        What is looked at; without a map only columns are searched.
+    against, progress
+        See :func:`~lore_core.places.find.find_places`.
+    """
+    return find_places(
+        view.evaluation,
+        view.points_if_any,
+        target=view.target,
+        gamma=view.gamma,
+        against=against,
+        random_state=view.seed,
+        progress=progress,
+    )
+
+
+def verdict_of(view: View, search: PlaceSearch) -> Verdict:
+    """Say what the evaluation rows come to.
+
+    Parameters
+    ----------
+    view : View
+        What is looked at.
+    search : PlaceSearch
+        From :func:`places_of`.
+    """
+    c, a = view.aimed.confidence, view.aimed.outcome
+    overall = overall_gap(c, a, **view.bins, random_state=view.seed)
+    return conclude(overall, search, top_label=view.target == TOP_LABEL)
 
 
 def evidence_of(view: View, row: int, *, by_calibration: bool = False) -> RowEvidence:
