@@ -28,6 +28,7 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "metrics": ("Metrics", ("metrics",)),
     "chance": ("Chance and intervals", ("chance",)),
     "comparison": ("Summaries and comparisons", ("comparison",)),
+    "places": ("Places and the verdict", ("places",)),
     "regions": ("Regions and rows", ("regions",)),
     "variables": ("Variables", ("variables",)),
     "recalibration": ("Recalibration", ("recalibration",)),

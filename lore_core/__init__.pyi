@@ -10,6 +10,7 @@ from . import (
     figures as figures,
     kernel_sums as kernel_sums,
     metrics as metrics,
+    places as places,
     reading as reading,
     recalibration as recalibration,
     regions as regions,
@@ -68,6 +69,7 @@ from .metrics.local_error import (
     maximum_local_calibration_error as maximum_local_calibration_error,
 )
 from .metrics.rewards import reward_curve as reward_curve
+from .places.find import find_places as find_places
 from .reading import (
     load as load,
     load_runs as load_runs,
