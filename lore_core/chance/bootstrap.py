@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
     InputError,
+    Points,
     as_confidence,
     as_coordinates,
     as_group_labels,
@@ -89,10 +89,10 @@ def affordable_draws(n_rows: int, n_dimensions: int | None, *, wanted: int = 200
 def bootstrap_draws(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    embedding: Any = None,
+    embedding: Points | None = None,
     *,
     losses: pd.DataFrame | None = None,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     min_group_size: int = 1,
     gamma: float = 0.2,
     n_bins: int = 15,
@@ -188,7 +188,9 @@ def _metrics(drawn: Resampled, losses: dict[str, NDArray[np.float64]]) -> pd.Dat
     return pd.DataFrame(measured | others)
 
 
-def _group_cells(groups: Any, index: NDArray[np.int64], min_group_size: int) -> sparse.csr_array:
+def _group_cells(
+    groups: ArrayLike | None, index: NDArray[np.int64], min_group_size: int
+) -> sparse.csr_array:
     """Which rows lie in which cell of group and confidence bin, of the groups that count."""
     if groups is None:
         return sparse.csr_array((0, len(index)))

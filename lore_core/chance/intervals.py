@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +19,7 @@ from lore_core.chance.central_interval import TIE, central_interval
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
+    Points,
     as_confidence,
     as_coordinates,
     as_outcome,
@@ -48,7 +48,7 @@ Floats = NDArray[np.float64]
 def calibration_intervals(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    embedding: Any = None,
+    embedding: Points | None = None,
     *,
     gamma: float = 0.2,
     n_bins: int = 15,

@@ -11,7 +11,6 @@ come from the same kind of kernel sums:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +18,7 @@ from scipy import special, stats
 
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
-from lore_core.data.validation import as_confidence, as_outcome, check_lengths, check_share
+from lore_core.data.validation import Points, as_confidence, as_outcome, check_lengths, check_share
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, kernel_means
 
 #: Skewness below which the normal distribution is used: gamma and Poisson would be enormous.
@@ -89,7 +88,7 @@ class Significance:
 def local_significance(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    embedding: Any,
+    embedding: Points,
     *,
     gamma: float = 0.2,
     n_bins: int = 15,
@@ -154,9 +153,9 @@ def local_significance(
 
 
 def null_test(
-    targets: Any,
+    targets: Points,
     target_bins: NDArray[np.int64],
-    sources: Any,
+    sources: Points | None,
     source_bins: NDArray[np.int64],
     confidence: NDArray[np.float64],
     outcome: NDArray[np.float64],

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +18,7 @@ from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
     InputError,
+    Points,
     as_confidence,
     as_coordinates,
     check_integer,
@@ -135,7 +135,7 @@ class NullErrors:
 
 def null_band(
     confidence: ArrayLike,
-    embedding: Any,
+    embedding: Points,
     gammas: ArrayLike | None = None,
     *,
     n_bins: int = 15,
@@ -188,7 +188,7 @@ def null_band(
 
 def null_errors(
     confidence: ArrayLike,
-    embedding: Any,
+    embedding: Points,
     *,
     gamma: float = 0.2,
     n_bins: int = 15,
@@ -326,7 +326,7 @@ def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None)
 
 def _drawn_errors(
     confidence: ArrayLike,
-    embedding: Any,
+    embedding: Points,
     gammas: NDArray[np.float64],
     n_bins: int,
     binning: Binning,

@@ -31,7 +31,7 @@ from lore_core.metrics.global_metrics import (
 def group_report(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    groups: Any,
+    groups: ArrayLike,
     *,
     n_bins: int = 15,
     binning: Binning = "equal-width",
@@ -91,7 +91,7 @@ def group_report(
 def worst_group_error(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    groups: Any,
+    groups: ArrayLike,
     *,
     n_bins: int = 15,
     binning: Binning = "equal-width",
@@ -134,7 +134,7 @@ def worst_group_error(
 
 def compare_groups(
     datasets: Mapping[str, Dataset],
-    groups: Any,
+    groups: ArrayLike,
     *,
     n_bins: int = 15,
     binning: Binning = "equal-width",

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
-from lore_core.data.validation import InputError
+from lore_core.data.validation import InputError, Maps, Points
 from lore_core.embedding.several import chosen_map
 from lore_core.metrics.catalogue import RANKED_BY
 from lore_core.metrics.metric import Metric
@@ -94,13 +94,13 @@ def compare(
     evaluation: Dataset,
     recalibrators: Sequence[Recalibrator] | None = None,
     *,
-    calibration_embedding: Any = None,
-    evaluation_embedding: Any = None,
-    metric_embedding: Any = None,
+    calibration_embedding: Maps | None = None,
+    evaluation_embedding: Maps | None = None,
+    metric_embedding: Points | None = None,
     gamma: float = 0.2,
     n_bins: int = 15,
     binning: Binning = "equal-width",
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     min_group_size: int = 1,
     n_draws: int = 0,
     local_draws: bool = True,

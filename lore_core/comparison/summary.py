@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lore_core.chance.bootstrap import BootstrapDraws, bootstrap_draws
 from lore_core.chance.budget import N_SIMULATED
@@ -15,6 +15,7 @@ from lore_core.chance.intervals import ABSOLUTE, calibration_intervals
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress
+from lore_core.data.validation import Points
 from lore_core.metrics.catalogue import COMPARED, DESCRIBED, ECE
 from lore_core.metrics.global_metrics import ReliabilityTable, wilson_interval
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
@@ -57,13 +58,13 @@ class Summary:
 
 def summarize(
     dataset: Dataset,
-    embedding: Any = None,
+    embedding: Points | None = None,
     *,
     target: str | int = TOP_LABEL,
     gamma: float = 0.2,
     n_bins: int = 15,
     binning: Binning = "equal-width",
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     min_group_size: int = 1,
     n_draws: int = 0,
     local_draws: bool = True,

@@ -6,11 +6,26 @@ Every check returns the array in the form the rest of the library computes on, o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+
+class Placed(Protocol):
+    """What has coordinates: an :class:`~lore_core.embedding.Embedding`."""
+
+    @property
+    def coordinates(self) -> NDArray[np.float64]:
+        """Shape (n, d)."""
+        ...
+
+
+#: Rows on a map: an embedding, or coordinates of shape (n, d) or (n,).
+Points: TypeAlias = "Placed | ArrayLike"
+#: Rows on one map, or on several by name.
+Maps: TypeAlias = "Points | Mapping[str, Points]"
 
 #: How far a row of probabilities may be from summing to 1 before it is refused.
 SUM_TOLERANCE = 1e-3
@@ -188,7 +203,7 @@ def as_labels(values: ArrayLike, n_classes: int, name: str = "labels") -> NDArra
     return array.astype(np.int64)
 
 
-def as_coordinates(values: Any, name: str = "embedding") -> NDArray[np.float64]:
+def as_coordinates(values: Points, name: str = "embedding") -> NDArray[np.float64]:
     """Return embedding coordinates as a C-ordered float64 matrix.
 
     Parameters
@@ -202,7 +217,8 @@ def as_coordinates(values: Any, name: str = "embedding") -> NDArray[np.float64]:
     -------
     ndarray of shape (n, d)
     """
-    array = _as_float(getattr(values, "coordinates", values), name)
+    given: Any = values
+    array = _as_float(getattr(given, "coordinates", given), name)
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or array.shape[1] == 0:

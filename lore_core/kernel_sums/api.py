@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.data.validation import InputError
+from lore_core.data.validation import InputError, Points
 from lore_core.kernel_sums.compute import compute_sums
 from lore_core.kernel_sums.prepare import Problem, as_problem
 from lore_core.kernel_sums.schedule import Phase, Reporter, Step, run, thread_count
@@ -47,8 +46,8 @@ class KernelMeans:
 
 
 def laplacian_sums(
-    targets: Any,
-    sources: Any,
+    targets: Points,
+    sources: Points | None,
     weights: ArrayLike,
     *,
     bandwidth: ArrayLike,
@@ -135,8 +134,8 @@ def laplacian_sums(
 
 
 def laplacian_means(
-    targets: Any,
-    sources: Any,
+    targets: Points,
+    sources: Points | None,
     values: ArrayLike,
     *,
     bandwidth: ArrayLike,

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.data.validation import InputError, as_coordinates, check_lengths, check_positive
+from lore_core.data.validation import (
+    InputError,
+    Points,
+    as_coordinates,
+    check_lengths,
+    check_positive,
+)
 from lore_core.kernel_sums.grid import snapped
 
 #: Groups up to this many are sorted by radix sort.
@@ -106,8 +112,8 @@ class Layout:
 
 
 def as_problem(
-    targets: Any,
-    sources: Any,
+    targets: Points,
+    sources: Points | None,
     weights: ArrayLike,
     *,
     weights_name: str,

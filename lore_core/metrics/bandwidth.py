@@ -15,6 +15,7 @@ from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
     InputError,
+    Points,
     as_confidence,
     as_coordinates,
     as_outcome,
@@ -81,7 +82,7 @@ class BandwidthCurve:
 def bandwidth_curve(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    embedding: Any,
+    embedding: Points,
     gammas: ArrayLike | None = None,
     *,
     n_bins: int = 15,

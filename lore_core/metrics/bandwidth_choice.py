@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from lore_core.data.binning import Binning, accuracy_without_self, confidence_bins
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress
-from lore_core.data.validation import InputError, as_confidence, as_outcome, check_lengths
+from lore_core.data.validation import InputError, Points, as_confidence, as_outcome, check_lengths
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.local_error import kernel_means
 
@@ -61,7 +60,7 @@ class BandwidthSuggestion:
 def suggest_bandwidth(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    embedding: Any,
+    embedding: Points,
     gammas: ArrayLike | None = None,
     *,
     n_bins: int | Sequence[int] = 15,
@@ -146,7 +145,7 @@ def has_pairs(confidence: ArrayLike, n_bins: Sequence[int], binning: Binning) ->
 def _leave_one_out(
     c: Floats,
     a: Floats,
-    embedding: Any,
+    embedding: Points,
     grid: Floats,
     n_bins: int,
     binning: Binning,

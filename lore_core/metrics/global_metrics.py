@@ -214,7 +214,7 @@ def maximum_calibration_error(
 def groupwise_calibration_error(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    groups: Any,
+    groups: ArrayLike,
     *,
     n_bins: int = 15,
     binning: Binning = "equal-width",
@@ -265,7 +265,7 @@ def groupwise_calibration_error(
 def groupwise_maximum_calibration_error(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    groups: Any,
+    groups: ArrayLike,
     *,
     n_bins: int = 15,
     binning: Binning = "equal-width",

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
+    Points,
     as_confidence,
     as_coordinates,
     as_outcome,
@@ -98,9 +99,9 @@ def scaled_bandwidth(
 
 
 def kernel_means(
-    targets: Any,
+    targets: Points,
     target_bins: NDArray[np.int64],
-    sources: Any,
+    sources: Points | None,
     source_bins: NDArray[np.int64],
     values: NDArray[np.float64],
     *,
@@ -152,7 +153,7 @@ def kernel_means(
 def local_errors(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    embedding: Any,
+    embedding: Points,
     *,
     gamma: float = 0.2,
     n_bins: int = 15,
@@ -226,7 +227,7 @@ def local_errors(
 def local_calibration_error(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    embedding: Any,
+    embedding: Points,
     *,
     gamma: float = 0.2,
     n_bins: int = 15,
@@ -269,7 +270,7 @@ def local_calibration_error(
 
 
 def maximum_local_calibration_error(
-    confidence: ArrayLike, outcome: ArrayLike, embedding: Any, **options: Any
+    confidence: ArrayLike, outcome: ArrayLike, embedding: Points, **options: Any
 ) -> float:
     """MLCE = max_i LCE(i) (Luo et al. 2022, eq. 5), in [0, 1].
 
@@ -281,7 +282,7 @@ def maximum_local_calibration_error(
 
 
 def average_local_calibration_error(
-    confidence: ArrayLike, outcome: ArrayLike, embedding: Any, **options: Any
+    confidence: ArrayLike, outcome: ArrayLike, embedding: Points, **options: Any
 ) -> float:
     """ALCE = mean_i LCE(i), in [0, 1].
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
+from lore_core.data.validation import InputError, Points
 from lore_core.metrics.catalogue import COMPARED
 from lore_core.metrics.global_metrics import (
     ReliabilityTable,
@@ -37,12 +37,12 @@ class Measured:
     """
 
     dataset: Dataset
-    embedding: Any = None
+    embedding: Points | None = None
     target: str | int = TOP_LABEL
     gamma: float = 0.2
     n_bins: int = 15
     binning: Binning = "equal-width"
-    groups: Any = None
+    groups: ArrayLike | None = None
     min_group_size: int = 1
 
     @cached_property
@@ -79,6 +79,8 @@ class Measured:
     @cached_property
     def local_errors(self) -> LocalErrors:
         """Each row against its neighbours; needs an embedding."""
+        if self.embedding is None:
+            raise InputError("'embedding' must be given for local errors; got none.")
         return local_errors(
             self.confidence,
             self.outcome,
@@ -91,6 +93,8 @@ class Measured:
     @property
     def largest_group_error(self) -> float:
         """Largest MCE over the groups of ``min_group_size`` rows or more; needs groups."""
+        if self.groups is None:
+            raise InputError("'groups' must be given for errors of groups; got none.")
         return groupwise_maximum_calibration_error(
             self.confidence,
             self.outcome,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lore_core.data.validation import InputError
 from lore_core.reading.arrow_tables import open_feather, open_parquet
 from lore_core.reading.columns import Columns
 from lore_core.reading.npz import open_npz
-from lore_core.reading.raw_file import RawFile, raw_file
+from lore_core.reading.raw_file import RawFile, Source, raw_file
 from lore_core.reading.text_tables import open_text
 
 #: Suffix to format.
@@ -32,7 +30,7 @@ _MAGIC = {
 }
 
 
-def open_columns(source: Any) -> Columns:
+def open_columns(source: Source) -> Columns:
     """Open a file of any readable format as named columns.
 
     Raises

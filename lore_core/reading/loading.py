@@ -20,7 +20,7 @@ from lore_core.reading.formats import open_columns
 from lore_core.reading.guess import guess
 from lore_core.reading.mapping import ColumnMapping, as_mapping
 from lore_core.reading.overview import FileOverview, overview_of
-from lore_core.reading.raw_file import RawFile
+from lore_core.reading.raw_file import RawFile, Sources
 from lore_core.reading.reading_report import FileFacts, ReadingReport, report_on
 
 _Given = ColumnMapping | Mapping[str, Any] | None
@@ -38,7 +38,7 @@ class Reading:
     mapping: ColumnMapping
 
 
-def load(source: Any, *, mapping: _Given = None, name: str | None = None) -> Dataset:
+def load(source: Sources, *, mapping: _Given = None, name: str | None = None) -> Dataset:
     """Read predictions, labels and what else is known about each row.
 
     Parameters
@@ -72,7 +72,7 @@ def load(source: Any, *, mapping: _Given = None, name: str | None = None) -> Dat
 
 
 def load_runs(
-    source: Any, *, mapping: _Given = None, progress: Progress | None = None
+    source: Sources, *, mapping: _Given = None, progress: Progress | None = None
 ) -> list[Dataset]:
     """Read every pair ``<run>_cal.*`` and ``<run>_test.*`` of a directory, or the files given.
 
@@ -107,7 +107,7 @@ def load_runs(
     return datasets
 
 
-def inspect(source: Any, *, mapping: _Given = None) -> FileOverview:
+def inspect(source: Sources, *, mapping: _Given = None) -> FileOverview:
     """Look at a file before reading it: its columns in plain words and their guessed roles.
 
     Of several files the first one that holds more than images is described. Nothing but a damaged
@@ -119,7 +119,7 @@ def inspect(source: Any, *, mapping: _Given = None) -> FileOverview:
     return overview_of(chosen, given)
 
 
-def guess_mapping(source: Any, *, mapping: _Given = None) -> ColumnMapping:
+def guess_mapping(source: Sources, *, mapping: _Given = None) -> ColumnMapping:
     """Return the guess which column plays which role; what ``mapping`` says is kept."""
     given = as_mapping(mapping)
     opened = [open_columns(raw) for raw in sources_of(source)]
@@ -127,7 +127,7 @@ def guess_mapping(source: Any, *, mapping: _Given = None) -> ColumnMapping:
     return guess(chosen, given)
 
 
-def read(sources: Any, *, mapping: _Given = None, name: str | None = None) -> Reading:
+def read(sources: Sources, *, mapping: _Given = None, name: str | None = None) -> Reading:
     """Read as :func:`load` does, and report on it.
 
     Parameters

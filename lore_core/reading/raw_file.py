@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO, Protocol, TypeAlias
 
 from lore_core.data.validation import InputError
 
@@ -38,7 +39,21 @@ class RawFile:
         return Path(self.name).suffix.lower()
 
 
-def raw_file(source: Any) -> RawFile:
+class Readable(Protocol):
+    """An open file or an upload: what has ``read``."""
+
+    def read(self) -> bytes | str:
+        """Return all that is left."""
+        ...
+
+
+#: One file.
+Source: TypeAlias = "str | os.PathLike[str] | Readable | RawFile"
+#: One file, several, or a directory.
+Sources: TypeAlias = "Source | Sequence[Source]"
+
+
+def raw_file(source: Source) -> RawFile:
     """Return the file behind a path or a file-like object.
 
     Raises

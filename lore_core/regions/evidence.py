@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import TOP_LABEL, Dataset
-from lore_core.data.validation import InputError, as_coordinates, check_integer, check_lengths
+from lore_core.data.validation import (
+    InputError,
+    Points,
+    as_coordinates,
+    check_integer,
+    check_lengths,
+)
 from lore_core.metrics.local_error import scaled_bandwidth
 
 #: Rows whose differences are held at once.
@@ -86,11 +92,11 @@ class RowEvidence:
 
 def row_evidence(
     evaluation: Dataset,
-    embedding: Any,
+    embedding: Points,
     row: int,
     *,
     calibration: Dataset | None = None,
-    calibration_embedding: Any = None,
+    calibration_embedding: Points | None = None,
     target: str | int = TOP_LABEL,
     gamma: float = 0.2,
     n_bins: int = 15,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +11,7 @@ from scipy import ndimage
 from lore_core.chance.significance import null_test
 from lore_core.data.validation import (
     InputError,
+    Points,
     as_confidence,
     as_coordinates,
     as_outcome,
@@ -121,7 +121,7 @@ def _field(
 def error_field(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    coordinates: Any,
+    coordinates: Points,
     *,
     gamma: float = 0.2,
     rows: NDArray[np.bool_] | None = None,
@@ -188,7 +188,7 @@ def error_field(
 def smoothed_field(
     values: ArrayLike,
     effective_size: ArrayLike,
-    coordinates: Any,
+    coordinates: Points,
     *,
     rows: NDArray[np.bool_] | None = None,
     resolution: int = 200,
@@ -272,7 +272,9 @@ class Outline:
     inside: NDArray[np.float64]
 
 
-def rows_outline(coordinates: Any, inside: NDArray[np.bool_], *, resolution: int = 120) -> Outline:
+def rows_outline(
+    coordinates: Points, inside: NDArray[np.bool_], *, resolution: int = 120
+) -> Outline:
     """Find the part of the map where most rows belong to a set.
 
     Parameters

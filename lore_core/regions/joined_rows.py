@@ -7,8 +7,6 @@ region is cut at half height.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +14,7 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 
 from lore_core.chance.significance import Significance
-from lore_core.data.validation import as_coordinates, check_lengths
+from lore_core.data.validation import Points, as_coordinates, check_lengths
 
 #: Neighbours each significant row is joined with, where they are near.
 _NEIGHBOURS = 10
@@ -125,7 +123,7 @@ def nearest_rows(
     return distance, neighbour
 
 
-def rows_like(embedding: Any, inside: ArrayLike, others: Any) -> NDArray[np.bool_]:
+def rows_like(embedding: Points, inside: ArrayLike, others: Points) -> NDArray[np.bool_]:
     """Return which other rows lie in a set of rows: those whose nearest row does.
 
     Parameters

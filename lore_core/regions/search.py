@@ -15,6 +15,7 @@ from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
     InputError,
+    Points,
     as_confidence,
     as_coordinates,
     as_outcome,
@@ -198,7 +199,7 @@ class RegionSearch:
 def find_regions(
     confidence: ArrayLike,
     outcome: ArrayLike,
-    embedding: Any,
+    embedding: Points,
     *,
     gamma: float = 0.2,
     n_bins: int = 1,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.validation import (
     InputError,
+    Points,
     as_confidence,
     as_coordinates,
     as_group_labels,
@@ -45,7 +45,7 @@ class Region:
         (x0, x1), (y0, y1) = np.sort(np.asarray(x, float)), np.sort(np.asarray(y, float))
         return cls((x0, x1, x1, x0), (y0, y0, y1, y1))
 
-    def contains(self, coordinates: Any) -> NDArray[np.bool_]:
+    def contains(self, coordinates: Points) -> NDArray[np.bool_]:
         """Return which points lie inside, by the even–odd rule.
 
         Parameters
