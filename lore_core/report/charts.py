@@ -28,12 +28,12 @@ from lore_core.report.landscape import rows_and_kernel
 _LIBRARY = "plotly.min.js"
 
 
-def report_charts(found: Findings, landscape: LandscapeChart | None) -> dict[str, Chart]:
+def report_charts(findings: Findings, landscape: LandscapeChart | None) -> dict[str, Chart]:
     """Show what was found as the dashboard does.
 
     Parameters
     ----------
-    found : Findings
+    findings : Findings
         What the report is about.
     landscape : LandscapeChart or None
         From :func:`~lore_core.report.landscape.landscape_chart`.
@@ -43,26 +43,26 @@ def report_charts(found: Findings, landscape: LandscapeChart | None) -> dict[str
     dict of str to Chart
         By the name of their files.
     """
-    summary, settings, result = found.summary, found.settings, found.comparison
-    rows, gamma = found.rows, found.view.gamma
-    on = "" if found.embedding is None else found.embedding.name.sized
-    binned = f"{rows}, {found.view.bins_in_words}"
+    summary, settings, result = findings.summary, findings.settings, findings.comparison
+    rows, gamma = findings.rows, findings.view.gamma
+    on = "" if findings.embedding is None else findings.embedding.name.sized
+    binned = f"{rows}, {findings.view.bins_in_words}"
     charts: dict[str, Chart] = {}
     if summary is not None:
         charts["reliability"] = reliability_figure(summary.reliability, rows=binned)
         if summary.local is not None:
             charts["local_error_distribution"] = cdf_figure(
                 {"LCE": summary.local.absolute},
-                rows=rows_and_kernel(found),
-                null=found.chance,
+                rows=rows_and_kernel(findings),
+                null=findings.chance,
                 global_error=summary.reliability.expected_calibration_error,
             )
     if landscape is not None:
         charts["landscape"] = landscape
-    if found.curve is not None:
-        null = None if found.band is None else (on, found.band)
+    if findings.curve is not None:
+        null = None if findings.band is None else (on, findings.band)
         charts["bandwidth"] = bandwidth_figure(
-            {on: found.curve}, rows=binned, gamma=gamma, null=null
+            {on: findings.curve}, rows=binned, gamma=gamma, null=null
         )
     if result is not None:
         for label in dict.fromkeys([next(iter(result.summaries)), result.ranking[0]]):
@@ -71,19 +71,19 @@ def report_charts(found: Findings, landscape: LandscapeChart | None) -> dict[str
             charts[f"reliability_after_{name}"] = reliability_figure(
                 table, rows=binned, title=title
             )
-    if found.method_curves:
+    if findings.method_curves:
         charts["bandwidth_by_method"] = bandwidth_figure(
-            found.method_curves, metric="mlce_supported", rows=binned, gamma=gamma
+            findings.method_curves, metric="mlce_supported", rows=binned, gamma=gamma
         )
-    if found.group_reports:
-        by = f"{found.group_column}, {rows}"
-        charts["groups"] = group_figure(found.group_reports, rows=by)
-    if found.rewards:
+    if findings.group_reports:
+        by = f"{findings.group_column}, {rows}"
+        charts["groups"] = group_figure(findings.group_reports, rows=by)
+    if findings.rewards:
         ratio = settings.wrong_cost / settings.unsure_cost
         charts["decisions"] = reward_figure(
-            found.rewards,
+            findings.rewards,
             rows=rows,
-            baseline=next(iter(found.rewards)),
+            baseline=next(iter(findings.rewards)),
             ratio=ratio if 1 <= ratio <= 100 else None,
         )
     return charts

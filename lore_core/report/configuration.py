@@ -17,7 +17,7 @@ _VERSIONS = ("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "numba", "pl
 
 
 def configuration(
-    found: Findings,
+    findings: Findings,
     digest: str,
     source: Source,
     options: list[str],
@@ -27,7 +27,7 @@ def configuration(
 
     Parameters
     ----------
-    found : Findings
+    findings : Findings
         What the report is about.
     digest : str
         Of the data.
@@ -43,9 +43,9 @@ def configuration(
     dict
         As it is written to ``config.json``.
     """
-    dataset, embedding = found.dataset, found.embedding
+    dataset, embedding = findings.dataset, findings.embedding
     calibration = dataset.calibration
-    seeds = {"simulations": found.view.seed}
+    seeds = {"simulations": findings.view.seed}
     if embedding is not None:
         seeds["feature map"] = embedding.random_state
     return {
@@ -65,25 +65,25 @@ def configuration(
             else [str(name) for name in dataset.groups.columns],
         },
         "settings": {
-            "target": found.target_name,
-            **found.view.local,
-            **asdict(found.settings),
-            "random_state": found.view.seed,
-            "methods_compared": list(found.comparison.datasets) if found.comparison else [],
-            "group_column_used": found.group_column,
-            "min_group_size_used": found.min_group_size if found.group_column else None,
+            "target": findings.target_name,
+            **findings.view.local,
+            **asdict(findings.settings),
+            "random_state": findings.view.seed,
+            "methods_compared": list(findings.comparison.datasets) if findings.comparison else [],
+            "group_column_used": findings.group_column,
+            "min_group_size_used": findings.min_group_size if findings.group_column else None,
             "draws": 0
-            if found.summary is None or found.summary.draws is None
-            else len(found.summary.draws.values),
-            "simulations": 0 if found.chance is None else found.chance.n_draws,
+            if findings.summary is None or findings.summary.draws is None
+            else len(findings.summary.draws.values),
+            "simulations": 0 if findings.chance is None else findings.chance.n_draws,
         },
         "feature_map": None
         if embedding is None
         else {
-            "option": map_option(found.view),
+            "option": map_option(findings.view),
             "description": embedding.description,
             "coordinates_sha256": embedding.digest,
-            "drawn_on": None if found.drawn_on is None else found.drawn_on.label,
+            "drawn_on": None if findings.drawn_on is None else findings.drawn_on.label,
         },
         "seeds": seeds,
         "versions": {
@@ -91,7 +91,7 @@ def configuration(
             "python": platform.python_version(),
             **{name: _version(name) for name in _VERSIONS},
         },
-        "left_out": dict(found.missing),
+        "left_out": dict(findings.missing),
         "rerun": ["lore", "report", *(source.files or ("DATA",)), *options],
         "contents": dict(contents),
     }

@@ -20,13 +20,13 @@ _PRINTED = ("reliability", "landscape", "bandwidth", "recalibrators", "groups")
 
 
 def report_drawings(
-    found: Findings, charts: Mapping[str, Chart], landscape: LandscapePicture | None
+    findings: Findings, charts: Mapping[str, Chart], landscape: LandscapePicture | None
 ) -> dict[str, Drawing]:
     """Draw for a narrow column what the page shows.
 
     Parameters
     ----------
-    found : Findings
+    findings : Findings
         What the report is about.
     charts : mapping of str to Chart
         The same for a screen; those that fit a column are drawn as they are.
@@ -38,24 +38,24 @@ def report_drawings(
     dict of str to Drawing
         By name; what could not be computed has none.
     """
-    rows, made = found.rows, {}
-    if found.summary is not None:
-        points = reliability_points(found.summary.reliability, rows=rows)
+    rows, made = findings.rows, {}
+    if findings.summary is not None:
+        points = reliability_points(findings.summary.reliability, rows=rows)
         made["reliability"] = drawing(points)
     if landscape is not None:
         made["landscape"] = drawing(landscape)
-    if found.curve is not None and found.embedding is not None:
-        name = found.embedding.name.sized
-        null = None if found.band is None else (name, found.band)
+    if findings.curve is not None and findings.embedding is not None:
+        name = findings.embedding.name.sized
+        null = None if findings.band is None else (name, findings.band)
         curve = bandwidth_figure(
-            {name: found.curve},
+            {name: findings.curve},
             metric="mlce_supported",
             rows=rows,
-            gamma=found.view.gamma,
+            gamma=findings.view.gamma,
             null=null,
         )
         made["bandwidth"] = drawing(curve.picture)
-    result = found.comparison
+    result = findings.comparison
     if result is not None:
         by = result.ranked_by
         frames = {"value": result.table, "low": result.low, "high": result.high}
@@ -66,8 +66,8 @@ def report_drawings(
         }
         values = pd.DataFrame(known, index=result.ranking, columns=list(frames))
         made["recalibrators"] = drawing(ranking_picture(values, by, rows=rows))
-    if found.group_reports:
-        label, report = next(iter(found.group_reports.items()))
+    if findings.group_reports:
+        label, report = next(iter(findings.group_reports.items()))
         groups = group_picture({label: report.head(_GROUPS)}, rows=rows, by_sign=True)
         made["groups"] = drawing(groups)
     if "bandwidth_by_method" in charts:

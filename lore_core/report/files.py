@@ -175,13 +175,13 @@ def report_files(
 
         return report
 
-    found = examine(view, settings, within(0.0, 0.7))
-    still = landscape_chart(found)
-    charts = report_charts(found, still)
+    findings = examine(view, settings, within(0.0, 0.7))
+    still = landscape_chart(findings)
+    charts = report_charts(findings, still)
     landscape = None
     if still is not None:
-        landscape = live_landscape(found, still.picture, within(0.7, 0.8))
-    drawings = report_drawings(found, charts, landscape)
+        landscape = live_landscape(findings, still.picture, within(0.7, 0.8))
+    drawings = report_drawings(findings, charts, landscape)
     figures, why_not = figure_files(charts, images=images, progress=within(0.8, 0.97))
     files = {**figures, **print_files(drawings)}
     contents: dict[str, str] = {
@@ -192,7 +192,7 @@ def report_files(
         contents["figures/*.svg"] = "the same, for documents"
     contents["figures/84mm/*.svg"] = "drawings of this page for a column of 84 mm"
     within(0.97, 1.0)(0.0, "writing tables")
-    for name, frame in tables(found).items():
+    for name, frame in tables(findings).items():
         files[f"tables/{name}.csv"] = frame.to_csv(index=False, lineterminator="\n").encode()
         files[f"tables/{name}.parquet"] = _parquet(frame)
         contents[f"tables/{name}.csv, .parquet"] = f"{ABOUT_TABLES[name]} ({len(frame):,} lines)"
@@ -200,13 +200,13 @@ def report_files(
     contents["rerun.sh"] = "makes the report again"
     digest = content_digest(view.dataset)
     script, options = rerun_command(
-        view, settings, target_name=found.target_name, source=source or Source(), digest=digest
+        view, settings, target_name=findings.target_name, source=source or Source(), digest=digest
     )
-    config = configuration(found, digest, source or Source(), options, contents)
+    config = configuration(findings, digest, source or Source(), options, contents)
     files["config.json"] = (as_json(config) + "\n").encode()
     files["rerun.sh"] = script.encode()
     files["index.html"] = report_page(
-        found,
+        findings,
         landscape,
         drawings,
         version=__version__,

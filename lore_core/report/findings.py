@@ -151,7 +151,7 @@ def examine(view: View, settings: ReportSettings, progress: Progress | None = No
     InputError
         If a setting names something the data do not have.
     """
-    found = Findings(view, settings, grouping=_grouping(view, settings))
+    findings = Findings(view, settings, grouping=_grouping(view, settings))
     _ = view.aimed  # raises for an unknown class
     _check_methods(settings)
     total, done = sum(part.share for part in _PARTS), 0.0
@@ -170,11 +170,11 @@ def examine(view: View, settings: ReportSettings, progress: Progress | None = No
                 progress(start + span * min(share, 1.0), words)
 
         report(0.0)
-        why_not = part.work(found, report)
+        why_not = part.work(findings, report)
         if why_not is not None:
-            found.missing[part.name] = why_not
+            findings.missing[part.name] = why_not
         done += part.share
-    return found
+    return findings
 
 
 def _check_methods(settings: ReportSettings) -> None:
@@ -197,143 +197,151 @@ def _grouping(view: View, settings: ReportSettings) -> Grouping | None:
     return grouping_of(view.dataset, settings.group_column, settings.min_group_size)
 
 
-def _resampling(found: Findings, n_methods: int) -> dict[str, Any]:
+def _resampling(findings: Findings, n_methods: int) -> dict[str, Any]:
     """How much to resample for each method; the global metrics alone where local ones are dear."""
-    if found.settings.n_draws is not None:
-        return {"n_draws": found.settings.n_draws}
-    return resampling_of(found.view, n_methods=n_methods, wanted=_WANTED_DRAWS)
+    if findings.settings.n_draws is not None:
+        return {"n_draws": findings.settings.n_draws}
+    return resampling_of(findings.view, n_methods=n_methods, wanted=_WANTED_DRAWS)
 
 
-def _map(found: Findings, progress: Progress) -> str | None:
-    view, features = found.view, found.dataset.features
+def _map(findings: Findings, progress: Progress) -> str | None:
+    view, features = findings.view, findings.dataset.features
     if features is None or not view.is_local:
         return (
             "These data came without features (an array 'features', or columns f_*), so it cannot "
             "be said where the confidence is wrong, only by how much on average."
         )
     if view.embedding.n_components == 2:
-        found.drawn_on = view.embedding
+        findings.drawn_on = view.embedding
     elif min(features.shape) >= 2:
-        found.drawn_on = embed(features, "pca", 2, random_state=0, progress=progress)
+        findings.drawn_on = embed(features, "pca", 2, random_state=0, progress=progress)
     else:
         return "One feature alone gives no map to draw; two are the least."
     return None
 
 
-def _summary(found: Findings, progress: Progress) -> None:
-    found.summary = summary_of(found.view, _resampling(found, 1), progress)
-    found.verdict = verdict(
-        found.summary.reliability, found.summary.local, min_effective_size=MIN_EFFECTIVE_SIZE
+def _summary(findings: Findings, progress: Progress) -> None:
+    findings.summary = summary_of(findings.view, _resampling(findings, 1), progress)
+    findings.verdict = verdict(
+        findings.summary.reliability, findings.summary.local, min_effective_size=MIN_EFFECTIVE_SIZE
     )
 
 
-def _chance(found: Findings, progress: Progress) -> str | None:
-    if not found.view.is_local:
+def _chance(findings: Findings, progress: Progress) -> str | None:
+    if not findings.view.is_local:
         return None
-    found.chance = chance_errors_of(found.view, n_draws=_simulations(found), progress=progress)
-    if found.chance is None:
+    findings.chance = chance_errors_of(
+        findings.view, n_draws=_simulations(findings), progress=progress
+    )
+    if findings.chance is None:
         return "Simulating what chance alone would show takes too long on these rows."
     return None
 
 
-def _simulations(found: Findings) -> int | None:
+def _simulations(findings: Findings) -> int | None:
     """None where they were not switched off, and can be waited for: what takes some seconds."""
-    return 0 if found.settings.n_draws == 0 else None
+    return 0 if findings.settings.n_draws == 0 else None
 
 
-def _curve(found: Findings, progress: Progress) -> None:
-    if found.view.is_local:
-        found.curve = curve_of(found.view)
-        found.band = chance_band_of(found.view, n_draws=_simulations(found), progress=progress)
+def _curve(findings: Findings, progress: Progress) -> None:
+    if findings.view.is_local:
+        findings.curve = curve_of(findings.view)
+        findings.band = chance_band_of(
+            findings.view, n_draws=_simulations(findings), progress=progress
+        )
 
 
-def _regions(found: Findings, progress: Progress) -> str | None:
-    view, settings = found.view, found.settings
+def _regions(findings: Findings, progress: Progress) -> str | None:
+    view, settings = findings.view, findings.settings
     if not view.is_local:
         return "Regions are looked for among the features; these data have none."
-    found.search = regions_of(view, q=settings.q, edge=settings.edge, progress=progress)
-    aimed, dataset = found.aimed, found.evaluation
+    findings.search = regions_of(view, q=settings.q, edge=settings.edge, progress=progress)
+    aimed, dataset = findings.aimed, findings.evaluation
     names = np.array(dataset.class_names)[dataset.predictions]
-    for number in range(len(found.search.regions)):
-        inside = found.search.label == number
+    for number in range(len(findings.search.regions)):
+        inside = findings.search.label == number
         made_of = composition(dataset, inside)
-        found.compositions.append(made_of)
-        found.made_of.append(describe_composition(made_of))
-        found.excess.append(describe_excess(names, aimed.confidence, aimed.outcome, inside))
+        findings.compositions.append(made_of)
+        findings.made_of.append(describe_composition(made_of))
+        findings.excess.append(describe_excess(names, aimed.confidence, aimed.outcome, inside))
     return None
 
 
-def _variables(found: Findings, progress: Progress) -> None:  # noqa: ARG001 -- one step
-    found.variables = ranking_of(found.view)
+def _variables(findings: Findings, progress: Progress) -> None:  # noqa: ARG001 -- one step
+    findings.variables = ranking_of(findings.view)
 
 
-def _recalibrators(found: Findings, progress: Progress) -> str | None:
-    if found.view.calibration is None:
+def _recalibrators(findings: Findings, progress: Progress) -> str | None:
+    if findings.view.calibration is None:
         return (
             "Recalibrators are fitted on calibration rows, and these data have none. Add a "
             "calibration file, or split the rows."
         )
-    methods = _methods(found)
+    methods = _methods(findings)
     if not methods:
         return "All recalibrators asked for need features, and these data have none."
-    found.comparison = comparison_of(
-        found.view,
+    findings.comparison = comparison_of(
+        findings.view,
         methods,
-        _resampling(found, len(methods)),
-        grouping=found.grouping,
+        _resampling(findings, len(methods)),
+        grouping=findings.grouping,
         progress=lambda done, name: progress(done * 0.9, name),
     )
-    if found.view.is_local:
-        found.method_curves = {
-            label: recalibrated_curve_of(found.view, item)
-            for label, item in found.comparison.datasets.items()
+    if findings.view.is_local:
+        findings.method_curves = {
+            label: recalibrated_curve_of(findings.view, item)
+            for label, item in findings.comparison.datasets.items()
         }
     return None
 
 
-def _methods(found: Findings) -> list[Recalibrator]:
+def _methods(findings: Findings) -> list[Recalibrator]:
     """Those asked for, fresh; without features only global ones."""
-    known = recalibrators_of(found.view)
-    wanted = found.settings.methods
+    known = recalibrators_of(findings.view)
+    wanted = findings.settings.methods
     if wanted is None:
         wanted = tuple(method.label for method in standard_recalibrators())
     return [known[name] for name in wanted if name in known]
 
 
-def _group_measures(found: Findings, progress: Progress) -> str | None:
-    frame = found.evaluation.groups
-    if frame is None or found.grouping is None:
+def _group_measures(findings: Findings, progress: Progress) -> str | None:
+    frame = findings.evaluation.groups
+    if frame is None or findings.grouping is None:
         return "These data name no groups, so it cannot be said for whom it is wrong."
-    groups = frame[found.grouping.column].astype(str)
-    asked = found.settings.n_draws
+    groups = frame[findings.grouping.column].astype(str)
+    asked = findings.settings.n_draws
     draws = _WANTED_DRAWS if asked is None else asked
     if groups.nunique() > _MOST_GROUPS:
         draws = 0
-    datasets = _datasets(found)
+    datasets = _datasets(findings)
     for position, (label, item) in enumerate(datasets.items()):
         progress(position / len(datasets), label)
-        found.group_reports |= group_reports_of(
-            found.view, {label: item}, groups, n_draws=N_SIMULATED if draws else 0
+        findings.group_reports |= group_reports_of(
+            findings.view, {label: item}, groups, n_draws=N_SIMULATED if draws else 0
         )
-    found.group_table = worst_groups_of(
-        found.view, datasets, groups, min_group_size=found.grouping.min_group_size, n_draws=draws
+    findings.group_table = worst_groups_of(
+        findings.view,
+        datasets,
+        groups,
+        min_group_size=findings.grouping.min_group_size,
+        n_draws=draws,
     )
     return None
 
 
-def _datasets(found: Findings) -> dict[str, Dataset]:
-    if found.comparison is not None:
-        return found.comparison.datasets
-    return {"No recalibration": found.evaluation}
+def _datasets(findings: Findings) -> dict[str, Dataset]:
+    if findings.comparison is not None:
+        return findings.comparison.datasets
+    return {"No recalibration": findings.evaluation}
 
 
-def _decisions(found: Findings, progress: Progress) -> None:  # noqa: ARG001 -- one step
-    settings, datasets = found.settings, _datasets(found)
+def _decisions(findings: Findings, progress: Progress) -> None:  # noqa: ARG001 -- one step
+    settings, datasets = findings.settings, _datasets(findings)
     ratio = settings.wrong_cost / settings.unsure_cost
-    found.rewards = compare_rewards(datasets)
-    found.own_rewards = compare_rewards(datasets, [ratio])
-    found.reward_sentence = describe_rewards(
-        found.own_rewards, unsure_cost=settings.unsure_cost, wrong_cost=settings.wrong_cost
+    findings.rewards = compare_rewards(datasets)
+    findings.own_rewards = compare_rewards(datasets, [ratio])
+    findings.reward_sentence = describe_rewards(
+        findings.own_rewards, unsure_cost=settings.unsure_cost, wrong_cost=settings.wrong_cost
     )
 
 

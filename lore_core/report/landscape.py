@@ -32,12 +32,12 @@ _OUTLINED = 8
 _RINGS = 30
 
 
-def landscape_chart(found: Findings) -> LandscapeChart | None:
+def landscape_chart(findings: Findings) -> LandscapeChart | None:
     """Show the landscape at the report's bandwidth, all confidences together.
 
     Parameters
     ----------
-    found : Findings
+    findings : Findings
         What the report is about.
 
     Returns
@@ -45,10 +45,10 @@ def landscape_chart(found: Findings) -> LandscapeChart | None:
     LandscapeChart or None
         None where there is no map to draw.
     """
-    on, local = found.drawn_on, None if found.summary is None else found.summary.local
+    on, local = findings.drawn_on, None if findings.summary is None else findings.summary.local
     if on is None or local is None:
         return None
-    points, search = found.view.points(on=on), found.search
+    points, search = findings.view.points(on=on), findings.search
     outlines = (
         []
         if search is None
@@ -62,31 +62,31 @@ def landscape_chart(found: Findings) -> LandscapeChart | None:
     return landscape_figure(
         field,
         points,
-        worst=row_table(found.evaluation, worst, local, extra=3),
+        worst=row_table(findings.evaluation, worst, local, extra=3),
         n_total=len(points),
         limit=shared_limit(field.signed),
-        rows=rows_and_kernel(found),
+        rows=rows_and_kernel(findings),
         axes=on.name.sized,
         found=[(str(k), outline) for k, outline in enumerate(outlines, start=1)],
-        places=class_places(found.evaluation, points, np.ones(len(points), dtype=bool)),
+        places=class_places(findings.evaluation, points, np.ones(len(points), dtype=bool)),
     )
 
 
 def live_landscape(
-    found: Findings, still: LandscapePicture, progress: Progress | None = None
+    findings: Findings, still: LandscapePicture, progress: Progress | None = None
 ) -> LandscapePicture:
     """Show the fields of all rows and of a few confidence bins at every bandwidth.
 
     Parameters
     ----------
-    found : Findings
+    findings : Findings
         What the report is about.
     still : LandscapePicture
         The same at the report's bandwidth.
     progress : callable, optional
         Called with the share done; may raise to cancel.
     """
-    view, on, search = found.view, found.drawn_on, found.search
+    view, on, search = findings.view, findings.drawn_on, findings.search
     table, points = reliability_of(view), view.points(on=on)
     names: dict[int | None, str] = {None: "all confidences together", **_bins(table)}
     counts: dict[int | None, int] = {None: len(points), **dict(enumerate(table.count.tolist()))}
@@ -119,10 +119,10 @@ def live_landscape(
     )
 
 
-def rows_and_kernel(found: Findings) -> str:
+def rows_and_kernel(findings: Findings) -> str:
     """Say which rows are shown and which of them are near each other."""
-    view = found.view
-    return f"{found.rows}, γ = {view.gamma:g} on {view.embedding.name.sized}"
+    view = findings.view
+    return f"{findings.rows}, γ = {view.gamma:g} on {view.embedding.name.sized}"
 
 
 def _note(n_rows: int, name: str, field: Field) -> str:

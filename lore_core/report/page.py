@@ -29,7 +29,7 @@ class _Section(NamedTuple):
 
 
 def report_page(
-    found: Findings,
+    findings: Findings,
     landscape: LandscapePicture | None,
     drawings: Mapping[str, Drawing],
     *,
@@ -43,7 +43,7 @@ def report_page(
 
     Parameters
     ----------
-    found : Findings
+    findings : Findings
         What the report is about.
     landscape : LandscapePicture or None
         Fields at every bandwidth.
@@ -60,20 +60,20 @@ def report_page(
     notes : tuple of str
         What else a reader should know about the bundle.
     """
-    dataset, embedding = found.dataset, found.embedding
+    dataset, embedding = findings.dataset, findings.embedding
     sections = [
-        _Section("numbers", "The numbers", numbers_section(found, drawings)),
-        _Section("where", "Where it is wrong", landscape_section(found, landscape, drawings)),
-        _Section("regions", "The worst regions", regions_section(found)),
-        _Section("columns", "Columns it goes with", variables_section(found)),
+        _Section("numbers", "The numbers", numbers_section(findings, drawings)),
+        _Section("where", "Where it is wrong", landscape_section(findings, landscape, drawings)),
+        _Section("regions", "The worst regions", regions_section(findings)),
+        _Section("columns", "Columns it goes with", variables_section(findings)),
         _Section(
-            "recalibrators", "Does recalibration help?", recalibrators_section(found, drawings)
+            "recalibrators", "Does recalibration help?", recalibrators_section(findings, drawings)
         ),
-        _Section("groups", "For whom?", groups_section(found, drawings)),
-        _Section("decisions", "Is it worth it?", decisions_section(found, drawings)),
-        _Section("rows", "What was fitted on which rows", _rows(found)),
+        _Section("groups", "For whom?", groups_section(findings, drawings)),
+        _Section("decisions", "Is it worth it?", decisions_section(findings, drawings)),
+        _Section("rows", "What was fitted on which rows", _rows(findings)),
         _Section("methods", "How it was computed", render("methods.html")),
-        _Section("limits", "What this report does not say", _limits(found)),
+        _Section("limits", "What this report does not say", _limits(findings)),
         _Section(
             "files",
             "The files, and how to make them again",
@@ -81,21 +81,21 @@ def report_page(
         ),
     ]
     verdict = (
-        missing(found.missing.get("summary", ""))
-        if found.verdict is None
-        else render("verdict.html", verdict=found.verdict)
+        missing(findings.missing.get("summary", ""))
+        if findings.verdict is None
+        else render("verdict.html", verdict=findings.verdict)
     )
     return render(
         "page.html",
         name=dataset.name,
         drawing_rules=Markup(theme_rules() + page_rules()),
         script=None if landscape is None else Markup(landscape_script()),
-        rows=found.rows,
-        n_calibration=_n_calibration(found),
+        rows=findings.rows,
+        n_calibration=_n_calibration(findings),
         n_classes=dataset.n_classes,
         map_name=None if embedding is None else embedding.label,
-        view=found.view,
-        target=found.target_name,
+        view=findings.view,
+        target=findings.target_name,
         verdict=verdict,
         sections=sections,
         version=version,
@@ -103,26 +103,26 @@ def report_page(
     )
 
 
-def _n_calibration(found: Findings) -> int:
-    calibration = found.dataset.calibration
+def _n_calibration(findings: Findings) -> int:
+    calibration = findings.dataset.calibration
     return 0 if calibration is None else len(calibration)
 
 
-def _rows(found: Findings) -> Markup:
+def _rows(findings: Findings) -> Markup:
     return render(
         "rows.html",
-        rows=found.rows,
-        n_rows=len(found.dataset),
-        n_calibration=_n_calibration(found),
-        embedding=found.embedding,
-        complete=found.dataset.complete,
+        rows=findings.rows,
+        n_rows=len(findings.dataset),
+        n_calibration=_n_calibration(findings),
+        embedding=findings.embedding,
+        complete=findings.dataset.complete,
     )
 
 
-def _limits(found: Findings) -> Markup:
+def _limits(findings: Findings) -> Markup:
     return render(
         "limits.html",
-        n_rows=len(found.evaluation),
-        has_groups=found.dataset.groups is not None,
-        missing=dict.fromkeys(why for why in found.missing.values() if why),
+        n_rows=len(findings.evaluation),
+        has_groups=findings.dataset.groups is not None,
+        missing=dict.fromkeys(why for why in findings.missing.values() if why),
     )

@@ -35,72 +35,73 @@ ABOUT_TABLES = {
 }
 
 
-def tables(found: Findings) -> dict[str, pd.DataFrame]:
+def tables(findings: Findings) -> dict[str, pd.DataFrame]:
     """Return all tables by the name of their file.
 
     Parameters
     ----------
-    found : Findings
+    findings : Findings
         What the report is about.
     """
     made: dict[str, pd.DataFrame] = {}
-    local = None if found.summary is None else found.summary.local
-    if found.summary is not None:
-        made["metrics"] = metric_table(found.summary, found.chance).assign(
-            rows=found.summary.n_rows
+    local = None if findings.summary is None else findings.summary.local
+    if findings.summary is not None:
+        made["metrics"] = metric_table(findings.summary, findings.chance).assign(
+            rows=findings.summary.n_rows
         )
-        made["reliability"] = found.summary.reliability.frame()
-    made["rows"] = _rows(found, local)
+        made["reliability"] = findings.summary.reliability.frame()
+    made["rows"] = _rows(findings, local)
     if local is not None:
         worst = worst_rows(local, n_rows=_WORST_ROWS, min_effective_size=MIN_EFFECTIVE_SIZE)
-        made["worst_rows"] = row_table(found.evaluation, worst, local)
-    if found.search is not None:
-        made["regions"] = found.search.frame().assign(
-            sentence=[region.sentence for region in found.search.regions],
-            made_of=found.made_of,
-            excess_by=found.excess,
+        made["worst_rows"] = row_table(findings.evaluation, worst, local)
+    if findings.search is not None:
+        made["regions"] = findings.search.frame().assign(
+            sentence=[region.sentence for region in findings.search.regions],
+            made_of=findings.made_of,
+            excess_by=findings.excess,
         )
         parts = [
-            frame.assign(region=number) for number, frame in enumerate(found.compositions, start=1)
+            frame.assign(region=number)
+            for number, frame in enumerate(findings.compositions, start=1)
         ]
         if parts:
             made["region_composition"] = pd.concat(parts, ignore_index=True)
-    if found.curve is not None:
-        made["bandwidth_curve"] = found.curve.frame()
-    if found.band is not None:
-        frame = pd.DataFrame({"gamma": found.band.gamma})
+    if findings.curve is not None:
+        made["bandwidth_curve"] = findings.curve.frame()
+    if findings.band is not None:
+        frame = pd.DataFrame({"gamma": findings.band.gamma})
         for key in CURVES:
-            frame[f"{key}_low"], frame[f"{key}_high"] = found.band.band(key)
+            frame[f"{key}_low"], frame[f"{key}_high"] = findings.band.band(key)
         made["bandwidth_chance"] = frame
-    if found.variables is not None:
-        made["variables"] = found.variables
-    if found.comparison is not None:
-        made["recalibrators"] = found.comparison.long(found.comparison.ranking)
+    if findings.variables is not None:
+        made["variables"] = findings.variables
+    if findings.comparison is not None:
+        made["recalibrators"] = findings.comparison.long(findings.comparison.ranking)
         made["recalibrated_reliability"] = pd.concat(
             [
                 item.reliability.frame().assign(method=label)
-                for label, item in found.comparison.summaries.items()
+                for label, item in findings.comparison.summaries.items()
             ],
             ignore_index=True,
         )
-    if found.method_curves:
+    if findings.method_curves:
         made["recalibrated_bandwidth_curves"] = pd.concat(
-            [item.frame().assign(method=label) for label, item in found.method_curves.items()],
+            [item.frame().assign(method=label) for label, item in findings.method_curves.items()],
             ignore_index=True,
         )
-    if found.group_table is not None:
-        made["worst_group"] = found.group_table.rename_axis("method").reset_index()
+    if findings.group_table is not None:
+        made["worst_group"] = findings.group_table.rename_axis("method").reset_index()
         made["groups"] = pd.concat(
-            [frame.assign(method=label) for label, frame in found.group_reports.items()],
+            [frame.assign(method=label) for label, frame in findings.group_reports.items()],
             ignore_index=True,
         )
-    if found.rewards:
+    if findings.rewards:
         made["decisions"] = pd.concat(
-            [item.frame().assign(method=label) for label, item in found.rewards.items()],
+            [item.frame().assign(method=label) for label, item in findings.rewards.items()],
             ignore_index=True,
         )
         made["decisions_at_own_costs"] = pd.concat(
-            [item.frame().assign(method=label) for label, item in found.own_rewards.items()],
+            [item.frame().assign(method=label) for label, item in findings.own_rewards.items()],
             ignore_index=True,
         )
     return {name: _plain(frame) for name, frame in made.items()}
@@ -120,9 +121,9 @@ def _plain(frame: pd.DataFrame) -> pd.DataFrame:
     return plain
 
 
-def _rows(found: Findings, local: LocalErrors | None) -> pd.DataFrame:
+def _rows(findings: Findings, local: LocalErrors | None) -> pd.DataFrame:
     """One line an evaluation row: what was promised, what came, and what each method says."""
-    dataset, aimed = found.evaluation, found.aimed
+    dataset, aimed = findings.evaluation, findings.aimed
     names = list(dataset.class_names)
     columns: dict[str, Any] = {
         "row": np.arange(len(dataset)),
@@ -137,14 +138,14 @@ def _rows(found: Findings, local: LocalErrors | None) -> pd.DataFrame:
             "n_eff": local.effective_size,
             "bin": local.bin_index,
         }
-    if found.search is not None:
-        columns["region"] = found.search.label + 1
-    points = found.points(found.drawn_on)
+    if findings.search is not None:
+        columns["region"] = findings.search.label + 1
+    points = findings.points(findings.drawn_on)
     if points is not None:
         columns |= {"map_1": points[:, 0], "map_2": points[:, 1]}
-    if found.comparison is not None:
+    if findings.comparison is not None:
         columns |= {
             f"confidence after {label}": item.confidence
-            for label, item in found.comparison.datasets.items()
+            for label, item in findings.comparison.datasets.items()
         }
     return pd.DataFrame(columns)

@@ -13,22 +13,22 @@ from lore_core.report.rendering import missing, render
 from lore_core.report.sections.recalibrators import method_colors
 
 
-def decisions_section(found: Findings, drawings: Mapping[str, Drawing]) -> Markup:
+def decisions_section(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
     """Write the reward of every method, best first.
 
     Parameters
     ----------
-    found : Findings
+    findings : Findings
         What the report is about.
     drawings : mapping of str to Drawing
         From :func:`~lore_core.report.drawings.report_drawings`.
     """
-    if not found.own_rewards:
-        return missing(found.missing.get("decisions", ""))
-    settings, colors = found.settings, method_colors(list(found.own_rewards))
+    if not findings.own_rewards:
+        return missing(findings.missing.get("decisions", ""))
+    settings, colors = findings.settings, method_colors(list(findings.own_rewards))
     u, ratio = settings.unsure_cost, settings.wrong_cost / settings.unsure_cost
     methods = []
-    for name, item in found.own_rewards.items():
+    for name, item in findings.own_rewards.items():
         low, high = float(item.gain_low[0]) * u, float(item.gain_high[0]) * u
         methods.append(
             {
@@ -43,13 +43,13 @@ def decisions_section(found: Findings, drawings: Mapping[str, Drawing]) -> Marku
         )
     return render(
         "decisions.html",
-        sentence=found.reward_sentence,
+        sentence=findings.reward_sentence,
         first=methods[0]["name"],
         methods=sorted(methods, key=lambda item: -item["reward"]),
         wrong_cost=settings.wrong_cost,
         unsure_cost=u,
         ratio=ratio,
-        n_rows=len(found.evaluation),
+        n_rows=len(findings.evaluation),
         drawing=drawings["decisions"],
         colors=colors,
     )

@@ -14,25 +14,25 @@ from lore_core.report.rendering import missing, render
 _LISTED = 30
 
 
-def groups_section(found: Findings, drawings: Mapping[str, Drawing]) -> Markup:
+def groups_section(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
     """Write the groups before recalibration, and the worst one under every method.
 
     Parameters
     ----------
-    found : Findings
+    findings : Findings
         What the report is about.
     drawings : mapping of str to Drawing
         From :func:`~lore_core.report.drawings.report_drawings`.
     """
-    if found.group_table is None or not found.group_reports:
-        return missing(found.missing.get("groups", ""))
-    first, report = next(iter(found.group_reports.items()))
-    methods = found.group_table.rename_axis("method").reset_index().to_dict("records")
+    if findings.group_table is None or not findings.group_reports:
+        return missing(findings.missing.get("groups", ""))
+    first, report = next(iter(findings.group_reports.items()))
+    methods = findings.group_table.rename_axis("method").reset_index().to_dict("records")
     return render(
         "groups.html",
-        column=found.group_column,
+        column=findings.group_column,
         n_groups=len(report),
-        n_rows=len(found.evaluation),
+        n_rows=len(findings.evaluation),
         drawing=drawings["groups"],
         groups=report.head(_LISTED).to_dict("records"),
         n_hidden=len(report) - _LISTED,
@@ -41,5 +41,5 @@ def groups_section(found: Findings, drawings: Mapping[str, Drawing]) -> Markup:
             {**item, "kind": beyond_chance(item["difference_low"], item["difference_high"])}
             for item in methods
         ],
-        min_group_size=found.min_group_size,
+        min_group_size=findings.min_group_size,
     )

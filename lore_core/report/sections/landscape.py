@@ -14,28 +14,30 @@ from lore_core.report.rendering import missing, render
 
 
 def landscape_section(
-    found: Findings, landscape: LandscapePicture | None, drawings: Mapping[str, Drawing]
+    findings: Findings, landscape: LandscapePicture | None, drawings: Mapping[str, Drawing]
 ) -> Markup:
     """Write the landscape with its slider.
 
     Parameters
     ----------
-    found : Findings
+    findings : Findings
         What the report is about.
     landscape : LandscapePicture or None
         Its fields; None where there is no map.
     drawings : mapping of str to Drawing
         From :func:`~lore_core.report.drawings.report_drawings`.
     """
-    if landscape is None or found.drawn_on is None or found.embedding is None:
-        why = found.missing.get("map") or found.missing.get("summary", "No map could be drawn.")
+    if landscape is None or findings.drawn_on is None or findings.embedding is None:
+        why = findings.missing.get("map") or findings.missing.get(
+            "summary", "No map could be drawn."
+        )
         return missing(why)
     return render(
         "landscape.html",
-        gamma=found.view.gamma,
+        gamma=findings.view.gamma,
         limit=f"{landscape.scale.limit * 100:.0f} points",
-        kernel_map=found.embedding.description,
-        drawn_map=None if found.drawn_on is found.embedding else found.drawn_on.label,
+        kernel_map=findings.embedding.description,
+        drawn_map=None if findings.drawn_on is findings.embedding else findings.drawn_on.label,
         has_outlines=bool(landscape.regions),
         still=drawings["landscape"],
         fields=landscape_json(landscape),

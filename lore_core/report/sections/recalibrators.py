@@ -31,19 +31,19 @@ def method_colors(names: list[str]) -> dict[str, str]:
     return {name: method_color(name, position) for position, name in enumerate(names)}
 
 
-def recalibrators_section(found: Findings, drawings: Mapping[str, Drawing]) -> Markup:
+def recalibrators_section(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
     """Write the methods from best to worst, and what sets each apart from the first.
 
     Parameters
     ----------
-    found : Findings
+    findings : Findings
         What the report is about.
     drawings : mapping of str to Drawing
         From :func:`~lore_core.report.drawings.report_drawings`.
     """
-    result = found.comparison
+    result = findings.comparison
     if result is None:
-        return missing(found.missing.get("recalibrators", ""))
+        return missing(findings.missing.get("recalibrators", ""))
     order, by, first = result.ranking, result.ranked_by, str(result.table.index[0])
     values = _measured(order, result.table, result.low, result.high)
     differences: dict[str, list[dict[str, object]]] = {}
@@ -55,12 +55,12 @@ def recalibrators_section(found: Findings, drawings: Mapping[str, Drawing]) -> M
             result.difference_high,
         )
     shown = _shown(result.table)
-    calibration, top_label = found.dataset.calibration, found.view.target == TOP_LABEL
+    calibration, top_label = findings.dataset.calibration, findings.view.target == TOP_LABEL
     return render(
         "recalibrators.html",
         n_calibration=0 if calibration is None else len(calibration),
-        n_rows=len(found.evaluation),
-        target=None if top_label else found.target_name,
+        n_rows=len(findings.evaluation),
+        target=None if top_label else findings.target_name,
         by=by,
         best=_best(result),
         first=first,
@@ -72,13 +72,13 @@ def recalibrators_section(found: Findings, drawings: Mapping[str, Drawing]) -> M
             if metric.has_interval and (result.low is None or metric.name not in result.low)
         ],
         groupwise=MAX_GROUPWISE if MAX_GROUPWISE in result.table else None,
-        group_column=found.group_column,
-        min_group_size=found.min_group_size,
+        group_column=findings.group_column,
+        min_group_size=findings.min_group_size,
         difference_headings=[metric.heading for metric in _shown(result.difference_low)],
         differences=differences,
         ranking=drawings["recalibrators"],
         curves=drawings.get("bandwidth_by_method"),
-        colors=method_colors(list(found.method_curves)),
+        colors=method_colors(list(findings.method_curves)),
     )
 
 

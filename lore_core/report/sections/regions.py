@@ -14,17 +14,17 @@ _EXAMPLES = 6
 _LARGEST_SIDE = 64
 
 
-def regions_section(found: Findings) -> Markup:
+def regions_section(findings: Findings) -> Markup:
     """Write the regions, worst first, each with what it is made of and rows that show it.
 
     Parameters
     ----------
-    found : Findings
+    findings : Findings
         What the report is about.
     """
-    search = found.search
+    search = findings.search
     if search is None:
-        return missing(found.missing.get("regions", ""))
+        return missing(findings.missing.get("regions", ""))
     tests = search.significance
     return render(
         "regions.html",
@@ -36,16 +36,16 @@ def regions_section(found: Findings) -> Markup:
                 "n_rows": region.n_rows,
                 "confidence": region.confidence,
                 "accuracy": region.accuracy,
-                "made_of": _capital(found.made_of[place]),
-                "excess": found.excess[place],
-                "examples": _examples(found, region),
+                "made_of": _capital(findings.made_of[place]),
+                "excess": findings.excess[place],
+                "examples": _examples(findings, region),
             }
             for place, region in enumerate(search.regions[:_LISTED])
         ],
         n_hidden=len(search.regions) - _LISTED,
         n_significant=int(tests.significant(search.q).sum()),
         n_rows=len(tests.signed),
-        gamma=found.view.gamma,
+        gamma=findings.view.gamma,
         q=search.q,
         masked_share=tests.masked_share,
     )
@@ -55,9 +55,9 @@ def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def _examples(found: Findings, region: MiscalibratedRegion) -> list[dict[str, object]] | None:
+def _examples(findings: Findings, region: MiscalibratedRegion) -> list[dict[str, object]] | None:
     """Rows of a region as small images; None where the data hold no images."""
-    dataset, aimed = found.evaluation, found.aimed
+    dataset, aimed = findings.evaluation, findings.aimed
     if dataset.images is None:
         return None
     rows = region.examples(aimed.confidence, aimed.outcome, _EXAMPLES)

@@ -10,17 +10,19 @@ from lore_core.report.rendering import missing, render
 _LISTED = 8
 
 
-def variables_section(found: Findings) -> Markup:
+def variables_section(findings: Findings) -> Markup:
     """Write which columns the error goes with.
 
     Parameters
     ----------
-    found : Findings
+    findings : Findings
         What the report is about.
     """
-    frame = found.variables
+    frame = findings.variables
     if frame is None or frame.empty:
-        return missing(found.missing.get("variables", "These data hold no column to look along."))
+        return missing(
+            findings.missing.get("variables", "These data hold no column to look along.")
+        )
     return render(
         "variables.html",
         variables=frame.head(_LISTED).to_dict("records"),
