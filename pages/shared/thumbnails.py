@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import io
-
 import numpy as np
 from PIL import Image
 
 from lore_core import Dataset
+from lore_core.figures.png import png_url
 
 
 def has_image(dataset: Dataset) -> bool:
@@ -27,9 +25,4 @@ def picture(dataset: Dataset, row: int, size: int = 160) -> Image.Image:
 def thumbnail_urls(dataset: Dataset, rows: np.ndarray) -> list[str]:
     """PNG data URLs of rows, for a table's image column."""
     assert dataset.images is not None
-    urls = []
-    for row in rows:
-        buffer = io.BytesIO()
-        Image.fromarray(dataset.images[row]).save(buffer, format="PNG")
-        urls.append("data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode())
-    return urls
+    return [png_url(dataset.images[row]) for row in rows]

@@ -24,7 +24,7 @@ from lore_core.figures import (
     reward_figure,
 )
 from lore_core.figures.pictures.intervals import group_picture, ranking_picture
-from lore_core.figures.pictures.marks import Axis, Band, Dots, Line, Panel, Rule, Tint
+from lore_core.figures.pictures.marks import Axis, Band, Bars, Dots, Line, Panel, Rule, Tint
 from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.figures.style import palette
 from lore_core.figures.svg import drawing
@@ -99,6 +99,28 @@ class TestPlaces:
         rules = [Rule(at=value, tint=Tint("ink")) for value in (5.0, 11.0)]
         drawn = [line for line in elements(plain(*rules), "line") if line.get("class") != "grid"]
         assert [line.get("x1") for line in drawn] == ["170"]
+
+    @pytest.mark.parametrize("sideways", [False, True])
+    def test_bars_reach_from_zero_to_their_value(self, plain, sideways):
+        bars = Bars(
+            place=np.array([2.0, 6.0]),
+            width=2.0,
+            length=np.array([1.0, -1.0]),
+            tints=[Tint("over"), Tint("under", 0.5)],
+            sideways=sideways,
+        )
+        along, value = Axis(span=(0.0, 10.0)), Axis(span=(-1.0, 1.0))
+        x, y = (value, along) if sideways else (along, value)
+        over, under = elements(plain(bars, x=x, y=y), "rect")
+        wanted = (
+            [("170", "134", "132", "36"), ("38", "62", "132", "36")]
+            if sideways
+            else [("64.4", "8", "52.8", "90"), ("170", "98", "52.8", "90")]
+        )
+        assert [
+            tuple(map(bar.get, ("x", "y", "width", "height"))) for bar in (over, under)
+        ] == wanted
+        assert under.get("fill-opacity") == "0.5"
 
     def test_details_are_left_out(self, plain):
         line = Line(x=np.zeros(2), y=np.zeros(2), tint=Tint("m1"))

@@ -28,14 +28,14 @@ from lore_core.metrics.bandwidth_choice import BandwidthSuggestion
 from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.metric import CurveKey, OverBandwidths
 
-_GAMMA = Axis(title="bandwidth γ (log scale)", log=True, brief="bandwidth γ")
+_GAMMA = Axis("bandwidth γ (log scale)", log=True, brief="bandwidth γ")
 #: Many bands on top of one another turn grey.
 _FEW_BANDS = 4
 
 
 def marked(value: float, text: str) -> Rule:
     """Mark a value of the axis that the reader has chosen."""
-    return Rule(at=value, tint=Tint("ink"), width=1.2, dash="dash", text=text)
+    return Rule(value, Tint("ink"), width=1.2, dash="dash", text=text)
 
 
 def bandwidth_figure(
@@ -75,17 +75,9 @@ def bandwidth_figure(
     if null is not None:
         name, chance = null
         low, high = chance.band(metric)
-        known = np.isfinite(low)
-        of = f", {name}" if len(curves) > 1 else ""
-        marks.append(
-            Band(
-                name=f"if calibrated{of} (5–95 %)",
-                at=chance.gamma[known],
-                low=low[known],
-                high=high[known],
-                tint=Tint("quiet", 0.28),
-            )
-        )
+        known, of = np.isfinite(low), f", {name}" if len(curves) > 1 else ""
+        around = chance.gamma[known], low[known], high[known]
+        marks.append(Band(*around, Tint("quiet", 0.28), name=f"if calibrated{of} (5–95 %)"))
         columns = {"gamma": chance.gamma, f"{metric}_low": low, f"{metric}_high": high}
         tables.append(pd.DataFrame(columns).assign(curve=f"{name}, if calibrated"))
     heights = []
@@ -98,11 +90,11 @@ def bandwidth_figure(
         lines = ("γ {x:.3g}", f"{about.title} {{y:.3f}}", "median n_eff {0:.0f}")
         marks.append(
             Line(
+                curve.gamma,
+                value,
+                Tint(color),
                 name=label,
                 group=label,
-                x=curve.gamma,
-                y=value,
-                tint=Tint(color),
                 dots=True,
                 hover=Hover(label, lines=lines),
                 columns=[curve.median_effective_size],
@@ -113,7 +105,7 @@ def bandwidth_figure(
     if gamma is not None:
         marks.append(marked(gamma, f"γ = {gamma:g}"))
     top = max((height for height in heights if np.isfinite(height)), default=1.0)
-    y = Axis(title=about.title, from_zero=True, span=(0, 1.1 * float(top)), brief_unit="share")
+    y = Axis(about.title, from_zero=True, span=(0, 1.1 * float(top)), brief_unit="share")
     picture = PanelPicture(
         title=f"{about.title} against bandwidth",
         subtitle=rows,
@@ -131,15 +123,9 @@ def _spread(item: BandwidthSpread, metric: CurveKey, label: str, tint: Tint) -> 
     """Mean ± one standard deviation over runs, no further than an error can go."""
     mean, sd = getattr(item.mean, metric), getattr(item.sd, metric)
     known = np.isfinite(mean)
-    return Band(
-        name=f"{label}, ± 1 SD",
-        group=label,
-        listed=False,
-        at=item.mean.gamma[known],
-        low=np.maximum(mean - sd, 0.0)[known],
-        high=np.minimum(mean + sd, 1.0)[known],
-        tint=tint,
-    )
+    low, high = np.maximum(mean - sd, 0.0)[known], np.minimum(mean + sd, 1.0)[known]
+    name, gamma = f"{label}, ± 1 SD", item.mean.gamma[known]
+    return Band(gamma, low, high, tint, name=name, group=label, listed=False)
 
 
 def _limits(
@@ -152,10 +138,10 @@ def _limits(
     )
     return [
         Rule(
-            at=value,
+            value,
+            Tint(color, 0.8),
             level=True,
             part=part,
-            tint=Tint(color, 0.8),
             width=1.5,
             dash="dot",
             text=f"{what} = {value:.3f}" if in_words else "",
@@ -223,10 +209,10 @@ def suggestion_figure(
         name = "1 bin" if bins == 1 else f"{bins} bins"
         marks.append(
             Line(
+                gammas,
+                loss,
+                Tint("m2") if is_best else Tint("quiet", 1.0 if used else 0.75),
                 name=f"{name} (in use)" if used else name,
-                x=gammas,
-                y=loss,
-                tint=Tint("m2") if is_best else Tint("quiet", 1.0 if used else 0.75),
                 width=2.4 if is_best else 1.4,
                 dash="solid" if is_best or used else "dot",
                 dots=is_best,
@@ -235,10 +221,8 @@ def suggestion_figure(
         )
         tables.append(pd.DataFrame({"n_bins": bins, "gamma": gammas, "loo_nll": loss}))
     least = np.array([best]), np.array([suggestion.loss.min()])
-    marks += [
-        Dots(x=least[0], y=least[1], tints=Tint("ink"), size=11, shape="ring", listed=False),
-        marked(best, f"best γ = {best:.2g}"),
-    ]
+    marks.append(Dots(*least, Tint("ink"), 11, "ring", listed=False))
+    marks.append(marked(best, f"best γ = {best:.2g}"))
     picture = PanelPicture(
         title="Which settings predict best",
         subtitle=rows,
@@ -252,7 +236,7 @@ def suggestion_figure(
         ),
         name="suggested-bandwidth",
         table=pd.concat(tables, ignore_index=True),
-        panels=(Panel(_GAMMA, Axis(title="leave-one-out NLL, nats"), marks),),
+        panels=(Panel(_GAMMA, Axis("leave-one-out NLL, nats"), marks),),
         legend=len(suggestion.tried_bins) > 1,
     )
     return PanelChart(picture, mode, height)

@@ -84,7 +84,7 @@ def cdf_figure(
         x, share = values[take], (take + 1) / n
         tint = Tint("accent" if single else method_color(name, position))
         hover = Hover("", lines=("{y:.0%} of the rows have LCE ≤ {x:.3f}",))
-        marks.append(Line(name=name, x=x, y=share, tint=tint, width=2, steps=True, hover=hover))
+        marks.append(Line(x, share, tint, name=name, width=2, steps=True, hover=hover))
         tables.append(pd.DataFrame({"method": name, "lce": x, "share_of_rows": share}))
     rules = [_rule("mean LCE", mean, Tint("ink"), "dash") for mean in means.values() if single]
     if global_error is not None:
@@ -97,8 +97,8 @@ def cdf_figure(
             rules[first] = replace(rules[first], text_side="left")
     empty = pd.DataFrame(columns=["method", "lce", "share_of_rows"])
     said = ", ".join(f"{name} {mean * 100:.1f}" for name, mean in means.items())
-    x_axis = Axis(title="local calibration error (LCE)", unit="fine share", from_zero=True)
-    y_axis = Axis(title="share of rows", unit="share", span=(0, 1.02))
+    x_axis = Axis("local calibration error (LCE)", "fine share", from_zero=True)
+    y_axis = Axis("share of rows", "share", span=(0, 1.02))
     picture = PanelPicture(
         title=title,
         subtitle=rows,
@@ -114,4 +114,4 @@ def cdf_figure(
 
 
 def _rule(what: str, at: float, tint: Tint, dash: Dash) -> Rule:
-    return Rule(name=f"{what} {at * 100:.1f} points", at=at, tint=tint, width=1.5, dash=dash)
+    return Rule(at, tint, name=f"{what} {at * 100:.1f} points", width=1.5, dash=dash)

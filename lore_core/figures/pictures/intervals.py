@@ -25,11 +25,7 @@ from lore_core.figures.style import Mode, method_color
 from lore_core.metrics.metric import Metric
 
 GroupMetric = Literal["gap", "ece", "mce"]
-_TITLES = {
-    "gap": "Mean gap of each group",
-    "ece": "ECE of each group",
-    "mce": "MCE of each group",
-}
+_TITLES = {"gap": "Mean gap of each group", "ece": "ECE of each group", "mce": "MCE of each group"}
 
 
 def group_figure(
@@ -94,9 +90,9 @@ def group_picture(
         else "What lies above its own interval is mostly chance."
     )
     x = (
-        Axis(title="confidence − accuracy", unit="gap", brief_unit="share")
+        Axis("confidence − accuracy", "gap", brief_unit="share")
         if gap
-        else Axis(title=metric.upper(), unit="share")
+        else Axis(metric.upper(), "share")
     )
     sizes = dict(zip(groups, first["rows"], strict=True))
     names = _named([f"{name} ({sizes[name]:,})" for name in groups])
@@ -111,7 +107,7 @@ def group_picture(
         alt=f"{_TITLES[metric]}, {n} groups, methods {', '.join(reports)}",
         name=f"groups-{metric}",
         table=pd.concat(tables, ignore_index=True),
-        panels=(Panel(x, names, [*marks, Rule(at=0, tint=Tint("quiet"))]),),
+        panels=(Panel(x, names, [*marks, Rule(0, Tint("quiet"))]),),
         height=150 + max(n * (22 + 11 * len(reports)), 120),
         legend=len(reports) > 1,
     )
@@ -132,7 +128,7 @@ def ranking_picture(values: pd.DataFrame, metric: Metric, *, rows: str) -> Panel
     n = len(values)
     place, tints = np.arange(n)[::-1], [Tint("accent", 1.0)] * n
     interval = values[["value", "low", "high"]].to_numpy(np.float64)
-    x = Axis(title=metric.axis, unit="share" if metric.unit.is_share else "number")
+    x = Axis(metric.axis, "share" if metric.unit.is_share else "number")
     marks = _with_intervals(metric.name, interval, place, tints)
     return PanelPicture(
         title=f"{metric.title} of every method",
@@ -152,28 +148,24 @@ def _named(names: list[str]) -> Axis:
 
 
 def _with_intervals(
-    label: str,
-    interval: Floats,
-    place: Numbers,
-    tints: Sequence[Tint],
-    hover: Sequence[Hover] = (),
+    label: str, interval: Floats, place: Numbers, tints: Sequence[Tint], hover: Sequence[Hover] = ()
 ) -> list[Mark]:
     value, low, high = interval.T
     colors = np.array([tint.meaning for tint in tints])
     # Lines of their own, not error bars: an ECE may lie above its interval.
     lines = [
         Line(
+            pieces(low[colors == color], high[colors == color]),
+            np.repeat(place[colors == color], 3),
+            Tint(color, 0.6),
             name=f"{label}, 95 %",
             group=label,
             listed=False,
-            x=pieces(low[colors == color], high[colors == color]),
-            y=np.repeat(place[colors == color], 3),
-            tint=Tint(color, 0.6),
             width=1.3,
         )
         for color in dict.fromkeys(colors.tolist())
     ]
-    dots = Dots(name=label, group=label, x=value, y=place, tints=tints, size=8, hover=hover)
+    dots = Dots(value, place, tints, 8, name=label, group=label, hover=hover)
     return [*lines, dots]
 
 

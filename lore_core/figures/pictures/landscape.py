@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from lore_core.figures.chart import Chart
 from lore_core.figures.pictures.contours import segments
 from lore_core.figures.pictures.labels import shifts
-from lore_core.figures.pictures.picture import Floats, Hover, Picture, Record, shortened
+from lore_core.figures.pictures.picture import (
+    Floats,
+    Hover,
+    Picture,
+    Record,
+    shortened,
+    signed_ticks,
+)
 from lore_core.figures.style import Mode, Scale, diverging, sequential
 from lore_core.regions.field import Field, Outline
 from lore_core.regions.selection import Region
@@ -77,14 +84,13 @@ class ErrorScale:
         """What its numbers are."""
         return "confidence − accuracy" if self.is_signed else "LCE"
 
-    def ticks(self) -> list[tuple[float, str]]:
-        """Five values of a signed scale, and what is written at each."""
-        at = np.linspace(-self.limit, self.limit, 5).tolist()
-        words = [f"{tick:+.0%}" for tick in at]
-        words[0] += "\nunder-\nconfident"
-        words[2] = "0"
-        words[4] += "\nover-\nconfident"
-        return list(zip(at, words, strict=True))
+    @property
+    def ticks(self) -> tuple[tuple[float, str], ...]:
+        """Values of a signed scale, and what is written at each."""
+        if not self.is_signed:
+            return ()
+        words = [f"{tick:+.0%}" for tick in np.linspace(-self.limit, self.limit, 5)]
+        return signed_ticks(words, self.limit)
 
     def colors(self, mode: Mode) -> Scale:
         """Return its colours from end to end."""
@@ -105,8 +111,8 @@ class MapRows:
         Their numbers.
     at : ndarray of shape (m, d)
         Their places on the map.
-    error : ndarray of shape (m,)
-        Their signed local errors.
+    error, effective_size : ndarray of shape (m,)
+        Their signed local errors, and n_eff behind each.
     hover : tuple of Hover
         What is known about each.
     """
@@ -114,6 +120,7 @@ class MapRows:
     row: NDArray[np.int64]
     at: Floats
     error: Floats
+    effective_size: Floats
     hover: tuple[Hover, ...]
 
 
@@ -396,7 +403,8 @@ def _map_rows(table: pd.DataFrame | None, coordinates: Floats) -> MapRows | None
     row = table["row"].to_numpy()
     others = [column for column in table.columns if column not in _WORDED][:_MOST_COLUMNS]
     hover = tuple(_row_hover(record, others) for record in table.to_dict("records"))
-    return MapRows(row, coordinates[row], table["signed_error"].to_numpy(), hover)
+    error, size = (table[name].to_numpy() for name in ("signed_error", "n_eff"))
+    return MapRows(row, coordinates[row], error, size, hover)
 
 
 def _row_hover(record: Record, others: Sequence[str]) -> Hover:

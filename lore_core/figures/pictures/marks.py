@@ -1,12 +1,12 @@
 """Pictures of two axes: lines, bands, bars, dots, cells and rules, one panel above the other.
 
-Marks say what is shown where and what its colour means; arrays of one mark have one length.
+Marks say what is shown where and what its colour means; the arrays of a mark have one length, k.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
@@ -28,7 +28,7 @@ class Tint:
     alpha: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Axis:
     """What one direction of a picture means.
 
@@ -50,6 +50,7 @@ class Axis:
 
     title: str = ""
     unit: Unit = "number"
+    _: KW_ONLY
     log: bool = False
     span: tuple[float, float] | None = None
     from_zero: bool = False
@@ -66,10 +67,8 @@ class Mark:
 
     Attributes
     ----------
-    name : str
-        What it is.
-    group : str
-        The label its colour belongs to: listed, shown and hidden together.
+    name, group : str
+        What it is, and the label its colour belongs to: listed, shown and hidden together.
     listed : bool
         Whether a legend names it.
     detail : bool
@@ -82,13 +81,14 @@ class Mark:
     detail: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Line(Mark):
     """Points that are joined, straight or by ``steps``; NaN parts one piece from the next."""
 
     x: Numbers
     y: Numbers
     tint: Tint
+    _: KW_ONLY
     width: float = 2.2
     dash: Dash = "solid"
     dots: bool = False
@@ -97,7 +97,7 @@ class Line(Mark):
     columns: Sequence[Floats] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Band(Mark):
     """A range around a curve; ``sideways`` where it runs over the upright axis."""
 
@@ -105,17 +105,18 @@ class Band(Mark):
     low: Floats
     high: Floats
     tint: Tint
+    _: KW_ONLY
     sideways: bool = False
 
     @property
     def outline(self) -> tuple[Floats, Floats]:
-        """Along the upper edge and back along the lower: x and y."""
+        """Along the upper edge and back along the lower: x and y, shape (2k,)."""
         at = np.concatenate([self.at, self.at[::-1]])
         value = np.concatenate([self.high, self.low[::-1]])
         return (value, at) if self.sideways else (at, value)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Bars(Mark):
     """Bars from zero to ``length``, with intervals from ``low`` to ``high``.
 
@@ -135,6 +136,7 @@ class Bars(Mark):
     width: Floats | float
     length: Numbers
     tints: Sequence[Tint]
+    _: KW_ONLY
     low: Floats | None = None
     high: Floats | None = None
     whisker: float = 1.2
@@ -145,7 +147,7 @@ class Bars(Mark):
     hover: Sequence[Hover] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Dots(Mark):
     """Single points, of one colour or of their own, with a ``spread`` to both sides."""
 
@@ -154,6 +156,7 @@ class Dots(Mark):
     tints: Tint | Sequence[Tint]
     size: float
     shape: Literal["disc", "ring", "diamond", "dash"] = "disc"
+    _: KW_ONLY
     spread: Floats | None = None
     words: Sequence[str] = ()
     hover: Hover | Sequence[Hover] = ()
@@ -167,12 +170,10 @@ class Cells(Mark):
     ----------
     value : ndarray of shape (r, c)
         From the lowest row upwards, one apart from 0; NaN where a cell is empty.
-    words, hover : ndarray of shape (r, c)
-        What is written in each, and what is said of it.
-    strong : ndarray of shape (r, c)
-        Which words are set in bold.
-    scale : tuple of (float, str)
-        Ticks of the colours.
+    words, strong, hover : ndarray of shape (r, c)
+        What is written in each, whether in bold, and what is said of it.
+    scale, scale_title
+        Ticks of the colours, and what they are.
     """
 
     value: Floats
@@ -184,7 +185,7 @@ class Cells(Mark):
     scale_title: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Rule(Mark):
     """A straight line at one value: upright, or ``level`` at a value of the upright axis.
 
@@ -200,6 +201,7 @@ class Rule(Mark):
 
     at: float
     tint: Tint
+    _: KW_ONLY
     level: bool = False
     width: float = 1
     dash: Dash = "solid"
@@ -215,10 +217,7 @@ def pieces(start: Floats, end: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes, its marks from back to front, and its share of the height.
-
-    It may be a ``detail``, as a mark may.
-    """
+    """One pair of axes, its marks from back to front, its share of the height; maybe a detail."""
 
     x: Axis
     y: Axis
@@ -237,10 +236,8 @@ class PanelPicture(Picture):
         From top to bottom.
     gap : float
         Between two panels, as a share of the height.
-    legend : bool
-        Whether the names of the marks are listed.
-    free_corner : bool
-        Whether the lower right corner is free for that.
+    legend, free_corner : bool
+        Whether the names of the marks are listed, and whether the lower right corner is free.
     still : bool
         Whether it is neither dragged nor zoomed.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +68,13 @@ class Hover:
     def text(self) -> str:
         """All of it, line by line."""
         return "\n".join(filter(None, [f"{self.head}{self.beside}", *self.lines]))
+
+
+def signed_ticks(words: Sequence[str], limit: float) -> tuple[tuple[float, str], ...]:
+    """Place five words along a scale of gaps, and say what its ends mean."""
+    low, lower, _, upper, high = words
+    said = (f"{low}\nunder-\nconfident", lower, "0", upper, f"{high}\nover-\nconfident")
+    return tuple(zip(np.linspace(-limit, limit, 5).tolist(), said, strict=True))
 
 
 def shortened(value: object, most: int) -> str:

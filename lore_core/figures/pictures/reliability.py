@@ -55,14 +55,14 @@ def reliability_figure(
     place, ends = (edges[:-1] + edges[1:])[full] / 2, np.array([0, 1])
     sides = ["over" if value > 0 else "under" for value in gap[full]]
     accuracy = Bars(
+        place,
+        np.diff(edges)[full] * _FULL,
+        table.accuracy[full],
+        [Tint(side, 0.95 if on else 0.55) for side, on in zip(sides, picked, strict=True)],
         name="accuracy",
-        place=place,
-        width=np.diff(edges)[full] * _FULL,
-        length=table.accuracy[full],
         low=table.accuracy_low[full],
         high=table.accuracy_high[full],
         whisker=1,
-        tints=[Tint(side, 0.95 if on else 0.55) for side, on in zip(sides, picked, strict=True)],
         number=full,
         chosen=picked,
         outlined=True,
@@ -76,12 +76,12 @@ def reliability_figure(
         tints=[Tint("accent") if on else Tint("quiet", 0.5) for on in picked],
         outlined=False,
     )
-    calibrated = Line(name="calibrated", x=ends, y=ends, tint=Tint("quiet"), width=1.5, dash="dot")
-    promised, ink = table.confidence[full], Tint("ink")
-    confidence = Dots(name="mean confidence", x=place, y=promised, tints=ink, size=10, shape="dash")
+    calibrated = Line(ends, ends, Tint("quiet"), name="calibrated", width=1.5, dash="dot")
+    promised = table.confidence[full]
+    confidence = Dots(place, promised, Tint("ink"), 10, "dash", name="mean confidence")
     low = max(0.0, float(edges[full[0]]) - 0.02)
-    x = Axis(title="confidence", unit="share", span=(low, 1.0))
-    y = Axis(title="accuracy", unit="share", span=(0, 1.02))
+    x = Axis("confidence", "share", span=(low, 1.0))
+    y = Axis("accuracy", "share", span=(0, 1.02))
     picture = PanelPicture(
         title=title,
         subtitle=rows,
@@ -97,7 +97,7 @@ def reliability_figure(
         table=table.frame(),
         panels=(
             Panel(x, y, [calibrated, accuracy, confidence], 0.74),
-            Panel(x, Axis(title="rows", few_ticks=True), [counts], 0.26),
+            Panel(x, Axis("rows", few_ticks=True), [counts], 0.26),
         ),
         still=True,
     )
@@ -119,7 +119,7 @@ def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
     promised, got, gap = table.confidence[full], table.accuracy[full], table.gap[full]
     across = pieces(promised, promised)
     gaps = [
-        Line(x=across, y=pieces(promised, np.where(side, got, np.nan)), tint=tint, width=5)
+        Line(across, pieces(promised, np.where(side, got, np.nan)), tint, width=5)
         for side, tint in ((gap > 0, Tint("over", 0.35)), (gap <= 0, Tint("under", 0.35)))
     ]
     interval = pieces(table.accuracy_low[full], table.accuracy_high[full])
@@ -128,8 +128,8 @@ def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
     marks = [
         calibrated,
         *gaps,
-        Line(x=across, y=interval, tint=Tint("ink"), width=1),
-        Dots(x=promised, y=got, tints=tints, size=8, hover=hover),
+        Line(across, interval, Tint("ink"), width=1),
+        Dots(promised, got, tints, 8, hover=hover),
     ]
     x = replace(top.x, span=(0.0, 1.0))
     return replace(picture, panels=(replace(top, x=x, marks=marks), replace(below, x=x)))

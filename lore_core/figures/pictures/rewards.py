@@ -53,24 +53,16 @@ def reward_figure(
     for position, (label, curve) in enumerate(curves.items()):
         color = method_color(label, position)
         if label != baseline:
-            interval = Band(
-                name=f"{label}, 95 %",
-                group=label,
-                at=curve.ratio,
-                low=curve.gain_low,
-                high=curve.gain_high,
-                tint=Tint(color, 0.15),
-                listed=False,
-                detail=True,
-            )
-            gains.append(interval)
+            interval = curve.ratio, curve.gain_low, curve.gain_high
+            name, faint = f"{label}, 95 %", Tint(color, 0.15)
+            gains.append(Band(*interval, faint, name=name, group=label, listed=False, detail=True))
         said = ("w/u {x:.3g}", "gain {y:+.3f} u a row ({0:+.3f} to {1:+.3f})")
         gain = Line(
+            curve.ratio,
+            curve.gain,
+            Tint(color),
             name=label,
             group=label,
-            x=curve.ratio,
-            y=curve.gain,
-            tint=Tint(color),
             hover=Hover(label, lines=said),
             columns=[curve.gain_low, curve.gain_high],
         )
@@ -84,18 +76,18 @@ def reward_figure(
         )
         gains.append(gain)
         answers.append(answered)
-    gains.append(Rule(at=0, level=True, tint=Tint("quiet")))
+    gains.append(Rule(0, Tint("quiet"), level=True))
     if ratio is not None:
         gains.append(marked(ratio, f"your w/u = {ratio:g}"))
         answers.append(marked(ratio, ""))
     x = Axis(
-        title="cost of wrong ÷ cost of unsure, w/u (log scale)",
+        "cost of wrong ÷ cost of unsure, w/u (log scale)",
         log=True,
         brief="cost of wrong ÷ cost of unsure",
     )
     tables = [curve.frame().assign(method=label) for label, curve in curves.items()]
-    y_answered = Axis(title="answered", unit="share", span=(0, 1.02))
-    y = Axis(title="gain a row, in units of u", brief="gain a row, in u")
+    y_answered = Axis("answered", "share", span=(0, 1.02))
+    y = Axis("gain a row, in units of u", brief="gain a row, in u")
     picture = PanelPicture(
         title=f"Reward gained over “{baseline}”",
         subtitle=rows,
@@ -107,10 +99,7 @@ def reward_figure(
         alt=f"Reward against cost ratio for {', '.join(curves)}, relative to {baseline}",
         name="reward-vs-cost-ratio",
         table=pd.concat(tables, ignore_index=True),
-        panels=(
-            Panel(x, y, gains, 0.66),
-            Panel(x, y_answered, answers, 0.34, detail=True),
-        ),
+        panels=(Panel(x, y, gains, 0.66), Panel(x, y_answered, answers, 0.34, detail=True)),
         gap=0.06,
         legend=True,
     )

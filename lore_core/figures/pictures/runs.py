@@ -28,12 +28,7 @@ _MANY = 100
 
 
 def runs_figure(
-    result: RunsComparison,
-    metric: str,
-    *,
-    rows: str,
-    lines: bool = False,
-    mode: Mode = "light",
+    result: RunsComparison, metric: str, *, rows: str, lines: bool = False, mode: Mode = "light"
 ) -> PanelChart:
     """One strip a method, one dot a run, with mean and standard deviation.
 
@@ -60,27 +55,27 @@ def runs_figure(
         gap = np.full((len(values), 1), np.nan)
         x = np.hstack([values.to_numpy(np.float64), gap]).ravel()
         y = np.hstack([place + spread[:, None], gap]).ravel()
-        marks.append(Line(name="same run", x=x, y=y, tint=Tint("quiet", 0.25), width=0.8))
+        marks.append(Line(x, y, Tint("quiet", 0.25), name="same run", width=0.8))
     marks += [
         Dots(
+            values[method].to_numpy(),
+            place[position] + spread,
+            Tint(method_color(method, position), 0.55),
+            6 if len(values) <= _MANY else 4,
             name=method,
-            x=values[method].to_numpy(),
-            y=place[position] + spread,
-            tints=Tint(method_color(method, position), 0.55),
-            size=6 if len(values) <= _MANY else 4,
             words=runs,
             hover=Hover(method, lines=("{text}", said)),
         )
         for position, method in enumerate(methods)
     ]
     mean = Dots(
+        result.table[metric][methods].to_numpy(),
+        place,
+        Tint("ink"),
+        10,
+        "diamond",
         name="mean ± sd",
-        x=result.table[metric][methods].to_numpy(),
-        y=place,
         spread=result.sd[metric][methods].to_numpy(),
-        tints=Tint("ink"),
-        size=10,
-        shape="diamond",
         words=methods,
         hover=Hover("{text}", lines=(f"mean {said}",)),
     )
@@ -134,11 +129,11 @@ def run_scatter_figure(
     correlation = f"r = {r:.2f}".replace("-", "−") if np.isfinite(r) else f"{metric} does not vary"
     marks = [
         Dots(
+            across[method].to_numpy(),
+            upwards[method].to_numpy(),
+            Tint(method_color(method, position), 0.6),
+            6,
             name=method,
-            x=across[method].to_numpy(),
-            y=upwards[method].to_numpy(),
-            tints=Tint(method_color(method, position), 0.6),
-            size=6,
             words=runs,
             hover=Hover(method, lines=said),
         )
@@ -167,4 +162,4 @@ def _said(metric: str, direction: str) -> str:
 
 def _axis(metric: str) -> Axis:
     title = CATALOGUE[metric].axis if metric in CATALOGUE else metric
-    return Axis(title=title, unit="share" if unit_of(metric).is_share else "number")
+    return Axis(title, "share" if unit_of(metric).is_share else "number")

@@ -22,14 +22,14 @@ from lore_core.figures.pictures.marks import (
     Rule,
     Tint,
 )
-from lore_core.figures.pictures.picture import Floats, Hover, Record, shortened
+from lore_core.figures.pictures.picture import Floats, Hover, Record, shortened, signed_ticks
 from lore_core.figures.style import Mode
 
 #: Names longer than this are cut on an axis; the hover has them in full.
 _LONGEST_NAME = 28
 #: Letters of a variable's own name, on an axis and as one of two in a title.
 _LONGEST_VARIABLE, _LONGEST_OF_TWO = 60, 40
-_GAP = Axis(title="confidence − accuracy", unit="gap")
+_GAP = Axis("confidence − accuracy", "gap")
 
 
 def variable_figure(
@@ -65,21 +65,21 @@ def variable_figure(
     sure = (table["gap_low"] > 0) | (table["gap_high"] < 0)
     sides = np.where(gap > 0, "over", "under").tolist()
     bars = Bars(
+        _places(table) if is_number else np.arange(len(table))[::-1],
+        0.9 if is_number else 0.7,
+        gap,
+        [Tint(side, 0.9 if on else 0.35) for side, on in zip(sides, sure, strict=True)],
         name="gap",
-        place=_places(table) if is_number else np.arange(len(table))[::-1],
-        width=0.9 if is_number else 0.7,
-        length=gap,
         low=np.minimum(table["gap_low"], gap),
         high=np.maximum(table["gap_high"], gap),
         sideways=not is_number,
-        tints=[Tint(side, 0.9 if on else 0.35) for side, on in zip(sides, sure, strict=True)],
         number=np.arange(len(table)),
         hover=[
             Hover(str(record["value"]), lines=_promise(record))
             for record in table.to_dict("records")
         ],
     )
-    rules = [Rule(at=0, level=is_number, tint=Tint("quiet"))]
+    rules = [Rule(0, Tint("quiet"), level=is_number)]
     how_to_read = (
         "Above zero (red): promises more than it gets. Whiskers are 95 % intervals; faint bars "
         "cannot be told from 0."
@@ -91,7 +91,7 @@ def variable_figure(
         how_to_read += " The line is the smoothed gap, its band 95 % at each point."
     if overall is not None:
         how_to_read += f" Dotted: all rows, {points(overall)} points."
-        rules.append(Rule(at=overall, level=is_number, tint=Tint("ink"), width=1.2, dash="dot"))
+        rules.append(Rule(overall, Tint("ink"), level=is_number, width=1.2, dash="dot"))
     worst = table.iloc[int(np.argmax(np.abs(gap)))]
     panels = (
         _over_numbers(table, bars, rules, curve, variable)
@@ -137,12 +137,7 @@ def _over_numbers(
         (float(at), str(part))
         for at, part in zip(place[parts:], table["value"][parts:], strict=True)
     ]
-    x = Axis(
-        title=variable,
-        ticks=tuple(ticks),
-        span=(-0.6, float(place[-1]) + 0.6),
-        grid=False,
-    )
+    x = Axis(title=variable, ticks=tuple(ticks), span=(-0.6, float(place[-1]) + 0.6), grid=False)
     counts = replace(
         bars,
         name="rows",
@@ -152,7 +147,7 @@ def _over_numbers(
         high=None,
         number=None,
     )
-    y = Axis(title="rows", from_zero=True, few_ticks=True)
+    y = Axis("rows", from_zero=True, few_ticks=True)
     return Panel(x, _GAP, [bars, *smoothed, *rules], 0.8), Panel(x, y, [counts], 0.2)
 
 
@@ -166,16 +161,8 @@ def _smoothed(table: pd.DataFrame, curve: pd.DataFrame, parts: int) -> list[Mark
     )
     said = Hover("", lines=("at {0:.4g}", "smoothed gap {y:+.1%}", "n_eff {1:.0f}"))
     return [
-        Band(name="smoothed, 95 %", at=x, low=low, high=high, tint=Tint("ink", 0.13)),
-        Line(
-            name="smoothed",
-            x=x,
-            y=gap,
-            tint=Tint("ink"),
-            width=2,
-            hover=said,
-            columns=[value, n_eff],
-        ),
+        Band(x, low, high, Tint("ink", 0.13), name="smoothed, 95 %"),
+        Line(x, gap, Tint("ink"), name="smoothed", width=2, hover=said, columns=[value, n_eff]),
     ]
 
 
@@ -220,11 +207,11 @@ def variable_grid_figure(
     cells = Cells(
         name="gap",
         value=gap.reshape(shape),
-        words=np.array([_whole(value) for value in gap]).reshape(shape),
+        words=np.array([_points(value) for value in gap]).reshape(shape),
         strong=sure.to_numpy().reshape(shape),
         hover=hover.reshape(shape),
         limit=limit,
-        scale=_scale(limit),
+        scale=signed_ticks([_points(tick) for tick in np.linspace(-limit, limit, 5)], limit),
         scale_title="gap, points",
     )
     hidden = int((~grid["shown"]).sum())
@@ -257,16 +244,7 @@ def variable_grid_figure(
 def _parts(column: pd.Series[Any], name: str) -> Axis:
     parts = [shortened(part, _LONGEST_NAME) for part in column.cat.categories]
     title, span = shortened(name, _LONGEST_VARIABLE), (-0.5, len(parts) - 0.5)
-    return Axis(title=title, ticks=tuple(enumerate(parts)), span=span, grid=False)
-
-
-def _scale(limit: float) -> tuple[tuple[float, str], ...]:
-    at = np.linspace(-limit, limit, 5)
-    words = [f"{tick * 100:+.0f}".replace("-", "−") for tick in at]
-    words[0] += "\nunder-\nconfident"
-    words[2] = "0"
-    words[4] += "\nover-\nconfident"
-    return tuple(zip(at.tolist(), words, strict=True))
+    return Axis(title, ticks=tuple(enumerate(parts)), span=span, grid=False)
 
 
 def _cell(record: Record, names: tuple[str, str]) -> Hover:
@@ -285,7 +263,8 @@ def _promise(record: Record) -> tuple[str, ...]:
     )
 
 
-def _whole(share: float) -> str:
+def _points(share: float) -> str:
+    """Write whole points; nothing where nothing is known."""
     if np.isnan(share):
         return ""
     return f"{share * 100:+.0f}".replace("-", "−") if abs(share) >= 0.005 else "0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import plotly.graph_objects as go
@@ -68,3 +69,19 @@ def hover_text(hover: Hover) -> str:
     """Write what is said about an item as Plotly reads it."""
     head = [f"<b>{breaking(hover.head)}</b>{escape(hover.beside)}"] if hover.head else []
     return "<br>".join([*head, *map(escape, hover.lines)])
+
+
+def color_bar(
+    title: str, ticks: Iterable[tuple[float, str]], *, length: float, **more: Any
+) -> dict[str, Any]:
+    """Options of the bar beside a picture that says which colour is which number."""
+    named = list(ticks)
+    return {
+        "thickness": 12,
+        "len": length,
+        "outlinewidth": 0,
+        "tickvals": [at for at, _ in named] or None,
+        "ticktext": [breaking(words) for _, words in named] or None,
+        "title": {"text": title, "font": {"size": 11}, "side": "right"},
+        **more,
+    }

@@ -8,12 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from lore_core.figures.pictures.landscape import (
-    ErrorScale,
-    LandscapePicture,
-    MapRows,
-)
-from lore_core.figures.plotly.frame import breaking, frame, hover_text
+from lore_core.figures.pictures.landscape import ErrorScale, LandscapePicture, MapRows
+from lore_core.figures.plotly.frame import color_bar, frame, hover_text
 from lore_core.figures.style import INK, NEUTRAL, PAPER, Mode, escape, rgba
 from lore_core.regions.field import Field
 
@@ -56,19 +52,9 @@ def landscape(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
 
 def color_axis(scale: ErrorScale, mode: Mode) -> dict[str, Any]:
     """Options of a marker or surface whose colour is an error, with its bar."""
-    bar: dict[str, Any] = {
-        "thickness": 12,
-        "len": 0.72,
-        "y": 0.5,
-        "x": 1.0,
-        "xpad": 8,
-        "outlinewidth": 0,
-        "tickformat": "+.0%" if scale.is_signed else ".0%",
-        "title": {"text": scale.title, "font": {"size": 11}, "side": "right"},
-    }
-    if scale.is_signed:
-        at, words = zip(*scale.ticks(), strict=True)
-        bar |= {"tickvals": at, "ticktext": [breaking(word) for word in words]}
+    form = "+.0%" if scale.is_signed else ".0%"
+    place = {"x": 1.0, "xpad": 8, "y": 0.5, "tickformat": form}
+    bar = color_bar(scale.title, scale.ticks, length=0.72, **place)
     ends = {"cmin": scale.low, "cmax": scale.limit}
     return {"colorscale": scale.colors(mode), **ends, "colorbar": bar}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from lore_core.figures.pictures.marks import (
     Tint,
 )
 from lore_core.figures.pictures.picture import Floats, Hover
-from lore_core.figures.plotly.frame import breaking, frame, hover_text
+from lore_core.figures.plotly.frame import color_bar, frame, hover_text
 from lore_core.figures.style import INK, NEUTRAL, Mode, diverging, escape, palette, rgba
 
 _TICKS = {"number": None, "share": ".0%", "fine share": ".1~%", "gap": "+.0%"}
@@ -54,8 +53,8 @@ def panels(picture: PanelPicture, mode: Mode, height: int) -> go.Figure:
     ]
     groups = list(dict.fromkeys(mark.group for mark, _ in placed))
     for mark, place in sorted(placed, key=lambda item: groups.index(item[0].group)):
-        for trace in traces(mark, mode):
-            figure.add_trace(trace, **place)
+        if (drawn := trace(mark, mode)) is not None:
+            figure.add_trace(drawn, **place)
     beside_title = picture.legend and not picture.free_corner
     frame(figure, picture, mode, height=height, legend=beside_title)
     for panel, place in zip(shown, places, strict=True):
@@ -79,22 +78,23 @@ def panels(picture: PanelPicture, mode: Mode, height: int) -> go.Figure:
     return figure
 
 
+# (What is None in the options below is as Plotly has it by default.)
+
+
 def _axis(axis: Axis, *, titled: bool = True) -> dict[str, Any]:
-    said: dict[str, Any] = {"tickformat": _TICKS[axis.unit], "range": axis.span}
-    if axis.title and titled:
-        said["title"] = escape(axis.title)
-    if axis.ticks:
-        at, words = zip(*axis.ticks, strict=True)
-        said |= {"tickvals": at, "ticktext": [escape(word) for word in words]}
-    if axis.log:
-        said |= {"type": "log", "dtick": 1}
-    if axis.from_zero:
-        said["rangemode"] = "tozero"
-    if not axis.grid:
-        said["showgrid"] = False
-    if axis.few_ticks:
-        said["nticks"] = 3
-    return said
+    title = {"title": escape(axis.title)} if axis.title and titled else {}
+    return {
+        **title,
+        "tickformat": _TICKS[axis.unit],
+        "range": axis.span,
+        "tickvals": [at for at, _ in axis.ticks] or None,
+        "ticktext": [escape(words) for _, words in axis.ticks] or None,
+        "type": "log" if axis.log else None,
+        "dtick": 1 if axis.log else None,
+        "nticks": 3 if axis.few_ticks else None,
+        "rangemode": "tozero" if axis.from_zero else None,
+        "showgrid": None if axis.grid else False,
+    }
 
 
 def _color(tint: Tint, mode: Mode) -> str:
@@ -108,14 +108,9 @@ def _colors(tints: Tint | Sequence[Tint], mode: Mode) -> str | list[str]:
     return [_color(tint, mode) for tint in tints]
 
 
-def _mark(mark: Mark) -> dict[str, Any]:
-    """Options that every trace has."""
-    said: dict[str, Any] = {"name": escape(mark.name)} if mark.name else {}
-    if mark.group:
-        said["legendgroup"] = escape(mark.group)
-    if not mark.listed:
-        said["showlegend"] = False
-    return said
+def _line(mark: Line | Rule, mode: Mode) -> dict[str, Any]:
+    dash = None if mark.dash == "solid" else mark.dash
+    return {"color": _color(mark.tint, mode), "width": mark.width, "dash": dash}
 
 
 def _hover(hover: Hover | Sequence[Hover] | None, columns: Sequence[Floats] = ()) -> dict[str, Any]:
@@ -125,56 +120,55 @@ def _hover(hover: Hover | Sequence[Hover] | None, columns: Sequence[Floats] = ()
     if not isinstance(hover, Hover):
         return {"hovertext": [hover_text(item) for item in hover], "hoverinfo": "text"}
 
-    def field(found: re.Match[str]) -> str:
-        own, column, form = found.groups()
+    def field(named: re.Match[str]) -> str:
+        own, column, form = named.groups()
         name = own or ("customdata" if len(columns) == 1 else f"customdata[{column}]")
         return f"%{{{name}{form or ''}}}"
 
-    said: dict[str, Any] = {
-        "hovertemplate": _FIELD.sub(field, hover_text(hover)) + "<extra></extra>"
+    template = _FIELD.sub(field, hover_text(hover))
+    together = columns[0] if len(columns) == 1 else np.column_stack(columns) if columns else None
+    return {"hovertemplate": f"{template}<extra></extra>", "customdata": together}
+
+
+def trace(mark: Mark, mode: Mode) -> Any:
+    """Return what Plotly draws of a mark; None of what is a shape, not a trace."""
+    legend = {
+        "name": escape(mark.name) or None,
+        "legendgroup": escape(mark.group) or None,
+        "showlegend": None if mark.listed else False,
     }
-    if columns:
-        said["customdata"] = columns[0] if len(columns) == 1 else np.column_stack(columns)
-    return said
+    match mark:
+        case Line():
+            return go.Scatter(
+                x=mark.x,
+                y=mark.y,
+                mode="lines+markers" if mark.dots else "lines",
+                line=_line(mark, mode) | {"shape": "hv" if mark.steps else None},
+                marker={"size": 5 if mark.dots else None},
+                **_hover(mark.hover, mark.columns),
+                **legend,
+            )
+        case Band():
+            x, y = mark.outline
+            fill = {"fill": "toself", "fillcolor": _color(mark.tint, mode), "line": {"width": 0}}
+            return go.Scatter(x=x, y=y, mode="lines", hoverinfo="skip", **fill, **legend)
+        case Rule():
+            ends = {"x": [mark.at, mark.at], "y": [0, 1], "mode": "lines", "hoverinfo": "name"}
+            return go.Scatter(**ends, line=_line(mark, mode), **legend) if mark.name else None
+        case Bars():
+            return go.Bar(**_bars(mark, mode), **_hover(mark.hover), **legend)
+        case Dots():
+            return go.Scatter(**_dots(mark, mode), **_hover(mark.hover), **legend)
+        case Cells():
+            return go.Heatmap(**_cells(mark, mode), **legend)
+        case _:
+            raise TypeError(f"no drawing of a {type(mark).__name__} is known")
 
 
-@singledispatch
-def traces(mark: Mark, mode: Mode) -> list[Any]:  # noqa: ARG001 -- of each kind of mark
-    """Return what Plotly draws of a mark."""
-    raise TypeError(f"no drawing of a {type(mark).__name__} is known")
-
-
-@traces.register
-def _(mark: Line, mode: Mode) -> list[go.Scatter]:
-    line: dict[str, Any] = {"color": _color(mark.tint, mode), "width": mark.width}
-    if mark.dash != "solid":
-        line["dash"] = mark.dash
-    if mark.steps:
-        line["shape"] = "hv"
-    dots = {"marker": {"size": 5}} if mark.dots else {}
-    drawn = "lines+markers" if mark.dots else "lines"
-    ends = {"x": mark.x, "y": mark.y, "mode": drawn, "line": line, **dots}
-    return [go.Scatter(**ends, **_mark(mark), **_hover(mark.hover, mark.columns))]
-
-
-@traces.register
-def _(mark: Band, mode: Mode) -> list[go.Scatter]:
-    shape: dict[str, Any] = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-    x, y = mark.outline
-    fill = {"fill": "toself", "fillcolor": _color(mark.tint, mode)}
-    return [go.Scatter(x=x, y=y, **fill, **shape, **_mark(mark))]
-
-
-@traces.register
-def _(mark: Bars, mode: Mode) -> list[go.Bar]:
-    marker: dict[str, Any] = {"color": _colors(mark.tints, mode)}
-    said: dict[str, Any] = {"width": mark.width, "marker": marker}
-    if mark.sideways:
-        said |= {"x": mark.length, "y": mark.place, "orientation": "h"}
-    else:
-        said |= {"x": mark.place, "y": mark.length}
+def _bars(mark: Bars, mode: Mode) -> dict[str, Any]:
+    whisker = None
     if mark.low is not None and mark.high is not None:
-        said["error_x" if mark.sideways else "error_y"] = {
+        whisker = {
             "type": "data",
             "symmetric": False,
             "array": mark.high - mark.length,
@@ -183,82 +177,64 @@ def _(mark: Bars, mode: Mode) -> list[go.Bar]:
             "width": round(2.5 * mark.whisker),
             "color": NEUTRAL[mode],
         }
-    if mark.number is not None:
-        said["customdata"] = mark.number
+    edge, solid = None, None
     if mark.chosen is not None:
-        if mark.outlined:
-            edge = np.where(mark.chosen, INK[mode], "rgba(0,0,0,0)")
-            marker["line"] = {"color": edge, "width": 2}
         solid = {"marker": {"opacity": 1}}
-        said |= {"selected": solid, "unselected": solid}
-    return [go.Bar(**said, **_mark(mark), **_hover(mark.hover))]
-
-
-@traces.register
-def _(mark: Dots, mode: Mode) -> list[go.Scatter]:
-    marker: dict[str, Any] = {"size": mark.size, "color": _colors(mark.tints, mode)}
-    if mark.shape != "disc":
-        marker["symbol"] = _SHAPES[mark.shape]
-    if mark.shape in ("ring", "dash"):
-        marker["line"] = {"width": 2}
-    said: dict[str, Any] = {"x": mark.x, "y": mark.y, "mode": "markers", "marker": marker}
-    if mark.spread is not None:
-        bar = {"type": "data", "array": mark.spread, "thickness": 1.6, "width": 5}
-        said["error_x"] = bar | {"color": marker["color"]}
-    if mark.words:
-        said["text"] = [escape(word) for word in mark.words]
-    return [go.Scatter(**said, **_mark(mark), **_hover(mark.hover))]
-
-
-@traces.register
-def _(mark: Cells, mode: Mode) -> list[go.Heatmap]:
-    n_rows, n_columns = mark.value.shape
-    at, words = zip(*mark.scale, strict=True)
-    bar = {
-        "thickness": 12,
-        "len": 0.86,
-        "outlinewidth": 0,
-        "tickvals": at,
-        "ticktext": [breaking(word) for word in words],
-        "title": {"text": mark.scale_title, "font": {"size": 11}, "side": "right"},
+        if mark.outlined:
+            ink = np.where(mark.chosen, INK[mode], "rgba(0,0,0,0)")
+            edge = {"color": ink, "width": 2}
+    along, value = ("y", "x") if mark.sideways else ("x", "y")
+    return {
+        along: mark.place,
+        value: mark.length,
+        f"error_{value}": whisker,
+        "orientation": "h" if mark.sideways else None,
+        "width": mark.width,
+        "marker": {"color": _colors(mark.tints, mode), "line": edge},
+        "customdata": mark.number,
+        "selected": solid,
+        "unselected": solid,
     }
-    written = [
-        [f"<b>{word}</b>" if word and strong else word for word, strong in zip(*line, strict=True)]
-        for line in zip(mark.words.tolist(), mark.strong, strict=True)
-    ]
-    return [
-        go.Heatmap(
-            x=np.arange(n_columns),
-            y=np.arange(n_rows),
-            z=mark.value.astype(np.float32),
-            zmin=-mark.limit,
-            zmax=mark.limit,
-            colorscale=diverging(mode),
-            colorbar=bar,
-            xgap=2,
-            ygap=2,
-            text=written,
-            texttemplate="%{text}",
-            textfont={"size": 12},
-            hovertext=np.vectorize(hover_text, otypes=[object])(mark.hover),
-            hoverinfo="text",
-            hoverongaps=True,
-            **_mark(mark),
-        )
-    ]
 
 
-@traces.register
-def _(mark: Rule, mode: Mode) -> list[go.Scatter]:
-    if not mark.name:  # only what is listed is a trace
-        return []
-    ends = {"x": [mark.at, mark.at], "y": [0, 1], "mode": "lines", "hoverinfo": "name"}
-    return [go.Scatter(**ends, line=_line(mark, mode), **_mark(mark))]
+def _dots(mark: Dots, mode: Mode) -> dict[str, Any]:
+    color = _colors(mark.tints, mode)
+    stroke = {"width": 2} if mark.shape in ("ring", "dash") else None
+    symbol, spread = _SHAPES[mark.shape], None
+    if mark.spread is not None:
+        spread = {"type": "data", "array": mark.spread, "thickness": 1.6, "width": 5}
+        spread["color"] = color
+    return {
+        "x": mark.x,
+        "y": mark.y,
+        "mode": "markers",
+        "marker": {"size": mark.size, "color": color, "symbol": symbol, "line": stroke},
+        "error_x": spread,
+        "text": [escape(word) for word in mark.words] or None,
+    }
 
 
-def _line(mark: Rule, mode: Mode) -> dict[str, Any]:
-    line: dict[str, Any] = {"color": _color(mark.tint, mode), "width": mark.width}
-    return line if mark.dash == "solid" else line | {"dash": mark.dash}
+def _cells(mark: Cells, mode: Mode) -> dict[str, Any]:
+    n_rows, n_columns = mark.value.shape
+    bold = np.char.add(np.char.add("<b>", mark.words), "</b>")
+    strong = mark.strong & (mark.words != "")
+    return {
+        "x": np.arange(n_columns),
+        "y": np.arange(n_rows),
+        "z": mark.value.astype(np.float32),
+        "zmin": -mark.limit,
+        "zmax": mark.limit,
+        "colorscale": diverging(mode),
+        "colorbar": color_bar(mark.scale_title, mark.scale, length=0.86),
+        "xgap": 2,
+        "ygap": 2,
+        "text": np.where(strong, bold, mark.words).tolist(),
+        "texttemplate": "%{text}",
+        "textfont": {"size": 12},
+        "hovertext": np.vectorize(hover_text, otypes=[object])(mark.hover),
+        "hoverinfo": "text",
+        "hoverongaps": True,
+    }
 
 
 def _add_rule(

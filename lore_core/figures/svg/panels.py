@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from lore_core.figures.pictures.marks import (
     Rule,
     Tint,
 )
-from lore_core.figures.pictures.picture import Floats, Hover, Numbers, shortened
+from lore_core.figures.pictures.picture import Hover, Numbers, shortened
 from lore_core.figures.svg.drawing import WIDTH, Drawing
 
 _LEFT, _RIGHT, _TOP, _BOTTOM, _BETWEEN = 38.0, 16.0, 8.0, 32.0, 6.0
@@ -44,20 +43,18 @@ def panel_drawing(picture: PanelPicture) -> Drawing:
         What to show.
     """
     panels = [panel for panel in picture.panels if not panel.detail]
-    names = [shortened(name, _LONGEST) for name in _names(panels[0].y)]
-    left = min(130.0, 14 + _LETTER * max(map(len, names))) if names else _LEFT
-    high = _LINE * len(names) or _HIGH
-    below = (len(panels) - 1) * (_LOW + _BETWEEN)
-    drawing = Drawing(_TOP + high + below + _BOTTOM, picture.alt)
-    frames = [_Frame(drawing, panels[0], left, _TOP, _TOP + high)]
-    for panel in panels[1:]:
-        top = frames[-1].bottom + _BETWEEN
-        frames.append(_Frame(drawing, panel, left, top, top + _LOW))
-    for panel, frame in zip(panels, frames, strict=True):
+    names = [len(shortened(name, _LONGEST)) for _, name in panels[0].y.ticks]
+    left = min(130.0, 14 + _LETTER * max(names)) if names else _LEFT
+    top, bottom = _TOP, _TOP + (_LINE * len(names) or _HIGH)
+    below = (len(panels) - 1) * (_BETWEEN + _LOW)
+    drawing = Drawing(bottom + below + _BOTTOM, picture.alt)
+    for panel in panels:
+        frame = _Frame(drawing, panel, left, top, bottom)
         frame.draw_axes(panel, lowest=panel is panels[-1])
         for mark in panel.marks:
             if not mark.detail:
-                draw(mark, frame)
+                frame.draw(mark)
+        top, bottom = bottom + _BETWEEN, bottom + _BETWEEN + _LOW
     return drawing
 
 
@@ -67,11 +64,9 @@ class _Frame:
     def __init__(
         self, drawing: Drawing, panel: Panel, left: float, top: float, bottom: float
     ) -> None:
-        self.drawing, self.left, self.top, self.bottom = drawing, left, top, bottom
-        self.right = WIDTH - _RIGHT
-        self.log = panel.x.log
-        marks = [mark for mark in panel.marks if not mark.detail]
-        reached = [extent(mark) for mark in marks]
+        self.drawing, self.log = drawing, panel.x.log
+        self.left, self.right, self.top, self.bottom = left, WIDTH - _RIGHT, top, bottom
+        reached = [_reached(mark) for mark in panel.marks if not mark.detail]
         self.x = _span(panel.x, [x for x, _ in reached])
         self.y = _span(panel.y, [y for _, y in reached])
 
@@ -87,36 +82,106 @@ class _Frame:
         share = (np.clip(y, low, high) - low) / ((high - low) or 1)
         return self.bottom - share * (self.bottom - self.top)
 
-    def across(self, x: float, **options: str | float) -> None:
-        at = float(self.px(x))
-        self.drawing.add("line", x1=at, y1=self.top, x2=at, y2=self.bottom, **options)
-
-    def along(self, y: float, **options: str | float) -> None:
-        at = float(self.py(y))
-        self.drawing.add("line", x1=self.left, y1=at, x2=self.right, y2=at, **options)
+    def rule(self, at: float, level: bool, **options: str | float) -> None:
+        """Draw a line from side to side, or from top to bottom."""
+        if level:
+            x0, x1, y0 = self.left, self.right, float(self.py(at))
+            self.drawing.add("line", x1=x0, y1=y0, x2=x1, y2=y0, **options)
+        else:
+            x0, y0, y1 = float(self.px(at)), self.top, self.bottom
+            self.drawing.add("line", x1=x0, y1=y0, x2=x0, y2=y1, **options)
 
     def draw_axes(self, panel: Panel, *, lowest: bool) -> None:
         """Draw ticks and titles; those of the horizontal axis below the lowest panel."""
         write = self.drawing.add
         for value, words in _ticks(panel.x, self.x):
-            self.across(value, kind="grid")
+            self.rule(value, level=False, kind="grid")
             if lowest:
                 write("text", text=words, kind="mid", x=float(self.px(value)), y=self.bottom + 12)
         for value, words in _ticks(panel.y, self.y):
             if not panel.y.ticks:
-                self.along(value, kind="grid")
+                self.rule(value, level=True, kind="grid")
             write("text", text=words, kind="end", x=self.left - 5, y=float(self.py(value)) + 3)
+        across, upwards = (axis.brief or axis.title for axis in (panel.x, panel.y))
         if lowest:
-            title, middle = panel.x.brief or panel.x.title, (self.left + self.right) / 2
-            write("text", text=title, kind="mid", x=middle, y=self.bottom + 27)
-        if panel.y.title:
-            title, middle = panel.y.brief or panel.y.title, (self.top + self.bottom) / 2
-            turned = f"translate(8 {middle:.0f}) rotate(-90)"
-            write("text", text=title, kind="mid", transform=turned)
+            middle = (self.left + self.right) / 2
+            write("text", text=across, kind="mid", x=middle, y=self.bottom + 27)
+        if upwards:
+            turned = f"translate(8 {(self.top + self.bottom) / 2:.0f}) rotate(-90)"
+            write("text", text=upwards, kind="mid", transform=turned)
+
+    def draw(self, mark: Mark) -> None:
+        """Draw a mark over those before it."""
+        match mark:
+            case Line():
+                self._draw_line(mark)
+            case Band():
+                points = _points(*self._placed(*mark.outline))
+                self.drawing.add("polygon", points=points, **_fill(mark.tint))
+            case Bars():
+                self._draw_bars(mark)
+            case Dots():
+                self._draw_dots(mark)
+            case Rule():
+                low, high = self.y if mark.level else self.x
+                if low <= mark.at <= high:
+                    self.rule(mark.at, mark.level, **_stroke(mark))
+            case _:
+                raise TypeError(f"no drawing of a {type(mark).__name__} is known")
+
+    def _placed(self, x: Numbers, y: Numbers) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self.px(x), self.py(y)
+
+    def _draw_line(self, mark: Line) -> None:
+        x, y = self._placed(mark.x, mark.y)
+        known = np.isfinite(x) & np.isfinite(y)
+        ends = np.flatnonzero(np.diff(known)) + 1
+        runs = [run for run in np.split(np.arange(len(x)), ends) if known[run].any()]
+        if runs:
+            path = "".join(f"M{_points(x[run], y[run])}" for run in runs)
+            self.drawing.add("path", d=path, fill="none", **_stroke(mark))
+
+    def _draw_bars(self, mark: Bars) -> None:
+        half = np.asarray(mark.width) / 2
+        corners = np.array([mark.place - half, mark.place + half]), _from_zero(mark.length)
+        across, upwards = corners[::-1] if mark.sideways else corners
+        (x0, x1), (y1, y0) = np.sort(self.px(across), axis=0), np.sort(self.py(upwards), axis=0)
+        for k, tint in enumerate(mark.tints):
+            size = {"width": float(x1[k] - x0[k]), "height": float(y0[k] - y1[k])}
+            self.drawing.add("rect", x=float(x0[k]), y=float(y1[k]), **size, **_fill(tint))
+
+    def _draw_dots(self, mark: Dots) -> None:
+        n = len(mark.x)
+        tints = [mark.tints] * n if isinstance(mark.tints, Tint) else mark.tints
+        own = () if isinstance(mark.hover, Hover) else mark.hover
+        said = [hover.text for hover in own] or [""] * n
+        for x, y, tint, title in zip(*self._placed(mark.x, mark.y), tints, said, strict=True):
+            if math.isfinite(x) and math.isfinite(y):
+                place = {"cx": float(x), "cy": float(y), "r": 0.375 * mark.size}
+                self.drawing.add("circle", title=title, **place, **_fill(tint))
 
 
-def _names(axis: Axis) -> list[str]:
-    return [words for _, words in axis.ticks]
+def _reached(mark: Mark) -> tuple[Numbers, Numbers]:
+    """Return the values across and upwards that a mark has."""
+    match mark:
+        case Line() | Dots():
+            return mark.x, mark.y
+        case Band():
+            return mark.outline
+        case Bars():
+            half = np.asarray(mark.width) / 2
+            place = np.concatenate([mark.place - half, mark.place + half])
+            length = _from_zero(mark.length).ravel()
+            return (length, place) if mark.sideways else (place, length)
+        case Rule(text=""):
+            own, nothing = np.array([mark.at]), np.array([])
+            return (nothing, own) if mark.level else (own, nothing)
+        case _:  # what a reader has chosen does not widen the picture
+            return np.array([]), np.array([])
+
+
+def _from_zero(length: Numbers) -> NDArray[np.float64]:
+    return np.array([np.zeros(len(length)), length])
 
 
 def _span(axis: Axis, values: list[Numbers]) -> tuple[float, float]:
@@ -133,10 +198,8 @@ def _span(axis: Axis, values: list[Numbers]) -> tuple[float, float]:
 def _ticks(axis: Axis, span: tuple[float, float]) -> list[tuple[float, str]]:
     """Round numbers between the ends of an axis, or its names."""
     low, high = span
-    if axis.ticks:
+    if axis.ticks or axis.few_ticks:
         return [(at, shortened(words, _LONGEST)) for at, words in axis.ticks]
-    if axis.few_ticks:
-        return []
     if axis.log:
         steps = (1,) if high / low > 1e3 else (1, 2, 5)
         every = [step * 10.0**power for power in range(-4, 5) for step in steps]
@@ -145,8 +208,7 @@ def _ticks(axis: Axis, span: tuple[float, float]) -> list[tuple[float, str]]:
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * k for k in (1, 2, 2.5, 5, 10) if power * k >= rough * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    percent = (axis.brief_unit or axis.unit) != "number"
-    scale, sign = (100, " %") if percent else (1, "")
+    scale, sign = (1, "") if (axis.brief_unit or axis.unit) == "number" else (100, " %")
     digits = len(f"{step * scale:g}".partition(".")[2])
     return [
         (k * step, f"{k * step * scale:.{digits}f}{sign}".replace("-", "−"))
@@ -154,114 +216,17 @@ def _ticks(axis: Axis, span: tuple[float, float]) -> list[tuple[float, str]]:
     ]
 
 
-def _stroke(tint: Tint, width: float) -> dict[str, str | float]:
-    return {
-        "kind": f"s-{tint.meaning}",
-        "stroke_width": width,
-        "stroke_opacity": 1.0 if tint.alpha is None else tint.alpha,
-    }
+def _stroke(mark: Line | Rule) -> dict[str, str | float]:
+    options: dict[str, str | float] = {"stroke_dasharray": _DASHES[mark.dash]}
+    alpha = 1.0 if mark.tint.alpha is None else mark.tint.alpha
+    width = {"stroke_width": mark.width, "stroke_opacity": alpha}
+    return {"kind": f"s-{mark.tint.meaning}", **width, **options}
 
 
 def _fill(tint: Tint) -> dict[str, str | float]:
-    return {
-        "kind": f"f-{tint.meaning}",
-        "fill_opacity": 1.0 if tint.alpha is None else tint.alpha,
-    }
+    alpha = 1.0 if tint.alpha is None else tint.alpha
+    return {"kind": f"f-{tint.meaning}", "fill_opacity": alpha}
 
 
-def _points(x: Floats, y: Floats) -> str:
+def _points(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
     return " ".join(f"{a:.2f},{b:.2f}" for a, b in zip(x.tolist(), y.tolist(), strict=True))
-
-
-@singledispatch
-def extent(mark: Mark) -> tuple[Numbers, Numbers]:
-    """Return the values across and upwards that a mark reaches."""
-    raise TypeError(f"no drawing of a {type(mark).__name__} is known")
-
-
-@singledispatch
-def draw(mark: Mark, frame: _Frame) -> None:  # noqa: ARG001 -- of each kind of mark
-    """Draw a mark in its frame."""
-    raise TypeError(f"no drawing of a {type(mark).__name__} is known")
-
-
-@extent.register
-def _(mark: Line) -> tuple[Numbers, Numbers]:
-    return mark.x, mark.y
-
-
-@draw.register
-def _(mark: Line, frame: _Frame) -> None:
-    known = np.isfinite(mark.x) & np.isfinite(mark.y)
-    apart = np.flatnonzero(np.diff(known.astype(int))) + 1
-    x, y = frame.px(mark.x), frame.py(mark.y)
-    runs = [run for run in np.split(np.arange(len(x)), apart) if len(run) and known[run[0]]]
-    path = "".join(f"M{_points(x[run], y[run])}" for run in runs)
-    if path:
-        dashes = _DASHES[mark.dash]
-        stroke = _stroke(mark.tint, mark.width)
-        frame.drawing.add("path", d=path, fill="none", stroke_dasharray=dashes, **stroke)
-
-
-@extent.register
-def _(mark: Band) -> tuple[Numbers, Numbers]:
-    return mark.outline
-
-
-@draw.register
-def _(mark: Band, frame: _Frame) -> None:
-    x, y = mark.outline
-    frame.drawing.add("polygon", points=_points(frame.px(x), frame.py(y)), **_fill(mark.tint))
-
-
-@extent.register
-def _(mark: Bars) -> tuple[Numbers, Numbers]:
-    half = np.asarray(mark.width) / 2
-    place = np.concatenate([mark.place - half, mark.place + half])
-    value = np.concatenate([[0.0], mark.length])
-    return (value, place) if mark.sideways else (place, value)
-
-
-@draw.register
-def _(mark: Bars, frame: _Frame) -> None:
-    half, nothing = np.asarray(mark.width) / 2, np.zeros(len(mark.place))
-    ends = [mark.place - half, mark.place + half], [nothing, mark.length]
-    across, upwards = ends[::-1] if mark.sideways else ends
-    x0, x1 = np.sort([frame.px(value) for value in across], axis=0)
-    y0, y1 = np.sort([frame.py(value) for value in upwards], axis=0)
-    for k, tint in enumerate(mark.tints):
-        size = {"width": float(x1[k] - x0[k]), "height": float(y1[k] - y0[k])}
-        frame.drawing.add("rect", x=float(x0[k]), y=float(y0[k]), **size, **_fill(tint))
-
-
-@extent.register
-def _(mark: Dots) -> tuple[Numbers, Numbers]:
-    return mark.x, mark.y
-
-
-@draw.register
-def _(mark: Dots, frame: _Frame) -> None:
-    tints = [mark.tints] * len(mark.x) if isinstance(mark.tints, Tint) else mark.tints
-    said = [""] * len(mark.x)
-    if mark.hover and not isinstance(mark.hover, Hover):
-        said = [hover.text for hover in mark.hover]
-    for x, y, tint, title in zip(
-        frame.px(mark.x).tolist(), frame.py(mark.y).tolist(), tints, said, strict=True
-    ):
-        if math.isfinite(x) and math.isfinite(y):
-            frame.drawing.add("circle", cx=x, cy=y, r=0.375 * mark.size, title=title, **_fill(tint))
-
-
-@extent.register
-def _(mark: Rule) -> tuple[Numbers, Numbers]:
-    # What a reader has chosen does not widen the picture.
-    own = np.array([] if mark.text else [mark.at])
-    return (np.array([]), own) if mark.level else (own, np.array([]))
-
-
-@draw.register
-def _(mark: Rule, frame: _Frame) -> None:
-    low, high = frame.y if mark.level else frame.x
-    if low <= mark.at <= high:
-        line = frame.along if mark.level else frame.across
-        line(mark.at, stroke_dasharray=_DASHES[mark.dash], **_stroke(mark.tint, mark.width))
