@@ -63,10 +63,10 @@ def figure_paths(outs: tuple[str, ...]) -> list[Path]:
         If a suffix is unknown, a directory does not exist, or static images cannot be made here.
     """
     paths = [output_path(name, (".html", *_STATIC, *TABLES)) for name in outs]
-    if paths:
+    if any(path.suffix.lower() not in TABLES for path in paths):
         from lore_core.data.extras import require
 
-        require("'--out'", "plotly")
+        require("A figure", "plotly")
     if any(path.suffix.lower() in _STATIC for path in paths):
         from lore_core.data.validation import InputError
         from lore_core.figures.export import why_no_static_images
@@ -95,13 +95,13 @@ def write_figure(
     width, height : int
         Pixels of a static image; the height is the chart's own by default.
     """
-    from lore_core.data.atomic_files import write_bytes
-    from lore_core.figures.export import chart_html, chart_image
-
     suffix = path.suffix.lower()
     if suffix in TABLES:
         write_numbers(path, table, content)
         return
+    from lore_core.data.atomic_files import write_bytes
+    from lore_core.figures.export import chart_html, chart_image
+
     if height is not None:
         chart.figure.update_layout(height=height)
     if suffix == ".html":

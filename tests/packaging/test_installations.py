@@ -47,8 +47,10 @@ data = lore.load("data.npz")
 calibration = lore.embed(data.features).rows(data.in_split("calibration"))
 lore.LoRe().fit(data.calibration, calibration).save("m.lore")
 for line in (
-    "--help", "metrics data.npz", "landscape data.npz", "regions data.npz", "curve data.npz",
-    "variables data.npz", "compare data.npz", "fairness data.npz", "decisions data.npz",
+    "--help", "metrics data.npz", "landscape data.npz -o l.csv", "regions data.npz",
+    "curve data.npz -o c.json",
+    "variables data.npz", "compare data.npz", "fairness data.npz",
+    "decisions data.npz -o d.parquet",
     "recalibrate --model m.lore new.csv -o out.csv",
 ):
     assert main(line.split()) == 0, line
@@ -65,6 +67,7 @@ for call in (
     lambda: lore.embed(data.features, "tsne"),
     lambda: lore.embed(data.features, "umap"),
     lambda: lore.figures.Chart(None).figure,
+    lambda: lore.figures.chart_html,
     lambda: lore.write_report(data, "report"),
 ):
     try:
@@ -168,10 +171,11 @@ def test_what_the_core_does_not_bring_is_asked_for_in_a_sentence(data, tmp_path)
         ("A t-SNE map", "openTSNE", "maps"),
         ("A UMAP map", "umap-learn", "maps"),
         ("Drawing a figure", "plotly", "figures"),
+        ("'lore_core.figures.chart_html'", "plotly", "figures"),
         ("A report", "plotly", "figures"),
         ("lore: The dashboard", "streamlit", "app"),
         ("lore: A report", "plotly", "figures"),
-        ("lore: '--out'", "plotly", "figures"),
+        ("lore: A figure", "plotly", "figures"),
     ]
     assert said == [
         f"{what} needs the package '{package}', which is not installed. Install it with: "
