@@ -15,7 +15,7 @@ from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
 from pages.shared.cells import marked
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import map_control, theme_mode, view_controls
+from pages.shared.controls import linked, map_control, theme_mode, view_controls
 from pages.shared.header import plain, question
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared, pair_controls
@@ -150,8 +150,7 @@ min_group_size = st.slider(
     1,
     max(min(largest, 500), 2),
     min(MIN_GROUP_SIZE, largest),
-    key="min_group",
-    bind="query-params",
+    **linked("min_group"),
     help="Smaller groups are shown, faint, but do not set the maximum.",
 )
 small = sizes[sizes < MIN_GROUP_SIZE]
@@ -175,8 +174,7 @@ metric = st.segmented_control(
     ["gap", ECE.name, MCE.name],
     default="gap",
     required=True,
-    key="group_metric",
-    bind="query-params",
+    **linked("group_metric"),
 )
 reports = compute.group_reports(view, result, by, names)
 show_chart(

@@ -11,6 +11,7 @@ from lore_core.regions import MiscalibratedRegion, Outline, RegionSearch, descri
 from lore_core.view import View
 from pages.landscape.region import choose_found, chosen_found
 from pages.shared import compute
+from pages.shared.controls import linked
 from pages.shared.header import plain
 from pages.shared.thumbnails import has_image, thumbnail_urls
 
@@ -29,7 +30,7 @@ def found_regions(view: View) -> tuple[RegionSearch | None, tuple[object, ...]]:
     """
     n_rows = len(view.evaluation)
     if n_rows > compute.REGIONS_AT_ONCE and not st.toggle(
-        f"Look for regions among {n_rows:,} rows", key="look", bind="query-params"
+        f"Look for regions among {n_rows:,} rows", **linked("look")
     ):
         return None, ()
     with st.popover("How regions are found", icon=":material/tune:"):
@@ -37,16 +38,14 @@ def found_regions(view: View) -> tuple[RegionSearch | None, tuple[object, ...]]:
             "False discovery rate q",
             [0.01, 0.02, DEFAULT_Q, 0.1, 0.2],
             value=DEFAULT_Q,
-            key="q",
-            bind="query-params",
+            **linked("q"),
             help="Of the significant rows at most this share is there by chance, in expectation.",
         )
         edge = st.select_slider(
             "A region ends at this share of its height",
             [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
             value=0.5,
-            key="edge",
-            bind="query-params",
+            **linked("edge"),
             help="½ recovers a sharp edge that the kernel blurred; more picks out the worst part "
             "of a wide slope.",
         )
@@ -55,8 +54,7 @@ def found_regions(view: View) -> tuple[RegionSearch | None, tuple[object, ...]]:
             [_POOLED, "each confidence bin"],
             default=_POOLED,
             required=True,
-            key="evidence",
-            bind="query-params",
+            **linked("evidence"),
             help="Together: the most evidence. Each bin: finds places where high and low "
             "confidences are wrong in opposite directions, and needs more rows.",
         )

@@ -23,7 +23,7 @@ from pages.landscape.picture import Scene, show_picture, show_region
 from pages.landscape.region import ROWS_TAB, chosen_found, point_number, region_panel
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import map_control, theme_mode, view_controls
+from pages.shared.controls import linked, map_control, theme_mode, view_controls
 from pages.shared.header import question
 from pages.shared.maps import planar_maps
 
@@ -66,8 +66,7 @@ controls = st.columns([1.3, 1.5, 2.0, 1.4], vertical_alignment="bottom", gap="sm
 wanted = controls[0].selectbox(
     "Confidence bin",
     ["all", "worst", "best", *names.values()],
-    key="bin",
-    bind="query-params",
+    **linked("bin"),
     help=f"worst, best: largest and smallest |gap| of the bins with {MIN_BIN_ROWS} rows or more. "
     "Or click a bar of the diagram.",
 )
@@ -76,8 +75,7 @@ value = controls[1].segmented_control(
     ["signed", "absolute"],
     default="signed",
     required=True,
-    key="error",
-    bind="query-params",
+    **linked("error"),
     help="signed: red promises too much, blue too little. absolute: the LCE.",
 )
 layer = controls[2].segmented_control(
@@ -85,8 +83,7 @@ layer = controls[2].segmented_control(
     ["field", "rows", "both", "3-D"],
     default="field",
     required=True,
-    key="picture",
-    bind="query-params",
+    **linked("picture"),
     help="field: the error at every place. rows: each row as a point. 3-D: the LCE as height. On "
     "a 3-D map the rows are always drawn.",
 )
@@ -108,8 +105,7 @@ said, switch = st.columns([4.6, 1.4], vertical_alignment="center")
 said.markdown(f"**{sentence}**")
 beyond = switch.toggle(
     "Beyond chance",
-    key="beyond",
-    bind="query-params",
+    **linked("beyond"),
     help="Colour only what is significant: Benjamini–Yekutieli over all rows, at the false "
     "discovery rate q of “Regions” below; and show beside the LCE what a calibrated model has.",
 )
@@ -117,7 +113,7 @@ worst = worst_rows(errors, within=rows, n_rows=_N_WORST, min_effective_size=MIN_
 
 picture = st.container()
 below = st.container()
-tabs = below.tabs([_REGIONS, ROWS_TAB, _DIVIDED], key="below", bind="query-params")
+tabs = below.tabs([_REGIONS, ROWS_TAB, _DIVIDED], **linked("below"))
 # The search comes before the picture that outlines what it found, though it stands below.
 search = chosen_region = None
 outlined: tuple[tuple[str, Outline], ...] = ()

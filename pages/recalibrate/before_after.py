@@ -13,7 +13,7 @@ from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.charts import show_chart
-from pages.shared.controls import map_control, theme_mode
+from pages.shared.controls import linked, map_control, theme_mode
 from pages.shared.methods import pair_controls
 
 _PLACES = ("before", "after")
@@ -95,8 +95,7 @@ def _rows(
     chosen = container.selectbox(
         "Rows of confidence bin",
         ["all", "worst", *names.values()],
-        key="compare_bin",
-        bind="query-params",
+        **linked("compare_bin"),
         help=f"The rows of this bin before (by “{before}”); the same rows are shown after.",
     )
     if chosen == "all":

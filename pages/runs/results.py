@@ -13,7 +13,7 @@ from lore_core.metrics.metric import Metric
 from pages.runs.request import RunsAnswer
 from pages.shared.cells import marked
 from pages.shared.charts import show_chart
-from pages.shared.controls import theme_mode
+from pages.shared.controls import linked, theme_mode
 from pages.shared.header import plain
 
 _BEST = "★"
@@ -30,9 +30,7 @@ def show(answer: RunsAnswer) -> None:
     shown = [metric.name for metric in metrics if less_is_better(metric.name)]
     left, right = st.columns([1, 2.5], vertical_alignment="bottom")
     preferred = MAX_GROUPWISE if MAX_GROUPWISE in shown else shown[0]
-    metric = left.selectbox(
-        "Metric", shown, index=shown.index(preferred), key="runs_metric", bind="query-params"
-    )
+    metric = left.selectbox("Metric", shown, index=shown.index(preferred), **linked("runs_metric"))
     lines = right.toggle(
         "Join the dots of each run",
         key="runs_lines",

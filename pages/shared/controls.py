@@ -33,12 +33,13 @@ GAMMAS = [
 _FALLBACKS = ("PCA 2-D", "All features")
 
 
-#: Settings that live in the link, on whichever page their control stands.
-_LINKED = (
-    "gamma", "bins", "features", "target", "binning", "bin", "map", "error", "picture", "metric",
-    "measure", "compare_bin", "min_group", "group_metric", "unsure", "wrong", "runs_metric",
-    "variable", "second", "parts", "q", "edge", "beyond", "below", "evidence", "look",
-)  # fmt: skip
+_LINKED = "_linked"
+
+
+def linked(key: str) -> dict[str, str]:
+    """Name a control, and let its setting live in the link, on whichever page it stands."""
+    st.session_state.setdefault(_LINKED, set()).add(key)
+    return {"key": key, "bind": "query-params"}
 
 
 def keep_settings() -> None:
@@ -47,7 +48,7 @@ def keep_settings() -> None:
     Without this a control that was set by the link, but never touched, would fall back to its
     default on the next page.
     """
-    for key in _LINKED:
+    for key in st.session_state.get(_LINKED, ()):
         if key in st.session_state and key not in st.query_params:
             st.session_state[key] = st.session_state[key]
 
@@ -102,8 +103,7 @@ def gamma_control(container: st.delta_generator.DeltaGenerator) -> float:
             "Bandwidth γ",
             GAMMAS,
             value=0.2,
-            key="gamma",
-            bind="query-params",
+            **linked("gamma"),
             help="How near another row must be to count: small γ looks at single rows, large γ at "
             "the whole confidence bin. In units of the map's scale.",
         )
@@ -118,8 +118,7 @@ def bins_control(container: st.delta_generator.DeltaGenerator) -> int:
             1,
             50,
             15,
-            key="bins",
-            bind="query-params",
+            **linked("bins"),
             help="Only rows in the same confidence bin are compared.",
         )
     )
@@ -129,12 +128,8 @@ def cost_controls(
     left: st.delta_generator.DeltaGenerator, right: st.delta_generator.DeltaGenerator
 ) -> tuple[float, float]:
     """Choose what saying “unsure” and a wrong answer cost."""
-    unsure = left.number_input(
-        "Cost of unsure, u", 0.01, 1e6, 1.0, key="unsure", bind="query-params"
-    )
-    wrong = right.number_input(
-        "Cost of wrong, w", 0.01, 1e8, 10.0, key="wrong", bind="query-params"
-    )
+    unsure = left.number_input("Cost of unsure, u", 0.01, 1e6, 1.0, **linked("unsure"))
+    wrong = right.number_input("Cost of wrong, w", 0.01, 1e8, 10.0, **linked("wrong"))
     return float(unsure), float(wrong)
 
 
@@ -144,8 +139,7 @@ def target_control(dataset: Dataset) -> str | int:
     chosen = st.selectbox(
         "Target",
         choices,
-        key="target",
-        bind="query-params",
+        **linked("target"),
         help="top-label: is the prediction right as often as its confidence says? A class: does it "
         "occur as often as its probability says?",
     )
@@ -174,8 +168,7 @@ def view_controls(*, gamma: bool = True, extra: bool = True) -> View:
         wanted = columns[2].selectbox(
             "Similar by",
             names,
-            key="features",
-            bind="query-params",
+            **linked("features"),
             help="The features in which rows count as near: the kernel works on this map.",
         )
     target: str | int = TOP_LABEL
@@ -188,8 +181,7 @@ def view_controls(*, gamma: bool = True, extra: bool = True) -> View:
                 ["equal-width", "equal-mass"],
                 default="equal-width",
                 required=True,
-                key="binning",
-                bind="query-params",
+                **linked("binning"),
                 help="Equal steps of confidence, or about as many rows in each.",
             )
     maps = dict([_usable(dataset, wanted)]) if wanted else {}
@@ -211,8 +203,7 @@ def map_control(view: View, container: st.delta_generator.DeltaGenerator) -> tup
     wanted = container.selectbox(
         "Draw on",
         options,
-        key="map",
-        bind="query-params",
+        **linked("map"),
         help="The map of the picture. If it is not the map the kernel works on, the rows' errors "
         "are averaged on it.",
     )
@@ -226,8 +217,7 @@ def metric_map(view: View, container: st.delta_generator.DeltaGenerator) -> tupl
     wanted = container.selectbox(
         "Measure local errors on",
         [same, *(name for name in available_maps(view.dataset) if name != view.map_name)],
-        key="measure",
-        bind="query-params",
+        **linked("measure"),
         width=300,
         help="A local method looks good on its own map. Measured on another, does it still?",
     )
@@ -242,8 +232,7 @@ def curve_metric(container: st.delta_generator.DeltaGenerator) -> CurveKey:
         list(by_name),
         default=MLCE.name,
         required=True,
-        key="metric",
-        bind="query-params",
+        **linked("metric"),
         help="MLCE: the largest local error, often of a single row in an almost empty bin. "
         f"Supported: only rows with {MIN_EFFECTIVE_SIZE:g} effective neighbours or more. "
         "ALCE: the mean.",

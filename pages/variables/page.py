@@ -11,7 +11,7 @@ from lore_core.variables import describe_variable
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import target_control, theme_mode
+from pages.shared.controls import linked, target_control, theme_mode
 from pages.shared.header import plain, question
 from pages.shared.session import current
 
@@ -90,8 +90,7 @@ with columns[2]:
             3,
             24,
             12,
-            key="parts",
-            bind="query-params",
+            **linked("parts"),
             help="A number is cut at its quantiles into so many parts with about as many rows.",
         )
     )
@@ -102,8 +101,7 @@ names = [*ranked, *(name for name in compute.variable_names(dataset) if name not
 name = columns[0].selectbox(
     "Variable",
     names,
-    key="variable",
-    bind="query-params",
+    **linked("variable"),
     help="The first is the one with the strongest evidence.",
 )
 others = [other for other in names if other != name]
@@ -111,8 +109,7 @@ second = columns[1].selectbox(
     "Together with",
     [_NONE, *others],
     index=1 if len(ranked) > 1 else 0,
-    key="second",
-    bind="query-params",
+    **linked("second"),
     help="A second variable: the gap on every combination of the two.",
 )
 
