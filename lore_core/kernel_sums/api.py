@@ -9,10 +9,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.data.validation import InputError, Points
+from lore_core.data.validation import Points
 from lore_core.kernel_sums.compute import compute_sums
 from lore_core.kernel_sums.prepare import Problem, as_problem
-from lore_core.kernel_sums.schedule import Phase, Reporter, Step, run, thread_count
+from lore_core.kernel_sums.schedule import Phase, Plan, Reporter, Step, run, thread_count
 from lore_core.kernel_sums.underflow import GroupSources
 
 #: Sums below this may have lost terms to underflow (which begins at 1e-300).
@@ -120,13 +120,13 @@ def laplacian_sums(
         target_groups=target_groups,
         source_groups=source_groups,
         exclude_self=exclude_self,
+        tolerance=tolerance,
     )
-    tolerance = _as_tolerance(tolerance)
     threads = thread_count(n_jobs)
     reporter = Reporter(progress)
     scaled, divisor = problem.scaled()
     wanted = {float(h): 0 for h in problem.bandwidths}
-    sums = compute_sums(scaled, wanted, threads, reporter, 1.0, tolerance)
+    sums = compute_sums(scaled, wanted, threads, reporter, 1.0)
     with np.errstate(over="ignore", under="ignore"):
         result = np.stack([sums[float(h)].T * divisor for h in problem.bandwidths])
     reporter.finish()
@@ -190,8 +190,8 @@ def laplacian_means(
         target_groups=target_groups,
         source_groups=source_groups,
         exclude_self=exclude_self,
+        tolerance=tolerance,
     )
-    tolerance = _as_tolerance(tolerance)
     threads = thread_count(n_jobs)
     reporter = Reporter(progress)
     m = problem.weights.shape[1]
@@ -199,7 +199,7 @@ def laplacian_means(
     wanted = {float(h) / 2: m for h in problem.bandwidths} if effective_size else {}
     wanted.update({float(h): 0 for h in problem.bandwidths})
     # After the values a column of ones, whose sums are the masses.
-    sums = compute_sums(problem, wanted, threads, reporter, _SUMS_SHARE, tolerance, ones=True)
+    sums = compute_sums(problem, wanted, threads, reporter, _SUMS_SHARE, ones=True)
     g, n_t = len(problem.bandwidths), len(problem.targets)
     mean = np.empty((g, n_t, m))
     mass = np.empty((g, n_t))
@@ -227,12 +227,6 @@ def laplacian_means(
     if not problem.has_grid:
         mass, shown = mass[0], shown[0]
     return KernelMeans(_shaped(mean, problem), mass, shown)
-
-
-def _as_tolerance(tolerance: float) -> float:
-    if not (isinstance(tolerance, (int, float)) and 0 <= tolerance <= 1):
-        raise InputError(f"'tolerance' must be a number in [0, 1]; got {tolerance!r}.")
-    return float(tolerance)
 
 
 def _shaped(result: NDArray[np.float64], problem: Problem) -> NDArray[np.float64]:
@@ -270,7 +264,7 @@ def _repair(
                 work = partial(_repair_rows, problem, near, members, part, h, mean[b], sizes)
                 chains.append([Step(work, float(len(part) * len(members)))])
     cost = sum(step.cost for chain in chains for step in chain)
-    run([chains], cost, threads, reporter, 1.0 - _SUMS_SHARE)
+    run(Plan([chains], cost), threads, reporter, 1.0 - _SUMS_SHARE)
 
 
 def _repair_rows(

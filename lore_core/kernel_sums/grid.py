@@ -52,16 +52,31 @@ def snapped(bandwidths: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(bandwidths < np.finfo(np.float64).tiny, bandwidths, result)
 
 
-def as_passes(wanted: dict[float, int], column_bytes: int) -> list[list[Entry]]:
+@dataclass(frozen=True)
+class Pass:
+    """Bandwidths that are summed together, and the arrays of them that the kernels read."""
+
+    entries: list[Entry]
+    grid: Grid
+
+    @property
+    def n_sums(self) -> int:
+        """Sums of a row: one a bandwidth and weight column."""
+        return len(self.grid[3])
+
+
+def as_passes(wanted: dict[float, int], m: int, n_rows: int) -> list[Pass]:
     """Arrange the bandwidths into chains of halves, and the chains into passes.
 
     Parameters
     ----------
     wanted : dict of bandwidth to its first column
-    column_bytes : int
-        Memory of the sums of one bandwidth.
+    m : int
+        Weight columns.
+    n_rows : int
+        Rows that are summed over.
     """
-    limit = max(_PASS_BANDWIDTHS, _PASS_BYTES // max(column_bytes, 1))
+    limit = max(_PASS_BANDWIDTHS, _PASS_BYTES // max(8 * m * n_rows, 1))
     left = dict(sorted(wanted.items(), reverse=True))
     passes: list[list[Entry]] = [[]]
     while left:
@@ -73,11 +88,10 @@ def as_passes(wanted: dict[float, int], column_bytes: int) -> list[list[Entry]]:
         if len(passes[-1]) + len(chain) > limit and passes[-1]:
             passes.append([])
         passes[-1].extend(chain)
-    return passes
+    return [Pass(entries, _as_grid(entries, m)) for entries in passes]
 
 
-def as_grid(entries: list[Entry], m: int) -> Grid:
-    """Return the arrays the kernels read, for m weight columns."""
+def _as_grid(entries: list[Entry], m: int) -> Grid:
     counts = [m - entry.first for entry in entries]
     return (
         rates(np.array([entry.bandwidth for entry in entries])),

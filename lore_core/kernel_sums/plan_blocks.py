@@ -15,16 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.kernel_sums.blocked import block_across, block_within
-from lore_core.kernel_sums.fixed_point import FixedPoint
-from lore_core.kernel_sums.grid import Grid
-from lore_core.kernel_sums.prepare import Layout
-from lore_core.kernel_sums.schedule import Phase, Step
+from lore_core.kernel_sums.fixed_point import FixedPoint, as_fixed_point
+from lore_core.kernel_sums.grid import Grid, Pass
+from lore_core.kernel_sums.prepare import Layout, Problem
+from lore_core.kernel_sums.schedule import Phase, Plan, Step
 
 #: Rows of a block, in up to so many dimensions; a quarter of it beyond.
 _BLOCK_ROWS = 512
 _BLOCK_DIMENSIONS = 1024
 #: Cost (about nanoseconds) of a step that need not end at a block.
 _STEP_COST = 3e7
+#: Cost from which on rounded coordinates are worth their inaccuracy.
+_WORTH_ROUNDING = 5e7
 #: Blocks of targets in one phase.
 _PHASE_BLOCKS = 64
 
@@ -55,16 +57,28 @@ def _as_rows(layout: Layout, fixed: FixedPoint | None, sums: NDArray[np.float64]
     return coordinates, points, columns, whole, unit, layout.weights, sums
 
 
-def block_work(layout: Layout, grid: Grid, *, both_ways: bool) -> float:
-    """Return the cost of all pairs."""
+def plan_blocks(problem: Problem, layout: Layout, now: Pass, sums: NDArray[np.float64]) -> Plan:
+    """Sum over all pairs of each group."""
+    d = len(layout.coordinates)
     pairs = sum(
-        (hi - lo) ** 2 / 2 if both_ways else (cut - lo) * (hi - cut)
+        (hi - lo) ** 2 / 2 if problem.is_self else (cut - lo) * (hi - cut)
         for lo, cut, hi in layout.segments
     )
-    return pairs * _pair_cost(len(layout.coordinates), grid)
+    cost = pairs * _pair_cost(d, now.grid)
+    fixed = None
+    if cost >= _WORTH_ROUNDING:
+        # Bandwidths that are wanted for effective sizes only may be off by more.
+        exact = [e.bandwidth for e in now.entries if e.first == 0]
+        smallest = min(exact or [e.bandwidth for e in now.entries])
+        fixed = as_fixed_point(layout.coordinates, smallest, problem.tolerance)
+    if problem.is_self:
+        phases = _within_phases(layout, now.grid, sums, fixed, problem.exclude_self)
+    else:
+        phases = _between_phases(layout, now.grid, sums, fixed)
+    return Plan(phases, cost)
 
 
-def within_phases(
+def _within_phases(
     layout: Layout,
     grid: Grid,
     sums: NDArray[np.float64],
@@ -115,7 +129,7 @@ def _rounds(n: int) -> Iterator[list[tuple[int, int]]]:
         circle = circle[1:] + circle[:1]
 
 
-def between_phases(
+def _between_phases(
     layout: Layout, grid: Grid, sums: NDArray[np.float64], fixed: FixedPoint | None
 ) -> Iterator[Phase]:
     """Sum over all sources for each block of targets."""

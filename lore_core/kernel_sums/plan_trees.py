@@ -15,9 +15,9 @@ from math import ceil, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.kernel_sums.grid import Grid, bandwidth_ranges, sub_grid
-from lore_core.kernel_sums.prepare import Layout
-from lore_core.kernel_sums.schedule import Phase, Step
+from lore_core.kernel_sums.grid import Grid, Pass, bandwidth_ranges, sub_grid
+from lore_core.kernel_sums.prepare import Layout, Problem
+from lore_core.kernel_sums.schedule import Phase, Plan, Step
 from lore_core.kernel_sums.sweep1d import line_sweep
 from lore_core.kernel_sums.sweep2d import plane_join, plane_order, plane_tree
 from lore_core.kernel_sums.sweep3d import space_collect, space_order, space_split, space_tree
@@ -69,38 +69,50 @@ def _part_rows(d: int, n_sums: int) -> int:
     return max(least, min(most, most * _FEW_SUMS // n_sums))
 
 
-def plane_work(n: int, n_sums: int) -> float:
-    """Return about the cost of :func:`plane_phases` for n rows, in rows · levels · sums."""
+def _plane_cost(n: int, n_sums: int) -> float:
+    """Return about the cost of :func:`_plane_phases` for n rows, in rows · levels · sums."""
     return n * (5.0 + log2(n)) * (n_sums + 3)
 
 
-def space_work(n: int, n_sums: int) -> float:
-    """Return about the cost of :func:`space_phases` for n rows, in the same unit."""
-    levels = _levels(n, _part_rows(3, n_sums))
-    parts = [max(n >> level, 1) for level in range(levels + 1)]
-    joins = sum((1 << level) * plane_work(parts[level], n_sums) for level in range(levels))
-    return joins + (1 << levels) * _space_cost(parts[-1], n_sums)
-
-
 def _space_cost(n: int, n_sums: int) -> float:
-    return plane_work(n, n_sums) * (log2(n) + 1) / 2
+    return _plane_cost(n, n_sums) * (log2(n) + 1) / 2
 
 
-def line_phases(
-    layout: Layout, grid: Grid, sums: NDArray[np.float64], exclude_self: bool
-) -> list[Phase]:
+def plan_line(problem: Problem, layout: Layout, now: Pass, sums: NDArray[np.float64]) -> Plan:
     """Sweep every group for every bandwidth."""
-    rows = (layout.coordinates[0], layout.weights, sums)
-    return [
-        [
-            [Step(partial(line_sweep, lo, hi, rows, grid, *span, exclude_self), float(hi - lo))]
-            for lo, _, hi in layout.segments
-            for span in bandwidth_ranges(grid, _STEP_SUMS // (hi - lo))
-        ]
+    rows, alone = (layout.coordinates[0], layout.weights, sums), problem.exclude_self
+    chains = [
+        [Step(partial(line_sweep, lo, hi, rows, now.grid, *span, alone), float(hi - lo))]
+        for lo, _, hi in layout.segments
+        for span in bandwidth_ranges(now.grid, _STEP_SUMS // (hi - lo))
     ]
+    return Plan([chains], sum(step.cost for chain in chains for step in chain))
 
 
-def plane_phases(
+def plan_plane(problem: Problem, layout: Layout, now: Pass, sums: NDArray[np.float64]) -> Plan:
+    """Sweep groups of the plane."""
+    # No pair is left out by its side here: the array is there for the signature only.
+    side = np.zeros(0, dtype=np.uint8)
+    rows = (*layout.coordinates, side, layout.index, layout.weights, sums)
+    segments = [(lo, hi) for lo, _, hi in layout.segments]
+    phases = _plane_phases(
+        rows, now.grid, segments, crossing=False, exclude_self=problem.exclude_self
+    )
+    return Plan(phases, sum(_plane_cost(hi - lo, len(sums)) for lo, hi in segments))
+
+
+def plan_space(problem: Problem, layout: Layout, now: Pass, sums: NDArray[np.float64]) -> Plan:
+    """Sweep groups of the space."""
+    cost, part = 0.0, _part_rows(3, len(sums))
+    for lo, _, hi in layout.segments:
+        levels = _levels(hi - lo, part)
+        sizes = [max((hi - lo) >> level, 1) for level in range(levels + 1)]
+        joins = sum((1 << level) * _plane_cost(sizes[level], len(sums)) for level in range(levels))
+        cost += joins + (1 << levels) * _space_cost(sizes[-1], len(sums))
+    return Plan(_space_phases(layout, now.grid, sums, problem.exclude_self), cost)
+
+
+def _plane_phases(
     rows: tuple[NDArray[np.generic], ...],
     grid: Grid,
     segments: Segments,
@@ -116,7 +128,7 @@ def plane_phases(
         [
             Step(
                 partial(plane_tree, a, c, rows, grid, crossing, exclude_self),
-                plane_work(c - a, n_sums),
+                _plane_cost(c - a, n_sums),
             )
         ]
         for tree in trees
@@ -140,7 +152,7 @@ def plane_phases(
         yield sums
 
 
-def space_phases(
+def _space_phases(
     layout: Layout, grid: Grid, sums: NDArray[np.float64], exclude_self: bool
 ) -> Iterator[Phase]:
     """Sweep groups of the space: parts, then for each level of joins a problem in the plane."""
@@ -186,7 +198,7 @@ def space_phases(
                 for (a, _, c, split), order in zip(joins, orders, strict=True)
             ]
             segments = [(a, c) for a, _, c, _ in joins]
-            yield from plane_phases(plane, posed_grid, segments, crossing=True, exclude_self=False)
+            yield from _plane_phases(plane, posed_grid, segments, crossing=True, exclude_self=False)
             yield [
                 [
                     Step(

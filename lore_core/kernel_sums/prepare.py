@@ -44,6 +44,8 @@ class Problem:
     is_self : bool
         The targets are the sources.
     exclude_self : bool
+    tolerance : float
+        What rounded coordinates may change; see :mod:`~lore_core.kernel_sums.fixed_point`.
     """
 
     targets: NDArray[np.float64]
@@ -57,6 +59,7 @@ class Problem:
     n_groups: int
     is_self: bool
     exclude_self: bool
+    tolerance: float
 
     def with_weights(self, weights: NDArray[np.float64]) -> Problem:
         """Return the same problem with other weights (n_s, m)."""
@@ -121,6 +124,7 @@ def as_problem(
     target_groups: ArrayLike | None,
     source_groups: ArrayLike | None,
     exclude_self: bool,
+    tolerance: float,
 ) -> Problem:
     """Check every argument of the public functions, whose docstrings say what they must be."""
     is_self = sources is None or sources is targets
@@ -153,6 +157,7 @@ def as_problem(
         n_groups=codes[2],
         is_self=is_self,
         exclude_self=bool(exclude_self),
+        tolerance=_as_tolerance(tolerance),
     )
 
 
@@ -191,6 +196,12 @@ def _as_bandwidths(bandwidth: ArrayLike) -> tuple[NDArray[np.float64], bool]:
         )
     values = np.array([check_positive(h, "bandwidth") for h in np.atleast_1d(array)])
     return values, array.ndim == 1
+
+
+def _as_tolerance(tolerance: float) -> float:
+    if not (isinstance(tolerance, (int, float)) and 0 <= tolerance <= 1):
+        raise InputError(f"'tolerance' must be a number in [0, 1]; got {tolerance!r}.")
+    return float(tolerance)
 
 
 def _as_groups(values: ArrayLike, n: int, name: str, other: str) -> NDArray[np.int64]:

@@ -95,27 +95,30 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def run(
-    phases: Iterable[Phase], cost: float, threads: int, reporter: Reporter, share: float
-) -> None:
+@dataclass(frozen=True)
+class Plan:
+    """Phases, each asked for when the one before it is done, and about the cost of all steps."""
+
+    phases: Iterable[Phase]
+    cost: float
+
+
+def run(plan: Plan, threads: int, reporter: Reporter, share: float) -> None:
     """Do all steps: phases one after the other, the chains of a phase at the same time.
 
     Parameters
     ----------
-    phases : iterable of phases
-        Each is asked for when the one before it is done.
-    cost : float
-        About the cost of all steps.
+    plan : Plan
     threads : int
     reporter : Reporter
         Called in this thread only. If it raises, no further step begins.
     share : float
-        What share of all work these phases are.
+        What share of all work this plan is.
     """
-    reporter.section(share, cost)
+    reporter.section(share, plan.cost)
     with ExitStack() as stack:
         pool: ThreadPoolExecutor | None = None
-        for phase in phases:
+        for phase in plan.phases:
             chains = [chain for chain in phase if chain]
             phase_cost = sum(step.cost for chain in chains for step in chain)
             if threads == 1 or len(chains) < 2 or phase_cost < _WORTH_THREADS:
