@@ -83,7 +83,8 @@ def group_picture(
             for color, small in zip(colors, report["small"], strict=True)
         ]
         hover = [_hover(record, label) for record in report.to_dict("records")]
-        marks += _with_intervals(label, interval, place + spread[position], tints, hover)
+        place = place + spread[position]
+        marks += _with_intervals(label, interval, place, tints, hover, bold=by_sign)
     meaning = (
         "Right of zero: promised too much."
         if gap
@@ -129,7 +130,7 @@ def ranking_picture(values: pd.DataFrame, metric: Metric, *, rows: str) -> Panel
     place, tints = np.arange(n)[::-1], [Tint("accent", 1.0)] * n
     interval = values[["value", "low", "high"]].to_numpy(np.float64)
     x = Axis(metric.axis, "share" if metric.unit.is_share else "number")
-    marks = _with_intervals(metric.name, interval, place, tints)
+    marks = _with_intervals(metric.name, interval, place, tints, bold=True)
     return PanelPicture(
         title=f"{metric.title} of every method",
         subtitle=rows,
@@ -148,7 +149,13 @@ def _named(names: list[str]) -> Axis:
 
 
 def _with_intervals(
-    label: str, interval: Floats, place: Numbers, tints: Sequence[Tint], hover: Sequence[Hover] = ()
+    label: str,
+    interval: Floats,
+    place: Numbers,
+    tints: Sequence[Tint],
+    hover: Sequence[Hover] = (),
+    *,
+    bold: bool = False,
 ) -> list[Mark]:
     value, low, high = interval.T
     colors = np.array([tint.meaning for tint in tints])
@@ -157,11 +164,11 @@ def _with_intervals(
         Line(
             pieces(low[colors == color], high[colors == color]),
             np.repeat(place[colors == color], 3),
-            Tint(color, 0.6),
+            Tint(color, 1.0 if bold else 0.6),
             name=f"{label}, 95 %",
             group=label,
             listed=False,
-            width=1.3,
+            width=2 if bold else 1.3,
         )
         for color in dict.fromkeys(colors.tolist())
     ]

@@ -37,7 +37,7 @@ def _rules(colors: Mapping[str, str]) -> str:
         "svg .mid { text-anchor: middle; }",
         "svg .end { text-anchor: end; }",
         f"svg .grid {{ stroke: {colors['line']}; stroke-width: 0.8; }}",
-        "svg path { stroke-linejoin: round; stroke-linecap: round; }",
+        "svg path { stroke-linejoin: round; }",
     ]
     for name, color in colors.items():
         rules += [f"svg .s-{name} {{ stroke: {color}; }}", f"svg .f-{name} {{ fill: {color}; }}"]
