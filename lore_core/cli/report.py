@@ -39,22 +39,6 @@ if TYPE_CHECKING:
     help=f"Smaller groups do not set the maximum (default: {MIN_GROUP_SIZE}).",
 )
 @click.option(
-    "--q",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    metavar="Q",
-    help="False discovery rate of the regions.",
-)
-@click.option(
-    "--edge",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=0.5,
-    show_default=True,
-    metavar="SHARE",
-    help="Where a region ends, as a share of the error it reaches.",
-)
-@click.option(
     "--unsure-cost",
     type=click.FloatRange(min=0, min_open=True),
     default=1.0,
@@ -106,8 +90,6 @@ def report(
     names: tuple[str, ...],
     group: str | None,
     min_group_size: int | None,
-    q: float,
-    edge: float,
     unsure_cost: float,
     wrong_cost: float,
     draws: int | None,
@@ -144,8 +126,6 @@ def report(
             methods=names or None,
             group_column=group,
             min_group_size=min_group_size,
-            q=q,
-            edge=edge,
             unsure_cost=unsure_cost,
             wrong_cost=wrong_cost,
             n_draws=draws,

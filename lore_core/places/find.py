@@ -118,6 +118,18 @@ class PlaceSearch:
         """Average gap of all rows."""
         return self.confidence - self.accuracy
 
+    def mask(self, number: int) -> NDArray[np.bool_]:
+        """Rows of one place, shape (n_rows,).
+
+        Parameters
+        ----------
+        number : int
+            Of the place, from 0.
+        """
+        mask = np.zeros(self.n_rows, dtype=bool)
+        mask[self.places[number].rows] = True
+        return mask
+
     def inside(self) -> NDArray[np.bool_]:
         """Rows in any place: what is beyond chance, shape (n_rows,)."""
         mask = np.zeros(self.n_rows, dtype=bool)
@@ -224,7 +236,8 @@ def find_places(
             f"'against' must be auto, zero, average or same confidence; got {against!r}."
         )
     rows = Rows(c, a, telling_attributes(dataset, target=target, n_parts=_PARTS), points)
-    turns = _turns(c, random_state)
+    # (No place is smaller than `min_rows` or larger than half of the rows.)
+    turns = _turns(c, random_state) if len(rows) >= 2 * min_rows else []
     tried: list[Tried] = []
     for number, (searched, held) in enumerate(turns):
         if progress is not None:

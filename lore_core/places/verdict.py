@@ -111,6 +111,8 @@ def _nowhere(overall: Overall, search: PlaceSearch) -> str:
         "average": "worse than the average",
         "same confidence": "worse than rows of the same confidence",
     }[search.against]
+    if search.tried == 0:
+        return "No place looks wrong enough to be tried, or there are too few rows."
     gap = detectable_gap(overall, search.alpha)
     power = (
         ""

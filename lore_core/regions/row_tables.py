@@ -38,6 +38,32 @@ def worst_rows(
     return np.asarray(rows[order], dtype=np.int64)
 
 
+def telling_rows(
+    confidence: NDArray[np.float64],
+    outcome: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    sign: int,
+    *,
+    n_rows: int = 6,
+) -> NDArray[np.int64]:
+    """Return those of some rows that show their error best.
+
+    Parameters
+    ----------
+    confidence, outcome : ndarray of shape (n,)
+        Of all rows.
+    rows : ndarray of int
+        The rows meant.
+    sign : int
+        +1: the most confident mistakes are wanted; −1: the least confident hits.
+    n_rows : int
+        How many to return at most.
+    """
+    telling = rows[outcome[rows] == (0 if sign > 0 else 1)]
+    order = np.argsort(-sign * confidence[telling], kind="stable")[:n_rows]
+    return np.asarray(telling[order], dtype=np.int64)
+
+
 def drawn_rows(
     within: NDArray[np.bool_],
     always: NDArray[np.int64],

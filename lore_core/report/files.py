@@ -46,8 +46,6 @@ def write_report(
     methods: tuple[str, ...] | list[str] | None = None,
     group_column: str | None = None,
     min_group_size: int | None = None,
-    q: float = 0.05,
-    edge: float = 0.5,
     unsure_cost: float = 1.0,
     wrong_cost: float = 10.0,
     n_draws: int | None = None,
@@ -77,8 +75,6 @@ def write_report(
         Group column of the fairness section; by default the first.
     min_group_size : int, optional
         Smaller groups do not set the maximum; by default 30.
-    q, edge
-        See :func:`~lore_core.regions.search.find_regions`.
     unsure_cost, wrong_cost : float
         Costs of the decisions section.
     n_draws : int, optional
@@ -120,8 +116,6 @@ def write_report(
         methods=None if methods is None else tuple(methods),
         group_column=group_column,
         min_group_size=min_group_size,
-        q=q,
-        edge=edge,
         unsure_cost=float(unsure_cost),
         wrong_cost=float(wrong_cost),
         n_draws=n_draws,

@@ -14,19 +14,18 @@ from lore_core.chance.budget import N_SIMULATED
 from lore_core.chance.simulation import NullBand, NullErrors
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.rewards import compare_rewards
-from lore_core.comparison.summary import Summary, Verdict, verdict
+from lore_core.comparison.summary import Summary
 from lore_core.data.dataset import Dataset, Target
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
 from lore_core.metrics.bandwidth import BandwidthCurve
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.metrics.rewards import RewardCurve, describe_rewards
+from lore_core.places import PlaceSearch, Verdict
 from lore_core.recalibration import Recalibrator, offered_recalibrators, standard_recalibrators
-from lore_core.regions.made_of import composition, describe_composition
-from lore_core.regions.search import RegionSearch
-from lore_core.regions.selection import describe_excess
+from lore_core.regions.made_of import composition
 from lore_core.report.settings import ReportSettings
+from lore_core.variables.attributes import telling_attributes
 from lore_core.view import View
 from lore_core.view.chance import chance_band_of, chance_errors_of
 from lore_core.view.methods import (
@@ -41,7 +40,7 @@ from lore_core.view.methods import (
     worst_groups_of,
 )
 from lore_core.view.variables import ranking_of
-from lore_core.view.where import curve_of, recalibrated_curve_of, regions_of
+from lore_core.view.where import curve_of, places_of, recalibrated_curve_of, verdict_of
 
 #: Groups whose intervals are resampled; a column of more names is more like an identifier.
 _MOST_GROUPS = 100
@@ -62,6 +61,12 @@ class Findings:
         The 2-D map of the pictures, all rows.
     missing : dict of str to str
         Why a part is not there, by the part's name.
+    verdict : Verdict or None
+        The headline, and what it rests on.
+    search : PlaceSearch or None
+        Where the confidence is worse than on average.
+    compositions : dict of int to DataFrame
+        What the regions among the places are made of, by the place's number from 0.
     """
 
     view: View
@@ -72,10 +77,8 @@ class Findings:
     chance: NullErrors | None = None
     curve: BandwidthCurve | None = None
     band: NullBand | None = None
-    search: RegionSearch | None = None
-    made_of: list[str] = field(default_factory=list)
-    excess: list[str] = field(default_factory=list)
-    compositions: list[pd.DataFrame] = field(default_factory=list)
+    search: PlaceSearch | None = None
+    compositions: dict[int, pd.DataFrame] = field(default_factory=dict)
     variables: pd.DataFrame | None = None
     comparison: Comparison | None = None
     method_curves: dict[str, BandwidthCurve] = field(default_factory=dict)
@@ -222,9 +225,6 @@ def _map(findings: Findings, progress: Progress) -> str | None:
 
 def _summary(findings: Findings, progress: Progress) -> None:
     findings.summary = summary_of(findings.view, _resampling(findings, 1), progress)
-    findings.verdict = verdict(
-        findings.summary.reliability, findings.summary.local, min_effective_size=MIN_EFFECTIVE_SIZE
-    )
 
 
 def _chance(findings: Findings, progress: Progress) -> str | None:
@@ -251,20 +251,16 @@ def _curve(findings: Findings, progress: Progress) -> None:
         )
 
 
-def _regions(findings: Findings, progress: Progress) -> str | None:
-    view, settings = findings.view, findings.settings
-    if not view.is_local:
-        return "Regions are looked for among the features; these data have none."
-    findings.search = regions_of(view, q=settings.q, edge=settings.edge, progress=progress)
-    aimed, dataset = findings.aimed, findings.evaluation
-    names = np.array(dataset.class_names)[dataset.predictions]
-    for number in range(len(findings.search.regions)):
-        inside = findings.search.label == number
-        made_of = composition(dataset, inside)
-        findings.compositions.append(made_of)
-        findings.made_of.append(describe_composition(made_of))
-        findings.excess.append(describe_excess(names, aimed.confidence, aimed.outcome, inside))
-    return None
+def _places(findings: Findings, progress: Progress) -> None:
+    findings.search = places_of(findings.view, progress=progress)
+    findings.verdict = verdict_of(findings.view, findings.search)
+    regions = [k for k, place in enumerate(findings.search.places) if place.is_region]
+    if regions:
+        dataset = findings.evaluation
+        known = telling_attributes(dataset, target=findings.view.target)
+        findings.compositions = {
+            k: composition(dataset, findings.search.mask(k), coded=known) for k in regions
+        }
 
 
 def _variables(findings: Findings, progress: Progress) -> None:  # noqa: ARG001 -- one step
@@ -373,7 +369,7 @@ _PARTS = (
     _Part("summary", "measuring", 3.0, _summary),
     _Part("chance", "simulating what chance alone would show", 2.0, _chance),
     _Part("curve", "trying bandwidths", 2.0, _curve),
-    _Part("regions", "looking for regions", 2.0, _regions),
+    _Part("places", "looking for places", 2.0, _places),
     _Part("variables", "ranking columns", 1.0, _variables),
     _Part("recalibrators", "fitting the recalibrators", 12.0, _recalibrators),
     _Part("groups", "measuring groups", 3.0, _group_measures),

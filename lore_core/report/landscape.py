@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lore_core.data.progress import Progress
 from lore_core.figures.pictures.landscape import (
@@ -18,7 +19,7 @@ from lore_core.figures.pictures.landscape import (
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
-from lore_core.regions.field import Field, rows_outline
+from lore_core.regions.field import Field, Outline, rows_outline
 from lore_core.regions.row_tables import class_places, row_table, worst_rows
 from lore_core.report.findings import Findings
 from lore_core.view.where import errors_of, field_of, reliability_of, row_field
@@ -27,8 +28,8 @@ from lore_core.view.where import errors_of, field_of, reliability_of, row_field
 GAMMAS = (0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 4.0, 20.0)
 #: Nodes along each side.
 RESOLUTION = 128
-#: Regions outlined, and rows ringed.
-_OUTLINED = 8
+#: Places listed and outlined, and rows ringed.
+LISTED = 8
 _RINGS = 30
 
 
@@ -48,15 +49,7 @@ def landscape_chart(findings: Findings) -> LandscapeChart | None:
     on, local = findings.drawn_on, None if findings.summary is None else findings.summary.local
     if on is None or local is None:
         return None
-    points, search = findings.view.points(on=on), findings.search
-    outlines = (
-        []
-        if search is None
-        else [
-            rows_outline(points, search.label == k)
-            for k in range(min(len(search.regions), _OUTLINED))
-        ]
-    )
+    points = findings.view.points(on=on)
     field = row_field(local, points)
     worst = worst_rows(local, n_rows=_RINGS, min_effective_size=MIN_EFFECTIVE_SIZE)
     return landscape_figure(
@@ -67,9 +60,18 @@ def landscape_chart(findings: Findings) -> LandscapeChart | None:
         limit=shared_limit(field.signed),
         rows=rows_and_kernel(findings),
         axes=on.name.sized,
-        found=[(str(k), outline) for k, outline in enumerate(outlines, start=1)],
+        found=_outlines(findings, points),
         places=class_places(findings.evaluation, points, np.ones(len(points), dtype=bool)),
     )
+
+
+def _outlines(findings: Findings, points: NDArray[np.float64]) -> list[tuple[str, Outline]]:
+    """Places that lie together on the map, by their numbers."""
+    if findings.search is None:
+        return []
+    listed = range(min(len(findings.search.places), LISTED))
+    drawn = {str(k + 1): rows_outline(points, findings.search.mask(k)) for k in listed}
+    return [(name, outline) for name, outline in drawn.items() if (outline.inside > 0.5).any()]
 
 
 def live_landscape(
@@ -86,12 +88,10 @@ def live_landscape(
     progress : callable, optional
         Called with the share done; may raise to cancel.
     """
-    view, on, search = findings.view, findings.drawn_on, findings.search
+    view, on = findings.view, findings.drawn_on
     table, points = reliability_of(view), view.points(on=on)
     names: dict[int | None, str] = {None: "all confidences together", **_bins(table)}
     counts: dict[int | None, int] = {None: len(points), **dict(enumerate(table.count.tolist()))}
-    # A number stands in the middle of its region.
-    centres = [] if search is None else [points[region.centre] for region in search.regions]
     gammas = tuple(sorted({*GAMMAS, view.gamma}))
     fields: dict[int | None, list[Field]] = {number: [] for number in names}
     for k, gamma in enumerate(gammas):
@@ -112,10 +112,6 @@ def live_landscape(
         ),
         gammas=gammas,
         start=start,
-        regions=tuple(
-            replace(region, at=(float(x), float(y)))
-            for region, (x, y) in zip(still.regions, centres, strict=False)
-        ),
     )
 
 

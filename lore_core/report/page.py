@@ -12,13 +12,13 @@ from lore_core.figures.pictures.landscape import LandscapePicture
 from lore_core.figures.svg import Drawing
 from lore_core.figures.svg.style import page_rules, theme_rules
 from lore_core.report.findings import Findings
-from lore_core.report.rendering import missing, render
+from lore_core.report.rendering import render
 from lore_core.report.sections.decisions import decisions_section
 from lore_core.report.sections.groups import groups_section
 from lore_core.report.sections.landscape import landscape_section
 from lore_core.report.sections.numbers import numbers_section
+from lore_core.report.sections.places import places_section
 from lore_core.report.sections.recalibrators import recalibrators_section
-from lore_core.report.sections.regions import regions_section
 from lore_core.report.sections.variables import variables_section
 
 
@@ -63,8 +63,8 @@ def report_page(
     dataset, embedding = findings.dataset, findings.embedding
     sections = [
         _Section("numbers", "The numbers", numbers_section(findings, drawings)),
-        _Section("where", "Where it is wrong", landscape_section(findings, landscape, drawings)),
-        _Section("regions", "The worst regions", regions_section(findings)),
+        _Section("where", "Where it is wrong", places_section(findings)),
+        _Section("map", "On the map", landscape_section(findings, landscape, drawings)),
         _Section("columns", "Columns it goes with", variables_section(findings)),
         _Section(
             "recalibrators", "Does recalibration help?", recalibrators_section(findings, drawings)
@@ -80,11 +80,6 @@ def report_page(
             render("files.html", contents=contents, notes=notes, rerun=rerun),
         ),
     ]
-    verdict = (
-        missing(findings.missing.get("summary", ""))
-        if findings.verdict is None
-        else render("verdict.html", verdict=findings.verdict)
-    )
     return render(
         "page.html",
         name=dataset.name,
@@ -96,7 +91,7 @@ def report_page(
         map_name=None if embedding is None else embedding.label,
         view=findings.view,
         target=findings.target_name,
-        verdict=verdict,
+        verdict=render("verdict.html", verdict=findings.verdict),
         sections=sections,
         version=version,
         digest=digest,

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.metric import POINTS
+from lore_core.places.sentences import signed_gap
 from lore_core.report import formats
 
 
@@ -26,6 +27,7 @@ def _environment() -> Environment:
         "p_value": formats.p_value,
         "percent": formats.percent,
         "points": POINTS.text,
+        "signed_gap": signed_gap,
         "signed_points": formats.signed_points,
         "thousands": formats.thousands,
     }

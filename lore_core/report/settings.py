@@ -23,8 +23,6 @@ class ReportSettings:
         Group column of the fairness section; None: the first.
     min_group_size : int, optional
         Smaller groups do not set the maximum. None: 30, or the largest group where all are smaller.
-    q, edge
-        See :func:`~lore_core.regions.search.find_regions`.
     unsure_cost, wrong_cost : float
         Costs of the decisions section.
     n_draws : int, optional
@@ -34,8 +32,6 @@ class ReportSettings:
     methods: tuple[str, ...] | None = None
     group_column: str | None = None
     min_group_size: int | None = None
-    q: float = 0.05
-    edge: float = 0.5
     unsure_cost: float = 1.0
     wrong_cost: float = 10.0
     n_draws: int | None = None
@@ -49,10 +45,6 @@ class ReportSettings:
                 f"'unsure_cost' must not exceed 'wrong_cost'; got {u:g} and {w:g}. If being unsure "
                 "costs more than being wrong, always answer."
             )
-        if not 0 < self.q < 1:
-            raise InputError(f"'q' must lie in (0, 1); got {self.q!r}.")
-        if not 0 <= self.edge < 1:
-            raise InputError(f"'edge' must lie in [0, 1); got {self.edge!r}.")
         if self.n_draws is not None:
             check_integer(self.n_draws, "n_draws", minimum=0)
 
@@ -104,8 +96,7 @@ def rerun_command(
     options = [
         "--map", map_option(view), "--gamma", repr(view.gamma), "--bins", str(view.n_bins),
         "--binning", view.binning, "--target", target_name, *source.options,
-        "--simulation-seed", str(view.seed), "--q", repr(settings.q),
-        "--edge", repr(settings.edge), "--unsure-cost", repr(settings.unsure_cost),
+        "--simulation-seed", str(view.seed), "--unsure-cost", repr(settings.unsure_cost),
         "--wrong-cost", repr(settings.wrong_cost),
     ]  # fmt: skip
     for name in settings.methods or ():

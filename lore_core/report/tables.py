@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lore_core.comparison.tables import metric_table
+from lore_core.data.dataset import TOP_LABEL
 from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
+from lore_core.places import PlaceSearch, describe_place, evidence_of
 from lore_core.regions.row_tables import row_table, worst_rows
 from lore_core.report.findings import Findings
 
@@ -18,10 +21,10 @@ _WORST_ROWS = 50
 ABOUT_TABLES = {
     "metrics": "every metric before recalibration: value, 95 % interval, p by chance, n",
     "reliability": "confidence bins: rows, promised, got, interval",
-    "rows": "one line an evaluation row: promised, came, local error, region, after each method",
+    "rows": "one line an evaluation row: promised, came, local error, place, after each method",
     "worst_rows": "the rows with the largest local errors and all that is known of them",
-    "regions": "regions of wrong confidence with their held-out gaps",
-    "region_composition": "what the rows of each region are made of",
+    "places": "where the confidence is worse than on average, with gaps on held-out rows",
+    "place_composition": "what the rows of those places are made of that are regions of the map",
     "bandwidth_curve": "MLCE and ALCE at every γ",
     "bandwidth_chance": "what a calibrated model would show at every γ",
     "variables": "columns ranked by evidence that the gap differs along them",
@@ -55,17 +58,10 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         worst = worst_rows(local, n_rows=_WORST_ROWS, min_effective_size=MIN_EFFECTIVE_SIZE)
         made["worst_rows"] = row_table(findings.evaluation, worst, local)
     if findings.search is not None:
-        made["regions"] = findings.search.frame().assign(
-            sentence=[region.sentence for region in findings.search.regions],
-            made_of=findings.made_of,
-            excess_by=findings.excess,
-        )
-        parts = [
-            frame.assign(region=number)
-            for number, frame in enumerate(findings.compositions, start=1)
-        ]
+        made["places"] = _places(findings, findings.search)
+        parts = [frame.assign(place=number + 1) for number, frame in findings.compositions.items()]
         if parts:
-            made["region_composition"] = pd.concat(parts, ignore_index=True)
+            made["place_composition"] = pd.concat(parts, ignore_index=True)
     if findings.curve is not None:
         made["bandwidth_curve"] = findings.curve.frame()
     if findings.band is not None:
@@ -107,6 +103,23 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
     return {name: _plain(frame) for name, frame in made.items()}
 
 
+def _places(findings: Findings, search: PlaceSearch) -> pd.DataFrame:
+    """One line a place, with the sentences the page says."""
+    top_label = findings.view.target == TOP_LABEL
+    return search.frame().assign(
+        sentence=[describe_place(place, top_label=top_label) for place in search.places],
+        evidence=[evidence_of(place, search) for place in search.places],
+    )
+
+
+def _first_place(search: PlaceSearch) -> NDArray[np.int64]:
+    """Of every row the number of the first place that holds it, from 1; 0 for none."""
+    first = np.zeros(search.n_rows, dtype=np.int64)
+    for number in reversed(range(len(search.places))):
+        first[search.mask(number)] = number + 1
+    return first
+
+
 def _plain(frame: pd.DataFrame) -> pd.DataFrame:
     """Columns a file can hold: of anything but numbers and truth values the text."""
     plain = frame.reset_index(drop=True)
@@ -139,7 +152,7 @@ def _rows(findings: Findings, local: LocalErrors | None) -> pd.DataFrame:
             "bin": local.bin_index,
         }
     if findings.search is not None:
-        columns["region"] = findings.search.label + 1
+        columns["place"] = _first_place(findings.search)
     points = findings.points(findings.drawn_on)
     if points is not None:
         columns |= {"map_1": points[:, 0], "map_2": points[:, 1]}

@@ -37,13 +37,10 @@ def _methods(view: View) -> tuple[str, ...]:
 def _settings(view: View, unsure: float, wrong: float) -> ReportSettings:
     """Gather the settings of this and the other pages."""
     group = grouping(view.dataset)
-    state = st.session_state
     return ReportSettings(
         methods=_methods(view),
         group_column=None if group is None else group.column,
         min_group_size=None if group is None else group.min_group_size,
-        q=float(state.get("q", 0.05)),
-        edge=float(state.get("edge", 0.5)),
         unsure_cost=unsure,
         wrong_cost=wrong,
     )
@@ -90,10 +87,10 @@ def _contents(view: View, settings: ReportSettings, images: bool) -> None:
             "with its interval, how it was computed, and what it does not say",
         ),
         (
-            local,
-            "**Landscape** with a γ slider that works without a server, and the **worst "
-            "regions** with what they are made of",
+            True,
+            "**Where it is wrong**: every place that is beyond chance, its evidence and examples",
         ),
+        (local, "**Landscape** with a γ slider that works without a server"),
         (calibrated, f"**Recalibrators** ranked, with paired differences: {plain(methods)}"),
         (
             grouped,
@@ -117,7 +114,7 @@ def _contents(view: View, settings: ReportSettings, images: bool) -> None:
     without = [
         words
         for there, words in (
-            (local, "no features, so nothing is said about places"),
+            (local, "no features, so nothing is said about the map"),
             (calibrated, "no calibration rows, so no recalibrator is fitted"),
             (grouped, "no groups, so nothing is said about whom it concerns"),
         )
@@ -130,8 +127,7 @@ def _contents(view: View, settings: ReportSettings, images: bool) -> None:
         )
     st.caption(
         f"Settings of this and the other pages: {on}{view.bins_in_words}, target "
-        f"{plain(view.target_name)}; regions at q = {settings.q:g}. Methods and the group column "
-        "are chosen on Recalibrate."
+        f"{plain(view.target_name)}. Methods and the group column are chosen on Recalibrate."
     )
 
 

@@ -71,7 +71,7 @@ def test_it_holds_what_the_pages_show(open_page, made):
 
 def test_what_is_missing_is_said_before_and_in_it(open_page, made):
     page = open_page("report", made(n_features=0, calibration=None))
-    assert "no features, so nothing is said about places" in page.text
+    assert "no features, so nothing is said about the map" in page.text
     assert "no calibration rows" in page.text
     assert "no groups" in page.text
     archive = make_the_report(page)

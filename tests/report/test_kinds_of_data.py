@@ -31,10 +31,10 @@ def test_without_features(make_dataset, text_of):
     page = text_of(files)
     assert "These data came without features" in page
     assert 'id="landscape"' not in page
-    assert "tables/regions.csv" not in files
+    assert "tables/places.csv" in files  # columns name places too
     assert "figures/landscape.html" not in files
     assert "Temperature scaling" in page
-    assert set(left_out(files)) == {"map", "regions"}
+    assert set(left_out(files)) == {"map"}
     assert b"--map none" in files["rerun.sh"]
 
 
@@ -55,7 +55,7 @@ def test_without_groups(make_dataset, text_of):
 def test_one_feature(make_dataset, text_of):
     files = files_of(make_dataset(features=1))
     assert "One feature alone gives no map" in text_of(files)
-    assert "tables/regions.csv" in files
+    assert "tables/places.csv" in files
 
 
 def test_many_dimensions_are_drawn_on_two(make_dataset, text_of):

@@ -47,7 +47,7 @@ def test_names_from_the_data_cannot_run(index, nasty):
 
 def test_every_section_is_there(index):
     for words in (
-        "The worst regions",
+        "Where it is wrong",
         "ranked by NLL, a proper score",
         "minus No recalibration",
         "the worst group",

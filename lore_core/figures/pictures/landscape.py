@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import ndimage
 
 from lore_core.figures.chart import Chart
 from lore_core.figures.pictures.contours import segments
@@ -391,8 +392,9 @@ def surface_figure(
 
 
 def _outlined(name: str, outline: Outline) -> OutlinedRegion:
-    """Write a region's name where most of the rows are its own."""
-    row, column = np.unravel_index(int(np.argmax(outline.inside)), outline.inside.shape)
+    """Write a region's name as far inside it as can be."""
+    depth = ndimage.distance_transform_edt(np.pad(outline.inside > 0.5, 1))[1:-1, 1:-1]
+    row, column = np.unravel_index(int(np.argmax(depth)), depth.shape)
     return OutlinedRegion(name, (float(outline.x[column]), float(outline.y[row])), outline)
 
 

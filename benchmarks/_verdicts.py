@@ -1,0 +1,106 @@
+"""One trial of the verdict, on real rows whose outcomes are drawn anew; rows of plain numbers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from _geometries import Geometry, Planted, blob, geometry, redrawn, slice_of
+from _trials import APART
+
+from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.metrics.global_metrics import wilson_interval
+from lore_core.places import (
+    Overall,
+    Place,
+    PlaceSearch,
+    conclude,
+    detectable_gap,
+    find_places,
+    overall_gap,
+)
+
+Kind = Literal["slice", "blob"]
+
+
+def null_verdict(
+    seed: int, name: str, n: int | None = None, target: str | int = TOP_LABEL
+) -> dict[str, float]:
+    """Whether a model whose every confidence is right is called wrong."""
+    given = geometry(name, n)
+    overall, search = _tested(given, redrawn(given, 0.0, _outcomes(seed)), seed, target)
+    level = conclude(overall, search, top_label=target == TOP_LABEL).level
+    return {
+        "wrong": float(level != "good"),
+        "local": float(level == "local"),
+        "global": float(level == "global"),
+    }
+
+
+def planted_verdict(
+    seed: int, name: str, n: int | None, kind: Kind, share: float, gap: float, shift: float
+) -> dict[str, float]:
+    """Whether a planted place is the headline, and how right the gaps are that are told of it."""
+    given = geometry(name, n)
+    rng = _outcomes(seed)
+    planted = _planted(given, kind, share, rng)
+    if planted is None:
+        return {}
+    data = redrawn(given, shift + gap * planted.inside, rng)
+    overall, search = _tested(given, data, seed)
+    verdict = conclude(overall, search)
+    top = verdict.place
+    headline = verdict.level == "local" and top is not None and _is(top, planted)
+    result = {"headline": float(headline)}
+    if verdict.level == "local" and top is not None:
+        c = data.confidence[top.rows]
+        off = (shift + gap * planted.inside)[top.rows]
+        # (Held-out rows are a random half of the place's, so its true gap is theirs.)
+        truth = float((c - np.clip(c - off, 0.0, 1.0)).mean())
+        low, high = wilson_interval(top.accuracy * top.n_rows, top.n_rows)
+        result |= {
+            "own": top.gap - truth,
+            "own covers": float(top.confidence - high <= truth <= top.confidence - low),
+            "held": top.held.gap - truth,
+            "held covers": float(top.held.gap_low <= truth <= top.held.gap_high),
+        }
+    return result
+
+
+def detected(seed: int, name: str, n: int | None, kind: Kind) -> dict[str, float]:
+    """Whether a place of a tenth of the rows is found that is off by what is said to be enough."""
+    given = geometry(name, n)
+    rng = _outcomes(seed)
+    planted = _planted(given, kind, 0.1, rng)
+    if planted is None:
+        return {}
+    overall, search = _tested(given, redrawn(given, 0.0, rng), seed)
+    gap = detectable_gap(overall, search.alpha, share=float(planted.inside.mean()))
+    _, search = _tested(given, redrawn(given, gap * planted.inside, rng), seed)
+    return {
+        "gap": detectable_gap(overall, search.alpha),
+        "found": float(any(_is(place, planted) for place in search.places)),
+        "touched": float(bool(search.places)),
+    }
+
+
+def _outcomes(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed + APART)
+
+
+def _tested(
+    given: Geometry, data: Dataset, seed: int, target: str | int = TOP_LABEL
+) -> tuple[Overall, PlaceSearch]:
+    aimed = data.target(target)
+    overall = overall_gap(aimed.confidence, aimed.outcome, random_state=seed)
+    return overall, find_places(data, given.points, target=target, random_state=seed)
+
+
+def _planted(given: Geometry, kind: Kind, share: float, rng: np.random.Generator) -> Planted | None:
+    return (blob if kind == "blob" else slice_of)(given, share, rng)
+
+
+def _is(place: Place, planted: Planted) -> bool:
+    """Whether half of the larger one lies in both."""
+    common = int(planted.inside[place.rows].sum())
+    return 2 * common >= max(place.n_rows, int(planted.inside.sum()))

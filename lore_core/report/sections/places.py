@@ -1,0 +1,81 @@
+"""Where it is wrong: the places, each with its evidence and rows that show it."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from lore_core.data.dataset import TOP_LABEL
+from lore_core.figures.png import png_url
+from lore_core.places import Place, describe_place, evidence_of
+from lore_core.regions.made_of import describe_composition
+from lore_core.regions.row_tables import telling_rows
+from lore_core.report.findings import Findings
+from lore_core.report.landscape import LISTED
+from lore_core.report.rendering import missing, render
+
+_EXAMPLES = 6
+_LARGEST_SIDE = 64
+
+
+def places_section(findings: Findings) -> Markup:
+    """Write the places, the most interesting first, each with its evidence and examples.
+
+    Parameters
+    ----------
+    findings : Findings
+        What the report is about.
+    """
+    search, verdict = findings.search, findings.verdict
+    if search is None or verdict is None:
+        return missing(findings.missing.get("places", ""))
+    return render(
+        "places.html",
+        places=[
+            {
+                "sign": place.sign,
+                "sentence": describe_place(place, top_label=findings.view.target == TOP_LABEL),
+                "evidence": evidence_of(place, search),
+                "within": None if place.within is None else place.within + 1,
+                "made_of": _made_of(findings, number),
+                "examples": _examples(findings, place),
+            }
+            for number, place in enumerate(search.places[:LISTED])
+        ],
+        nowhere=verdict.evidence,
+        n_hidden=len(search.places) - LISTED,
+        search=search,
+        is_local=findings.view.is_local,
+    )
+
+
+def _made_of(findings: Findings, number: int) -> str:
+    """Say what a region holds; a place in words has said it."""
+    if number not in findings.compositions:
+        return ""
+    sentence = describe_composition(findings.compositions[number])
+    return f"{sentence[:1].upper()}{sentence[1:]}."
+
+
+def _examples(findings: Findings, place: Place) -> list[dict[str, object]]:
+    """Rows of a place as small images; none where the data hold no images."""
+    dataset, aimed = findings.evaluation, findings.aimed
+    if dataset.images is None:
+        return []
+    rows = place.rows
+    if dataset.has_image is not None:
+        rows = rows[dataset.has_image[rows]]
+    shown: list[dict[str, object]] = []
+    for row in telling_rows(aimed.confidence, aimed.outcome, rows, place.sign, n_rows=_EXAMPLES):
+        image = dataset.images[row]
+        step = max(1, -(-max(image.shape[:2]) // _LARGEST_SIDE))
+        predicted, true = (
+            dataset.class_name(int(k[row])) for k in (dataset.predictions, dataset.labels)
+        )
+        shown.append(
+            {
+                "url": png_url(image[::step, ::step]),
+                "words": f"row {row}: said {predicted}, is {true}",
+                "confidence": aimed.confidence[row],
+            }
+        )
+    return shown
