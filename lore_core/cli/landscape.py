@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,13 +16,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lore_core.metrics import LocalErrors, ReliabilityTable
-    from lore_core.regions import Field, Outline, RegionSearch
-    from lore_core.view import View
+    from lore_core.figures.style import Mode
+    from lore_core.metrics import ReliabilityTable
+    from lore_core.regions import Outline, RegionSearch
 
-#: As on the page: so many rows are drawn over the field or alone, so many regions are outlined.
-_DRAWN, _DRAWN_ALONE = 1500, 4000
-_N_WORST = 30
+#: Regions outlined.
 _OUTLINED = 8
 
 
@@ -75,7 +73,7 @@ def landscape(
     outlines: bool,
     show: str,
     outs: tuple[str, ...],
-    mode: str,
+    mode: Mode,
     width: int,
     height: int | None,
 ) -> None:
@@ -87,10 +85,8 @@ def landscape(
     """
     paths = figure_paths(outs)
     from lore_core.cli.view import map_name, needs_map, open_view
-    from lore_core.comparison import describe_rows
     from lore_core.embedding import make_map
-    from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
-    from lore_core.regions import worst_rows
+    from lore_core.view.scene import Scene
     from lore_core.view.where import (
         errors_of,
         field_of,
@@ -104,8 +100,6 @@ def landscape(
         needs_map(view)
         bins, errors = reliability_of(view), errors_of(view)
         chosen = _bin(bins, wanted)
-        rows = errors.bin_index == chosen if chosen is not None else errors.bin_index >= 0
-        name = "All confidences" if chosen is None else f"Confidence {bins.bins.name(chosen)}"
         on, axes = view.embedding, view.map_name
         if draw_on is not None or on.n_components != 2:
             on = make_map(
@@ -117,27 +111,32 @@ def landscape(
             axes = on.label
         tests = significance_of(view) if significant else None
         field = field_of(view, errors, bin_index=chosen, on=on, tests=tests, q=q)
-        points = view.points(on=on)
+        scene = Scene(view, errors, bins, chosen, on, axes)
         found: tuple[tuple[str, Outline], ...] = ()
         if outlines:
-            found = _outlines(regions_of(view, q=q, progress=progress), points)
-    say(
-        describe_rows(
-            name,
-            view.evaluation,
-            errors,
-            rows,
-            target=view.target,
-            min_effective_size=MIN_EFFECTIVE_SIZE,
-        )
-    )
+            found = _outlines(regions_of(view, q=q, progress=progress), scene.points)
+    say(scene.sentence)
     if not paths:
         return
-    worst = worst_rows(errors, within=rows, n_rows=_N_WORST, min_effective_size=MIN_EFFECTIVE_SIZE)
-    chart = _chart(view, field, errors, rows, worst, found, points, name, axes, signed, show, mode)
+    from lore_core.figures import landscape_figure, shared_limit
+
+    chart = landscape_figure(
+        None if show == "rows" else field,
+        scene.points,
+        points=None if show == "field" else scene.drawn(over_field=show == "both"),
+        worst=scene.table(scene.worst),
+        n_total=scene.n_rows,
+        value="signed" if signed else "absolute",
+        limit=shared_limit(scene.supported),
+        rows=scene.in_words,
+        axes=axes,
+        found=found,
+        places=scene.classes,
+        mode=mode,
+    )
     content = {
         **view.settings(),
-        "bin": name,
+        "bin": scene.bin_name,
         "drawn_on": axes,
         "significant_only": significant,
         "nodes": records(chart.table),
@@ -180,44 +179,4 @@ def _outlines(search: RegionSearch, points: NDArray[np.float64]) -> tuple[tuple[
     return tuple(
         (str(number + 1), rows_outline(points, search.label == number))
         for number in range(min(len(search.regions), _OUTLINED))
-    )
-
-
-def _chart(
-    view: View,
-    field: Field,
-    errors: LocalErrors,
-    rows: NDArray[np.bool_],
-    worst: NDArray[np.int64],
-    found: tuple[tuple[str, Any], ...],
-    on: NDArray[np.float64],
-    name: str,
-    axes: str,
-    signed: bool,
-    show: str,
-    mode: Any,
-) -> Any:
-    from lore_core.figures import landscape_figure, shared_limit
-    from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
-    from lore_core.regions import class_places, drawn_rows, row_table
-
-    data = view.evaluation
-    drawn = None
-    if show != "field":
-        wanted = _DRAWN if show == "both" else _DRAWN_ALONE
-        drawn = row_table(data, drawn_rows(rows, worst, wanted), errors, extra=5)
-    known = rows & (errors.effective_size >= MIN_EFFECTIVE_SIZE)
-    return landscape_figure(
-        None if show == "rows" else field,
-        on,
-        points=drawn,
-        worst=row_table(data, worst, errors, extra=5),
-        n_total=int(rows.sum()),
-        value="signed" if signed else "absolute",
-        limit=shared_limit(errors.signed[known]),
-        rows=f"{name.lower()}, {view.kernel_in_words}, {view.rows}",
-        axes=axes,
-        found=found,
-        places=class_places(data, on, rows),
-        mode=mode,
     )

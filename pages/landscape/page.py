@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from lore_core.comparison import describe_rows
 from lore_core.figures import cdf_figure, reliability_figure
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
-from lore_core.regions import Outline, worst_rows
+from lore_core.regions import Outline
+from lore_core.view.scene import Scene
 from pages.landscape.found import (
     DEFAULT_Q,
     calibration_rows,
@@ -19,7 +18,7 @@ from pages.landscape.found import (
     outlines,
 )
 from pages.landscape.lists import list_by, list_worst
-from pages.landscape.picture import Scene, show_picture, show_region
+from pages.landscape.picture import Drawing, show_picture, show_region
 from pages.landscape.region import ROWS_TAB, chosen_found, point_number, region_panel
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
@@ -27,7 +26,6 @@ from pages.shared.controls import linked, map_control, theme_mode, view_controls
 from pages.shared.header import question
 from pages.shared.maps import planar_maps
 
-_N_WORST = 30
 _REGIONS, _DIVIDED = "Regions", "By class or group"
 
 
@@ -57,7 +55,6 @@ if not planar_maps(view.dataset):
     next_step("pages/bandwidth/page.py", "MLCE against bandwidth")
     st.stop()
 
-evaluation = view.evaluation
 table = compute.reliability(view)
 errors = compute.errors(view)
 names = {int(b): table.bins.name(b) for b in np.flatnonzero(table.count)}
@@ -96,11 +93,8 @@ elif wanted == "best":
     chosen = table.best_bin(MIN_BIN_ROWS)
 elif wanted != "all":
     chosen = next(b for b, name in names.items() if name == wanted)
-rows = np.ones(len(evaluation), dtype=bool) if chosen is None else errors.bin_index == chosen
-bin_name = "All confidences" if chosen is None else f"Confidence {names[chosen]}"
-sentence = describe_rows(
-    bin_name, evaluation, errors, rows, target=view.target, min_effective_size=MIN_EFFECTIVE_SIZE
-)
+scene = Scene(view, errors, table, chosen, on_map, map_name)
+rows, sentence = scene.rows, scene.sentence
 said, switch = st.columns([4.6, 1.4], vertical_alignment="center")
 said.markdown(f"**{sentence}**")
 beyond = switch.toggle(
@@ -109,7 +103,6 @@ beyond = switch.toggle(
     help="Colour only what is significant: Benjamini–Yekutieli over all rows, at the false "
     "discovery rate q of “Regions” below; and show beside the LCE what a calibrated model has.",
 )
-worst = worst_rows(errors, within=rows, n_rows=_N_WORST, min_effective_size=MIN_EFFECTIVE_SIZE)
 
 picture = st.container()
 below = st.container()
@@ -120,31 +113,18 @@ outlined: tuple[tuple[str, Outline], ...] = ()
 if tabs[0].open:
     with tabs[0]:
         search, key = found_regions(view)
-    points = view.points(on=on_map)
     if search is not None:
         chosen_region = chosen_found(key, len(search.regions))
-        if points.shape[1] == 2:
+        if on_map.n_components == 2:
             outlined = outlines(view, on_map, search, key, chosen_region)
 # Not at every move of γ: simulations take their time.
 chance = compute.chance_errors(view, bin_index=chosen) if beyond else None
 q = float(st.session_state.get("q", DEFAULT_Q))
-scene = Scene(
-    errors,
-    rows,
-    chosen,
-    bin_name,
-    worst,
-    value,
-    layer,
-    map_name,
-    on_map,
-    beyond_chance=q if beyond else None,
-    found=outlined,
-)
+drawing = Drawing(value, layer, q if beyond else None, outlined)
 with picture:
     big, side = st.columns([2.1, 1], gap="medium")
     with big:
-        show_picture(view, scene)
+        show_picture(scene, drawing)
     with side:
         show_chart(
             reliability_figure(
@@ -163,7 +143,7 @@ with picture:
         show_chart(
             cdf_figure(
                 {"LCE": errors.absolute[rows]},
-                rows=f"{bin_name.lower()}, {int(rows.sum()):,} evaluation rows",
+                rows=f"{scene.bin_name.lower()}, {scene.n_rows:,} evaluation rows",
                 global_error=None if chosen is None else float(abs(table.gap[chosen])),
                 null=chance,
                 mode=theme_mode(),
@@ -186,15 +166,15 @@ with picture:
             title=f"Region {chosen_region + 1}",
             note=held_out_note(search.regions[chosen_region]),
         )
-    else:
-        show_region(view, scene)
+    elif layer != "3-D":
+        show_region(scene)
 if tabs[0].open and search is not None:
     with tabs[0]:
         list_regions(view, search, key)
 if tabs[1].open:
     with tabs[1]:
-        list_worst(view, errors, worst)
+        list_worst(view, errors, scene.worst)
 if tabs[2].open:
     with tabs[2]:
-        list_by(evaluation, view.aimed, rows, sentence)
+        list_by(view.evaluation, view.aimed, rows, sentence)
 next_step("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")

@@ -1,0 +1,118 @@
+"""What of a view is seen on a map: which rows, the worst of them, and what is said of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.comparison.summary import describe_rows
+from lore_core.embedding.result import Embedding
+from lore_core.metrics.global_metrics import ReliabilityTable
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
+from lore_core.regions.row_tables import class_places, drawn_rows, row_table, worst_rows
+from lore_core.view.view import View
+
+#: Rows ringed, drawn over the field, and drawn without it: more slow a browser down.
+_N_WORST = 30
+_DRAWN, _DRAWN_ALONE = 1500, 4000
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Rows of one confidence bin, or all of them, on a map.
+
+    Attributes
+    ----------
+    view : View
+        What is looked at.
+    errors : LocalErrors
+        Its local errors.
+    reliability : ReliabilityTable
+        Its confidence bins.
+    bin_index : int or None
+        The chosen bin; None for all rows.
+    on : Embedding
+        The map, all rows.
+    axes : str
+        What the map is called.
+    """
+
+    view: View
+    errors: LocalErrors
+    reliability: ReliabilityTable
+    bin_index: int | None
+    on: Embedding
+    axes: str
+
+    @cached_property
+    def rows(self) -> NDArray[np.bool_]:
+        """Mask of the rows in the bin, shape (n,)."""
+        index = self.errors.bin_index
+        return (
+            np.ones(len(index), dtype=bool) if self.bin_index is None else index == self.bin_index
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """How many they are."""
+        return int(self.rows.sum())
+
+    @property
+    def bin_name(self) -> str:
+        """The bin in words: ``All confidences``, ``Confidence 0.87–0.93``."""
+        if self.bin_index is None:
+            return "All confidences"
+        return f"Confidence {self.reliability.bins.name(self.bin_index)}"
+
+    @property
+    def sentence(self) -> str:
+        """What the rows promised, what they got, and how far that differs from place to place."""
+        return describe_rows(
+            self.bin_name,
+            self.view.evaluation,
+            self.errors,
+            self.rows,
+            target=self.view.target,
+            min_effective_size=MIN_EFFECTIVE_SIZE,
+        )
+
+    @property
+    def in_words(self) -> str:
+        """Which rows are shown and which of them are near, for under a picture."""
+        return f"{self.bin_name.lower()}, {self.view.kernel_in_words}, {self.view.rows}"
+
+    @cached_property
+    def points(self) -> NDArray[np.float64]:
+        """All evaluation rows on the map, shape (n, d)."""
+        return self.view.points(on=self.on)
+
+    @cached_property
+    def worst(self) -> NDArray[np.int64]:
+        """Rows with the largest local errors among those with enough neighbours."""
+        return worst_rows(
+            self.errors, within=self.rows, n_rows=_N_WORST, min_effective_size=MIN_EFFECTIVE_SIZE
+        )
+
+    @property
+    def supported(self) -> NDArray[np.float64]:
+        """Signed errors of the rows with enough neighbours, which set the colour scale."""
+        known = self.rows & (self.errors.effective_size >= MIN_EFFECTIVE_SIZE)
+        return self.errors.signed[known]
+
+    def table(self, rows: NDArray[np.int64]) -> pd.DataFrame:
+        """Return what is known of some rows, for when they are pointed at."""
+        return row_table(self.view.evaluation, rows, self.errors, extra=5)
+
+    def drawn(self, *, over_field: bool = False) -> pd.DataFrame:
+        """Rows that are drawn one by one."""
+        most = _DRAWN if over_field else _DRAWN_ALONE
+        return self.table(drawn_rows(self.rows, self.worst, most))
+
+    @property
+    def classes(self) -> pd.DataFrame:
+        """Where on the map the predicted classes lie."""
+        return class_places(self.view.evaluation, self.points, self.rows)
