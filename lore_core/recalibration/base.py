@@ -102,6 +102,9 @@ class Recalibrator(ABC):
                 return state[name[:-1]]
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(f"{name}_" for name in self._state or {})]
+
     @staticmethod
     @abstractmethod
     def apply(state: Any, rows: Rows) -> Rows:

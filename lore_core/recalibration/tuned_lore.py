@@ -258,8 +258,9 @@ class TunedLoRe(Recalibrator):
     def apply(state: State, rows: Rows) -> Rows:
         """Average what the candidates say of each row, and put it on the line and its level."""
         places = [rows.place(kept["name"], kept["points"].shape[1]) for kept in state["maps"]]
+        confidence = rows.confidence
         if not state["members"]:
-            return rows.with_confidence(rows.confidence)
+            return rows.with_confidence(confidence)
         lowest = lowest_confidence(rows.n_classes, True)
         starts = [
             None if base is None else base.applied_to(rows).confidence for base in state["bases"]
@@ -268,7 +269,7 @@ class TunedLoRe(Recalibrator):
         for (map_, n_bins), chosen in _by_partition(state["members"]).items():
             bins = confidence_bins(state["confidence"], n_bins, state["binning"])
             source_index = bins.assign(state["confidence"])
-            index = bins.assign(rows.confidence)
+            index = bins.assign(confidence)
             grid = np.unique([member["gamma"] for member in chosen])
             means = kernel_means(
                 places[map_],
@@ -280,7 +281,7 @@ class TunedLoRe(Recalibrator):
                 effective_size=False,
             )
             accuracy = accuracy_by_bin(source_index, state["outcome"], bins.n_bins)[index]
-            accuracy = np.where(np.isnan(accuracy), rows.confidence, accuracy)
+            accuracy = np.where(np.isnan(accuracy), confidence, accuracy)
             for member in chosen:
                 base = member["base"]
                 g = int(np.searchsorted(grid, member["gamma"]))
@@ -288,7 +289,7 @@ class TunedLoRe(Recalibrator):
                     means.mean[g, :, base],
                     means.mass[g],
                     member["prior_strength"],
-                    confidence=rows.confidence,
+                    confidence=confidence,
                     accuracy=accuracy,
                     start=starts[base],
                 )
