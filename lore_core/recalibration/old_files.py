@@ -157,8 +157,11 @@ def _over_groups(kind: str, old: Old) -> GroupWise:
             n_rows=n_rows,
         )
 
-    def accuracy_in(rows: NDArray[np.bool_]) -> NDArray[np.float64]:
-        return corrected(
+    groups: list[group_wise.Group] = []
+    names = as_group_labels(old["points_"]).astype(str)
+    for name in np.unique(names):
+        rows = names == name
+        accuracy = corrected(
             accuracy_by_bin(index[rows], outcome[rows], bins.n_bins),
             np.bincount(index[rows], minlength=bins.n_bins).astype(np.float64),
             strength,
@@ -166,22 +169,13 @@ def _over_groups(kind: str, old: Old) -> GroupWise:
             accuracy=everywhere,
             start=None,
         )
-
-    names = as_group_labels(old["points_"]).astype(str)
-    groups: list[group_wise.Group] = [
-        {
-            "name": str(name),
-            "calibration_rows": int((names == name).sum()),
-            "recalibrator": binned(int((names == name).sum()), accuracy_in(names == name)),
-        }
-        for name in np.unique(names)
-    ]
+        size = int(rows.sum())
+        groups.append(
+            {"name": str(name), "calibration_rows": size, "recalibrator": binned(size, accuracy)}
+        )
     everyone = binned(len(index), everywhere if strength else unknown)
     return GroupWise.restored(
-        {
-            "recalibrator": HistogramBinning(old["n_bins"], old["binning"]),
-            "min_group_size": 1,
-        },
+        {"recalibrator": HistogramBinning(old["n_bins"], old["binning"]), "min_group_size": 1},
         {"columns": None, "groups": groups, "everyone": everyone},
         label=old.get("label", "LoRe"),
         n_rows=old["n_rows_"],

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from lore_core.data.validation import InputError
 from lore_core.embedding.stored import as_embedding
-from lore_core.recalibration import old_files
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.container import unpack
 from lore_core.recalibration.fitted_on import FittedOn
@@ -38,7 +38,11 @@ def load_recalibrator(source: str | Path | bytes | BinaryIO) -> Recalibrator:
     lore_core.shipping.Predictor : Applies the same file to arrays, with numpy alone.
     """
     header, arrays = unpack(source)
-    builders = old_files.BUILDERS if header["schema"] == 1 else {"recalibrator": _recalibrator}
+    builders: Mapping[str, Callable[[Any], Any]] = {"recalibrator": _recalibrator}
+    if header["schema"] == 1:
+        from lore_core.recalibration import old_files
+
+        builders = old_files.BUILDERS
     try:
         made = decode(header["method"], arrays, builders)
         if not isinstance(made, Recalibrator):
