@@ -65,7 +65,7 @@ class OtherClasses:
         index = np.arange(len(rows))
         best, lowest = cls(), np.inf
         for offset in _OFFSETS:
-            logs = _logs_of_the_others(rows.probabilities, np.asarray(rows.predictions), offset)
+            logs = _logs_of_the_others(rows.probabilities, rows.predictions, offset)
 
             def loss(log_temperature: float, logs: NDArray[np.float64] = logs) -> float:
                 share = log_softmax(logs * np.exp(-log_temperature))[index, rows.labels]
