@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Sequence
 
 import click
@@ -57,9 +56,11 @@ def lore() -> None:
 
 
 def _say_version(context: click.Context) -> None:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        click.echo(f"lore-lens {importlib.metadata.version('lore-lens')}")
-    except importlib.metadata.PackageNotFoundError:
+        click.echo(f"lore-lens {version('lore-lens')}")
+    except PackageNotFoundError:
         click.echo("lore-lens (not installed)")
     context.exit()
 
