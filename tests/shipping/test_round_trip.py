@@ -67,6 +67,8 @@ def test_every_method(name, calibration, as_given, maps):
     predictor = Predictor.load(content)
     found = predictor.predict(given, rows.features, rows.groups)
     assert np.array_equal(found, expected)
+    unsaved = Predictor(method).predict(given, rows.features, rows.groups)
+    assert np.array_equal(unsaved, expected)
     placed = predictor.predict(given, groups=rows.groups["region"], coordinates=points)
     assert np.array_equal(placed, expected)
 
