@@ -14,7 +14,7 @@ from lore_core.comparison.tables import long_table
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
-from lore_core.data.validation import InputError, Maps, Points
+from lore_core.data.validation import InputError, OnMaps, Points
 from lore_core.embedding.several import chosen_map
 from lore_core.metrics.catalogue import RANKED_BY
 from lore_core.metrics.metric import Metric
@@ -94,8 +94,8 @@ def compare(
     evaluation: Dataset,
     recalibrators: Sequence[Recalibrator] | None = None,
     *,
-    calibration_embedding: Maps | None = None,
-    evaluation_embedding: Maps | None = None,
+    calibration_embedding: OnMaps = None,
+    evaluation_embedding: OnMaps = None,
     metric_embedding: Points | None = None,
     gamma: float = 0.2,
     n_bins: int = 15,

@@ -24,8 +24,8 @@ class Placed(Protocol):
 
 #: Rows on a map: an embedding, or coordinates of shape (n, d) or (n,).
 Points: TypeAlias = "Placed | ArrayLike"
-#: Rows on one map, or on several by name.
-Maps: TypeAlias = "Points | Mapping[str, Points]"
+#: Rows on no map, on one, or on several by name.
+OnMaps: TypeAlias = "Points | Mapping[str, Points] | None"
 
 #: How far a row of probabilities may be from summing to 1 before it is refused.
 SUM_TOLERANCE = 1e-3

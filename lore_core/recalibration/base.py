@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from lore_core import __version__
 from lore_core.data.atomic_files import write_bytes
 from lore_core.data.rows import Rows
-from lore_core.data.validation import InputError
+from lore_core.data.validation import InputError, OnMaps
 from lore_core.recalibration import registry
 from lore_core.recalibration.container import pack
 from lore_core.recalibration.dataset_rows import rows_of
@@ -53,7 +53,7 @@ class Recalibrator(ABC):
     _state: Mapping[str, Any] | None = None
 
     def fit(
-        self, calibration: Dataset, embedding: Any = None, *, progress: Progress | None = None
+        self, calibration: Dataset, embedding: OnMaps = None, *, progress: Progress | None = None
     ) -> Self:
         """Learn from calibration rows.
 
@@ -74,7 +74,7 @@ class Recalibrator(ABC):
 
     @abstractmethod
     def _fit(
-        self, calibration: Dataset, embedding: Any, progress: Progress | None
+        self, calibration: Dataset, embedding: OnMaps, progress: Progress | None
     ) -> Mapping[str, Any]:
         """Return the state."""
 
@@ -133,7 +133,7 @@ class Recalibrator(ABC):
         """
         return self.apply(self._fitted("it can recalibrate"), rows)
 
-    def recalibrate(self, evaluation: Dataset, embedding: Any = None) -> Dataset:
+    def recalibrate(self, evaluation: Dataset, embedding: OnMaps = None) -> Dataset:
         """Return ``evaluation`` with corrected probabilities; its labels are not looked at.
 
         Parameters

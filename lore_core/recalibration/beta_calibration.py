@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from lore_core.data.rows import Rows
+from lore_core.data.validation import OnMaps
 from lore_core.recalibration.rivals import Rival
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class BetaCalibration(Rival):
     installation = "pip install betacal"
     coefficients_: tuple[float, float, float]
 
-    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         made = self.library("betacal").BetaCalibration(parameters="abm")
         outcome = calibration.outcome
         if outcome.min() == outcome.max():

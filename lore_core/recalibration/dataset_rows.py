@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.rows import Rows
-from lore_core.data.validation import InputError, as_coordinates, as_group_labels, check_lengths
+from lore_core.data.validation import (
+    InputError,
+    OnMaps,
+    as_coordinates,
+    as_group_labels,
+    check_lengths,
+)
 from lore_core.embedding.several import chosen_map
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
 
 
-def rows_of(dataset: Dataset, embedding: Any, method: str) -> Rows:
+def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
     """Return a dataset's rows; coordinates and group names are looked up when they are asked for.
 
     Parameters
@@ -51,7 +57,7 @@ def rows_of(dataset: Dataset, embedding: Any, method: str) -> Rows:
 
 
 def coordinates_of(
-    dataset: Dataset, embedding: Any, name: str | None, method: str
+    dataset: Dataset, embedding: OnMaps, name: str | None, method: str
 ) -> NDArray[np.float64]:
     """Return where a dataset's rows lie on a map, shape (n, d).
 

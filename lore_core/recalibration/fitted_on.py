@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lore_core.data.validation import InputError
+from lore_core.data.validation import InputError, OnMaps
 from lore_core.embedding.result import Embedding
 from lore_core.embedding.several import chosen_map, maps_by_name
 from lore_core.embedding.stored import as_numbers
@@ -44,7 +44,7 @@ class FittedOn:
     feature_maps: Mapping[str | None, Embedding | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, calibration: Dataset, embedding: Any) -> FittedOn:
+    def of(cls, calibration: Dataset, embedding: OnMaps) -> FittedOn:
         """Take down the names of a dataset and the maps of an embedding.
 
         Parameters

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.rows import Rows
-from lore_core.data.validation import InputError, check_integer, check_lengths
+from lore_core.data.validation import InputError, OnMaps, check_integer, check_lengths
 from lore_core.embedding.several import maps_by_name
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.dataset_rows import group_names
@@ -109,7 +109,7 @@ class GroupWise(Recalibrator):
             return None
         return [self.column] if isinstance(self.column, str) else list(self.column)
 
-    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         check_integer(self.min_group_size, "min_group_size")
         names = group_names(calibration, self._columns).astype(str)
         everyone = self.recalibrator.clone().fit(calibration, embedding)
@@ -173,7 +173,7 @@ class GroupWise(Recalibrator):
         return rows.with_probabilities(vectors)
 
 
-def _of_rows(embedding: Any, rows: NDArray[np.bool_]) -> Any:
+def _of_rows(embedding: OnMaps, rows: NDArray[np.bool_]) -> Any:
     """Take the same rows of one embedding, or of several by name."""
     taken = {}
     for name, item in maps_by_name(embedding).items():

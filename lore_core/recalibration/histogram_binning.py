@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import TYPE_CHECKING, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.binning import Binning, ConfidenceBins, accuracy_by_bin, confidence_bins
 from lore_core.data.rows import Rows
+from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class HistogramBinning(Recalibrator):
         """Return the method with these bins."""
         return cls(n_bins, binning)
 
-    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         bins = confidence_bins(calibration.confidence, self.n_bins, self.binning)
         index = bins.assign(calibration.confidence)
         return {

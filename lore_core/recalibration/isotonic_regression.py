@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.rows import Rows
+from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class IsotonicRegression(Recalibrator):
     confidence_: NDArray[np.float64]
     accuracy_: NDArray[np.float64]
 
-    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         from sklearn.isotonic import IsotonicRegression as Fit
 
         fit = Fit(y_min=0.0, y_max=1.0, out_of_bounds="clip")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.binning import Binning, ConfidenceBins, accuracy_by_bin, confidence_bins
 from lore_core.data.rows import Rows
-from lore_core.data.validation import InputError, check_positive
+from lore_core.data.validation import InputError, OnMaps, check_positive
 from lore_core.kernel_sums import KernelMeans
 from lore_core.metrics.local_error import kernel_means
 from lore_core.recalibration.base import Recalibrator
@@ -135,7 +135,7 @@ class LoRe(Recalibrator):
         return cls(gamma, n_bins, binning)
 
     @classmethod
-    def tuned(cls, calibration: Dataset, embedding: Any, **options: Any) -> Self:
+    def tuned(cls, calibration: Dataset, embedding: OnMaps, **options: Any) -> Self:
         """Return LoRe fitted with the settings that predict left-out calibration rows best.
 
         Deprecated: ``TunedLoRe(average=False, line=False, levels=False)`` gives the same
@@ -165,7 +165,7 @@ class LoRe(Recalibrator):
         best.candidates_ = pd.DataFrame(trial.table())
         return best.fit(calibration, embedding)
 
-    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         gamma = check_positive(self.gamma, "gamma")
         if not self.prior_strength >= 0:
             raise InputError(
@@ -221,7 +221,7 @@ class LoRe(Recalibrator):
         lowest = lowest_confidence(rows.n_classes, state["floor"])
         return start.with_confidence(np.clip(new, lowest, 1.0))
 
-    def local_accuracy(self, evaluation: Dataset, embedding: Any) -> LocalAccuracy:
+    def local_accuracy(self, evaluation: Dataset, embedding: OnMaps) -> LocalAccuracy:
         """Return the calibration accuracy around each row, and how many rows it rests on.
 
         Parameters

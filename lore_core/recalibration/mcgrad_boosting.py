@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.rows import Rows
-from lore_core.data.validation import InputError
+from lore_core.data.validation import InputError, OnMaps
 from lore_core.recalibration.rivals import Rival
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class MCGrad(Rival):
     def __init__(self, random_state: int = 42) -> None:
         self.random_state = random_state
 
-    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         methods = self.library("mcgrad.methods")
         frame, names = _frame(calibration.features, calibration.confidence, calibration.name)
         right = int(calibration.outcome.sum())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.probabilities import log_probabilities, softmax
-from lore_core.data.validation import as_confidence, as_outcome, check_lengths
+from lore_core.data.validation import OnMaps, as_confidence, as_outcome, check_lengths
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.recalibration.temperature_scaling import State, TemperatureScaling
 
@@ -84,7 +84,7 @@ class MMCEOptimization(TemperatureScaling):
 
     label = "MMCE optimization"
 
-    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         from scipy.optimize import minimize_scalar
 
         logs = log_probabilities(calibration.probabilities)

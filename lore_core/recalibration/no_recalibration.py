@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lore_core.data.rows import Rows
+from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ class NoRecalibration(Recalibrator):
     label = "No recalibration"
 
     def _fit(
-        self, calibration: Dataset, embedding: Any, progress: Progress | None
+        self, calibration: Dataset, embedding: OnMaps, progress: Progress | None
     ) -> Mapping[str, Any]:
         return {}
 

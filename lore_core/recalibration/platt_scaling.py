@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
 from lore_core.data.probabilities import expit, logit, top_log_odds
 from lore_core.data.rows import Rows
+from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class PlattScaling(Recalibrator):
     slope_: float
     intercept_: float
 
-    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         from sklearn.linear_model import LogisticRegression
 
         odds = top_log_odds(calibration.probabilities, calibration.predictions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from lore_core.data.probabilities import (
     softmax,
 )
 from lore_core.data.rows import Rows
+from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class TemperatureScaling(Recalibrator):
     def __init__(self, bounds: tuple[float, float] = (0.05, 20.0)) -> None:
         self.bounds = bounds
 
-    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         from scipy.optimize import minimize_scalar
 
         logs = log_probabilities(calibration.probabilities)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lore_core.data.binning import Binning, ConfidenceBins, accuracy_by_bin, confidence_bins
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.rows import Rows
+from lore_core.data.validation import OnMaps
 from lore_core.embedding.several import maps_by_name
 from lore_core.metrics.local_error import kernel_means
 from lore_core.recalibration.averaging import (
@@ -183,7 +184,7 @@ class TunedLoRe(Recalibrator):
         """How the rest is shared among the classes that were not predicted."""
         return OtherClasses(**self.state()["other_classes"])
 
-    def _fit(self, calibration: Dataset, embedding: Any, progress: Progress | None) -> State:
+    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         if len(calibration) < 2:
             return self._unchanging(calibration, embedding)
         maps = {
@@ -231,7 +232,7 @@ class TunedLoRe(Recalibrator):
             "candidates": trial.table(weight=weights),
         }
 
-    def _unchanging(self, calibration: Dataset, embedding: Any) -> State:
+    def _unchanging(self, calibration: Dataset, embedding: OnMaps) -> State:
         """Return the state that leaves every confidence: one row cannot be left out."""
         points = coordinates_of(calibration, embedding, None, type(self).label)
         return {

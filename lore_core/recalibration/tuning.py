@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.binning import Binning, accuracy_without_self, confidence_bins
 from lore_core.data.probabilities import PROBABILITY_FLOOR
-from lore_core.data.validation import InputError, check_integer
+from lore_core.data.validation import InputError, OnMaps, check_integer
 from lore_core.embedding.several import maps_by_name
 from lore_core.metrics.local_error import kernel_means
 from lore_core.recalibration.base import Recalibrator
@@ -128,7 +128,7 @@ def default_tuning_gammas() -> NDArray[np.float64]:
 
 def leave_one_out(
     calibration: Dataset,
-    embedding: Any,
+    embedding: OnMaps | Mapping[str | None, NDArray[np.float64]],
     *,
     gammas: Sequence[float] | None = None,
     n_bins: Sequence[int] = (1, 5, 15),
