@@ -167,17 +167,11 @@ def null_band(
     NullBand
     """
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
+    c = as_confidence(confidence)
+    index = confidence_bins(c, n_bins, binning).assign(c)
     parts: list[list[NDArray[np.float64]]] = [[], [], []]
     for _, error, supported in _drawn_errors(
-        confidence,
-        embedding,
-        grid,
-        n_bins,
-        binning,
-        n_draws,
-        min_effective_size,
-        random_state,
-        progress,
+        c, index, embedding, grid, n_draws, min_effective_size, random_state, progress
     ):
         parts[0].append(error.max(axis=1))
         parts[1].append(_supported_maximum(error, supported))
@@ -228,7 +222,7 @@ def null_errors(
     share = np.linspace(0.0, 1.0, check_integer(n_shares, "n_shares", minimum=2))
     parts: dict[str, list[NDArray[np.float64]]] = {}
     for gap, error, supported in _drawn_errors(
-        c, embedding, grid, n_bins, binning, n_draws, min_effective_size, random_state, progress
+        c, index, embedding, grid, n_draws, min_effective_size, random_state, progress
     ):
         of_bin = np.stack([np.bincount(index, weights=column) for column in gap.T])
         drawn = {
@@ -325,22 +319,20 @@ def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None)
 
 
 def _drawn_errors(
-    confidence: ArrayLike,
+    c: NDArray[np.float64],
+    index: NDArray[np.int64],
     embedding: Points,
     gammas: NDArray[np.float64],
-    n_bins: int,
-    binning: Binning,
     n_draws: int,
     min_effective_size: float,
     random_state: int,
     progress: Progress | None,
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]]:
     """Yield drawn gaps (n, b'), their LCE (g, n, b') and which rows are supported (g, n)."""
-    c, z = as_confidence(confidence), as_coordinates(embedding)
+    z = as_coordinates(embedding)
     n = check_lengths(embedding=z, confidence=c)
     n_draws = check_integer(n_draws, "n_draws")
     bandwidth = scaled_bandwidth(gammas, z.shape[1])
-    index = confidence_bins(c, n_bins, binning).assign(c)
     support = laplacian_means(z, None, c, bandwidth=bandwidth, target_groups=index)
     supported = support.effective_size >= min_effective_size
     rng = np.random.default_rng(random_state)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lore_core.cli.figure_files import figure_options, figure_paths, write_figure
+from lore_core.cli.figure_files import FigureOptions, figure_options
 from lore_core.cli.options import ViewOptions, examples, json_option, view_options
 from lore_core.cli.output import Progress, note, numbers, records, say, text_table
 from lore_core.data.json_text import as_json
@@ -52,10 +52,7 @@ def curve(
     metric: Any,
     draws: int | None,
     json_: bool,
-    outs: tuple[str, ...],
-    mode: Any,
-    width: int,
-    height: int | None,
+    figure: FigureOptions,
 ) -> None:
     """MLCE and ALCE as the bandwidth γ grows.
 
@@ -63,7 +60,6 @@ def curve(
     with the same confidences would show (columns *_chance_low, *_chance_high). Towards γ = 0 each
     row stands alone; towards infinity the MLCE becomes the MCE, the ALCE the ECE.
     """
-    paths = figure_paths(outs)
     from lore_core.cli.view import needs_map, open_view
     from lore_core.view.chance import chance_band_of
     from lore_core.view.where import curve_of
@@ -89,11 +85,11 @@ def curve(
     }
     if json_:
         say(as_json(content))
-    elif not paths:
+    elif not figure.paths:
         say(_text(table))
         say("")
         say(f"{view.dataset.name}: {view.rows}, {view.bins_in_words}.")
-    if not paths:
+    if not figure.paths:
         return
     from lore_core.figures import bandwidth_figure
 
@@ -103,12 +99,9 @@ def curve(
         rows=f"{view.rows}, {view.bins_in_words}",
         gamma=view.gamma,
         null=None if chance is None else (view.map_name, chance),
-        mode=mode,
+        mode=figure.mode,
     )
-    for path in paths:
-        write_figure(path, chart, table, content, width=width, height=height)
-        if not json_:
-            say(f"Wrote {path}.")
+    figure.write(chart, table, content, quiet=json_)
 
 
 def _numbers(curves: dict[str, BandwidthCurve], chance: NullBand | None) -> pd.DataFrame:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from lore_core.cli.compare import compare_one, method_option, methods_of
-from lore_core.cli.figure_files import figure_options, figure_paths, write_figure
+from lore_core.cli.figure_files import FigureOptions, figure_options
 from lore_core.cli.options import ViewOptions, examples, json_option, view_options
 from lore_core.cli.output import Progress, records, say, text_table
 from lore_core.data.json_text import as_json
@@ -50,17 +48,13 @@ def decisions(
     wrong: float,
     names: tuple[str, ...],
     json_: bool,
-    outs: tuple[str, ...],
-    mode: Any,
-    width: int,
-    height: int | None,
+    figure: FigureOptions,
 ) -> None:
     """Hold recalibrators against each other at your costs.
 
     Answer only where the confidence reaches 1 − u/w, else say “unsure”: the mean reward a row under
     every method. -o writes the reward over many ratios w/u, as a figure or numbers.
     """
-    paths = figure_paths(outs)
     import pandas as pd
 
     from lore_core.cli.view import open_view
@@ -113,7 +107,7 @@ def decisions(
         )
         say("")
         say(f"{view.dataset.name}: {view.rows}; gains are over {first}.")
-    if not paths:
+    if not figure.paths:
         return
     from lore_core.figures import reward_figure
 
@@ -122,9 +116,6 @@ def decisions(
         rows=view.rows,
         baseline=first,
         ratio=ratio if 1 <= ratio <= 100 else None,
-        mode=mode,
+        mode=figure.mode,
     )
-    for path in paths:
-        write_figure(path, chart, table, content, width=width, height=height)
-        if not json_:
-            say(f"Wrote {path}.")
+    figure.write(chart, table, content, quiet=json_)

@@ -2,24 +2,95 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lore_core.cli.output import TABLES, output_path, write_numbers
+from lore_core.cli.options import Command
+from lore_core.cli.output import TABLES, output_path, say, write_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lore_core.figures.chart import Chart
+    from lore_core.figures.style import Mode
 
 _STATIC = (".png", ".svg", ".pdf")
 
 
-def figure_options(command: Any) -> Any:
-    """Give a command ``outs``, ``mode``, ``width`` and ``height``."""
+@dataclass(frozen=True)
+class FigureOptions:
+    """Where a figure and its numbers are written to, and how it looks.
+
+    Attributes
+    ----------
+    paths : tuple of Path
+        The suffix says what is written: a figure or numbers.
+    mode : "light" or "dark"
+        Of the figure.
+    width, height : int
+        Pixels of a static image; the height is the chart's own by default.
+    """
+
+    paths: tuple[Path, ...]
+    mode: Mode
+    width: int
+    height: int | None
+
+    def write(self, chart: Chart, table: pd.DataFrame, content: Any, *, quiet: bool) -> None:
+        """Write a figure and its numbers to all places.
+
+        Parameters
+        ----------
+        chart : Chart
+            The figure.
+        table : DataFrame
+            The numbers for .csv and .parquet.
+        content
+            What a .json file holds.
+        quiet : bool
+            Whether not to say what was written.
+        """
+        for path in self.paths:
+            if path.suffix.lower() in TABLES:
+                write_numbers(path, table, content)
+            else:
+                self._draw(path, chart)
+            if not quiet:
+                say(f"Wrote {path}.")
+
+    def _draw(self, path: Path, chart: Chart) -> None:
+        from lore_core.data.atomic_files import write_bytes
+        from lore_core.figures.export import chart_html, chart_image
+
+        if self.height is not None:
+            chart.figure.update_layout(height=self.height)
+        suffix = path.suffix.lower()
+        if suffix == ".html":
+            made = chart_html(chart)
+        else:
+            kind: Any = suffix.removeprefix(".")
+            with warnings.catch_warnings():
+                # plotly's, about an option of Kaleido's that it passes on itself.
+                warnings.simplefilter("ignore", UserWarning)
+                made = chart_image(chart, kind, width=self.width)
+        write_bytes(path, made)
+
+
+def figure_options(command: Command) -> Command:
+    """Give a command its :class:`FigureOptions` as ``figure``, checked before it begins."""
+
+    @functools.wraps(command)
+    def called(
+        *given: Any, outs: tuple[str, ...], mode: Mode, width: int, height: int | None, **rest: Any
+    ) -> Any:
+        figure = FigureOptions(_paths(outs), mode, width, height)
+        return command(*given, figure=figure, **rest)
+
     for option in reversed(
         (
             click.option(
@@ -50,11 +121,11 @@ def figure_options(command: Any) -> Any:
             click.option("--height", type=click.IntRange(min=100), metavar="PX", help="Of both."),
         )
     ):
-        command = option(command)
-    return command
+        called = option(called)
+    return called
 
 
-def figure_paths(outs: tuple[str, ...]) -> list[Path]:
+def _paths(outs: tuple[str, ...]) -> tuple[Path, ...]:
     """Return where to write, or say what is wrong with it before anything is computed.
 
     Raises
@@ -62,7 +133,7 @@ def figure_paths(outs: tuple[str, ...]) -> list[Path]:
     InputError
         If a suffix is unknown, a directory does not exist, or static images cannot be made here.
     """
-    paths = [output_path(name, (".html", *_STATIC, *TABLES)) for name in outs]
+    paths = tuple(output_path(name, (".html", *_STATIC, *TABLES)) for name in outs)
     if any(path.suffix.lower() not in TABLES for path in paths):
         from lore_core.data.extras import require
 
@@ -75,41 +146,3 @@ def figure_paths(outs: tuple[str, ...]) -> list[Path]:
         if missing is not None:
             raise InputError(missing)
     return paths
-
-
-def write_figure(
-    path: Path, chart: Chart, table: pd.DataFrame, content: Any, *, width: int, height: int | None
-) -> None:
-    """Write a figure or its numbers, whichever the suffix says.
-
-    Parameters
-    ----------
-    path : Path
-        From :func:`figure_paths`.
-    chart : Chart
-        The figure.
-    table : DataFrame
-        The numbers for .csv and .parquet.
-    content
-        What a .json file holds.
-    width, height : int
-        Pixels of a static image; the height is the chart's own by default.
-    """
-    suffix = path.suffix.lower()
-    if suffix in TABLES:
-        write_numbers(path, table, content)
-        return
-    from lore_core.data.atomic_files import write_bytes
-    from lore_core.figures.export import chart_html, chart_image
-
-    if height is not None:
-        chart.figure.update_layout(height=height)
-    if suffix == ".html":
-        made = chart_html(chart)
-    else:
-        kind: Any = suffix.removeprefix(".")
-        with warnings.catch_warnings():
-            # plotly's, about an option of Kaleido's that it passes on itself.
-            warnings.simplefilter("ignore", UserWarning)
-            made = chart_image(chart, kind, width=width)
-    write_bytes(path, made)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lore_core.cli.figure_files import figure_options, figure_paths, write_figure
+from lore_core.cli.figure_files import FigureOptions, figure_options
 from lore_core.cli.options import ViewOptions, examples, view_options
 from lore_core.cli.output import Progress, records, say
 from lore_core.cli.regions import search_options
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lore_core.figures.style import Mode
     from lore_core.metrics import ReliabilityTable
     from lore_core.regions import Outline, RegionSearch
 
@@ -72,10 +71,7 @@ def landscape(
     q: float,
     outlines: bool,
     show: str,
-    outs: tuple[str, ...],
-    mode: Mode,
-    width: int,
-    height: int | None,
+    figure: FigureOptions,
 ) -> None:
     """Draw where the confidence is wrong.
 
@@ -83,7 +79,6 @@ def landscape(
     blue too little. Prints what is seen in one sentence; -o writes the picture or its numbers (one
     row a node of the map: x, y, signed_error, n_eff).
     """
-    paths = figure_paths(outs)
     from lore_core.cli.view import map_name, needs_map, open_view
     from lore_core.embedding import make_map
     from lore_core.view.scene import Scene
@@ -116,7 +111,7 @@ def landscape(
         if outlines:
             found = _outlines(regions_of(view, q=q, progress=progress), scene.points)
     say(scene.sentence)
-    if not paths:
+    if not figure.paths:
         return
     from lore_core.figures import landscape_figure, shared_limit
 
@@ -132,7 +127,7 @@ def landscape(
         axes=axes,
         found=found,
         places=scene.classes,
-        mode=mode,
+        mode=figure.mode,
     )
     content = {
         **view.settings(),
@@ -141,9 +136,7 @@ def landscape(
         "significant_only": significant,
         "nodes": records(chart.table),
     }
-    for path in paths:
-        write_figure(path, chart, chart.table, content, width=width, height=height)
-        say(f"Wrote {path}.")
+    figure.write(chart, chart.table, content, quiet=False)
 
 
 def _bin(table: ReliabilityTable, wanted: str) -> int | None:

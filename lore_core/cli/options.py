@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,6 +55,10 @@ class ViewOptions:
     binning: Binning
     seed: int
     jobs: int | None
+
+
+#: What has no other form in the command line than in the options.
+_AS_SAID = tuple(field.name for field in fields(ViewOptions) if field.name != "maps")
 
 
 def examples(*lines: str) -> str:
@@ -159,34 +163,10 @@ def view_options(*, several_maps: bool = False) -> Callable[[Command], Command]:
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
-        def called(
-            *,
-            data: tuple[str, ...],
-            columns: tuple[str, ...],
-            maps: str | tuple[str, ...] | None,
-            calibration_share: float,
-            target: str,
-            gamma: float | None,
-            n_bins: int,
-            binning: Binning,
-            seed: int,
-            jobs: int | None,
-            **rest: Any,
-        ) -> Any:
+        def called(*, maps: str | tuple[str, ...] | None, **options: Any) -> Any:
+            said = {name: options.pop(name) for name in _AS_SAID}
             chosen = (maps,) if isinstance(maps, str) else tuple(maps or ())
-            given = ViewOptions(
-                data=data,
-                columns=columns,
-                calibration_share=calibration_share,
-                target=target,
-                maps=chosen,
-                gamma=gamma,
-                n_bins=n_bins,
-                binning=binning,
-                seed=seed,
-                jobs=jobs,
-            )
-            return command(given, **rest)
+            return command(ViewOptions(maps=chosen, **said), **options)
 
         for option in reversed((data_argument, _GAMMA, one_map, *_VIEW)):
             called = option(called)

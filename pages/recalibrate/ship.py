@@ -16,12 +16,9 @@ from pages.shared.methods import preselected
 def _packed(
     key: Hashable,  # noqa: ARG001 -- what the cache goes by
     _method: Recalibrator,
-) -> tuple[bytes, str | None]:
-    """Return the content of the file, or why there is none."""
-    try:
-        return _method.to_bytes(), None
-    except InputError as error:
-        return b"", str(error)
+) -> bytes:
+    """Return the content of the file."""
+    return _method.to_bytes()
 
 
 def ship(view: View, result: Comparison) -> None:
@@ -36,33 +33,33 @@ def ship(view: View, result: Comparison) -> None:
     """
     names = list(result.recalibrators)
     best = [name for name in ("LoRe tuned", "LoRe") if name in preselected(names)]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.selectbox(
-            "Fitted recalibrator",
-            names,
-            index=names.index(best[0]) if best else len(names) - 1,
-            key="ship",
-            persist_state="session",
-            width=300,
-            help="One file without pickle: lore_core.load_recalibrator reads it, "
-            "lore_core.shipping.Predictor applies it with numpy alone, and so does the command "
-            "lore recalibrate --model.",
-        )
-        method = result.recalibrators[chosen]
-        content, why_not = _packed((view.key(), chosen), method)
-        if why_not is None:
-            st.download_button(
-                "Download the fitted recalibrator",
-                content,
-                f"{''.join(c if c.isalnum() else '-' for c in chosen.lower())}.lore",
-                "application/octet-stream",
-                icon=":material/download:",
-                on_click="ignore",
-                key="ship_file",
-            )
-    if why_not is not None:
-        st.info(plain(why_not), icon=":material/info:")
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    chosen = row.selectbox(
+        "Fitted recalibrator",
+        names,
+        index=names.index(best[0]) if best else len(names) - 1,
+        key="ship",
+        persist_state="session",
+        width=300,
+        help="One file without pickle: lore_core.load_recalibrator reads it, "
+        "lore_core.shipping.Predictor applies it with numpy alone, and so does the command "
+        "lore recalibrate --model.",
+    )
+    method = result.recalibrators[chosen]
+    try:
+        content = _packed((view.key(), chosen), method)
+    except InputError as error:  # the rest of the page has nothing to do with it
+        st.info(plain(str(error)), icon=":material/info:")
         return
+    row.download_button(
+        "Download the fitted recalibrator",
+        content,
+        f"{''.join(c if c.isalnum() else '-' for c in chosen.lower())}.lore",
+        "application/octet-stream",
+        icon=":material/download:",
+        on_click="ignore",
+        key="ship_file",
+    )
     local = not method.is_global
     st.caption(
         f"Fitted on {method.n_rows_:,} calibration rows; {max(len(content) / 1e3, 0.1):,.1f} kB."
