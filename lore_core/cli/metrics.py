@@ -21,10 +21,6 @@ from lore_core.data.json_text import as_json
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lore_core.data.progress import Progress as Report
-    from lore_core.view import View
-
-_INTERVAL_DRAWS = 100
 #: Fewer have no 2.5 % on either side.
 _FEWEST_DRAWS = 39
 
@@ -70,7 +66,7 @@ def metrics(
     from lore_core.comparison.tables import metric_table
     from lore_core.data.validation import InputError
     from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
-    from lore_core.view.chance import chance_errors_of
+    from lore_core.view.chance import chance_errors_of, intervals_of
     from lore_core.view.methods import summary_of
     from lore_core.view.where import regions_of
 
@@ -85,7 +81,8 @@ def metrics(
         chance = None
         if view.is_local:
             chance = chance_errors_of(view, n_draws=draws, progress=progress)
-        intervals = joint_intervals(summary.draws, _simulated(view, draws, progress))
+        simulated = intervals_of(view, n_draws=draws, progress=progress)
+        intervals = joint_intervals(summary.draws, simulated)
         table = metric_table(summary, chance, intervals)
         regions = None
         if view.is_local and top:
@@ -119,32 +116,6 @@ def metrics(
         say("Worst places:" if len(regions) else "No place is wrong beyond chance.")
         for number, region in enumerate(regions.itertuples(), start=1):
             say(f"{number}. {region.sentence}; {region.made_of}")
-
-
-def _simulated(view: View, draws: int | None, progress: Report) -> pd.DataFrame | None:
-    """Intervals of the calibration errors; the local ones only where they take some seconds."""
-    from lore_core import calibration_intervals
-    from lore_core.chance import affordable_null_draws
-    from lore_core.chance.intervals import MOST_TRIED
-
-    points = view.points_if_any
-    if (
-        draws is None
-        and points is not None
-        and not affordable_null_draws(len(points), points.shape[1], MOST_TRIED)
-    ):
-        points = None
-    if draws == 0:
-        return None
-    return calibration_intervals(
-        view.aimed.confidence,
-        view.aimed.outcome,
-        points,
-        **view.local,
-        n_draws=_INTERVAL_DRAWS if draws is None else draws,
-        random_state=view.seed,
-        progress=progress,
-    )
 
 
 def _cells(table: pd.DataFrame) -> dict[str, list[str]]:

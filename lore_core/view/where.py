@@ -66,6 +66,24 @@ def recalibrated_curve_of(
     return bandwidth_curve(c, a, view.points(on=on), **view.bins)
 
 
+def recalibrated_reliability_of(
+    view: View, recalibrated: Dataset, rows: NDArray[np.bool_]
+) -> ReliabilityTable:
+    """Confidence bins of some evaluation rows as a method left them.
+
+    Parameters
+    ----------
+    view : View
+        What is looked at.
+    recalibrated : Dataset
+        Its evaluation rows after the method.
+    rows : ndarray of shape (n,)
+        Mask of those that are meant.
+    """
+    c, a = recalibrated.confidence[rows], recalibrated.outcome[rows]
+    return reliability_table(c, a, **view.bins)
+
+
 def suggestion_of(view: View, tried_bins: Sequence[int]) -> BandwidthSuggestion | None:
     """Return the γ and bins that predict calibration rows best; None where they are too few."""
     if view.calibration is None:

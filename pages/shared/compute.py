@@ -16,7 +16,6 @@ from lore_core import (
     Embedding,
     Region,
     composition,
-    reliability_table,
 )
 from lore_core.comparison import Summary
 from lore_core.comparison.rewards import compare_rewards
@@ -146,8 +145,7 @@ def group_reliability(
     view: View, result: Comparison, method: str, by: str, group: str, _rows: np.ndarray
 ) -> ReliabilityTable:
     """Bins of one group's rows under one method."""
-    dataset = result.datasets[method]
-    return reliability_table(dataset.confidence[_rows], dataset.outcome[_rows], **view.bins)
+    return where.recalibrated_reliability_of(view, result.datasets[method], _rows)
 
 
 @_kept(64, "Counting rewards …", *_FITTED)
