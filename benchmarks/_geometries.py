@@ -18,8 +18,6 @@ import lore_core as lore
 from lore_core.data.dataset import Dataset
 from lore_core.variables.attributes import telling_attributes
 
-__all__ = ["GEOMETRIES", "Geometry", "Planted", "blob", "geometry", "redrawn", "slice_of"]
-
 Floats = NDArray[np.float64]
 
 
