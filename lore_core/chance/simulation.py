@@ -264,30 +264,46 @@ def affordable_null_draws(
     return 0 if fits < 40 else min(wanted, fits)
 
 
-def describe_maximum(errors: LocalErrors, null: NullErrors) -> str:
-    """Say in words whether the MLCE is more than chance.
+def describe_maximum(errors: LocalErrors, null: NullErrors | None = None) -> str:
+    """Say in words what the largest local errors are worth: of supported rows first, then of all.
 
     Parameters
     ----------
     errors : LocalErrors
         The data's local errors.
-    null : NullErrors
-        At the same bandwidth and bins.
+    null : NullErrors, optional
+        At the same bandwidth and bins: adds p-values.
     """
-    low, high = 100 * np.array(central_interval(null.mlce, 0.9))
-    p = null.p_value("mlce", errors.maximum)
-    said = (
-        "so this is more than chance"
-        if p <= 0.05
-        else "so by itself it is no sign of a local error"
+    supported = errors.supported_maximum()
+    rows = f"rows with {MIN_EFFECTIVE_SIZE:g} or more effective neighbours"
+    if np.isfinite(supported):
+        text = f"The largest local error of {rows} is {supported * 100:.0f} points"
+        text += f"{_against_chance(null, 'mlce_supported', supported)}."
+    else:
+        text = f"There are no {rows}."
+    worst = int(np.nanargmax(errors.absolute))
+    text += (
+        f" That of all rows (MLCE) is {errors.maximum * 100:.0f}, set by row {worst} with "
+        f"{errors.effective_size[worst]:.0f} effective neighbours"
+        f"{_against_chance(null, 'mlce', errors.maximum)}."
     )
+    if null is None:
+        return text
+    return (
+        f"{text} p is how often {null.n_draws} simulations in which every confidence is right show "
+        "as much. A maximum is set by one row: a small p says that some row is wrong, a large one "
+        "does not say that a whole place, whose rows are tested together, is right."
+    )
+
+
+def _against_chance(null: NullErrors | None, metric: ChanceKey, observed: float) -> str:
+    """Range that chance alone gives, and the p-value."""
+    if null is None or not np.isfinite(p := null.p_value(metric, observed)):
+        return ""
+    low, high = 100 * np.array(central_interval(getattr(null, metric), 0.9))
     smallest = 1 / (1 + null.n_draws)
     shown = f"p < {smallest:.2g}" if p <= smallest else f"p = {p:.2g}"
-    return (
-        f"A calibrated model with these confidences shows an MLCE of {low:.0f} to {high:.0f} "
-        f"points at γ = {null.gamma:g} (5–95 % of {null.n_draws} simulations); these data show "
-        f"{errors.maximum * 100:.0f}, {said} ({shown})."
-    )
+    return f" (by chance alone {low:.0f} to {high:.0f}, {shown})"
 
 
 def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None) -> str:

@@ -21,7 +21,7 @@ COMMANDS = {
     "app": "lore_core.cli.app:app",
     "metrics": "lore_core.cli.metrics:metrics",
     "landscape": "lore_core.cli.landscape:landscape",
-    "regions": "lore_core.cli.regions:regions",
+    "places": "lore_core.cli.places:places",
     "curve": "lore_core.cli.curve:curve",
     "variables": "lore_core.cli.variables:variables",
     "compare": "lore_core.cli.compare:compare",

@@ -9,7 +9,7 @@ import click
 from lore_core.cli.figure_files import FigureOptions, figure_options
 from lore_core.cli.options import ViewOptions, examples, view_options
 from lore_core.cli.output import Progress, records, say
-from lore_core.cli.regions import search_options
+from lore_core.cli.places import against_option
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 
 if TYPE_CHECKING:
@@ -17,17 +17,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lore_core.metrics import ReliabilityTable
-    from lore_core.regions import Outline, RegionSearch
-
-#: Regions outlined.
-_OUTLINED = 8
+    from lore_core.places import PlaceSearch
+    from lore_core.regions import Outline
 
 
 @click.command(
     epilog=examples(
         "lore landscape demo -o landscape.html",
         "lore landscape model_cal.npz model_test.npz --map tsne --bin worst -o worst.png",
-        "lore landscape predictions.csv --absolute --significant -o map.pdf -o map.parquet",
+        "lore landscape predictions.csv --absolute --beyond-chance -o map.pdf -o map.parquet",
     )
 )
 @view_options()
@@ -45,13 +43,15 @@ _OUTLINED = 8
     help="2-D map of the picture, if not the one rows are near on (default: that, or pca-2).",
 )
 @click.option("--signed/--absolute", default=True, show_default=True, help="What colour means.")
-@click.option("--significant", is_flag=True, help="Colour only what is beyond chance.")
-@search_options
+@click.option(
+    "--beyond-chance", is_flag=True, help="Colour only places that are wrong beyond chance."
+)
+@against_option
 @click.option(
     "--outlines/--no-outlines",
     default=True,
     show_default=True,
-    help="Outline the regions found.",
+    help="Outline these places (see lore places).",
 )
 @click.option(
     "--show",
@@ -67,8 +67,8 @@ def landscape(
     wanted: str,
     draw_on: str | None,
     signed: bool,
-    significant: bool,
-    q: float,
+    beyond_chance: bool,
+    against: Any,
     outlines: bool,
     show: str,
     figure: FigureOptions,
@@ -82,13 +82,7 @@ def landscape(
     from lore_core.cli.view import map_name, needs_map, open_view
     from lore_core.embedding import make_map
     from lore_core.view.scene import Scene
-    from lore_core.view.where import (
-        errors_of,
-        field_of,
-        regions_of,
-        reliability_of,
-        significance_of,
-    )
+    from lore_core.view.where import errors_of, field_of, places_of, reliability_of
 
     with Progress() as progress:
         view = open_view(given, progress)
@@ -104,12 +98,14 @@ def landscape(
                 progress=progress,
             )
             axes = on.label
-        tests = significance_of(view) if significant else None
-        field = field_of(view, errors, bin_index=chosen, on=on, tests=tests, q=q)
-        scene = Scene(view, errors, bins, chosen, on, axes)
         found: tuple[tuple[str, Outline], ...] = ()
-        if outlines:
-            found = _outlines(regions_of(view, q=q, progress=progress), scene.points)
+        only = None
+        if outlines or beyond_chance:
+            search = places_of(view, against=against, progress=progress)
+            found = _outlines(search, view.points(on=on)) if outlines else ()
+            only = search.inside() if beyond_chance else None
+        scene = Scene(view, errors, bins, chosen, on, axes, only)
+        field = field_of(view, errors, bin_index=chosen, on=on, only=only)
     say(scene.sentence)
     if not figure.paths:
         return
@@ -120,7 +116,7 @@ def landscape(
         scene.points,
         points=None if show == "field" else scene.drawn(over_field=show == "both"),
         worst=scene.table(scene.worst),
-        n_total=scene.n_rows,
+        n_total=int(scene.shown.sum()),
         value="signed" if signed else "absolute",
         limit=shared_limit(scene.supported),
         rows=scene.in_words,
@@ -133,7 +129,7 @@ def landscape(
         **view.settings(),
         "bin": scene.bin_name,
         "drawn_on": axes,
-        "significant_only": significant,
+        "beyond_chance_only": beyond_chance,
         "nodes": records(chart.table),
     }
     figure.write(chart, chart.table, content, quiet=False)
@@ -166,10 +162,13 @@ def _bin(table: ReliabilityTable, wanted: str) -> int | None:
     return index
 
 
-def _outlines(search: RegionSearch, points: NDArray[np.float64]) -> tuple[tuple[str, Outline], ...]:
+def _outlines(search: PlaceSearch, points: NDArray[np.float64]) -> tuple[tuple[str, Outline], ...]:
+    """Places that lie together on the map, by their numbers."""
     from lore_core.regions import rows_outline
 
+    drawn = [rows_outline(points, search.mask(number)) for number in range(len(search.places))]
     return tuple(
-        (str(number + 1), rows_outline(points, search.label == number))
-        for number in range(min(len(search.regions), _OUTLINED))
+        (str(number), outline)
+        for number, outline in enumerate(drawn, start=1)
+        if (outline.inside > 0.5).any()
     )

@@ -39,7 +39,7 @@ _FEWEST_DRAWS = 39
     default=3,
     show_default=True,
     metavar="N",
-    help="Regions of wrong confidence listed.",
+    help="Places of wrong confidence listed.",
 )
 @click.option(
     "--draws",
@@ -55,20 +55,20 @@ def metrics(
 ) -> None:
     """Every metric of the Overview, with interval and chance.
 
-    Global and local metrics of the evaluation rows, their 95 % intervals, how often a calibrated
-    model would show as much by chance, a verdict in one sentence, and the worst places.
+    The verdict in one sentence and what it rests on; global and local metrics of the evaluation
+    rows, their 95 % intervals and how often a calibrated model would show as much by chance; and
+    the places behind the verdict.
     """
     path = None if out is None else output_path(out, TABLES)
     from lore_core.chance import affordable_draws
-    from lore_core.cli.regions import described
+    from lore_core.cli.places import described, say_places
     from lore_core.cli.view import open_view
-    from lore_core.comparison.summary import joint_intervals, verdict
+    from lore_core.comparison.summary import joint_intervals
     from lore_core.comparison.tables import metric_table
     from lore_core.data.validation import InputError
-    from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
     from lore_core.view.chance import chance_errors_of, intervals_of
     from lore_core.view.methods import summary_of
-    from lore_core.view.where import regions_of
+    from lore_core.view.where import places_of, verdict_of
 
     if draws is not None and 0 < draws < _FEWEST_DRAWS:
         raise InputError(f"'--draws' must be 0 or at least {_FEWEST_DRAWS}; got {draws}.")
@@ -84,16 +84,18 @@ def metrics(
         simulated = intervals_of(view, n_draws=draws, progress=progress)
         intervals = joint_intervals(summary.draws, simulated)
         table = metric_table(summary, chance, intervals)
-        regions = None
-        if view.is_local and top:
-            search = regions_of(view, progress=progress)
-            regions = described(view, search).head(top)
-    said = verdict(summary.reliability, summary.local, min_effective_size=MIN_EFFECTIVE_SIZE)
+        search = places_of(view, progress=progress)
+        listed = described(view, search).head(top)
+        said = verdict_of(view, search)
     content = {
         **view.settings(),
-        "verdict": {"level": said.level, "sentence": said.sentence},
+        "verdict": {
+            "level": said.level,
+            "sentence": said.sentence,
+            "evidence": said.evidence,
+        },
         "metrics": table.set_index("metric").to_dict(orient="index"),
-        "regions": [] if regions is None else regions.to_dict(orient="records"),
+        "places": listed.to_dict(orient="records"),
     }
     if path is not None:
         write_numbers(path, table, content)
@@ -101,6 +103,8 @@ def metrics(
         say(as_json(content))
         return
     say(said.sentence)
+    if said.evidence:
+        say(said.evidence)
     say("")
     say(text_table(_cells(table)))
     say("")
@@ -111,11 +115,10 @@ def metrics(
             f"p: how often {chance.n_draws} simulations in which every confidence is right show as "
             "much."
         )
-    if regions is not None:
+    if len(listed):
         say("")
-        say("Worst places:" if len(regions) else "No place is wrong beyond chance.")
-        for number, region in enumerate(regions.itertuples(), start=1):
-            say(f"{number}. {region.sentence}; {region.made_of}")
+        say("Places:")
+        say_places(listed)
 
 
 def _cells(table: pd.DataFrame) -> dict[str, list[str]]:

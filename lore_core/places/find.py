@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -35,6 +35,9 @@ _MOST_SEARCHED = 100_000
 _PART_OF = 0.5
 #: Places that share more rows than this are one.
 _SAME = 0.3
+
+#: First columns of :meth:`PlaceSearch.frame`.
+_DESCRIBED = ("place", "kind", "where", "leans", "rows", "confidence", "accuracy", "gap")
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +157,12 @@ class PlaceSearch:
                     "within": item.within,
                 }
                 for number, item in enumerate(self.places, start=1)
-            ]
+            ],
+            columns=[
+                *_DESCRIBED,
+                *(f"held_out_{item.name}" for item in fields(Held)),
+                "within",
+            ],
         )
 
 

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from lore_core.places.average import Against
 from lore_core.places.find import Place, PlaceSearch
 from lore_core.variables.attributes import PREDICTED
+
+#: What places are, by what they are compared with.
+WORSE_THAN: dict[Against, str] = {
+    "zero": "wrong",
+    "average": "worse than the average",
+    "same confidence": "worse than rows of the same confidence",
+}
 
 
 def share_words(share: float) -> str:
@@ -71,6 +79,25 @@ def evidence_of(place: Place, search: PlaceSearch) -> str:
     if place.mended_globally:
         return f"{text}; rows of the same confidence are about as far off elsewhere."
     return f"{text}, {abs(held.beyond) * 100:.0f} more than rows of the same confidence."
+
+
+def describe_search(search: PlaceSearch) -> str:
+    """Say what was tried, against what, and with which chance of a false place.
+
+    Parameters
+    ----------
+    search : PlaceSearch
+    """
+    worse = WORSE_THAN[search.against]
+    if search.tried == 0:
+        return "No place looks wrong enough to be tried, or there are too few rows."
+    if not search.places:
+        return f"No place is {worse} beyond chance, of {search.tried} tried on rows held out."
+    return (
+        f"Of {search.tried} places found on one half of the rows and tried on the other, these are "
+        f"{worse} beyond chance. If none were, one would be listed in at most "
+        f"{search.alpha * 100:.0f} % of such searches."
+    )
 
 
 def signed_gap(gap: float) -> str:

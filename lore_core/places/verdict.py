@@ -12,6 +12,7 @@ from lore_core.places.find import MOST_TRIED, Place, PlaceSearch
 from lore_core.places.overall import Overall
 from lore_core.places.sentences import (
     describe_place,
+    describe_search,
     evidence_of,
     share_words,
     signed_gap,
@@ -106,13 +107,8 @@ def _on_average(overall: Overall, real: bool, top_label: bool) -> str:
 
 
 def _nowhere(overall: Overall, search: PlaceSearch) -> str:
-    worse = {
-        "zero": "wrong",
-        "average": "worse than the average",
-        "same confidence": "worse than rows of the same confidence",
-    }[search.against]
     if search.tried == 0:
-        return "No place looks wrong enough to be tried, or there are too few rows."
+        return describe_search(search)
     gap = detectable_gap(overall, search.alpha)
     power = (
         ""
@@ -120,7 +116,7 @@ def _nowhere(overall: Overall, search: PlaceSearch) -> str:
         else f" A place of a tenth of the rows that is off by {gap * 100:.0f} points would have "
         "been found about four times in five."
     )
-    return f"No place is {worse} beyond chance, of {search.tried} tried on rows held out.{power}"
+    return f"{describe_search(search)}{power}"
 
 
 def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> float:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import ndimage
 
-from lore_core.chance.significance import null_test
 from lore_core.data.validation import (
     InputError,
     Points,
@@ -20,6 +19,7 @@ from lore_core.data.validation import (
 )
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
+from lore_core.regions.joined_rows import nearest_rows
 
 #: Nodes farther than this share of the map's width from any row stay empty, whatever γ is:
 #: a colour there would be extrapolation.
@@ -46,9 +46,9 @@ class Field:
         True: the SLCE itself, evaluated at each node. False: the rows' values averaged nearby.
     context : ndarray of shape (r, r)
         Nodes near any row of the map, of this bin or another.
-    chance_share : float or None
-        Share of the nodes with support that are hidden because chance could explain them; None
-        where this was not asked.
+    outside_share : float or None
+        Share of the nodes with support that are hidden because no wanted row is nearest to them;
+        None where all are wanted.
     """
 
     x: NDArray[np.float64]
@@ -58,7 +58,7 @@ class Field:
     masked_share: float
     exact: bool
     context: NDArray[np.bool_]
-    chance_share: float | None = None
+    outside_share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -102,20 +102,20 @@ def _field(
     min_effective_size: float,
     exact: bool,
     context: NDArray[np.bool_],
-    beyond_chance: NDArray[np.bool_] | None = None,
+    wanted: NDArray[np.bool_] | None = None,
 ) -> Field:
     shape = grid.near.shape
     known = (effective_size >= min_effective_size) & np.isfinite(signed)
-    shown, chance = known, None
-    if beyond_chance is not None:
-        shown = known & beyond_chance
-        chance = 1.0 - float(shown.sum() / max(known.sum(), 1))
+    shown, outside = known, None
+    if wanted is not None:
+        shown = known & wanted
+        outside = 1.0 - float(shown.sum() / max(known.sum(), 1))
     raster = np.full(shape, np.nan)
     raster[grid.near] = np.where(shown, signed, np.nan)
     support = np.full(shape, np.nan)
     support[grid.near] = effective_size
     masked = float(1.0 - known.mean()) if known.size else 0.0
-    return Field(grid.x, grid.y, raster, support, masked, exact, context, chance)
+    return Field(grid.x, grid.y, raster, support, masked, exact, context, outside)
 
 
 def error_field(
@@ -127,7 +127,7 @@ def error_field(
     rows: NDArray[np.bool_] | None = None,
     resolution: int = 200,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
-    largest_p: float | None = None,
+    only: NDArray[np.bool_] | None = None,
 ) -> Field:
     """Exact signed local error at every node of a raster over the map.
 
@@ -145,9 +145,8 @@ def error_field(
         Nodes along each side.
     min_effective_size : float
         Nodes with a smaller n_eff are hidden.
-    largest_p : float, optional
-        Nodes with a larger p-value are hidden too: give
-        :meth:`Significance.cutoff <lore_core.chance.significance.Significance.cutoff>` of the rows.
+    only : ndarray of shape (n,), optional
+        Mask of rows; nodes are hidden too where the nearest row of ``rows`` is none of them.
 
     Returns
     -------
@@ -166,23 +165,24 @@ def error_field(
     resolution = check_integer(resolution, "resolution", minimum=2)
     grid = _grid(z, chosen, resolution, bandwidth)
     context = _grid(z, np.ones(len(c), dtype=bool), resolution, np.inf).near
-    if largest_p is None:
-        means = laplacian_means(
-            grid.nodes, z[chosen], (c - a)[chosen][:, None], bandwidth=bandwidth
-        )
-        signed, size, beyond = means.mean[:, 0], means.effective_size, None
-    else:
-        signed, _, p, size = null_test(
-            grid.nodes,
-            np.zeros(len(grid.nodes), dtype=np.int64),
-            z[chosen],
-            np.zeros(int(chosen.sum()), dtype=np.int64),
-            c[chosen],
-            a[chosen],
-            gamma=gamma,
-        )
-        beyond = p <= largest_p
-    return _field(grid, signed, size, min_effective_size, True, context, beyond)
+    means = laplacian_means(grid.nodes, z[chosen], (c - a)[chosen][:, None], bandwidth=bandwidth)
+    wanted = None if only is None else _nearest_is(grid.nodes, z, chosen, only)
+    return _field(
+        grid, means.mean[:, 0], means.effective_size, min_effective_size, True, context, wanted
+    )
+
+
+def _nearest_is(
+    nodes: NDArray[np.float64],
+    z: NDArray[np.float64],
+    chosen: NDArray[np.bool_],
+    only: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Whether the chosen row nearest to each node is one of those wanted."""
+    if not chosen.any():
+        return np.zeros(len(nodes), dtype=bool)
+    _, nearest = nearest_rows(z[chosen], nodes, 1)
+    return np.asarray(only[chosen][nearest[:, 0]])
 
 
 def smoothed_field(
@@ -193,7 +193,7 @@ def smoothed_field(
     rows: NDArray[np.bool_] | None = None,
     resolution: int = 200,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
-    significant: NDArray[np.bool_] | None = None,
+    only: NDArray[np.bool_] | None = None,
 ) -> Field:
     """Average the rows' own signed errors over a map they were not computed on.
 
@@ -208,11 +208,8 @@ def smoothed_field(
         (:class:`~lore_core.metrics.local_error.LocalErrors`).
     coordinates : Embedding or array-like of shape (n, 2)
         The map.
-    rows, resolution, min_effective_size
+    rows, resolution, min_effective_size, only
         See :func:`error_field`; rows with a smaller n_eff are left out of the average.
-    significant : ndarray of shape (n,), optional
-        Mask of the rows whose error is beyond chance; nodes where they are not the majority are
-        hidden.
 
     Returns
     -------
@@ -234,14 +231,12 @@ def smoothed_field(
     means = laplacian_means(
         grid.nodes,
         z[good],
-        np.column_stack(
-            [v[good], n_eff[good]] + ([] if significant is None else [significant[good]])
-        ),
+        np.column_stack([v[good], n_eff[good]]),
         bandwidth=SMOOTHING * extent,
     )
-    beyond = None if significant is None else means.mean[:, 2] > 0.5
+    wanted = None if only is None else _nearest_is(grid.nodes, z, chosen, only)
     field = _field(
-        grid, means.mean[:, 0], means.mean[:, 1], min_effective_size, False, context, beyond
+        grid, means.mean[:, 0], means.mean[:, 1], min_effective_size, False, context, wanted
     )
     # Nodes whose only nearby rows were left out would borrow a value from afar: hide them too.
     near_good = _grid(z, good, resolution, 2 * SMOOTHING * extent).near

@@ -27,8 +27,6 @@ LOOKED_AT = "looked_at"
 _HALVINGS = 70
 #: The range of ratios the search looks at, as powers of e.
 _LARGEST_LOG = 40.0
-#: A value so many times as frequent inside tells as much as one that is only there.
-_MOST_TELLING = 20.0
 #: Smaller p-values are only put in order.
 _SMALLEST = 1e-250
 
@@ -195,7 +193,7 @@ def describe_composition(
     frame : DataFrame
         From :func:`composition`.
     n_parts : int
-        At most so many attributes are named; of class, true class and both only one.
+        At most so many columns are named.
     significance : float
         Largest adjusted p-value of a value that is named.
     min_lift, min_share : float
@@ -205,41 +203,36 @@ def describe_composition(
     Returns
     -------
     str
-        Such as "mostly true Shirt predicted T-shirt (63 % against 4 %), brightness < 0.21 (48 %
-        against 25 %)"; without a capital and a full stop, to stand in a sentence.
+        Such as "mostly predicted T-shirt (63 % of these rows, 4 % of the others), more often than
+        elsewhere brightness < 0.21 (48 % against 25 %)"; without a capital and a full stop, to
+        stand in a sentence. "Mostly" is said of more than half of the rows. The true class is no
+        part of it: where the confidence is wrong it differs from the predicted one by necessity.
     """
     looked_at = int(frame.attrs.get(LOOKED_AT, len(frame)))
     if looked_at == 0:
         return "nothing to compare with"
-    named: list[str] = []
-    first_share = 0.0
     clear = frame[
         (frame["p_adjusted"] <= significance)
         & (frame["lift"] >= min_lift)
         & (frame["share_inside"] >= min_share)
+        & ~frame["attribute"].isin([TRUE, PAIR])
     ]
-    for row in _one_class_each(clear).to_dict("records")[:n_parts]:
-        inside = float(row["share_inside"])
-        if not named:
-            first_share = inside
-        against = f"{_percent(inside)} against {_percent(row['share_outside'])}"
-        named.append(f"{_called(str(row['attribute']), str(row['value']))} ({against})")
-    if not named:
+    if clear.empty:
         return f"made up like the rest: none of {looked_at:,} values stands out beyond chance"
-    return ("mostly " if first_share >= 0.5 else "often ") + ", ".join(named)
-
-
-def _one_class_each(frame: pd.DataFrame) -> pd.DataFrame:
-    """Keep the first value of each attribute; of class, true class and both the most telling.
-
-    A pair of classes has strong evidence wherever rows are wrong, even if it holds few of them:
-    what tells most is common inside and rare outside.
-    """
-    topic = frame["attribute"].where(~frame["attribute"].isin([PREDICTED, PAIR]), TRUE)
-    telling = frame["share_inside"] * np.log(frame["lift_low"].clip(1.0, _MOST_TELLING))
-    best = telling[topic == TRUE].idxmax() if (topic == TRUE).any() else None
-    others = (topic != TRUE) & ~topic.duplicated()
-    return frame[others | (frame.index == best)]
+    named = clear.drop_duplicates("attribute").head(n_parts)
+    most = named["share_inside"] > 0.5
+    parts: list[str] = []
+    for how, rows in (("mostly", named[most]), ("more often than elsewhere", named[~most])):
+        for k, row in enumerate(rows.to_dict("records")):
+            inside, outside = _percent(row["share_inside"]), _percent(row["share_outside"])
+            shares = (
+                f"{inside} against {outside}"
+                if parts
+                else f"{inside} of these rows, {outside} of the others"
+            )
+            said = f"{_called(str(row['attribute']), str(row['value']))} ({shares})"
+            parts.append(said if k else f"{how} {said}")
+    return ", ".join(parts)
 
 
 def ratio_interval(
@@ -364,10 +357,6 @@ def _frame(columns: Mapping[str, Any], looked_at: int) -> pd.DataFrame:
 
 
 def _called(attribute: str, value: str) -> str:
-    if attribute == PAIR:
-        return value
-    if attribute == TRUE:
-        return f"true {value}"
     if attribute == PREDICTED:
         return f"predicted {value}"
     return f"{attribute} {value}"

@@ -119,7 +119,11 @@ def says_the_truth(dataset: Dataset, attribute: Attribute) -> bool:
 
 
 def telling_attributes(
-    dataset: Dataset, *, target: str | int = TOP_LABEL, n_parts: int = 4
+    dataset: Dataset,
+    *,
+    target: str | int = TOP_LABEL,
+    extra: pd.DataFrame | Mapping[str, Any] | None = None,
+    n_parts: int = 4,
 ) -> list[Attribute]:
     """Code the columns along which a finding would be one: known before the truth is.
 
@@ -129,8 +133,8 @@ def telling_attributes(
         Rows.
     target : "top-label" or int
         See :meth:`~lore_core.data.dataset.Dataset.target`.
-    n_parts : int
-        Numbers are cut at quantiles into so many parts of about equal size.
+    extra, n_parts
+        See :func:`attributes`.
 
     Returns
     -------
@@ -140,7 +144,7 @@ def telling_attributes(
     """
     outcome = dataset.target(target).outcome
     found = []
-    for item in attributes(dataset, n_parts=n_parts):
+    for item in attributes(dataset, extra=extra, n_parts=n_parts):
         if item.name in (TRUE, PAIR) or _follows(dataset.labels, item.codes):
             continue
         # (The predicted class of a classifier that is always right follows from the true one.)

@@ -23,7 +23,7 @@ from lore_core.data.validation import (
 )
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import wilson_interval
-from lore_core.variables.attributes import PAIR, attributes, says_the_truth
+from lore_core.variables.attributes import telling_attributes
 from lore_core.variables.cutting import Attribute, cut
 
 #: Names of a column that are shown one by one; the rarest beyond are put together.
@@ -202,8 +202,8 @@ def rank_variables(
     Parameters
     ----------
     dataset : Dataset
-        Rows. The true class, and columns that say the same, are left out: along the answer even a
-        calibrated model looks wrong.
+        Rows. The true class, columns that tell it or which rows are right, and identifiers are
+        left out: along the answer even a calibrated model looks wrong.
     target : "top-label" or int
         See :meth:`~lore_core.data.dataset.Dataset.target`.
     n_bins : int
@@ -239,9 +239,7 @@ def rank_variables(
     most = check_integer(n_bins, "n_bins", minimum=2)
     n_parts = int(np.clip((q * (1 - q)).sum() / (2 * _MIN_VARIANCE), 2, most))
     records = []
-    for attribute in attributes(dataset, extra=extra, n_parts=n_parts):
-        if attribute.name == PAIR or says_the_truth(dataset, attribute):
-            continue
+    for attribute in telling_attributes(dataset, target=target, extra=extra, n_parts=n_parts):
         record = _heterogeneity(c, a, q, _few_names(attribute, MAX_NAMES))
         if record is not None:
             records.append({"variable": attribute.name, "origin": attribute.origin, **record})

@@ -39,6 +39,8 @@ class Scene:
         The map, all rows.
     axes : str
         What the map is called.
+    only : ndarray of shape (n,) or None
+        Mask of the rows that alone are shown: those of the places that are beyond chance.
     """
 
     view: View
@@ -47,6 +49,7 @@ class Scene:
     bin_index: int | None
     on: Embedding
     axes: str
+    only: NDArray[np.bool_] | None = None
 
     @cached_property
     def rows(self) -> NDArray[np.bool_]:
@@ -60,6 +63,11 @@ class Scene:
     def n_rows(self) -> int:
         """How many they are."""
         return int(self.rows.sum())
+
+    @cached_property
+    def shown(self) -> NDArray[np.bool_]:
+        """Mask of the rows in the picture, shape (n,)."""
+        return self.rows if self.only is None else self.rows & self.only
 
     @property
     def bin_name(self) -> str:
@@ -94,12 +102,12 @@ class Scene:
     def worst(self) -> NDArray[np.int64]:
         """Rows with the largest local errors among those with enough neighbours."""
         return worst_rows(
-            self.errors, within=self.rows, n_rows=_N_WORST, min_effective_size=MIN_EFFECTIVE_SIZE
+            self.errors, within=self.shown, n_rows=_N_WORST, min_effective_size=MIN_EFFECTIVE_SIZE
         )
 
     @property
     def supported(self) -> NDArray[np.float64]:
-        """Signed errors of the rows with enough neighbours, which set the colour scale."""
+        """Signed errors of the rows with enough neighbours, shown or not: the colour scale."""
         known = self.rows & (self.errors.effective_size >= MIN_EFFECTIVE_SIZE)
         return self.errors.signed[known]
 
@@ -110,7 +118,7 @@ class Scene:
     def drawn(self, *, over_field: bool = False) -> pd.DataFrame:
         """Rows that are drawn one by one."""
         most = _DRAWN if over_field else _DRAWN_ALONE
-        return self.table(drawn_rows(self.rows, self.worst, most))
+        return self.table(drawn_rows(self.shown, self.worst, most))
 
     @property
     def classes(self) -> pd.DataFrame:

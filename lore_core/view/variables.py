@@ -7,7 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lore_core.variables.attributes import attribute, columns, says_the_truth
+from lore_core.variables.attributes import (
+    attribute,
+    columns,
+    says_the_truth,
+    telling_attributes,
+)
+from lore_core.variables.cutting import Attribute
 from lore_core.variables.gaps import gap_along, gap_grid, rank_variables, smooth_gap
 from lore_core.view.view import View
 
@@ -34,6 +40,11 @@ class Along:
 def ranking_of(view: View, n_parts: int = 12) -> pd.DataFrame:
     """Columns of the evaluation rows by the evidence that the gap differs along them."""
     return rank_variables(view.evaluation, target=view.target, n_bins=n_parts)
+
+
+def telling_of(view: View) -> list[Attribute]:
+    """Columns of the evaluation rows that may say what a set of rows is made of."""
+    return telling_attributes(view.evaluation, target=view.target)
 
 
 def along_of(view: View, name: str, n_parts: int) -> Along:

@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.chance.significance import Significance, local_significance
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.progress import Progress
 from lore_core.embedding.result import Embedding
@@ -17,12 +16,14 @@ from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, s
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, local_errors
 from lore_core.places.average import Against
-from lore_core.places.find import PlaceSearch, find_places
+from lore_core.places.find import Place, PlaceSearch, find_places
 from lore_core.places.overall import overall_gap
 from lore_core.places.verdict import Verdict, conclude
 from lore_core.regions.evidence import RowEvidence, row_evidence
 from lore_core.regions.field import Field, error_field, smoothed_field
+from lore_core.regions.joined_rows import rows_like
 from lore_core.regions.search import RegionSearch, find_regions
+from lore_core.variables.attributes import attribute
 from lore_core.view.view import View
 
 
@@ -34,12 +35,6 @@ def reliability_of(view: View) -> ReliabilityTable:
 def errors_of(view: View) -> LocalErrors:
     """Local errors of the evaluation rows."""
     return local_errors(view.aimed.confidence, view.aimed.outcome, view.points(), **view.local)
-
-
-def significance_of(view: View) -> Significance:
-    """Test every evaluation row's local error against chance."""
-    c, a = view.aimed.confidence, view.aimed.outcome
-    return local_significance(c, a, view.points(), **view.local)
 
 
 def curve_of(view: View, progress: Progress | None = None) -> BandwidthCurve:
@@ -106,8 +101,7 @@ def field_of(
     *,
     bin_index: int | None = None,
     on: Embedding | None = None,
-    tests: Significance | None = None,
-    q: float = 0.05,
+    only: NDArray[np.bool_] | None = None,
     resolution: int = 200,
 ) -> Field:
     """Signed local error at every place of a 2-D map.
@@ -124,10 +118,10 @@ def field_of(
         The confidence bin; by default all rows.
     on : Embedding, optional
         The map of the picture, all rows; by default the one the kernel works on.
-    tests : Significance, optional
-        With it, only places beyond chance hold a value.
-    q : float
-        False discovery rate for that.
+    only : ndarray of shape (n,), optional
+        Mask of rows; only where one of them is the nearest row there is a value. With
+        :meth:`PlaceSearch.inside <lore_core.places.find.PlaceSearch.inside>` that is where the
+        error is beyond chance.
     resolution : int
         Nodes along each side.
     """
@@ -141,14 +135,14 @@ def field_of(
             rows=rows,
             resolution=resolution,
             min_effective_size=MIN_EFFECTIVE_SIZE,
-            largest_p=None if tests is None else tests.cutoff(q),
+            only=only,
         )
     return row_field(
         errors,
         view.points(on=on),
         rows=rows,
         resolution=resolution,
-        beyond_chance=None if tests is None else tests.significant(q),
+        only=only,
     )
 
 
@@ -157,7 +151,7 @@ def row_field(
     points: NDArray[np.float64],
     *,
     rows: NDArray[np.bool_] | None = None,
-    beyond_chance: NDArray[np.bool_] | None = None,
+    only: NDArray[np.bool_] | None = None,
     resolution: int = 200,
 ) -> Field:
     """Average rows' own errors over a map, those with enough neighbours.
@@ -168,8 +162,8 @@ def row_field(
         Of all rows.
     points : ndarray of shape (n, 2)
         The rows on the map.
-    rows, beyond_chance : ndarray of shape (n,), optional
-        Masks of the rows that are meant, and of those whose error is real.
+    rows, only : ndarray of shape (n,), optional
+        Masks of the rows that are meant, and of those that are shown.
     resolution : int
         Nodes along each side.
     """
@@ -180,7 +174,7 @@ def row_field(
         rows=rows,
         resolution=resolution,
         min_effective_size=MIN_EFFECTIVE_SIZE,
-        significant=beyond_chance,
+        only=only,
     )
 
 
@@ -242,19 +236,50 @@ def places_of(
     )
 
 
-def verdict_of(view: View, search: PlaceSearch) -> Verdict:
+def verdict_of(view: View, search: PlaceSearch | None) -> Verdict:
     """Say what the evaluation rows come to.
 
     Parameters
     ----------
     view : View
         What is looked at.
-    search : PlaceSearch
-        From :func:`places_of`.
+    search : PlaceSearch or None
+        From :func:`places_of`; None where places were not looked for.
     """
     c, a = view.aimed.confidence, view.aimed.outcome
     overall = overall_gap(c, a, **view.bins, random_state=view.seed)
     return conclude(overall, search, top_label=view.target == TOP_LABEL)
+
+
+def calibration_rows_of(view: View, place: Place) -> NDArray[np.bool_]:
+    """Find the calibration rows of a place.
+
+    Parameters
+    ----------
+    view : View
+        What is looked at.
+    place : Place
+        Of its evaluation rows.
+
+    Returns
+    -------
+    ndarray of bool, of shape (n_cal,)
+        By the same words where these are names; of a region, and of ranges of a number, those whose
+        nearest evaluation row on the map is one of the place. Empty without calibration rows.
+    """
+    if view.calibration is None:
+        return np.zeros(0, dtype=bool)
+    found = np.ones(len(view.calibration), dtype=bool)
+    for name, value in place.conditions:
+        column = attribute(view.calibration, name)
+        if column.numeric:
+            break
+        found &= np.array([known == value for known in column.values])[column.codes]
+    else:
+        if not place.is_region:
+            return found
+    inside = np.isin(np.arange(len(view.evaluation)), place.rows)
+    return rows_like(view.points(), inside, view.points(CALIBRATION))
 
 
 def evidence_of(view: View, row: int, *, by_calibration: bool = False) -> RowEvidence:

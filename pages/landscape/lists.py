@@ -24,8 +24,8 @@ def list_worst(view: View, errors: LocalErrors, worst: np.ndarray) -> None:
     dataset, gamma = view.evaluation, view.gamma
     if len(worst) == 0:
         st.caption(
-            f"No row here has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = {gamma:g}: "
-            "raise γ."
+            f"No row shown here has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = {gamma:g}: "
+            "raise γ, or switch off “Beyond chance”."
         )
         return
     listing, detail = st.columns([3, 1], gap="medium")

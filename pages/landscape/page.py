@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import replace
+
 import numpy as np
 import streamlit as st
 
@@ -9,24 +12,26 @@ from lore_core.figures import cdf_figure, reliability_figure
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.regions import Outline
 from lore_core.view.scene import Scene
-from pages.landscape.found import (
-    DEFAULT_Q,
-    calibration_rows,
-    found_regions,
-    held_out_note,
-    list_regions,
-    outlines,
-)
+from lore_core.view.where import calibration_rows_of
 from pages.landscape.lists import list_by, list_worst
 from pages.landscape.picture import Drawing, show_picture, show_region
-from pages.landscape.region import ROWS_TAB, chosen_found, point_number, region_panel
+from pages.landscape.places import (
+    against_control,
+    held_out_note,
+    list_places,
+    outlines,
+    search_places,
+    title_of,
+)
+from pages.landscape.region import ROWS_TAB, point_number, region_panel
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import linked, map_control, theme_mode, view_controls
-from pages.shared.header import question
+from pages.shared.header import plain, question
 from pages.shared.maps import planar_maps
+from pages.shared.places import PLACES_TAB, chosen_place, is_searched, search_key
 
-_REGIONS, _DIVIDED = "Regions", "By class or group"
+_DIVIDED = "By class or group"
 
 
 def _choose_bin(names: dict[int, str]) -> None:
@@ -100,27 +105,33 @@ said.markdown(f"**{sentence}**")
 beyond = switch.toggle(
     "Beyond chance",
     **linked("beyond"),
-    help="Colour only what is significant: Benjamini–Yekutieli over all rows, at the false "
-    "discovery rate q of “Regions” below; and show beside the LCE what a calibrated model has.",
+    help="Colour only the places listed below: exactly their rows, each tried on rows held out. "
+    "Nothing is coloured where no place is beyond chance. And show beside the LCE what a "
+    "calibrated model has.",
 )
 
 picture = st.container()
 below = st.container()
-tabs = below.tabs([_REGIONS, ROWS_TAB, _DIVIDED], **linked("below"))
+tabs = below.tabs([PLACES_TAB, ROWS_TAB, _DIVIDED], **linked("below"))
 # The search comes before the picture that outlines what it found, though it stands below.
-search = chosen_region = None
+search = chosen_one = None
+key: tuple[Hashable, ...] = ()
 outlined: tuple[tuple[str, Outline], ...] = ()
-if tabs[0].open:
+if tabs[0].open or beyond:
     with tabs[0]:
-        search, key = found_regions(view)
+        if is_searched(view):
+            against_control()
+            search = search_places(view)
     if search is not None:
-        chosen_region = chosen_found(key, len(search.regions))
+        key = search_key(view, search)
+        chosen_one = chosen_place(key, len(search.places))
         if on_map.n_components == 2:
-            outlined = outlines(view, on_map, search, key, chosen_region)
+            outlined = outlines(view, on_map, search, key, chosen_one)
+        if beyond:
+            scene = replace(scene, only=search.inside())
 # Not at every move of γ: simulations take their time.
 chance = compute.chance_errors(view, bin_index=chosen) if beyond else None
-q = float(st.session_state.get("q", DEFAULT_Q))
-drawing = Drawing(value, layer, q if beyond else None, outlined)
+drawing = Drawing(value, layer, () if scene.only is None else key, outlined)
 with picture:
     big, side = st.columns([2.1, 1], gap="medium")
     with big:
@@ -154,23 +165,24 @@ with picture:
             narrow=True,
         )
 
-    if search is not None and chosen_region is not None:
-        inside = search.label == chosen_region
+    if search is not None and chosen_one is not None:
+        place, inside = search.places[chosen_one], search.mask(chosen_one)
         region_panel(
             view,
             errors,
             inside,
             among=np.ones_like(inside),
-            fitted_on=calibration_rows(view, inside),
-            key=(*key, chosen_region),
-            title=f"Region {chosen_region + 1}",
-            note=held_out_note(search.regions[chosen_region]),
+            fitted_on=calibration_rows_of(view, place),
+            key=(*key, chosen_one),
+            title=plain(title_of(place, chosen_one)),
+            note=plain(held_out_note(place, search)),
+            said=[name for name, _ in place.conditions],
         )
     elif layer != "3-D":
         show_region(scene)
 if tabs[0].open and search is not None:
     with tabs[0]:
-        list_regions(view, search, key)
+        list_places(view, on_map, search, key, chosen_one)
 if tabs[1].open:
     with tabs[1]:
         list_worst(view, errors, scene.worst)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,15 +36,15 @@ class Drawing:
         What the colour means.
     layer : {"field", "rows", "both", "3-D"}
         What is drawn.
-    beyond_chance : float or None
-        False discovery rate at which only what is beyond chance is coloured.
+    only_key : tuple
+        Names the rows that alone are shown, if there are such.
     outlines : tuple of (str, Outline)
         Regions to outline.
     """
 
     value: str
     layer: str
-    beyond_chance: float | None
+    only_key: tuple[Hashable, ...]
     outlines: tuple[tuple[str, Outline], ...]
 
 
@@ -69,11 +70,11 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
     }
     if scene.on.n_components == 3:
         chart = landscape_3d_figure(
-            scene.drawn(), scene.points, n_total=scene.n_rows, camera=_camera(), **common
+            scene.drawn(), scene.points, n_total=int(scene.shown.sum()), camera=_camera(), **common
         )
         show_chart(chart, "landscape_3d")
         return
-    field = compute.field(scene.view, scene.bin_index, scene.on, drawing.beyond_chance)
+    field = compute.field(scene.view, scene.bin_index, scene.on, drawing.only_key, scene.only)
     if drawing.layer == "3-D":
         show_chart(surface_figure(field, camera=_camera(), **common), "landscape_height")
         return
@@ -85,7 +86,7 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
         if drawing.layer == "field"
         else scene.drawn(over_field=drawing.layer == "both"),
         worst=scene.table(scene.worst),
-        n_total=scene.n_rows,
+        n_total=int(scene.shown.sum()),
         region=region,
         found=drawing.outlines,
         places=scene.classes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ from pages.shared import compute
 from pages.shared.charts import show_chart
 from pages.shared.controls import theme_mode
 from pages.shared.header import plain
+from pages.shared.places import forget_place
 from pages.shared.rows import show_rows
 
 #: The tab that shows a row.
 ROWS_TAB = "Worst rows"
-_REGION, _FOUND, _ROW = "_region", "_found", "_row"
+_REGION, _ROW = "_region", "_row"
 #: Rows listed; the CSV holds all.
 _LISTED = 200
 #: Values listed in the composition; its toolbar saves them.
@@ -73,22 +75,10 @@ def picked_row(default: int) -> int:
     return int(st.session_state.get(_ROW, default))
 
 
-def choose_found(key: tuple[Any, ...], number: int) -> None:
-    """Select a region that was found instead of one that was drawn."""
-    clear_region()
-    st.session_state[_FOUND] = (key, number)
-
-
-def chosen_found(key: tuple[Any, ...], n_regions: int) -> int | None:
-    """Return the place of the region chosen in this search, if any."""
-    kept = st.session_state.get(_FOUND)
-    return int(kept[1]) if kept is not None and kept[0] == key and kept[1] < n_regions else None
-
-
 def clear_region() -> None:
     """Select nothing."""
     st.session_state.pop(_REGION, None)
-    st.session_state.pop(_FOUND, None)
+    forget_place()
 
 
 def region_panel(
@@ -101,6 +91,7 @@ def region_panel(
     key: tuple[Any, ...],
     title: str = "Selected region",
     note: str = "",
+    said: Sequence[str] = (),
 ) -> None:
     """Report on the rows inside: the gap, what they are made of, the rows, and a way to mend them.
 
@@ -122,6 +113,8 @@ def region_panel(
         Names it for the reader.
     note : str
         What else must be known about the gap.
+    said : sequence of str
+        Columns the title tells: no news in what the rows are made of.
     """
     dataset, target = view.evaluation, view.aimed
     report = region_report(target.confidence, target.outcome, inside)
@@ -131,7 +124,8 @@ def region_panel(
         button.button("Clear", on_click=clear_region, width="stretch", key="clear_region")
         if report.n_rows == 0:
             return
-        made_of = compute.made_of(view.dataset, key, inside, among)
+        made_of = compute.made_of(view, key, inside, among)
+        made_of = made_of[~made_of["attribute"].isin(said)]
         if note:
             head.caption(note)
         head.markdown(f"It is {plain(describe_composition(made_of))}.")

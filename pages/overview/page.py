@@ -5,20 +5,18 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from lore_core import describe_composition, describe_maximum, verdict
+from lore_core import describe_maximum
 from lore_core.chance import describe_bias
 from lore_core.comparison import Summary, local_bin_table
 from lore_core.figures import reliability_figure
-from lore_core.metrics.catalogue import MLCE, MLCE_SUPPORTED, TILES
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
+from lore_core.metrics.catalogue import MLCE, TILES
 from lore_core.metrics.metric import Metric
+from pages.overview.places import list_places
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import theme_mode, view_controls
 from pages.shared.header import plain, question
-
-#: How regions are searched for, as on the Landscape by default.
-_Q, _EDGE = 0.05, 0.5
+from pages.shared.places import is_searched
 
 
 def _tile(found: Summary, metric: Metric) -> None:
@@ -49,27 +47,15 @@ question(
 )
 view = view_controls()
 found = compute.summary(view)
-said = verdict(found.reliability, found.local, min_effective_size=MIN_EFFECTIVE_SIZE)
+searched = is_searched(view)
+said = compute.verdict(view, searched)
 show = {"good": st.success, "local": st.warning, "global": st.error}[said.level]
 icons = {"good": "check_circle", "local": "location_searching", "global": "error"}
-show(said.sentence, icon=f":material/{icons[said.level]}:")
-
-if view.is_local and len(view.evaluation) <= compute.REGIONS_AT_ONCE:
-    search = compute.regions(view, q=_Q, edge=_EDGE)
-    top = next((region for region in search.regions if region.sign > 0 or region.confirmed), None)
-    if top is None:
-        st.markdown(f"**Worst place**: none is beyond chance at γ = {view.gamma:g}.")
-    else:
-        inside = search.label == search.regions.index(top)
-        key = (view.key(), _Q, _EDGE)
-        made_of = compute.made_of(view.dataset, key, inside, np.ones_like(inside))
-        st.markdown(
-            f"**Worst place**: {top.sentence}; {plain(describe_composition(made_of))}. The "
-            "Landscape shows it and all others."
-        )
-
-elif view.is_local:
-    st.caption("Among so many rows the worst places are looked for on the Landscape, on demand.")
+show(plain(said.sentence), icon=f":material/{icons[said.level]}:")
+if said.evidence:
+    st.markdown(plain(said.evidence))
+if searched:
+    list_places(view, compute.places(view))
 
 with st.grid(4, min_column_width=150, gap="small"):
     for metric in TILES:
@@ -92,25 +78,14 @@ else:
     st.caption(
         f"n = {found.n_rows:,} evaluation rows, 95 % intervals: {len(found.draws.values)} "
         "bootstrap resamples; for the calibration errors, which chance enlarges, the true errors "
-        "that would show such values in simulations. A value above its interval is mostly chance."
+        "that would show such values in simulations."
         f"{without}"
     )
 
 chance = None
 if found.local is not None:
     chance = compute.chance_errors(view)
-    worst = int(np.nanargmax(found.local.absolute))
-    supported = float(found.details[MLCE_SUPPORTED.name])
-    largest = (
-        f"the largest error is {MLCE_SUPPORTED.text(supported)} points"
-        if np.isfinite(supported)
-        else "it is unknown: there is none"
-    )
-    st.caption(
-        f"The MLCE is set by row {worst}, which rests on {found.local.effective_size[worst]:.0f} "
-        f"effective neighbours. Among rows with {MIN_EFFECTIVE_SIZE:g} or more {largest}. "
-        + ("" if chance is None else describe_maximum(found.local, chance))
-    )
+    st.caption(describe_maximum(found.local, chance))
 st.caption(describe_bias(found.reliability, chance))
 
 left, right = st.columns([1.15, 1])

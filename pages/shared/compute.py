@@ -20,6 +20,7 @@ from lore_core import (
 from lore_core.comparison import Summary
 from lore_core.comparison.rewards import compare_rewards
 from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve
+from lore_core.places import Verdict
 from lore_core.regions import (
     Field,
     Outline,
@@ -32,12 +33,12 @@ from lore_core.view import View, chance, methods, variables, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.view import Part
 
-#: More evaluation rows than this are searched for regions only when the reader asks for it.
-REGIONS_AT_ONCE = 50_000
 #: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)
 _BINS: tuple[Part, ...] = ("target", "n_bins", "binning")
 _LOCAL: tuple[Part, ...] = (*_BINS, "gamma", "maps")
 _EVERY_GAMMA: tuple[Part, ...] = (*_BINS, "maps")
+#: What a search for places depends on.
+SEARCHED: tuple[Part, ...] = ("target", "gamma", "maps", "seed")
 _FITTED: tuple[Part, ...] = ("gamma", "n_bins", "binning", "maps")
 
 
@@ -59,10 +60,9 @@ def _kept(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], An
 
 reliability = _kept(64, False, *_BINS)(where.reliability_of)
 errors = _kept(12, "Computing local errors …", *_LOCAL)(where.errors_of)
-significance = _kept(12, "Testing against chance …", *_LOCAL)(where.significance_of)
 curve = _kept(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
 suggestion = _kept(32, "Looking for the best γ …", "target", "binning", "maps")(where.suggestion_of)
-regions = _kept(12, "Looking for regions …", *_LOCAL)(where.regions_of)
+places = _kept(12, "Looking for places …", *SEARCHED)(where.places_of)
 evidence = _kept(64, False, *_LOCAL)(where.evidence_of)
 chance_band = _kept(12, "Simulating chance …", *_EVERY_GAMMA)(chance.chance_band_of)
 chance_errors = _kept(32, "Simulating chance …", *_LOCAL)(chance.chance_errors_of)
@@ -72,10 +72,21 @@ on_grid = _kept(64, False, "target")(variables.grid_of)
 
 
 @_kept(64, "Drawing the landscape …", *_LOCAL)
-def field(view: View, bin_index: int | None, on_map: Embedding, q: float | None) -> Field:
-    """Field of one bin, or of all rows; with ``q`` only what is beyond chance."""
-    tests = {} if q is None else {"tests": significance(view), "q": q}
-    return where.field_of(view, errors(view), bin_index=bin_index, on=on_map, **tests)
+def field(
+    view: View,
+    bin_index: int | None,
+    on_map: Embedding,
+    key: Hashable,
+    _only: np.ndarray | None,
+) -> Field:
+    """Field of one bin, or of all rows, or only where some rows are; ``key`` names these."""
+    return where.field_of(view, errors(view), bin_index=bin_index, on=on_map, only=_only)
+
+
+@_kept(12, "Testing the average …", *SEARCHED, *_BINS)
+def verdict(view: View, searched: bool) -> Verdict:
+    """Headline of the evaluation rows, and what it rests on."""
+    return where.verdict_of(view, places(view) if searched else None)
 
 
 @_kept(64, "Drawing the landscape …", *_FITTED)
@@ -175,12 +186,13 @@ def wider_first(dataset: Dataset, one: str, two: str, n_parts: int) -> tuple[str
     return (one, two) if first >= second else (two, one)
 
 
-@_kept(32, False)
-def made_of(
-    dataset: Dataset, key: Hashable, _inside: np.ndarray, _among: np.ndarray
-) -> pd.DataFrame:
+telling = _kept(8, False, "target")(variables.telling_of)
+
+
+@_kept(32, False, "target")
+def made_of(view: View, key: Hashable, _inside: np.ndarray, _among: np.ndarray) -> pd.DataFrame:
     """Composition of a set of evaluation rows; ``key`` names the set."""
-    return composition(dataset.evaluation, _inside, among=_among)
+    return composition(view.evaluation, _inside, among=_among, coded=telling(view))
 
 
 @_kept(32, "Recalibrating the region …")

@@ -43,7 +43,7 @@ def adopt(loaded: Loaded) -> None:
     before = st.session_state.get(_KEY)
     if before is not None and before.key != loaded.key:
         # What was picked on the old data means nothing on the new ones.
-        for picked in ("_row", "_region", "_found"):
+        for picked in ("_row", "_region", "_place"):
             st.session_state.pop(picked, None)
     st.session_state[_KEY] = loaded
     _name_in_link(loaded)

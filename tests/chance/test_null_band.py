@@ -121,11 +121,14 @@ def test_the_sentence_says_what_the_p_value_does():
     c, a, z = _rows()
     null = lore.null_errors(c, z, n_draws=39)
     said = lore.describe_maximum(lore.local_errors(c, a, z), null)
-    assert "no sign of a local error" in said
+    p = null.p_value("mlce", lore.local_errors(c, a, z).maximum)
+    assert f"p = {p:.2g})" in said
     assert "39 simulations" in said
+    assert said.index("10 or more effective neighbours") < said.index("(MLCE)")
     wrong = lore.local_errors(c, np.zeros(150), z, n_bins=1, gamma=2.0)
     pooled = lore.null_errors(c, z, n_bins=1, gamma=2.0, n_draws=39)
-    assert "more than chance (p < 0.025)" in lore.describe_maximum(wrong, pooled)
+    assert "p < 0.025)" in lore.describe_maximum(wrong, pooled)
+    assert "p <" not in lore.describe_maximum(wrong)
 
 
 def test_bands_and_affordability():

@@ -18,8 +18,16 @@ class TestMetrics:
         summary = lore.summarize(dataset.evaluation, points, gamma=0.3, n_bins=5)
         for name, value in summary.values.items():
             assert found["metrics"][name]["value"] == value
-        said = lore.verdict(summary.reliability, summary.local)
-        assert found["verdict"] == {"level": said.level, "sentence": said.sentence}
+        aimed = dataset.evaluation.target()
+        said = lore.places.conclude(
+            lore.places.overall_gap(aimed.confidence, aimed.outcome, n_bins=5),
+            lore.find_places(dataset.evaluation, points, gamma=0.3),
+        )
+        assert found["verdict"] == {
+            "level": said.level,
+            "sentence": said.sentence,
+            "evidence": said.evidence,
+        }
         metrics = found["metrics"]
         assert metrics["MLCE supported"]["value"] == summary.local.supported_maximum()
         assert metrics["ECE debiased"]["value"] == summary.reliability.debiased_calibration_error
@@ -42,13 +50,13 @@ class TestMetrics:
         draws = lore.summarize(dataset.evaluation, n_draws=40, random_state=3).draws.interval()
         assert found["accuracy"]["low"] == draws.loc["accuracy", "low"]
 
-    def test_top_regions(self, run, run_json, file):
-        assert run_json("metrics", file, "--draws", "0", "--top", "0")["regions"] == []
+    def test_top_places(self, run, run_json, file):
+        assert run_json("metrics", file, "--draws", "0", "--top", "0")["places"] == []
         options = (file, "--gamma", "0.4")
-        listed = run_json("metrics", *options, "--draws", "0", "--top", "1")["regions"]
-        assert listed == run_json("regions", *options)["regions"][:1]
+        listed = run_json("metrics", *options, "--draws", "0", "--top", "1")["places"]
+        assert listed == run_json("places", *options)["places"][:1]
         text = run("metrics", *options, "--draws", "0", "--top", "1")
-        assert f"1. {listed[0]['sentence']}; {listed[0]['made_of']}\n" in text
+        assert f"1. {listed[0]['sentence']}\n   {listed[0]['evidence']}\n" in text
 
     def test_one_class(self, run_json, file, dataset):
         found = run_json("metrics", file, "--target", "positive", "--draws", "0")
@@ -60,7 +68,7 @@ class TestMetrics:
     def test_without_a_map_only_what_is_global(self, run_json, file):
         found = run_json("metrics", file, "--map", "none", "--draws", "0")
         assert "MLCE" not in found["metrics"]
-        assert found["regions"] == []
+        assert {item["kind"] for item in found["places"]} <= {"slice"}
         assert found["gamma"] is None
 
     def test_rows_without_a_split_are_divided_as_in_the_dashboard(self, run, undivided):
@@ -98,14 +106,13 @@ class TestLandscape:
         )
         assert run("landscape", file) == f"{said}\n"
 
-    @pytest.mark.parametrize("significant", [False, True])
-    def test_one_bin_is_the_exact_field(self, run, file, dataset, points, tmp_path, significant):
+    @pytest.mark.parametrize("beyond_chance", [False, True])
+    def test_one_bin_is_the_exact_field(self, run, file, dataset, points, tmp_path, beyond_chance):
         out = tmp_path / "nodes.parquet"
-        more = ["--significant", "--q", "0.2"] if significant else []
+        more = ["--beyond-chance", "--against", "zero"] if beyond_chance else []
         run("landscape", file, "--bin", "0.7", "--bins", "3", "--gamma", "0.4", "-o", out, *more)
         aimed = dataset.evaluation.target()
-        settings = {"gamma": 0.4, "n_bins": 3}
-        tests = lore.local_significance(aimed.confidence, aimed.outcome, points, **settings)
+        search = lore.find_places(dataset.evaluation, points, gamma=0.4, against="zero")
         table = lore.reliability_table(aimed.confidence, aimed.outcome, n_bins=3)
         field = lore.error_field(
             aimed.confidence,
@@ -113,7 +120,7 @@ class TestLandscape:
             points,
             gamma=0.4,
             rows=table.bins.assign(aimed.confidence) == table.bins.assign([0.7])[0],
-            largest_p=tests.cutoff(0.2) if significant else None,
+            only=search.inside() if beyond_chance else None,
         )
         nodes = pd.read_parquet(out)
         known = np.isfinite(field.signed)
@@ -195,24 +202,33 @@ class TestCurve:
         assert b"ALCE against bandwidth" in figure.read_bytes()
 
 
-class TestRegions:
+class TestPlaces:
     def test_are_those_of_the_library(self, run, run_json, file, dataset, points):
-        found = run_json("regions", file, "--gamma", "0.3", "--edge", "0.3")
-        aimed = dataset.evaluation.target()
-        search = lore.find_regions(aimed.confidence, aimed.outcome, points, gamma=0.3, edge=0.3)
-        assert len(search.regions) >= 1
-        assert [item["sentence"] for item in found["regions"]] == [
-            region.sentence for region in search.regions
-        ]
-        made_of = lore.describe_composition(lore.composition(dataset.evaluation, search.label == 0))
-        assert found["regions"][0]["made_of"] == made_of
-        assert found["regions"][0]["gap"] == search.regions[0].gap
-        assert found["significant_rows"] == search.significance.significant(0.05).sum()
-        assert search.regions[0].sentence in run("regions", file, "--gamma", "0.3", "--edge", "0.3")
+        options = ("places", file, "--gamma", "0.3", "--against", "zero")
+        found = run_json(*options)
+        search = lore.find_places(dataset.evaluation, points, gamma=0.3, against="zero")
+        assert len(search.places) >= 1
+        for item, place in zip(found["places"], search.places, strict=True):
+            assert item["sentence"] == lore.places.describe_place(place)
+            assert item["evidence"] == lore.places.evidence_of(place, search)
+            assert item["gap"] == place.gap
+            assert item["held_out_p_adjusted"] == place.held.p_adjusted
+        assert (found["tried"], found["against"]) == (search.tried, "zero")
+        text = run(*options)
+        assert all(item["sentence"] in text for item in found["places"])
+        assert f"Of {search.tried} places found on one half" in text
 
-    def test_none(self, run, file):
-        said = run("regions", file, "--gamma", "0.001", "--each-bin")
-        assert said.startswith("No region is wrong beyond chance.\n")
+    def test_a_region_is_described(self, run_json, file, dataset, points):
+        found = run_json("places", file, "--gamma", "0.3")["places"]
+        search = lore.find_places(dataset.evaluation, points, gamma=0.3)
+        known = lore.variables.attributes.telling_attributes(dataset.evaluation)
+        for number, (item, place) in enumerate(zip(found, search.places, strict=True)):
+            made_of = lore.composition(dataset.evaluation, search.mask(number), coded=known)
+            assert item["made_of"] == (lore.describe_composition(made_of) * place.is_region)
+
+    def test_none(self, run, undivided):
+        said = run("places", undivided, "--calibration-share", "0.9", "--map", "none")
+        assert said.startswith("No place is ")
 
 
 class TestCompare:

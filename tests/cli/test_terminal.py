@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core.cli import COMMANDS, lore as command, main, output, regions, view
+from lore_core.cli import COMMANDS, lore as command, main, output, places, view
 from lore_core.view import where
 
 LORE = [sys.executable, "-m", "lore_core.cli"]
@@ -51,7 +51,7 @@ class TestExitCodes:
         assert error.count("\n") == 1
         assert re.search(message, error)
 
-    @pytest.mark.parametrize("name", ["landscape", "curve", "regions"])
+    @pytest.mark.parametrize("name", ["landscape", "curve"])
     def test_features_are_needed(self, file, capsys, name):
         assert main([name, file, "--map", "none"]) == 1
         assert "must have features" in capsys.readouterr().err
@@ -63,7 +63,7 @@ class TestExitCodes:
             ["metrics"],
             ["metrics", "demo", "--gamma", "0"],
             ["metrics", "demo", "--binning", "equal"],
-            ["regions", "demo", "--edge", "1"],
+            ["places", "demo", "--against", "nothing"],
             ["metrics", "demo", "--nonsense"],
         ],
     )
@@ -82,9 +82,9 @@ class TestExitCodes:
         assert "Traceback" not in capsys.readouterr().err
 
     def test_a_fault_of_ours_is_not_hidden(self, monkeypatch, file):
-        monkeypatch.setattr(regions, "described", lambda *_: 1 / 0)
+        monkeypatch.setattr(places, "described", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            main(["regions", file])
+            main(["places", file])
 
 
 class TestHelp:
@@ -125,7 +125,7 @@ class TestCompletion:
     def test_of_a_command(self):
         more = {"_LORE_COMPLETE": "bash_complete", "COMP_WORDS": "lore re", "COMP_CWORD": "1"}
         result = lore_process(env=os.environ | more)
-        assert "plain,regions" in result.stdout.splitlines()
+        assert "plain,places" in result.stdout.splitlines()
 
     def test_of_an_option(self, runner):
         env = {
@@ -177,13 +177,13 @@ def test_jobs_limit_the_threads_until_the_command_ends(file, monkeypatch, capsys
     from lore_core.kernel_sums.schedule import thread_count
 
     before, seen = thread_count(None), []
-    search = where.regions_of
+    search = where.places_of
 
     def watched(*arguments, **options):
         seen.append(thread_count(None))
         return search(*arguments, **options)
 
-    monkeypatch.setattr(where, "regions_of", watched)
-    assert main(["regions", file, "--jobs", "1"]) == 0
+    monkeypatch.setattr(where, "places_of", watched)
+    assert main(["places", file, "--jobs", "1"]) == 0
     assert seen == [1]
     assert thread_count(None) == before

@@ -67,31 +67,28 @@ def test_a_map_has_two_dimensions(sample):
         error_field(c, a, np.column_stack([z, z[:, 0]]))
 
 
-def test_only_what_is_beyond_chance_is_shown(sample):
+@pytest.mark.parametrize("exact", [True, False])
+def test_only_some_rows_are_shown(sample, exact):
     c, a, z = sample
-    everything = error_field(c, a, z, gamma=0.3, resolution=25)
-    assert everything.chance_share is None
-    real = error_field(c, a, z, gamma=0.3, resolution=25, largest_p=0.01)
-    shown = np.isfinite(real.signed)
-    assert 0 < shown.sum() < np.isfinite(everything.signed).sum()
-    np.testing.assert_allclose(real.signed[shown], everything.signed[shown])
-    assert real.masked_share == everything.masked_share
-    assert real.chance_share == pytest.approx(
-        1 - shown.sum() / np.isfinite(everything.signed).sum()
-    )
-    nothing = error_field(c, a, z, gamma=0.3, resolution=25, largest_p=0.0)
-    assert np.isnan(nothing.signed).all()
-    assert nothing.chance_share == 1.0
 
+    def drawn(only):
+        if exact:
+            return error_field(c, a, z, gamma=0.3, resolution=25, only=only)
+        return smoothed_field(c - a, np.full(len(c), 50.0), z, resolution=25, only=only)
 
-def test_averaged_rows_beyond_chance_are_the_majority(sample):
-    _, _, z = sample
+    everything = drawn(None)
+    assert everything.outside_share is None
     left = z[:, 0] < 0
-    values, support = np.where(left, 0.2, 0.1), np.full(400, 50.0)
-    field = smoothed_field(values, support, z, resolution=40, significant=left)
-    columns = np.nonzero(np.isfinite(field.signed))[1]
-    assert field.x[columns].max() < 0.15
-    assert field.chance_share == pytest.approx(0.5, abs=0.15)
+    some = drawn(left)
+    shown, known = np.isfinite(some.signed), np.isfinite(everything.signed)
+    np.testing.assert_array_equal(some.signed[shown], everything.signed[shown])
+    nodes = np.stack(np.meshgrid(some.x, some.y), axis=-1)
+    nearest = np.abs(nodes[:, :, None] - z).sum(axis=-1).argmin(axis=-1)
+    np.testing.assert_array_equal(shown, known & left[nearest])
+    assert some.outside_share == pytest.approx(1 - shown.sum() / known.sum())
+    nothing = drawn(np.zeros(len(z), dtype=bool))
+    assert np.isnan(nothing.signed).all()
+    assert nothing.outside_share == 1.0
 
 
 def test_outline_of_a_set(sample):

@@ -18,7 +18,15 @@ from lore_core.view.methods import (
     recalibrators_of,
     resampling_of,
 )
-from lore_core.view.where import errors_of, evidence_of, field_of, regions_of, suggestion_of
+from lore_core.view.where import (
+    calibration_rows_of,
+    errors_of,
+    evidence_of,
+    field_of,
+    places_of,
+    suggestion_of,
+    verdict_of,
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +55,32 @@ def test_a_field_is_exact_for_a_bin_on_the_kernels_own_map(view):
     assert not field_of(view, errors, resolution=8).exact
 
 
-def test_regions_take_all_rows_of_a_place_unless_asked(view):
-    c, a, z = view.aimed.confidence, view.aimed.outcome, view.points()
-    for each_bin, n_bins in ((False, 1), (True, 3)):
-        found = regions_of(view, q=0.2, edge=0.3, each_bin=each_bin)
-        expected = lore.find_regions(
-            c, a, z, gamma=0.5, n_bins=n_bins, q=0.2, edge=0.3, random_state=1
-        )
-        np.testing.assert_array_equal(found.label, expected.label)
+def test_places_and_the_verdict(view):
+    found = places_of(view)
+    expected = lore.find_places(view.evaluation, view.points(), gamma=0.5, random_state=1)
+    np.testing.assert_array_equal(found.inside(), expected.inside())
+    c, a = view.aimed.confidence, view.aimed.outcome
+    overall = lore.places.overall_gap(c, a, n_bins=3, random_state=1)
+    assert verdict_of(view, found) == lore.places.conclude(overall, expected)
+    assert verdict_of(view, None) == lore.places.conclude(overall, None)
+
+
+def test_calibration_rows_of_a_place_by_its_words_or_by_the_map(view):
+    n = len(view.dataset)
+    names = np.array(["a", "b"])[np.arange(n) // 2 % 2]
+    rows = dataclasses.replace(view.dataset, groups={"name": names, "size": np.arange(n) % 97})
+    view = view.with_(dataset=rows)
+    place = lore.find_places(lore.demo.synthetic(3000).dataset).places[0]
+    inside = names[rows.in_split("evaluation")] == "a"
+    named = dataclasses.replace(place, rows=np.flatnonzero(inside), conditions=(("name", "a"),))
+    calibration = names[rows.in_split("calibration")] == "a"
+    np.testing.assert_array_equal(calibration_rows_of(view, named), calibration)
+    near = lore.regions.rows_like(view.points(), inside, view.points("calibration"))
+    for conditions in ((), (("name", "a"), ("size", "< 50"))):
+        other = dataclasses.replace(named, conditions=conditions)
+        np.testing.assert_array_equal(calibration_rows_of(view, other), near)
+    without = view.with_(dataset=rows.evaluation, maps={})
+    assert len(calibration_rows_of(without, named)) == 0
 
 
 def test_evidence_from_either_rows(view):

@@ -465,10 +465,10 @@ def _how_to_read(value: Value, field: Field | None) -> str:
             f" {field.masked_share:.0%} of the area near these rows is empty: too few effective "
             "neighbours."
         )
-    if field.chance_share is not None:
+    if field.outside_share is not None:
         said += (
             " Only places beyond chance are coloured: "
-            f"{field.chance_share:.0%} of the area with enough neighbours could be chance."
+            f"{field.outside_share:.0%} of the area with enough neighbours is in none of them."
         )
     others = bool((field.context & np.isnan(field.signed)).any())
     return said + (" The thin line encloses all rows." if others else "")

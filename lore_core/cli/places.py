@@ -1,0 +1,121 @@
+"""``lore places``: where the confidence is worse than on average, tried on rows held out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lore_core.cli.options import ViewOptions, examples, json_option, view_options
+from lore_core.cli.output import TABLES, Progress, output_path, say, write_numbers
+from lore_core.data.json_text import as_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lore_core.places import PlaceSearch
+    from lore_core.view import View
+
+#: What places are compared with, for every command that shows them.
+against_option = click.option(
+    "--against",
+    type=click.Choice(["auto", "zero", "average", "same confidence"]),
+    default="auto",
+    show_default=True,
+    help="What a place must be worse than: zero (nothing wrong), the average gap of all rows, or "
+    "that of rows of the same confidence. auto: the average where that is itself beyond chance, "
+    "else zero.",
+)
+
+
+@click.command(
+    epilog=examples(
+        "lore places demo",
+        'lore places model_cal.npz model_test.npz --map tsne --against "same confidence" '
+        "-o places.csv",
+    )
+)
+@view_options()
+@against_option
+@json_option
+@click.option("-o", "--out", metavar="FILE", help="Also write them: .csv, .parquet or .json.")
+def places(given: ViewOptions, *, against: Any, json_: bool, out: str | None) -> None:
+    """Find the places where the confidence is wrong.
+
+    Rows that columns name, alone and in pairs, and regions of the map, together: found on one half
+    of the rows, tried on the other. Each with its gap on held-out rows and, of a region, what its
+    rows are made of.
+    """
+    path = None if out is None else output_path(out, TABLES)
+    from lore_core.cli.view import open_view
+    from lore_core.places.sentences import describe_search
+    from lore_core.view.where import places_of
+
+    with Progress() as progress:
+        view = open_view(given, progress)
+        search = places_of(view, against=against, progress=progress)
+        table = described(view, search)
+    content = {
+        **view.settings(),
+        "against": search.against,
+        "tried": search.tried,
+        "alpha": search.alpha,
+        "places": table.to_dict(orient="records"),
+    }
+    if path is not None:
+        write_numbers(path, table, content)
+    if json_:
+        say(as_json(content))
+        return
+    say_places(table)
+    if len(table):
+        say("")
+    say(describe_search(search))
+
+
+def described(view: View, search: PlaceSearch) -> pd.DataFrame:
+    """Return places as a table with three more columns: ``sentence, evidence, made_of``.
+
+    Parameters
+    ----------
+    view : View
+        Where they were found.
+    search : PlaceSearch
+        The places.
+    """
+    from lore_core import composition, describe_composition
+    from lore_core.data.dataset import TOP_LABEL
+    from lore_core.places.sentences import describe_place, evidence_of
+    from lore_core.view.variables import telling_of
+
+    known = telling_of(view)
+    # A slice says itself what it is made of.
+    made_of = [
+        describe_composition(composition(view.evaluation, search.mask(number), coded=known))
+        if place.is_region
+        else ""
+        for number, place in enumerate(search.places)
+    ]
+    top_label = view.target == TOP_LABEL
+    return search.frame().assign(
+        sentence=[describe_place(place, top_label=top_label) for place in search.places],
+        evidence=[evidence_of(place, search) for place in search.places],
+        made_of=made_of,
+    )
+
+
+def say_places(table: pd.DataFrame) -> None:
+    """List places, the worse parts of one indented.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From :func:`described`.
+    """
+    for place in table.to_dict(orient="records"):
+        indent = "" if place["within"] is None or place["within"] != place["within"] else "   "
+        part = f"part of {place['within'] + 1:.0f}: " if indent else ""
+        say(f"{indent}{place['place']}. {part}{place['sentence']}")
+        say(f"{indent}   {place['evidence']}")
+        if place["made_of"]:
+            say(f"{indent}   It is {place['made_of']}.")

@@ -1,0 +1,93 @@
+"""The places behind the headline, each with a way to the map."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from lore_core.data.dataset import TOP_LABEL
+from lore_core.places.find import PlaceSearch
+from lore_core.places.sentences import interval_words, name_of_place, share_words
+from lore_core.view import View
+from pages.shared.header import plain
+from pages.shared.maps import planar_maps
+from pages.shared.places import choose_place, search_key
+
+#: Places listed; the Landscape lists all.
+_LISTED = 5
+_WIDTHS = (3.4, 0.8, 0.9, 0.9, 1.9, 2.2, 1.7)
+
+
+def list_places(view: View, search: PlaceSearch) -> None:
+    """List the first places with what was promised, what came, and the evidence.
+
+    Parameters
+    ----------
+    view : View
+        What is looked at.
+    search : PlaceSearch
+        Its places.
+    """
+    if not search.places:
+        return
+    came = "got" if view.target == TOP_LABEL else "came"
+    on_map = view.is_local and bool(planar_maps(view.dataset))
+    with st.container(border=True):
+        heads = (
+            ("Place", "Rows that are named alike, or lie together on the map."),
+            ("rows", None),
+            ("promised", "Their mean confidence."),
+            (came, "The share of them that was right, or of the class."),
+            (
+                "gap, held-out rows",
+                "Promised less " + came + ", in points, on those of the rows "
+                "that were not used to find the place, with its 95 % interval; + is too sure.",
+            ),
+            (
+                "beyond same confidence",
+                "How much of that gap rows of the same confidence elsewhere "
+                "do not have, in points, 95 %: what recalibrating the confidence alone leaves.",
+            ),
+        )
+        for cell, (head, tip) in zip(st.columns(_WIDTHS), heads, strict=False):
+            cell.caption(head, help=tip)
+        for number, place in enumerate(search.places[:_LISTED]):
+            held = place.held
+            cells = st.columns(_WIDTHS, vertical_alignment="center")
+            part = "" if place.within is None else f"↳ in {place.within + 1}: "
+            cells[0].markdown(f"**{number + 1}** · {part}{plain(name_of_place(place))}")
+            for cell, text in zip(
+                cells[1:],
+                (
+                    f"{place.n_rows:,}",
+                    share_words(place.confidence),
+                    share_words(place.accuracy),
+                    _points(held.gap, held.gap_low, held.gap_high),
+                    _points(held.beyond, held.beyond_low, held.beyond_high),
+                ),
+                strict=False,
+            ):
+                cell.markdown(text)
+            if on_map and cells[-1].button(
+                "See it on the map",
+                key=f"see_{number}",
+                icon=":material/map:",
+                type="tertiary",
+                on_click=_choose,
+                args=(view, search, number),
+            ):
+                st.switch_page("pages/landscape/page.py")
+        hidden = len(search.places) - _LISTED
+        st.caption(
+            "Gaps in points of confidence − accuracy."
+            + (f" {hidden} more are listed on the Landscape." if hidden > 0 else "")
+        )
+
+
+def _choose(view: View, search: PlaceSearch, number: int) -> None:
+    choose_place(search_key(view, search), number)
+    # The search behind the headline, whatever was chosen on the Landscape before.
+    st.session_state["against"] = "automatic"
+
+
+def _points(value: float, low: float, high: float) -> str:
+    return f"{value * 100:+.0f} ({interval_words(low, high)})".replace("-", "−")

@@ -1,0 +1,75 @@
+"""The places of a view on every page: looked for, chosen, and named in the link."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import streamlit as st
+
+from lore_core.places.find import PlaceSearch
+from lore_core.view import View
+from pages.shared import compute
+from pages.shared.controls import linked
+
+#: The tab of the Landscape that lists places.
+PLACES_TAB = "Places"
+#: More evaluation rows than this are searched only when the reader asks for it: it takes seconds.
+_AT_ONCE = 300_000
+_CHOSEN, _PARAMETER = "_place", "place"
+
+
+def is_searched(view: View) -> bool:
+    """Whether places are looked for; of very many rows the reader says so, by a switch drawn here.
+
+    Parameters
+    ----------
+    view : View
+        What is looked at.
+    """
+    n_rows = len(view.evaluation)
+    return n_rows <= _AT_ONCE or st.toggle(
+        f"Look for places among {n_rows:,} rows",
+        **linked("look"),
+        help="Takes some seconds. Until then only the average of all rows is tested.",
+    )
+
+
+def search_key(view: View, search: PlaceSearch) -> tuple[Hashable, ...]:
+    """Name a search: equal only where the places are."""
+    return (*view.key(*compute.SEARCHED), search.against)
+
+
+def choose_place(key: tuple[Hashable, ...], number: int) -> None:
+    """Choose a place of a search, by its number from 0."""
+    st.session_state[_CHOSEN] = (key, number)
+    st.session_state["below"] = PLACES_TAB
+    st.session_state.pop("_region", None)
+
+
+def chosen_place(key: tuple[Hashable, ...], n_places: int) -> int | None:
+    """Return the number of the chosen place of this search, from 0, and keep it in the link.
+
+    Parameters
+    ----------
+    key : tuple
+        From :func:`search_key`.
+    n_places : int
+        How many the search found.
+    """
+    named = st.query_params.get(_PARAMETER, "")
+    if _CHOSEN not in st.session_state and named.isdecimal():
+        st.session_state[_CHOSEN] = (key, int(named) - 1)
+    kept = st.session_state.get(_CHOSEN)
+    if kept is None or kept[0] != key or not 0 <= kept[1] < n_places:
+        st.query_params.pop(_PARAMETER, None)
+        return None
+    number = int(kept[1])
+    if named != str(number + 1):
+        st.query_params[_PARAMETER] = str(number + 1)
+    return number
+
+
+def forget_place() -> None:
+    """Choose none."""
+    st.session_state.pop(_CHOSEN, None)
+    st.query_params.pop(_PARAMETER, None)

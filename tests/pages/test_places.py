@@ -1,0 +1,178 @@
+"""Places on Overview and Landscape: the headline, the list, the map and the switch agree."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+import pytest
+
+import lore_core as lore
+from lore_core.places.sentences import describe_place, describe_search, evidence_of, name_of_place
+from lore_core.view import View
+from lore_core.view.where import calibration_rows_of
+from pages.shared import places as shared
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Rows of two features with one place far too confident."""
+    return lore.demo.synthetic(3000, random_state=1).dataset
+
+
+@pytest.fixture(scope="module")
+def maps(planted):
+    return {"PCA 2-D": lore.embed(planted.features, "pca", 2, random_state=0)}
+
+
+@pytest.fixture(scope="module")
+def view(planted, maps):
+    return View(planted, maps=maps)
+
+
+@pytest.fixture(scope="module")
+def search(planted, view):
+    return lore.find_places(planted.evaluation, view.points(), gamma=0.2)
+
+
+def _traces(page):
+    return page.figure("landscape")["data"]
+
+
+def _outlined(page):
+    return [item["name"] for item in _traces(page) if item.get("name", "").startswith("region ")]
+
+
+def _plain(text):
+    """Text as it was before Markdown was kept from it."""
+    return text.replace("\\", "")
+
+
+def test_places_are_listed_and_outlined(open_page, planted, search):
+    page = open_page("landscape", planted)
+    assert len(search.places) >= 2
+    text = _plain(page.text)
+    for place in search.places:
+        assert describe_place(place) in text
+        assert evidence_of(place, search) in text
+    assert describe_search(search) in text
+    assert len(_outlined(page)) == len(search.places) - text.count("lie scattered on this map")
+
+
+def test_the_overview_says_the_verdict_and_lists_its_places(open_page, planted, view, search):
+    aimed = planted.evaluation.target()
+    overall = lore.places.overall_gap(aimed.confidence, aimed.outcome)
+    said = lore.places.conclude(overall, search)
+    page = open_page("overview", planted)
+    text = _plain(page.text)
+    assert text.count(said.sentence) == 1
+    assert said.evidence in text
+    for number, place in enumerate(search.places[:5], start=1):
+        assert f"**{number}** · {name_of_place(place)}" in text
+    assert "Worst place" not in text
+    assert "debiased" in text
+    chance = lore.null_errors(aimed.confidence, view.points(), gamma=0.2)
+    errors = lore.local_errors(aimed.confidence, aimed.outcome, view.points(), gamma=0.2)
+    assert lore.describe_maximum(errors, chance) in text
+
+
+def test_a_place_of_the_overview_is_seen_on_the_map(open_page, planted, search):
+    page = open_page("overview", planted, against="zero")
+    page.app.button(key="see_1").click()
+    page.run()
+    page.go("landscape")
+    assert f"**Place 2 · {name_of_place(search.places[1])}**" in _plain(page.text)
+    assert page.app.session_state["against"] == "automatic"
+    assert page.app.query_params["place"] in ("2", ["2"])
+    page.app.button(key="clear_region").click()
+    page.run()
+    assert "**Place 2 ·" not in page.text
+    assert "place" not in page.app.query_params
+
+
+def test_looking_closer_reports_on_the_place(open_page, planted, view, search):
+    page = open_page("landscape", planted)
+    page.app.button(key="place_0").click()
+    page.run()
+    rows = planted.evaluation
+    place = search.places[0]
+    report = lore.region_report(rows.confidence, rows.outcome, search.mask(0))
+    text = _plain(page.text)
+    assert f"**Place 1 · {name_of_place(place)}** · {report.sentence}" in text
+    assert evidence_of(place, search)[1:] in text
+    assert set(_outlined(page)) <= {"region 1"}
+    fitted_on = calibration_rows_of(view, place)
+    found = lore.regions.recalibrate_region(planted.calibration, rows, fitted_on, search.mask(0))
+    assert found.sentence in text
+
+
+def test_a_link_names_a_place(open_page, planted, search):
+    page = open_page("landscape", planted)
+    page.app.query_params["place"] = "2"
+    page.run()
+    assert f"**Place 2 · {name_of_place(search.places[1])}**" in _plain(page.text)
+    page = open_page("landscape", planted)
+    page.app.query_params["place"] = "99"
+    page.run()
+    assert "Place 99" not in page.text
+
+
+def test_what_places_are_compared_with_comes_with_the_link(open_page, planted, view):
+    same = lore.find_places(planted.evaluation, view.points(), against="same confidence")
+    page = open_page("landscape", planted, against="rows of the same confidence")
+    text = _plain(page.text)
+    assert describe_search(same) in text
+    assert all(evidence_of(place, same) in text for place in same.places)
+
+
+@pytest.mark.parametrize("bin_name", ["all", "worst"])
+def test_exactly_the_places_are_coloured(open_page, planted, view, search, bin_name):
+    page = open_page("landscape", planted, beyond="true", bin=bin_name)
+    plain_page = open_page("landscape", planted, bin=bin_name)
+    raster, everything = (
+        next(trace for trace in _traces(item) if trace["type"] == "heatmap")
+        for item in (page, plain_page)
+    )
+    sent, known = (
+        np.isfinite(np.frombuffer(base64.b64decode(item["z"]["bdata"]), item["z"]["dtype"]))
+        for item in (raster, everything)
+    )
+    x, y = (
+        np.frombuffer(base64.b64decode(raster[axis]["bdata"]), raster[axis]["dtype"])
+        for axis in "xy"
+    )
+    rows = np.ones(len(planted.evaluation), dtype=bool)
+    if bin_name == "worst":
+        aimed = planted.evaluation.target()
+        table = lore.reliability_table(aimed.confidence, aimed.outcome)
+        rows = table.bins.assign(aimed.confidence) == table.worst_bin(30)
+    nodes = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    z = view.points()[rows]
+    nearest = np.concatenate(
+        [np.abs(part[:, None] - z).sum(axis=2).argmin(axis=1) for part in np.split(nodes, 100)]
+    )
+    np.testing.assert_array_equal(sent, known & search.inside()[rows][nearest])
+    rings = next(trace for trace in _traces(page) if trace.get("name") == "worst rows")
+    ringed = np.frombuffer(
+        base64.b64decode(rings["customdata"]["bdata"]), rings["customdata"]["dtype"]
+    )
+    assert search.inside()[ringed].all()
+
+
+@pytest.mark.parametrize("picture", ["field", "rows", "both", "3-D"])
+def test_a_calibrated_model_has_none(open_page, picture):
+    dataset = lore.demo.synthetic(3000, calibrated=True).dataset
+    page = open_page("landscape", dataset, beyond="true", picture=picture)
+    assert "No place is wrong beyond chance" in page.text
+    page.go("overview")
+    assert "the confidence is right" in page.app.success[0].value
+    assert "No place is wrong beyond chance" in page.text
+
+
+def test_many_rows_are_searched_on_demand(open_page, planted, search, monkeypatch):
+    monkeypatch.setattr(shared, "_AT_ONCE", 100)
+    page = open_page("overview", planted)
+    assert name_of_place(search.places[0]) not in _plain(page.text)
+    page.app.toggle(key="look").set_value(True)
+    page.run()
+    assert name_of_place(search.places[0]) in _plain(page.text)
