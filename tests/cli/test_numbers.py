@@ -226,10 +226,6 @@ class TestPlaces:
             made_of = lore.composition(dataset.evaluation, search.mask(number), coded=known)
             assert item["made_of"] == (lore.describe_composition(made_of) * place.is_region)
 
-    def test_none(self, run, undivided):
-        said = run("places", undivided, "--calibration-share", "0.9", "--map", "none")
-        assert said.startswith("No place is ")
-
 
 class TestCompare:
     METHODS = ("--method", "No recalibration", "--method", "LoRe")

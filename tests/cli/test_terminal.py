@@ -125,7 +125,7 @@ class TestCompletion:
     def test_of_a_command(self):
         more = {"_LORE_COMPLETE": "bash_complete", "COMP_WORDS": "lore re", "COMP_CWORD": "1"}
         result = lore_process(env=os.environ | more)
-        assert "plain,places" in result.stdout.splitlines()
+        assert "plain,recalibrate" in result.stdout.splitlines()
 
     def test_of_an_option(self, runner):
         env = {
@@ -152,7 +152,7 @@ class TestProgress:
         os.close(ours)
         assert re.search(r"\r *\d+%  simulation 40 of 40", shown)
         assert shown.endswith("\r")  # what was shown is wiped
-        assert result.stdout.startswith("On average")
+        assert result.stdout.startswith("Rows with region overconfident")
 
 
 class TestFiles:

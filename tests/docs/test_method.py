@@ -11,8 +11,8 @@ from scipy import stats
 
 import lore_core as lore
 from lore_core.chance import intervals, significance
+from lore_core.places import average, candidates, find, overall, tree, verdict
 from lore_core.recalibration import averaging, tuning
-from lore_core.regions import joined_rows
 
 TEXT = (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
 WORDS = " ".join(TEXT.split())
@@ -28,8 +28,25 @@ WORDS = " ".join(TEXT.split())
         ),
         (r"b \in \lbrace 0, 4 \rbrace", intervals._NOISE == (0.0, 4.0)),
         (r"$1/(8 n_{\mathrm{eff}})$", significance._STEP == 1 / 8),
-        ("ten nearest significant neighbours", joined_rows._NEIGHBOURS == 10),
-        ("95 % quantile of $|S|$", joined_rows._HEIGHT_QUANTILE == 0.95),
+        ("at most 12 strata", average._MOST_STRATA == 12),
+        ("of 60 rows or more each", average._ROWS_A_STRATUM == 60),
+        ("of more than 200,000 rows 100,000 are searched", find._MOST_SEARCHED == 100_000),
+        ("number's six quantile parts", find._PARTS == 6),
+        ("pair of the twelve best columns", candidates._PAIRED == 12),
+        ("cut at twelve rising levels", tree._LEVELS == 12),
+        ("from 1 point up", candidates._LOWEST == 0.01),
+        ("graph of ten nearest neighbours", tree._NEIGHBOURS == 10),
+        (
+            "$w$ 1 for one column, 0.75 for two and 0.5 for a region",
+            candidates.WEIGHTS == {1: 1.0, 2: 0.75, 0: 0.5},
+        ),
+        (r"\sqrt[3]{n_R / n}", candidates._SIZE_POWER == 1 / 3),
+        ("more than half of the rows is no place", candidates._LARGEST == 0.5),
+        ("The twelve best are tried", find.MOST_TRIED == 12),
+        ("all rows together are tested at 0.01".capitalize(), verdict.OVERALL_ALPHA == 0.01),
+        ("against 2,000 simulated models", overall._N_SIMULATED == 2000),
+        ("ECE below 2 points is said and called small", verdict.SMALL == 0.02),
+        ("1.5 times the average one", verdict._LEADS == 1.5),
         ("0.0125 to 12.8 in octaves", tuning.default_tuning_gammas().max() == 12.8),
         ("0.0125 to 12.8 in octaves", tuning.default_tuning_gammas().min() == 0.0125),
         ("cross-fitted on five parts", tuning.N_FOLDS == 5),

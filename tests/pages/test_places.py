@@ -17,7 +17,7 @@ from pages.shared import places as shared
 @pytest.fixture(scope="module")
 def planted():
     """Rows of two features with one place far too confident."""
-    return lore.demo.synthetic(3000, random_state=1).dataset
+    return lore.demo.synthetic(8000, random_state=1).dataset
 
 
 @pytest.fixture(scope="module")
