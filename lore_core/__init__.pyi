@@ -37,7 +37,6 @@ from .comparison.methods import (
 from .comparison.runs import compare_runs as compare_runs
 from .comparison.summary import (
     summarize as summarize,
-    verdict as verdict,
 )
 from .dashboard.launch import launch as launch
 from .data.dataset import Dataset as Dataset

@@ -17,9 +17,7 @@ from .runs_result import (
 )
 from .summary import (
     Summary as Summary,
-    Verdict as Verdict,
     describe_rows as describe_rows,
     local_bin_table as local_bin_table,
     summarize as summarize,
-    verdict as verdict,
 )

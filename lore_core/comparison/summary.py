@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,8 +16,8 @@ from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points
-from lore_core.metrics.catalogue import COMPARED, DESCRIBED, ECE
-from lore_core.metrics.global_metrics import ReliabilityTable, wilson_interval
+from lore_core.metrics.catalogue import COMPARED, DESCRIBED
+from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
 from lore_core.metrics.measured import Measured
 
@@ -170,95 +170,6 @@ def joint_intervals(
         return None
     limits = pd.concat(parts)
     return limits.loc[[metric.name for metric in COMPARED if metric.name in limits.index]]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What the numbers come to.
-
-    Attributes
-    ----------
-    level : {"good", "local", "global"}
-        ``"global"``: already wrong on average; ``"local"``: fine on average, wrong somewhere;
-        ``"good"``: neither shows.
-    sentence : str
-        In plain words, with the numbers.
-    """
-
-    level: Literal["good", "local", "global"]
-    sentence: str
-
-
-def verdict(
-    reliability: ReliabilityTable,
-    local: LocalErrors | None,
-    *,
-    min_effective_size: float = MIN_EFFECTIVE_SIZE,
-    tolerance: float = 0.05,
-) -> Verdict:
-    """Say in one sentence whether the confidence can be trusted.
-
-    Parameters
-    ----------
-    reliability : ReliabilityTable
-        Global picture.
-    local : LocalErrors or None
-        Local picture, where there are features.
-    min_effective_size : float
-        Rows with a smaller n_eff are not used as evidence.
-    tolerance : float
-        An ECE up to this, or a mean gap up to half of it, is called small; locally, twice as much.
-    """
-    ece = reliability.expected_calibration_error
-    total = int(reliability.count.sum())
-    full = reliability.count > 0
-    promised = float((reliability.confidence * reliability.count)[full].sum() / total)
-    got = float((reliability.accuracy * reliability.count)[full].sum() / total)
-    low, high = wilson_interval(got * total, total)
-    off = not low <= promised <= high
-    wrong = ece > tolerance or (off and abs(promised - got) > tolerance / 2)
-    points = abs(promised - got) * 100
-    if off:
-        amount = "much" if promised > got else "little"
-        globally = (
-            f"On average it promises {points:.1f} points too {amount} ({promised:.1%} against "
-            f"{got:.1%} right)"
-        )
-    elif ece > tolerance:
-        globally = f"Confidence bins are off by {ECE.text(ece)} points on average (ECE)"
-    else:
-        globally = f"On average the confidence looks right (ECE {ECE.text(ece)} points)"
-    if local is None:
-        return Verdict(
-            "global" if wrong else "good",
-            f"{globally}. Without features nothing can be said about where.",
-        )
-    usable = (local.effective_size >= min_effective_size) & np.isfinite(local.signed)
-    if not usable.any():
-        return Verdict(
-            "global" if wrong else "good",
-            f"{globally}; at this bandwidth no row has {min_effective_size:g} effective "
-            "neighbours, so nothing local can be said. Raise γ.",
-        )
-    bad = usable & (local.absolute > 2 * tolerance)
-    share = float(bad.sum() / usable.sum())
-    worst = int(np.argmax(np.where(usable, local.absolute, -1)))
-    size = abs(local.signed[worst]) * 100
-    side = "more" if local.signed[worst] > 0 else "less"
-    where = (
-        f"{share * 100:.0f} % of the rows sit where it is off by more than "
-        f"{200 * tolerance:.0f} points; the worst place promises {size:.0f} points {side} than it "
-        f"delivers (n_eff {local.effective_size[worst]:.0f})"
-    )
-    if wrong:
-        return Verdict("global", f"{globally}; locally, {where}.")
-    if share >= 0.01:
-        return Verdict("local", f"{globally}, but {where}.")
-    return Verdict(
-        "good",
-        f"{globally}, and no place with {min_effective_size:g} or more effective neighbours is "
-        f"off by more than {200 * tolerance:.0f} points for more than 1 % of the rows.",
-    )
 
 
 def local_bin_table(reliability: ReliabilityTable, local: LocalErrors) -> pd.DataFrame:

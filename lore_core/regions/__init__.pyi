@@ -36,7 +36,6 @@ from .search import (
 from .selection import (
     Region as Region,
     RegionReport as RegionReport,
-    describe_excess as describe_excess,
     region_report as region_report,
     report_by as report_by,
 )

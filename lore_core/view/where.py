@@ -22,7 +22,6 @@ from lore_core.places.verdict import Verdict, conclude
 from lore_core.regions.evidence import RowEvidence, row_evidence
 from lore_core.regions.field import Field, error_field, smoothed_field
 from lore_core.regions.joined_rows import rows_like
-from lore_core.regions.search import RegionSearch, find_regions
 from lore_core.variables.attributes import attribute
 from lore_core.view.view import View
 
@@ -175,38 +174,6 @@ def row_field(
         resolution=resolution,
         min_effective_size=MIN_EFFECTIVE_SIZE,
         only=only,
-    )
-
-
-def regions_of(
-    view: View,
-    *,
-    q: float = 0.05,
-    edge: float = 0.5,
-    each_bin: bool = False,
-    progress: Progress | None = None,
-) -> RegionSearch:
-    """Find regions of wrong confidence among the evaluation rows.
-
-    Parameters
-    ----------
-    view : View
-        What is looked at.
-    q, edge, progress
-        See :func:`~lore_core.regions.search.find_regions`.
-    each_bin : bool
-        Evidence from each confidence bin by itself instead of all rows of a place together.
-    """
-    searched = view if each_bin else view.with_(n_bins=1)
-    return find_regions(
-        view.aimed.confidence,
-        view.aimed.outcome,
-        view.points(),
-        **searched.local,
-        q=q,
-        edge=edge,
-        random_state=view.seed,
-        progress=progress,
     )
 
 

@@ -13,7 +13,6 @@ from lore_core import (
     local_errors,
     reliability_table,
     summarize,
-    verdict,
 )
 from lore_core.chance import affordable_draws, affordable_intervals, bootstrap_draws
 from lore_core.comparison import describe_rows, local_bin_table
@@ -96,19 +95,6 @@ def planted(n=4000):
     c = np.full(n, 0.7)
     a = (rng.uniform(size=n) < np.where(z[:, 0] > 0, 0.5, 0.9)).astype(float)
     return Dataset(np.column_stack([c, 1 - c]), 1 - a.astype(int), features=z), z
-
-
-def test_verdicts():
-    data, z = planted()
-    found = summarize(data, z)
-    assert verdict(found.reliability, found.local).level == "local"
-    assert "looks right" in verdict(found.reliability, found.local).sentence
-    wrong = summarize(Dataset([[0.95, 0.05]] * 100, [0, 1] * 50), np.zeros((100, 1)))
-    said = verdict(wrong.reliability, wrong.local)
-    assert said.level == "global"
-    assert "promises 45.0 points too much" in said.sentence
-    alone = verdict(found.reliability, None)
-    assert "Without features" in alone.sentence
 
 
 def test_rows_described():
