@@ -29,7 +29,7 @@ from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import linked, map_control, theme_mode, view_controls
 from pages.shared.header import plain, question
 from pages.shared.maps import planar_maps
-from pages.shared.places import PLACES_TAB, chosen_place, is_searched, search_key
+from pages.shared.places import PLACES_TAB, chosen_place, is_searched, search_key, take_seen
 
 _DIVIDED = "By class or group"
 
@@ -59,6 +59,7 @@ if not planar_maps(view.dataset):
     )
     next_step("pages/bandwidth/page.py", "MLCE against bandwidth")
     st.stop()
+take_seen(view)
 
 table = compute.reliability(view)
 errors = compute.errors(view)

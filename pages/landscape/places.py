@@ -22,11 +22,10 @@ from lore_core.view import View
 from pages.shared import compute
 from pages.shared.controls import linked
 from pages.shared.header import plain
-from pages.shared.places import choose_place
+from pages.shared.places import AUTOMATIC, choose_place
 from pages.shared.thumbnails import has_image, thumbnail_urls
 
 _EXAMPLES = 6
-_AUTOMATIC = "automatic"
 #: What a place is compared with, as the reader chooses it.
 _AGAINST: dict[str, Against] = {
     "nothing wrong": "zero",
@@ -37,7 +36,7 @@ _AGAINST: dict[str, Against] = {
 
 def search_places(view: View) -> PlaceSearch:
     """Find the places that are worse than what the reader compares them with."""
-    wanted = st.session_state.get("against", _AUTOMATIC)
+    wanted = st.session_state.get("against", AUTOMATIC)
     # Without the argument it is the very search behind the headline.
     how = {"against": _AGAINST[wanted]} if wanted in _AGAINST else {}
     search: PlaceSearch = compute.places(view, **how)
@@ -49,8 +48,8 @@ def against_control() -> None:
     with st.popover("How places are found", icon=":material/tune:"):
         st.segmented_control(
             "Worse than",
-            [_AUTOMATIC, *_AGAINST],
-            default=_AUTOMATIC,
+            [AUTOMATIC, *_AGAINST],
+            default=AUTOMATIC,
             required=True,
             **linked("against"),
             help="nothing wrong: every place whose confidence is off. the average: places further "

@@ -10,7 +10,7 @@ from lore_core.places.sentences import interval_words, name_of_place, share_word
 from lore_core.view import View
 from pages.shared.header import plain
 from pages.shared.maps import planar_maps
-from pages.shared.places import choose_place, search_key
+from pages.shared.places import SEEN
 
 #: Places listed; the Landscape lists all.
 _LISTED = 5
@@ -67,26 +67,19 @@ def list_places(view: View, search: PlaceSearch) -> None:
                 strict=False,
             ):
                 cell.markdown(text)
-            if on_map and cells[-1].button(
-                "See it on the map",
-                key=f"see_{number}",
-                icon=":material/map:",
-                type="tertiary",
-                on_click=_choose,
-                args=(view, search, number),
-            ):
-                st.switch_page("pages/landscape/page.py")
+            if on_map:
+                # (A button that switches pages may not carry the settings in the link along.)
+                cells[-1].page_link(
+                    "pages/landscape/page.py",
+                    label="See it on the map",
+                    icon=":material/map:",
+                    query_params={SEEN: str(number + 1)},
+                )
         hidden = len(search.places) - _LISTED
         st.caption(
             "Gaps in points of confidence − accuracy."
             + (f" {hidden} more are listed on the Landscape." if hidden > 0 else "")
         )
-
-
-def _choose(view: View, search: PlaceSearch, number: int) -> None:
-    choose_place(search_key(view, search), number)
-    # The search behind the headline, whatever was chosen on the Landscape before.
-    st.session_state["against"] = "automatic"
 
 
 def _points(value: float, low: float, high: float) -> str:

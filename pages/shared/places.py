@@ -11,11 +11,17 @@ from lore_core.view import View
 from pages.shared import compute
 from pages.shared.controls import linked
 
+#: Compared with what the search behind the headline is compared with.
+AUTOMATIC = "automatic"
 #: The tab of the Landscape that lists places.
 PLACES_TAB = "Places"
 #: More evaluation rows than this are searched only when the reader asks for it: it takes seconds.
 _AT_ONCE = 300_000
-_CHOSEN, _PARAMETER = "_place", "place"
+#: Names a place of the headline's search in a link to the Landscape.
+SEEN = "see"
+#: Names a place of the search that the Landscape shows.
+_PARAMETER = "place"
+_CHOSEN = "_place"
 
 
 def is_searched(view: View) -> bool:
@@ -44,6 +50,15 @@ def choose_place(key: tuple[Hashable, ...], number: int) -> None:
     st.session_state[_CHOSEN] = (key, number)
     st.session_state["below"] = PLACES_TAB
     st.session_state.pop("_region", None)
+
+
+def take_seen(view: View) -> None:
+    """Choose the place that a link names by :data:`SEEN`, before the controls are drawn."""
+    named = st.query_params.pop(SEEN, "")
+    if named.isdecimal():
+        # The search behind the headline, whatever was chosen on the Landscape before.
+        st.session_state["against"] = AUTOMATIC
+        choose_place(search_key(view, compute.places(view)), int(named) - 1)
 
 
 def chosen_place(key: tuple[Hashable, ...], n_places: int) -> int | None:

@@ -78,8 +78,8 @@ def test_the_overview_says_the_verdict_and_lists_its_places(open_page, planted, 
 
 def test_a_place_of_the_overview_is_seen_on_the_map(open_page, planted, search):
     page = open_page("overview", planted, against="zero")
-    page.app.button(key="see_1").click()
-    page.run()
+    assert "See it on the map" in [item.proto.label for item in page.app.get("page_link")]
+    page.app.query_params["see"] = "2"
     page.go("landscape")
     assert f"**Place 2 · {name_of_place(search.places[1])}**" in _plain(page.text)
     assert page.app.session_state["against"] == "automatic"

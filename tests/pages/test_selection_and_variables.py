@@ -63,7 +63,8 @@ class TestRegion:
         assert page.errors == []
         rows = dataset.evaluation
         mask = inside(dataset, embedding, region, "evaluation")
-        expected = lore.composition(rows, mask)
+        known = lore.variables.attributes.telling_attributes(rows)
+        expected = lore.composition(rows, mask, coded=known)
         clear = expected[expected["p_adjusted"] < 0.05].head(9)
         assert len(clear) >= 1
         shown = with_columns(page, "attribute", "value", "share_inside")
