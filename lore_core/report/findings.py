@@ -6,9 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lore_core.chance.budget import N_SIMULATED
 from lore_core.chance.simulation import NullBand, NullErrors
@@ -129,12 +127,6 @@ class Findings:
     def rows(self) -> str:
         """Which rows are shown, in words."""
         return self.view.rows.replace(", target class ", ", class ", 1)
-
-    def points(
-        self, embedding: Embedding | None, split: str = "evaluation"
-    ) -> NDArray[np.float64] | None:
-        """Coordinates of the rows of one split; None without a map."""
-        return None if embedding is None else self.view.points(split, on=embedding)
 
 
 def examine(view: View, settings: ReportSettings, progress: Progress | None = None) -> Findings:

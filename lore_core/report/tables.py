@@ -153,8 +153,8 @@ def _rows(findings: Findings, local: LocalErrors | None) -> pd.DataFrame:
         }
     if findings.search is not None:
         columns["place"] = _first_place(findings.search)
-    points = findings.points(findings.drawn_on)
-    if points is not None:
+    if findings.drawn_on is not None:
+        points = findings.view.points(on=findings.drawn_on)
         columns |= {"map_1": points[:, 0], "map_2": points[:, 1]}
     if findings.comparison is not None:
         columns |= {
