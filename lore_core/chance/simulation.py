@@ -284,7 +284,7 @@ def describe_maximum(errors: LocalErrors, null: NullErrors | None = None) -> str
     worst = int(np.nanargmax(errors.absolute))
     text += (
         f" That of all rows (MLCE) is {errors.maximum * 100:.0f}, set by row {worst} with "
-        f"{errors.effective_size[worst]:.0f} effective neighbours"
+        f"n_eff {errors.effective_size[worst]:.0f}"
         f"{_against_chance(null, 'mlce', errors.maximum)}."
     )
     if null is None:

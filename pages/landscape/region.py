@@ -124,11 +124,11 @@ def region_panel(
         button.button("Clear", on_click=clear_region, width="stretch", key="clear_region")
         if report.n_rows == 0:
             return
-        made_of = compute.made_of(view, key, inside, among)
-        made_of = made_of[~made_of["attribute"].isin(said)]
+        made_of = compute.made_of(view, key, inside, among, tuple(said))
         if note:
             head.caption(note)
-        head.markdown(f"It is {plain(describe_composition(made_of))}.")
+        beside = "Beside that it is" if said else "It is"
+        head.markdown(f"{beside} {plain(describe_composition(made_of))}.")
         left, right = st.columns([1.7, 1], gap="medium")
         with left:
             _show_composition(made_of, int(among.sum()) - report.n_rows)

@@ -14,7 +14,7 @@ from pages.shared.places import SEEN
 
 #: Places listed; the Landscape lists all.
 _LISTED = 5
-_WIDTHS = (3.4, 0.8, 0.9, 0.9, 1.9, 2.2, 1.7)
+_WIDTHS = (2.6, 0.8, 1.1, 0.75, 1.6, 1.6, 2.3)
 
 
 def list_places(view: View, search: PlaceSearch) -> None:
@@ -29,14 +29,14 @@ def list_places(view: View, search: PlaceSearch) -> None:
     """
     if not search.places:
         return
-    came = "got" if view.target == TOP_LABEL else "came"
+    came, was = ("got", "right") if view.target == TOP_LABEL else ("came", "of the class")
     on_map = view.is_local and bool(planar_maps(view.dataset))
     with st.container(border=True):
         heads = (
             ("Place", "Rows that are named alike, or lie together on the map."),
             ("rows", None),
-            ("promised", "Their mean confidence."),
-            (came, "The share of them that was right, or of the class."),
+            ("promised", None),
+            (came, None),
             (
                 "gap, held-out rows",
                 "Promised less " + came + ", in points, on those of the rows "
@@ -72,12 +72,12 @@ def list_places(view: View, search: PlaceSearch) -> None:
                 cells[-1].page_link(
                     "pages/landscape/page.py",
                     label="See it on the map",
-                    icon=":material/map:",
                     query_params={SEEN: str(number + 1)},
                 )
         hidden = len(search.places) - _LISTED
         st.caption(
-            "Gaps in points of confidence − accuracy."
+            f"promised: mean confidence; {came}: the share that was {was}. Gaps: the one less the "
+            "other, in points."
             + (f" {hidden} more are listed on the Landscape." if hidden > 0 else "")
         )
 

@@ -190,9 +190,16 @@ telling = _kept(8, False, "target")(variables.telling_of)
 
 
 @_kept(32, False, "target")
-def made_of(view: View, key: Hashable, _inside: np.ndarray, _among: np.ndarray) -> pd.DataFrame:
-    """Composition of a set of evaluation rows; ``key`` names the set."""
-    return composition(view.evaluation, _inside, among=_among, coded=telling(view))
+def made_of(
+    view: View,
+    key: Hashable,
+    _inside: np.ndarray,
+    _among: np.ndarray,
+    said: tuple[str, ...] = (),
+) -> pd.DataFrame:
+    """Composition of a set of evaluation rows but for columns ``said``; ``key`` names the set."""
+    known = [item for item in telling(view) if item.name not in said]
+    return composition(view.evaluation, _inside, among=_among, coded=known)
 
 
 @_kept(32, "Recalibrating the region …")
