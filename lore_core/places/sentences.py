@@ -6,6 +6,7 @@ from lore_core.places.average import Against
 from lore_core.places.find import Place, PlaceSearch
 from lore_core.variables.attributes import PREDICTED
 
+_ALIKE = "rows of the same confidence"
 #: What places are, by what they are compared with.
 WORSE_THAN: dict[Against, str] = {
     "zero": "wrong",
@@ -17,12 +18,40 @@ WORSE_THAN: dict[Against, str] = {
 def share_words(share: float) -> str:
     """Write a share in per cent, with a decimal where it is near an end: 0.877 is ``"88 %"``."""
     percent = share * 100
+    if 0 < percent < 0.05:
+        return "under 0.1 %"
+    if 99.95 <= percent < 100:
+        return "over 99.9 %"
     return f"{percent:.1f} %" if 0 < percent < 1 or 99 < percent < 100 else f"{percent:.0f} %"
 
 
-def interval_words(low: float, high: float) -> str:
+def rows_words(n_rows: int) -> str:
+    """Write a number of rows: ``"1 row"``, ``"1,234 rows"``."""
+    return f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}"
+
+
+def points_words(share: float, digits: int = 0) -> str:
+    """Write a difference of shares in points, with its minus: ``"7"``, ``"−0.4"``.
+
+    Parameters
+    ----------
+    share : float
+        The difference.
+    digits : int
+        Decimals; one more is written of what would be 0 without.
+    """
+    number = round(share * 100, digits)
+    if number == 0 and digits == 0:
+        number, digits = round(share * 100, 1), 1
+    if number == 0:
+        return "0"
+    return f"{number:.{digits}f}".replace("-", "−")
+
+
+def interval_words(low: float, high: float, digits: int = 0) -> str:
     """Write an interval of a gap in points, ``"7 to 15"``."""
-    return f"{low * 100:.0f} to {high * 100:.0f}".replace("-", "−")
+    ends = (f"{round(end * 100, digits) + 0.0:.{digits}f}" for end in (low, high))
+    return " to ".join(ends).replace("-", "−")
 
 
 def name_of_place(place: Place) -> str:
@@ -51,10 +80,21 @@ def describe_place(place: Place, *, top_label: bool = True) -> str:
     top_label : bool
         Whether being right is what is promised, or that one class occurs.
     """
+    return f"{name_of_place(place)}: {promised_words(place, top_label=top_label)}"
+
+
+def promised_words(place: Place, *, top_label: bool = True) -> str:
+    """Say what was promised and what came: ``"promised 88 %, got 78 % (939 rows)"``.
+
+    Parameters
+    ----------
+    place, top_label
+        See :func:`describe_place`.
+    """
     came = "got" if top_label else "came"
     return (
-        f"{name_of_place(place)}: promised {share_words(place.confidence)}, {came} "
-        f"{share_words(place.accuracy)} ({place.n_rows:,} rows)"
+        f"promised {share_words(place.confidence)}, {came} {share_words(place.accuracy)} "
+        f"({rows_words(place.n_rows)})"
     )
 
 
@@ -70,15 +110,16 @@ def evidence_of(place: Place, search: PlaceSearch) -> str:
     held = place.held
     low, high = sorted(place.sign * end for end in (held.gap_low, held.gap_high))
     lean = "too sure" if place.sign > 0 else "too unsure"
+    gap = points_words(place.sign * held.gap)
     text = (
         f"On the {held.n_rows:,} of them not used to find the place it is "
-        f"{abs(held.gap) * 100:.0f} points {lean} ({interval_words(low, high)})"
+        f"{gap} {'point' if gap == '1' else 'points'} {lean} ({interval_words(low, high)})"
     )
     if search.against == "same confidence":
-        return f"{text}, {abs(held.excess) * 100:.0f} more than other rows of the same confidence."
+        return f"{text}, {points_words(place.sign * held.excess)} more than {_ALIKE}."
     if place.mended_globally:
-        return f"{text}; rows of the same confidence are about as far off elsewhere."
-    return f"{text}, {abs(held.beyond) * 100:.0f} more than rows of the same confidence."
+        return f"{text}; it is not clearly worse than {_ALIKE}."
+    return f"{text}, {points_words(place.sign * held.beyond)} more than {_ALIKE}."
 
 
 def describe_search(search: PlaceSearch) -> str:

@@ -14,6 +14,11 @@ from lore_core.places.sentences import (
     describe_place,
     describe_search,
     evidence_of,
+    interval_words,
+    name_of_place,
+    points_words,
+    promised_words,
+    rows_words,
     share_words,
     signed_gap,
 )
@@ -79,8 +84,10 @@ def conclude(overall: Overall, search: PlaceSearch | None, *, top_label: bool = 
         if not matters or abs(top.held.gap) >= _LEADS * max(abs(overall.gap), overall.error):
             evidence = f"{evidence_of(top, search)} {on_average}"
             return Verdict("local", f"{describe_place(top, top_label=top_label)}.", evidence, top)
-        evidence = f"{describe_place(top, top_label=top_label)}. {evidence_of(top, search)}"
-        return Verdict("global", on_average, f"Worst place: {evidence}", top)
+        name = name_of_place(top)
+        most = f"{name[:1].lower()}{name[1:]}, {promised_words(top, top_label=top_label)}"
+        evidence = f"What stands out most: {most}. {evidence_of(top, search)}"
+        return Verdict("global", on_average, evidence, top)
     nowhere = "" if search is None else _nowhere(overall, search)
     return Verdict("global" if matters else "good", on_average, nowhere, None)
 
@@ -90,14 +97,15 @@ def _on_average(overall: Overall, real: bool, top_label: bool) -> str:
     right = "are right" if top_label else "came true"
     means = f"{share_words(overall.confidence)} promised, {share_words(overall.accuracy)} {right}"
     if not real:
-        return f"On average of all {overall.n_rows:,} rows the confidence is right: {means}."
+        tell = f"{rows_words(overall.n_rows)} {'tells' if overall.n_rows == 1 else 'tell'}"
+        return f"On average the confidence is right, as far as {tell}: {means}."
     matters = max(abs(overall.gap), overall.error) >= SMALL
     small = "" if matters else " That is real, and small."
     if overall.gap_p <= OVERALL_ALPHA / 2:
         low, high = sorted(
             np.sign(overall.gap) * end for end in (overall.gap_low, overall.gap_high)
         )
-        ends = f"{low * 100:.1f} to {high * 100:.1f}"
+        ends = interval_words(low, high, 1)
         return f"On average it is {signed_gap(overall.gap)} ({ends}): {means}.{small}"
     lowest, highest = overall.worst_low * 100, overall.worst_high * 100
     return (
@@ -110,11 +118,13 @@ def _nowhere(overall: Overall, search: PlaceSearch) -> str:
     if search.tried == 0:
         return describe_search(search)
     gap = detectable_gap(overall, search.alpha)
+    further = "off" if search.against == "zero" else "further off"
+    points = points_words(gap)
     power = (
         ""
         if gap >= 0.5
-        else f" A place of a tenth of the rows that is off by {gap * 100:.0f} points would have "
-        "been found about four times in five."
+        else f" A place of a tenth of the rows that is {further} by {points} "
+        f"{'point' if points == '1' else 'points'} would have been found about four times in five."
     )
     return f"{describe_search(search)}{power}"
 
