@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import pandas as pd
 from _worlds import World, blobs, calibrated, shift, slope
 from scipy import stats
 
 import lore_core as lore
 from lore_core.metrics.local_error import kernel_means
 
+#: One seed's numbers, by what they are.
+Trial = Callable[..., dict[str, float]]
 ALPHAS = (0.05, 0.01, 0.001)
 RATES = (0.05, 0.1, 0.2)
 #: Seeds of simulations are so far from those of the worlds: with the same one both would be drawn
 #: from one stream of numbers and not be independent.
 APART = 1_000_000
+
+
+def percent(values: pd.Series, digits: int = 1) -> str:
+    """Mean in per cent with its standard error."""
+    known = values.dropna()
+    if known.empty:
+        return "–"
+    error = known.std(ddof=0) / np.sqrt(len(known))
+    return f"{known.mean() * 100:.{digits}f} ± {error * 100:.{digits}f}"
+
+
+def points(values: pd.Series) -> str:
+    """Mean of differences in points, with its sign."""
+    known = values.dropna()
+    if known.empty:
+        return "–"
+    return f"{known.mean() * 100:+.1f}".replace("-", "−")
 
 
 def row_tests(seed: int, kind: str, gamma: float, n: int = 2000) -> dict[str, float]:
@@ -71,43 +93,6 @@ def curve_band(seed: int, n: int = 1000) -> dict[str, float]:
         value = getattr(curve, metric)
         inside[metric.upper()] = float(((value >= low - 1e-9) & (value <= high + 1e-9)).mean())
     return inside
-
-
-def null_regions(seed: int, kind: str, n: int = 2000) -> dict[str, float]:
-    """Regions found in a calibrated world."""
-    world = calibrated(seed, n, kind)
-    search = lore.find_regions(world.confidence, world.outcome, world.z, random_state=seed + APART)
-    return {
-        "any region": float(len(search.regions) > 0),
-        "any confirmed": float(any(region.confirmed for region in search.regions)),
-    }
-
-
-def planted_regions(seed: int, n: int, gap: float, gamma: float, d: int = 2) -> dict[str, float]:
-    """How well the top region is the planted blob, and how right its gaps are."""
-    world = blobs(seed, n, gap, d=d)
-    planted = world.gap > 0
-    search = lore.find_regions(
-        world.confidence, world.outcome, world.z, gamma=gamma, random_state=seed + APART
-    )
-    result = {
-        "found": float(len(search.regions) > 0),
-        "false regions": float(sum(planted[region.rows].mean() < 0.5 for region in search.regions)),
-        "confirmed": float(bool(search.regions) and search.regions[0].confirmed),
-    }
-    if not search.regions:
-        return result | {"recall": 0.0}
-    top = search.regions[0]
-    inside = planted[top.rows]
-    result |= {"recall": float(inside.sum() / planted.sum()), "precision": float(inside.mean())}
-    true_gap = float(world.gap[top.rows].mean())
-    result["gap − truth"] = top.gap - true_gap
-    result["gap covers"] = float(top.gap_low <= true_gap <= top.gap_high)
-    if top.held_out is not None:
-        # The held-out rows are nearly the region's, so its true gap is theirs.
-        result["held-out gap − truth"] = top.held_out.gap - true_gap
-        result["held-out covers"] = float(top.held_out.gap_low <= true_gap <= top.held_out.gap_high)
-    return result
 
 
 def _truth(world: World, n_bins: int, gamma: float) -> dict[str, float]:

@@ -50,7 +50,7 @@ def planted_verdict(
     overall, search = _tested(given, data, seed)
     verdict = conclude(overall, search)
     top = verdict.place
-    headline = verdict.level == "local" and top is not None and _is(top, planted)
+    headline = verdict.level == "local" and top is not None and _common(top, planted) >= 0.5
     result = {"headline": float(headline)}
     if verdict.level == "local" and top is not None:
         c = data.confidence[top.rows]
@@ -79,8 +79,8 @@ def detected(seed: int, name: str, n: int | None, kind: Kind) -> dict[str, float
     _, search = _tested(given, redrawn(given, gap * planted.inside, rng), seed)
     return {
         "gap": detectable_gap(overall, search.alpha),
-        "found": float(any(_is(place, planted) for place in search.places)),
-        "touched": float(bool(search.places)),
+        "found": float(any(_common(place, planted) >= 0.25 for place in search.places)),
+        "half": float(any(_common(place, planted) >= 0.5 for place in search.places)),
     }
 
 
@@ -100,7 +100,7 @@ def _planted(given: Geometry, kind: Kind, share: float, rng: np.random.Generator
     return (blob if kind == "blob" else slice_of)(given, share, rng)
 
 
-def _is(place: Place, planted: Planted) -> bool:
-    """Whether half of the larger one lies in both."""
+def _common(place: Place, planted: Planted) -> float:
+    """Rows in both, as a share of the larger one."""
     common = int(planted.inside[place.rows].sum())
-    return 2 * common >= max(place.n_rows, int(planted.inside.sum()))
+    return common / max(place.n_rows, int(planted.inside.sum()))

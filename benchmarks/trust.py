@@ -1,47 +1,45 @@
-"""Can the tests, bands, regions and intervals be trusted? Simulations of known truth.
+"""Can the tests, bands, verdicts and intervals be trusted? Simulations of known truth.
 
 Prints tables and writes docs/trust.md. ``--quick`` takes seconds and is for trying the script;
-``--out DIR`` writes elsewhere.
+``--only verdict,power,detectable`` writes these sections anew and keeps the others; ``--share 0.3``
+takes so many of the models; ``--out DIR`` writes elsewhere.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import joblib  # type: ignore[import-untyped]
-import numpy as np
 import pandas as pd
 from _report import markdown_table
 from _trials import (
     ALPHAS,
     RATES,
+    Trial,
     curve_band,
     discoveries,
     intervals,
-    null_regions,
-    planted_regions,
+    percent,
     row_tests,
     summary_tests,
 )
+from _verdict_sections import detectable_section, power_section, verdict_section
 from _worlds import CONFIDENCES, calibrated
 from scipy import stats
 
 import lore_core as lore
 from lore_core.chance.intervals import ABSOLUTE
 
-Trial = Callable[..., dict[str, float]]
-
 
 class Simulations:
-    """Run trials over many seeds, two at a time."""
+    """Run trials over many seeds, as many at a time as there are cores, or fewer."""
 
-    def __init__(self, share: float) -> None:
+    def __init__(self, share: float, jobs: int) -> None:
         self._share = share
-        self._pool = joblib.Parallel(n_jobs=-1)
+        self._pool = joblib.Parallel(n_jobs=jobs)
 
     def run(self, trial: Trial, n_seeds: int, *args: Any, **options: Any) -> pd.DataFrame:
         """Return one row a seed."""
@@ -53,22 +51,6 @@ class Simulations:
         return pd.DataFrame([row for row in rows if row])
 
 
-def _percent(values: pd.Series, digits: int = 1) -> str:
-    """Mean in per cent with its standard error."""
-    known = values.dropna()
-    if known.empty:
-        return "–"
-    error = known.std(ddof=0) / np.sqrt(len(known))
-    return f"{known.mean() * 100:.{digits}f} ± {error * 100:.{digits}f}"
-
-
-def _points(values: pd.Series) -> str:
-    known = values.dropna()
-    if known.empty:
-        return "–"
-    return f"{known.mean() * 100:+.1f}".replace("-", "−")
-
-
 def row_section(run: Simulations) -> str:
     """Single rows on calibrated data."""
     rows = []
@@ -78,7 +60,7 @@ def row_section(run: Simulations) -> str:
             cells = [kind, f"{gamma:g}", f"{found['tested'].mean() * 100:.1f}"]
             for prefix in ("", "normal "):
                 cells += [
-                    _percent(found.get(f"{prefix}{alpha}", pd.Series(dtype=float)), 2)
+                    percent(found.get(f"{prefix}{alpha}", pd.Series(dtype=float)), 2)
                     for alpha in ALPHAS
                 ]
             rows.append(cells)
@@ -105,8 +87,8 @@ def discovery_section(run: Simulations) -> str:
         found = run.run(discoveries, 200, n, gap, gamma)
         cells = [f"{n:,}", f"{gap * 100:.0f}", f"{gamma:g}"]
         for q in RATES:
-            cells += [_percent(found[f"false {q}"])]
-            cells += [_percent(found[f"power {q}"]) if gap else "–"]
+            cells += [percent(found[f"false {q}"])]
+            cells += [percent(found[f"power {q}"]) if gap else "–"]
         rows.append(cells)
     head = ["rows", "planted gap, points", "γ"]
     for q in RATES:
@@ -131,7 +113,7 @@ def summary_section(run: Simulations) -> str:
         found = run.run(summary_tests, 500 if gap == 0 else 200, n, gap)
         cells = [f"{n:,}", f"{gap * 100:.0f}"]
         for name in ("MLCE", "MLCE, supported", "ALCE", "ECE"):
-            text = _percent((found[name].dropna() <= 0.05).astype(float))
+            text = percent((found[name].dropna() <= 0.05).astype(float))
             if gap == 0:
                 known = found[name].dropna()
                 text += f" (KS p = {stats.kstest(known, 'uniform').pvalue:.2g})"
@@ -154,55 +136,10 @@ gap of a lone row); ties count half. At 500 rows few sets have a row with ten ef
 {markdown_table(head, rows)}
 
 The 5–95 % band of the curves over γ held a calibrated model's curve at
-{_percent(band["MLCE"])} % (MLCE) and {_percent(band["ALCE"])} % (ALCE) of the bandwidths (100 sets
+{percent(band["MLCE"])} % (MLCE) and {percent(band["ALCE"])} % (ALCE) of the bandwidths (100 sets
 of 1,000 rows, 100 draws). The band is drawn bandwidth by bandwidth: a whole curve leaves it
 somewhere more often than one time in ten. 200 draws at 30 γ of 10,000 rows in the plane took
 {seconds:.1f} s.
-"""
-
-
-def region_section(run: Simulations) -> str:
-    """Regions."""
-    nothing = []
-    for kind in CONFIDENCES:
-        found = run.run(null_regions, 200, kind)
-        nothing.append([kind, _percent(found["any region"]), _percent(found["any confirmed"])])
-    planted = []
-    for n, gap, gamma, d in (
-        (1000, 0.15, 0.5, 2), (1000, 0.3, 0.5, 2), (4000, 0.1, 0.5, 2), (4000, 0.2, 0.5, 2),
-        (4000, 0.3, 0.5, 2), (4000, 0.2, 0.2, 2), (4000, 0.2, 0.5, 10),
-    ):  # fmt: skip
-        found = run.run(planted_regions, 400, n, gap, gamma, d=d)
-        blank = pd.Series(dtype=float)
-        planted.append(
-            [
-                f"{n:,}", f"{gap * 100:.0f}", f"{gamma:g}", f"{d}", _percent(found["found"], 0),
-                _percent(found["confirmed"], 0), _percent(found["recall"], 0),
-                _percent(found.get("precision", blank), 0),
-                f"{found['false regions'].mean():.2f}",
-                _points(found.get("gap − truth", blank)),
-                _percent(found.get("gap covers", blank)),
-                _points(found.get("held-out gap − truth", blank)),
-                _percent(found.get("held-out covers", blank)),
-            ]
-        )  # fmt: skip
-    head = [
-        "rows", "gap, points", "γ", "dimensions", "found, %", "confirmed, %", "recall, %",
-        "precision, %",
-        "false regions a set", "own gap − truth, points", "its interval covers, %",
-        "held-out gap − truth, points", "its interval covers, %",
-    ]  # fmt: skip
-    return f"""## Regions
-
-On calibrated data (2,000 rows, 200 sets, q = 0.05), share of the sets in %:
-
-{markdown_table(["confidence", "any region found", "any confirmed"], nothing)}
-
-With a planted blob (10 % of the rows, 400 sets). Recall and precision are of the rows of the top
-region. Its own gap is measured on the outcomes that made it a region and leans upwards; the
-held-out gap does not. Nominal coverage 95 %.
-
-{markdown_table(head, planted)}
 """
 
 
@@ -219,11 +156,11 @@ def interval_section(run: Simulations) -> str:
         rows.append(
             [kind, f"{n:,}", f"{size * 100:.0f}"]
             + [
-                f"{_percent(found[name])} ({found[f'{name} width'].mean() * 100:.1f})"
+                f"{percent(found[name])} ({found[f'{name} width'].mean() * 100:.1f})"
                 for name in names
             ]
-            + [_percent(found[f"{name} bootstrap"], 0) for name in names]
-            + [_percent(found["Wilson bars"])]
+            + [percent(found[f"{name} bootstrap"], 0) for name in names]
+            + [percent(found["Wilson bars"])]
         )
     head = ["world", "rows", "error, points", *names, *(f"{n}, bootstrap" for n in names)]
     return f"""## Intervals
@@ -240,27 +177,49 @@ where all of them fit.
 """
 
 
-SECTIONS = (row_section, discovery_section, summary_section, region_section, interval_section)
+#: In the order of the page.
+SECTIONS = {
+    "rows": row_section,
+    "discoveries": discovery_section,
+    "summaries": summary_section,
+    "verdict": verdict_section,
+    "power": power_section,
+    "detectable": detectable_section,
+    "intervals": interval_section,
+}
+_HEAD = (
+    "# Trust\n\nWritten by `make bench` (`benchmarks/trust.py`); do not edit. Every number\n"
+    "comes from data made up here, or from outcomes drawn anew, whose true calibration error is\n"
+    "known. γ = 0.2 and 15 bins where nothing else is said; ± is a standard error.\n"
+)
+
+
+def _parts(page: str) -> dict[str, str]:
+    """Sections of a page that was written before, by their first line."""
+    return {part.split("\n", 1)[0]: f"## {part}" for part in page.split("\n## ")[1:]}
 
 
 def main() -> None:
     """Run all simulations and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few seeds")
+    parser.add_argument("--share", type=float, default=1.0, help="of the seeds")
+    parser.add_argument("--only", default=",".join(SECTIONS), help="sections, by comma")
+    parser.add_argument("--jobs", type=int, default=-1, help="processes; all cores")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs")
     options = parser.parse_args()
-    run = Simulations(0.05 if options.quick else 1.0)
-    started = time.perf_counter()
-    page = [
-        "# Trust\n\nWritten by `make bench` (`benchmarks/trust.py`); do not edit. Every number\n"
-        "comes from data made up here, whose true calibration error is known. γ = 0.2 and 15 bins\n"
-        "where nothing else is said; ± is a standard error.\n"
-    ]
-    for section in SECTIONS:
-        print(section.__doc__)
-        page.append(section(run))
-    options.out.mkdir(parents=True, exist_ok=True)
+    run = Simulations(0.05 if options.quick else options.share, options.jobs)
+    wanted = options.only.split(",")
     target = options.out / "trust.md"
+    before = list(_parts(target.read_text(encoding="utf-8")).values()) if target.exists() else []
+    if len(wanted) < len(SECTIONS) and len(before) != len(SECTIONS):
+        parser.error(f"--only keeps the sections of {target}, which are not these {len(SECTIONS)}")
+    started = time.perf_counter()
+    page = [_HEAD]
+    for position, (name, section) in enumerate(SECTIONS.items()):
+        print(section.__doc__)
+        page.append(section(run) if name in wanted else f"{before[position].rstrip()}\n")
+    options.out.mkdir(parents=True, exist_ok=True)
     target.write_text("\n".join(page), encoding="utf-8")
     print(f"Wrote {target} after {(time.perf_counter() - started) / 60:.1f} minutes.")
 
