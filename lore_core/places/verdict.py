@@ -126,7 +126,8 @@ def _nowhere(overall: Overall, search: PlaceSearch) -> str:
         ""
         if gap >= 0.5
         else f" A place of a tenth of the rows that is {further} by {points} "
-        f"{'point' if points == '1' else 'points'} would have been found, at least in part, about four times in five."
+        f"{'point' if points == '1' else 'points'} would have been found, at least in part, about "
+        "four times in five."
     )
     return f"{describe_search(search)}{power}"
 
