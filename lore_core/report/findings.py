@@ -225,7 +225,7 @@ def _chance(findings: Findings, progress: Progress) -> str | None:
     findings.chance = chance_errors_of(
         findings.view, n_draws=_simulations(findings), progress=progress
     )
-    if findings.chance is None:
+    if findings.chance is None and findings.settings.n_draws != 0:
         return "Simulating what chance alone would show takes too long on these rows."
     return None
 

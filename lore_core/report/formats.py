@@ -21,7 +21,7 @@ def p_value(p: float) -> str:
 
 def percent(share: float, digits: int = 1) -> str:
     """Write a share in per cent."""
-    return f"{share:.{digits}%}"
+    return f"{share * 100:.{digits}f} %"
 
 
 def thousands(count: float) -> str:

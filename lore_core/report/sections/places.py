@@ -7,6 +7,7 @@ from markupsafe import Markup
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures.png import png_url
 from lore_core.places import Place, describe_place, evidence_of
+from lore_core.places.sentences import describe_search
 from lore_core.regions.made_of import describe_composition
 from lore_core.regions.row_tables import telling_rows
 from lore_core.report.findings import Findings
@@ -41,9 +42,9 @@ def places_section(findings: Findings) -> Markup:
             }
             for number, place in enumerate(search.places[:LISTED])
         ],
-        nowhere=verdict.evidence,
+        tried=describe_search(search) if search.places else verdict.evidence,
+        average=search.gap if search.against == "average" else None,
         n_hidden=len(search.places) - LISTED,
-        search=search,
         is_local=findings.view.is_local,
     )
 
