@@ -266,6 +266,30 @@ class Outline:
     y: NDArray[np.float64]
     inside: NDArray[np.float64]
 
+    def encloses(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether each point lies within it.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, 2)
+        """
+        nearest = (
+            np.clip(np.rint((p - nodes[0]) / (nodes[1] - nodes[0])), 0, len(nodes) - 1).astype(int)
+            for p, nodes in zip(points.T, (self.x, self.y), strict=True)
+        )
+        column, row = nearest
+        return np.asarray(self.inside[row, column] > 0.5)
+
+    def holds_most(self, points: NDArray[np.float64]) -> bool:
+        """Whether more than half of the set's rows lie within it: else they lie scattered.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, 2)
+            Those of the set.
+        """
+        return bool(len(points)) and bool(self.encloses(points).mean() > 0.5)
+
 
 def rows_outline(
     coordinates: Points, inside: NDArray[np.bool_], *, resolution: int = 120

@@ -69,9 +69,12 @@ def _outlines(findings: Findings, points: NDArray[np.float64]) -> list[tuple[str
     """Places that lie together on the map, by their numbers."""
     if findings.search is None:
         return []
-    listed = range(min(len(findings.search.places), LISTED))
-    drawn = {str(k + 1): rows_outline(points, findings.search.mask(k)) for k in listed}
-    return [(name, outline) for name, outline in drawn.items() if (outline.inside > 0.5).any()]
+    drawn = []
+    for number, place in enumerate(findings.search.places[:LISTED], start=1):
+        outline = rows_outline(points, findings.search.mask(number - 1))
+        if outline.holds_most(points[place.rows]):
+            drawn.append((str(number), outline))
+    return drawn
 
 
 def live_landscape(

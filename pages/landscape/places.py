@@ -75,7 +75,7 @@ def outlines(
     drawn = []
     for number in range(len(search.places)) if only is None else [only]:
         outline = compute.region_outline(view.dataset, on_map, (*key, number), search.mask(number))
-        if (outline.inside > 0.5).any():
+        if outline.holds_most(view.points(on=on_map)[search.places[number].rows]):
             drawn.append((str(number + 1), outline))
     return tuple(drawn)
 

@@ -98,3 +98,13 @@ def test_outline_of_a_set(sample):
     column = np.nonzero(outline.inside > 0.5)[1]
     assert outline.x[column].max() < 0.15
     assert not (rows_outline(z, np.zeros(400, dtype=bool)).inside > 0).any()
+
+
+def test_a_set_that_lies_together_and_one_that_is_scattered(sample):
+    _, _, z = sample
+    left, any_row = z[:, 0] < 0, np.arange(len(z)) % 5 == 0
+    outline = rows_outline(z, left)
+    assert outline.encloses(z)[left].mean() > 0.9
+    assert outline.encloses(z)[z[:, 0] > 0.3].mean() < 0.1
+    assert outline.holds_most(z[left])
+    assert not rows_outline(z, any_row).holds_most(z[any_row])
