@@ -56,9 +56,9 @@ def verdict_section(run: Runs) -> str:
 
 Rows, columns and confidences of real classifiers (digits of the demo, tumours and diabetes of
 scikit-learn, a made-up table of ten columns and two groups under gradient boosting, a plane), with
-outcomes drawn anew so that every confidence is right: {_number(n_models)} models each. Wrong: the
-headline is a place or all rows; it should be in at most 5 %, of which the places may spend 4 and
-all rows 1.
+outcomes drawn anew so that every confidence is right: {_number(n_models)} models each (again, with
+1,000: `python benchmarks/trust.py --only verdict,power,detectable`). Wrong: the headline is a place
+or all rows; it should be in at most 5 %, of which the places may spend 4 and all rows 1.
 
 {markdown_table([*head, "a place, %", "all rows, %"], rows)}
 """
@@ -114,16 +114,17 @@ def power_section(run: Runs) -> str:
 A slice (a value, or a range of a number) or a blob (the rows nearest to one of them on the map) of
 such a classifier is made overconfident by 10, 20 or 30 points, over a gap of 0, 4 or 8 points of
 all rows ("20 over 4"): how often, in %, it is the headline, so that half of the larger of the two
-lies in both. {_number([len(frame) for frame in found.values()])} models a cell; none where no
-column divides the rows so.
+lies in both. {_number([len(frame) for frame in found.values()])} models a cell; – where there are
+none, or no column divides the rows so.
 
 {markdown_table(head, rows)}
 
 How far off the headline's place is said to be, against its true gap, over all of these (and over
-places that are only partly what was planted). Listed is what its held-out rows confirm, so where
-little can be found the gap of what is found leans upwards even there; where much can be, it does
-not. The gap of all its rows, half of which had a part in finding it, leans more and is never
-printed as evidence.
+places that are only partly what was planted). Listed is what its held-out rows confirm, and of the
+two turns the one whose held-out rows say most: so the held-out gap leans upwards too, by a few
+points, and most where little can be found. Half of all its rows had a part in finding it: that gap
+leans further up where little can be found, and its interval covers less often, which is why it is
+not printed as evidence.
 
 {markdown_table(gap_head, gaps)}
 """
