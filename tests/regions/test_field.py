@@ -100,8 +100,8 @@ def test_outline_of_a_set(sample):
     assert not (rows_outline(z, np.zeros(400, dtype=bool)).inside > 0).any()
 
 
-def test_a_set_that_lies_together_and_one_that_is_scattered(sample):
-    _, _, z = sample
+def test_a_set_that_lies_together_and_one_that_is_scattered():
+    z = np.random.default_rng(0).normal(size=(6000, 2))
     left, any_row = z[:, 0] < 0, np.arange(len(z)) % 5 == 0
     outline = rows_outline(z, left)
     assert outline.encloses(z)[left].mean() > 0.9
