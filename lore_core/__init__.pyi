@@ -94,7 +94,6 @@ from .regions.made_of import (
     composition as composition,
     describe_composition as describe_composition,
 )
-from .regions.search import find_regions as find_regions
 from .regions.selection import (
     Region as Region,
     region_report as region_report,

@@ -27,12 +27,6 @@ from .row_tables import (
     telling_rows as telling_rows,
     worst_rows as worst_rows,
 )
-from .search import (
-    HeldOut as HeldOut,
-    MiscalibratedRegion as MiscalibratedRegion,
-    RegionSearch as RegionSearch,
-    find_regions as find_regions,
-)
 from .selection import (
     Region as Region,
     RegionReport as RegionReport,
