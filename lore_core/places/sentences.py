@@ -134,8 +134,9 @@ def describe_search(search: PlaceSearch) -> str:
         return "No place looks wrong enough to be tried, or there are too few rows."
     if not search.places:
         return f"No place is {worse} beyond chance, of {search.tried} tried on rows held out."
+    these = "this one is" if len(search.places) == 1 else f"these {len(search.places)} are"
     return (
-        f"Of {search.tried} places found on one half of the rows and tried on the other, these are "
+        f"Of {search.tried} places found on one half of the rows and tried on the other, {these} "
         f"{worse} beyond chance. If none were, one would be listed in at most "
         f"{search.alpha * 100:.0f} % of such searches."
     )
