@@ -8,7 +8,7 @@ import pandas as pd
 
 from lore_core.figures import Chart, bandwidth_figure
 from lore_core.figures.pictures.intervals import group_picture, ranking_picture
-from lore_core.figures.pictures.landscape import LandscapePicture
+from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.figures.svg import Drawing, drawing
 from lore_core.report.findings import Findings

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from lore_core.figures.browser.landscape import landscape_script
-from lore_core.figures.pictures.landscape import LandscapePicture
+from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.svg import Drawing
 from lore_core.figures.svg.style import page_rules, theme_rules
 from lore_core.report.findings import Findings

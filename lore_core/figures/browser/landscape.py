@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.figures.pictures.contours import segments
-from lore_core.figures.pictures.landscape import LandscapePicture, Layer
+from lore_core.figures.pictures.landscape_picture import LandscapePicture, Layer
 from lore_core.figures.style import MODES, NEUTRAL, palette, rgba, shades
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from lore_core.figures.pictures.landscape import ErrorScale, LandscapePicture, MapRows
+from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture, MapRows
 from lore_core.figures.plotly.frame import color_bar, frame, hover_text
 from lore_core.figures.style import INK, NEUTRAL, PAPER, Mode, escape, rgba
 from lore_core.regions.field import Field

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from lore_core.figures.pictures.landscape import ErrorScale, LandscapePicture, MapRows
+from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture, MapRows
 from lore_core.figures.plotly.frame import frame, hover_text
 from lore_core.figures.plotly.landscape import color_axis
 from lore_core.figures.style import NEUTRAL, PAPER, Mode, rgba

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lore_core.figures.pictures.landscape import LandscapePicture
+from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.pictures.marks import PanelPicture
 from lore_core.figures.pictures.picture import Picture
 from lore_core.figures.svg.drawing import Drawing

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.figures.pictures.contours import segments
-from lore_core.figures.pictures.landscape import ErrorScale, LandscapePicture
+from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture
 from lore_core.figures.pictures.picture import Floats
 from lore_core.figures.png import png_url
 from lore_core.figures.style import shades

@@ -1,0 +1,202 @@
+"""What a landscape shows, as plain objects: fields, rows, regions, names, one colour scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.figures.chart import Chart
+from lore_core.figures.pictures.contours import segments
+from lore_core.figures.pictures.picture import (
+    Floats,
+    Hover,
+    Picture,
+    signed_ticks,
+)
+from lore_core.figures.style import Mode, Scale, diverging, sequential
+from lore_core.regions.field import Field, Outline
+from lore_core.regions.selection import Region
+
+Value = Literal["signed", "absolute"]
+
+#: What a value of the error is called.
+TITLES = {"signed": "Signed local error", "absolute": "Local calibration error (LCE)"}
+
+
+@dataclass(frozen=True)
+class ErrorScale:
+    """Which colour means which error.
+
+    Attributes
+    ----------
+    value : {"signed", "absolute"}
+        SLCE on a diverging scale, or LCE on a sequential one.
+    limit : float
+        End of the scale.
+    """
+
+    value: Value
+    limit: float
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether both signs are shown."""
+        return self.value == "signed"
+
+    @property
+    def low(self) -> float:
+        """Where the scale begins."""
+        return -self.limit if self.is_signed else 0.0
+
+    @property
+    def title(self) -> str:
+        """What its numbers are."""
+        return "confidence − accuracy" if self.is_signed else "LCE"
+
+    @property
+    def ticks(self) -> tuple[tuple[float, str], ...]:
+        """Values of a signed scale, and what is written at each."""
+        if not self.is_signed:
+            return ()
+        words = [f"{tick:+.0%}" for tick in np.linspace(-self.limit, self.limit, 5)]
+        return signed_ticks(words, self.limit)
+
+    def colors(self, mode: Mode) -> Scale:
+        """Return its colours from end to end."""
+        return diverging(mode) if self.is_signed else sequential(mode)
+
+    def of(self, signed: Floats) -> Floats:
+        """Return what is shown of signed errors."""
+        return signed if self.is_signed else np.abs(signed)
+
+
+@dataclass(frozen=True)
+class MapRows:
+    """Rows drawn one by one.
+
+    Attributes
+    ----------
+    row : ndarray of shape (m,)
+        Their numbers.
+    at : ndarray of shape (m, d)
+        Their places on the map.
+    error, effective_size : ndarray of shape (m,)
+        Their signed local errors, and n_eff behind each.
+    hover : tuple of Hover
+        What is known about each.
+    """
+
+    row: NDArray[np.int64]
+    at: Floats
+    error: Floats
+    effective_size: Floats
+    hover: tuple[Hover, ...]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Fields of one set of rows, one for each bandwidth of the picture.
+
+    Attributes
+    ----------
+    name : str
+        Which rows, in words.
+    fields : tuple of Field
+        Their errors.
+    note : str
+        What is said under the picture while they are shown.
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class OutlinedRegion:
+    """A region that was found: its name, where to write it, and where the region lies."""
+
+    name: str
+    at: tuple[float, float]
+    outline: Outline
+
+    @property
+    def lines(self) -> Floats:
+        """Pieces of its outline: x0, y0, x1, y1 of each."""
+        return segments(self.outline.x, self.outline.y, self.outline.inside)
+
+
+@dataclass(frozen=True)
+class PlaceName:
+    """A name on the map: ``up`` pixels above its place, so that it covers no other."""
+
+    name: str
+    x: float
+    y: float
+    up: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LandscapePicture(Picture):
+    """The signed local error on a map.
+
+    Attributes
+    ----------
+    axes : str
+        Name of the map.
+    view : {"map", "height", "space"}
+        Colours on a 2-D map, the error as height over it, or rows in 3-D.
+    extent : tuple of (float, float)
+        Ends of the axes.
+    scale : ErrorScale
+        Colours, the same for all rows, layers and bandwidths.
+    layers : tuple of Layer
+        Sets of rows whose error is drawn as a raster, one at a time.
+    gammas, start
+        Bandwidths of the fields of each layer, and which is shown first; none where there is one
+        field, whose bandwidth is said in words.
+    points, worst : MapRows or None
+        Rows drawn as dots, and those that are ringed.
+    regions : tuple of OutlinedRegion
+        Regions that were found.
+    places : tuple of PlaceName
+        Names on the map.
+    lasso : Region or None
+        A region that the reader has drawn.
+    camera : str
+        Where a view in space is seen from.
+    """
+
+    axes: str
+    view: Literal["map", "height", "space"] = "map"
+    extent: tuple[tuple[float, float], ...] = ()
+    scale: ErrorScale
+    layers: tuple[Layer, ...] = ()
+    gammas: tuple[float, ...] = ()
+    start: int = 0
+    points: MapRows | None = None
+    worst: MapRows | None = None
+    regions: tuple[OutlinedRegion, ...] = ()
+    places: tuple[PlaceName, ...] = ()
+    lasso: Region | None = None
+    camera: str = ""
+
+    @property
+    def field(self) -> Field | None:
+        """The field that is shown first."""
+        return self.layers[0].fields[self.start] if self.layers else None
+
+    @property
+    def zooms(self) -> bool:
+        """Whether the wheel of a mouse zooms."""
+        return self.view == "map"
+
+
+@dataclass(frozen=True)
+class LandscapeChart(Chart):
+    """A landscape in a theme and a size."""
+
+    picture: LandscapePicture
