@@ -110,11 +110,6 @@ def method_color(label: str, position: int) -> str:
     return f"m{_METHOD_PLACES.get(label, position + 1) % len(METHOD_COLORS['light'])}"
 
 
-def gap_colors(gap: NDArray[np.float64]) -> list[str]:
-    """Name the colour of each signed gap."""
-    return ["over" if value > 0 else "under" for value in gap]
-
-
 def escape(text: object) -> str:
     """Make text from the user's data safe inside a figure, where Plotly would render tags."""
     return html.escape(str(text), quote=False)

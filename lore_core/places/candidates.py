@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.metrics.local_error import kernel_means
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, kernel_means
 from lore_core.places.average import Against, Average, Excess, excess_of
 from lore_core.places.slices import Slice, slice_tables
 from lore_core.places.tree import level_tree, neighbour_graph
@@ -32,8 +32,6 @@ WEIGHTS = {1: 1.0, 2: 0.75, 0: 0.5}
 #: How much the size of a set counts beside its excess: its cube root.
 _SIZE_POWER = 1 / 3
 _NORMAL_90 = 1.645
-#: Rows with fewer effective neighbours have no place in the tree.
-_MIN_EFFECTIVE_SIZE = 10.0
 #: Excess at which the tree begins.
 _LOWEST = 0.01
 
@@ -204,7 +202,7 @@ class SearchedHalf:
         one_bin = np.zeros(len(points), dtype=np.int64)
         gaps = self.average.moments[:, 1:2]
         means = kernel_means(points, one_bin, None, one_bin, gaps, gammas=np.array([self.gamma]))
-        known = means.effective_size[0] >= _MIN_EFFECTIVE_SIZE
+        known = means.effective_size[0] >= MIN_EFFECTIVE_SIZE
         field = np.where(known, means.mean[0, :, 0], np.nan)
         least = max(round(self.min_rows * len(points) / len(self.rows)), 5)
         for node in level_tree(field, neighbour_graph(points), min_rows=least, lowest=_LOWEST):

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.metrics.global_metrics import wilson_interval
+from lore_core.chance.many_tests import holm
+from lore_core.metrics.global_metrics import NORMAL_95, wilson_interval
 from lore_core.places.average import Against, Average, Excess
 from lore_core.places.candidates import Candidate, Rows, interest
-
-_NORMAL_95 = 1.959964
 
 
 @dataclass(frozen=True)
@@ -127,8 +126,8 @@ def _held(
     low, high = (float(side) for side in wilson_interval(right, n))
     promised = float(c[mask].mean())
     excess, beyond = float(test.mean), float(same.mean)
-    width = _NORMAL_95 * _scatter(c - a, mask, against)
-    beyond_width = _NORMAL_95 * float(same.error)
+    width = NORMAL_95 * _scatter(c - a, mask, against)
+    beyond_width = NORMAL_95 * float(same.error)
     return Held(
         n_rows=n,
         confidence=promised,
@@ -154,17 +153,3 @@ def _scatter(residual: NDArray[np.float64], mask: NDArray[np.bool_], against: Ag
     if against == "zero" or rest == 0:
         return float(np.sqrt(own))
     return rest / (n + rest) * float(np.sqrt(own + float(residual[~mask].var()) / rest))
-
-
-def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Adjust p-values after Holm; not cut at 1.
-
-    Parameters
-    ----------
-    p : ndarray of shape (m,)
-    """
-    order = np.argsort(p, kind="stable")
-    adjusted = np.empty(len(p))
-    if len(p):
-        adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    return adjusted

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, stats
 from scipy.special import rel_entr
 
+from lore_core.chance.many_tests import holm
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError, check_integer, check_lengths
 from lore_core.metrics.global_metrics import NORMAL_95
@@ -112,7 +113,7 @@ def composition(
     table = np.concatenate(counts) if counts else np.empty((0, 2), dtype=np.int64)
     within, total = table[:, 0], table[:, 1]
     log_p = _log_p_values(within, total, n_inside, n_outside)
-    adjusted = _holm(log_p)
+    adjusted = holm(np.exp(log_p))
     share_in, share_out = within / n_inside, (total - within) / n_outside
     with np.errstate(divide="ignore", invalid="ignore"):
         lift = share_in / share_out
@@ -329,17 +330,6 @@ def _log_p_values(
 def _divergence(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
     """Kullback–Leibler divergence of two shares, with 0 log 0 = 0."""
     return np.asarray(rel_entr(p, q) + rel_entr(1 - p, 1 - q))
-
-
-def _holm(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Adjust p-values after Holm: the smallest times their number, the next times one less."""
-    size = len(log_p)
-    order = np.argsort(log_p, kind="stable")
-    with np.errstate(under="ignore"):
-        stepped = np.exp(np.minimum(log_p[order] + np.log(np.arange(size, 0, -1)), 0.0))
-    adjusted = np.empty(size)
-    adjusted[order] = np.maximum.accumulate(stepped) if size else stepped
-    return adjusted
 
 
 def _mask(values: ArrayLike, name: str, n: int) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from lore_core.chance.many_tests import holm
 from lore_core.data.binning import confidence_bins
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import p_words, points
@@ -245,9 +246,7 @@ def rank_variables(
             records.append({"variable": attribute.name, "origin": attribute.origin, **record})
     frame = pd.DataFrame(records, columns=RANKED)
     frame = frame.sort_values("_log_p", kind="stable", ignore_index=True)
-    size = len(frame)
-    stepped = np.minimum(frame["p_value"].to_numpy(np.float64) * np.arange(size, 0, -1), 1.0)
-    frame["p_adjusted"] = np.maximum.accumulate(stepped) if size else stepped
+    frame["p_adjusted"] = holm(frame["p_value"].to_numpy(np.float64))
     return frame.drop(columns="_log_p")
 
 
