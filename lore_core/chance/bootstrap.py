@@ -23,8 +23,10 @@ from lore_core.data.validation import (
     check_integer,
     check_lengths,
 )
+from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.catalogue import COMPARED
-from lore_core.metrics.local_error import scaled_bandwidth
+from lore_core.metrics.global_metrics import counted_groups
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.metrics.resampled import Resampled
 
 #: Draws whose weights are summed in one pass: more costs memory, fewer costs time.
@@ -109,11 +111,12 @@ def bootstrap_draws(
     confidence, outcome : array-like of shape (n,)
         Confidences in [0, 1] and outcomes 0 or 1.
     embedding : Embedding or array-like of shape (n, d), optional
-        Adds ``MLCE`` and ``ALCE``.
+        Adds ``MLCE supported``, ``ALCE`` and ``MLCE``.
     losses : DataFrame of shape (n, q), optional
         Further per-row losses whose means are wanted (NLL, Brier).
     groups : array-like of shape (n,) or (n, g), optional
-        Adds ``max group-wise MCE``; of several columns the intersections are taken.
+        Adds ``max group gap`` and ``max group-wise MCE``; of several columns the intersections are
+        taken.
     min_group_size : int
         Groups with fewer rows, before resampling, are left out of it.
     gamma, n_bins, binning
@@ -131,8 +134,7 @@ def bootstrap_draws(
     Returns
     -------
     BootstrapDraws
-        One column a metric: ``accuracy, mean_confidence, ECE, MCE``, the losses, ``MLCE, ALCE`` and
-        ``max group-wise MCE``.
+        One column a metric, in the order of the catalogue, then losses that are no metrics.
 
     Raises
     ------
@@ -152,15 +154,23 @@ def bootstrap_draws(
     chosen = confidence_bins(c, n_bins, binning) if bins is None else bins
     index = chosen.assign(c)
     z = np.empty((n, 0)) if embedding is None else as_coordinates(embedding)
+    bandwidth = scaled_bandwidth(gamma, z.shape[1])
+    supported = np.zeros(n, dtype=bool)
+    if embedding is not None:
+        means = laplacian_means(z, None, c, bandwidth=bandwidth, target_groups=index)
+        supported = means.effective_size >= MIN_EFFECTIVE_SIZE
+    members, cells = _group_members(groups, index, min_group_size)
     rows = Resampled(
         confidence=c,
         outcome=a,
         weights=np.empty((n, 0)),
         bin_index=index,
         members=sparse.csr_array((np.ones(n), (index, np.arange(n)))),
-        cells=_group_cells(groups, index, min_group_size),
+        groups=members,
+        cells=cells,
+        supported=supported,
         coordinates=z,
-        bandwidth=scaled_bandwidth(gamma, z.shape[1]),
+        bandwidth=bandwidth,
     )
     values = {} if losses is None else {str(k): losses[k].to_numpy(np.float64) for k in losses}
     rng = np.random.default_rng(random_state)
@@ -188,12 +198,12 @@ def _metrics(drawn: Resampled, losses: dict[str, NDArray[np.float64]]) -> pd.Dat
     return pd.DataFrame(measured | others)
 
 
-def _group_cells(
+def _group_members(
     groups: ArrayLike | None, index: NDArray[np.int64], min_group_size: int
-) -> sparse.csr_array:
-    """Which rows lie in which cell of group and confidence bin, of the groups that count."""
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Which rows lie in which group, and in which cell of group and bin, of those that count."""
     if groups is None:
-        return sparse.csr_array((0, len(index)))
+        return sparse.csr_array((0, len(index))), sparse.csr_array((0, len(index)))
     names = as_group_labels(groups).astype(str)
     n = check_lengths(confidence=index, groups=names)
     _, member, size = np.unique(names, return_inverse=True, return_counts=True)
@@ -203,5 +213,13 @@ def _group_cells(
             f"'min_group_size' must leave at least one group; the largest has {size.max()} rows, "
             f"got {min_group_size}."
         )
-    used, cell = np.unique(member[kept] * (index.max() + 1) + index[kept], return_inverse=True)
-    return sparse.csr_array((np.ones(len(kept)), (cell, kept)), (len(used), n))
+    large = np.flatnonzero(counted_groups(size, min_group_size)[member])
+    return _sets(member[large], large, n), _sets(
+        member[kept] * (index.max() + 1) + index[kept], kept, n
+    )
+
+
+def _sets(names: NDArray[np.int64], rows: NDArray[np.int64], n: int) -> sparse.csr_array:
+    """Which of n rows lie in which set, as ones; ``names`` are those of ``rows``."""
+    used, place = np.unique(names, return_inverse=True)
+    return sparse.csr_array((np.ones(len(rows)), (place, rows)), (len(used), n))

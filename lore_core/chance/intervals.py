@@ -1,4 +1,4 @@
-"""Confidence intervals of ECE, MCE, ALCE and MLCE, which a bootstrap gets wrong.
+"""Confidence intervals of ECE, MCE, ALCE and both MLCE, which a bootstrap gets wrong.
 
 These metrics are absolute values of noisy gaps: chance makes them larger, resampling makes them
 larger once more, and a percentile interval can lie wholly above the truth. So the test is turned
@@ -28,8 +28,8 @@ from lore_core.data.validation import (
     check_share,
 )
 from lore_core.kernel_sums import laplacian_sums
-from lore_core.metrics.catalogue import ALCE, ECE, MCE, MLCE
-from lore_core.metrics.local_error import scaled_bandwidth
+from lore_core.metrics.catalogue import ALCE, ECE, MCE, MLCE, MLCE_SUPPORTED
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 
 #: True errors tried, as multiples of the observed pattern; 0 is shared.
 _SIZES = (0.15, 0.35, 0.7, 1.0, 1.4, 2.0)
@@ -38,9 +38,14 @@ _NOISE = (0.0, 4.0)
 #: True errors tried for a metric of local errors: three patterns of every size, and none at all.
 MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
 _COLUMNS = 64
-_GLOBAL, _LOCAL = (ECE.name, MCE.name), (ALCE.name, MLCE.name)
+_GLOBAL, _LOCAL = (ECE.name, MCE.name), (ALCE.name, MLCE.name, MLCE_SUPPORTED.name)
 #: The metrics these intervals are for.
 ABSOLUTE = (*_GLOBAL, *_LOCAL)
+#: What a reader must know of them.
+ABOUT_INTERVALS = (
+    "Chance adds to these errors; the intervals are for the true ones, so a value may lie above "
+    "its interval."
+)
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +71,7 @@ def calibration_intervals(
     confidence, outcome : array-like of shape (n,)
         Confidences in [0, 1] and outcomes 0 or 1.
     embedding : Embedding or array-like of shape (n, d), optional
-        Adds ALCE and MLCE.
+        Adds ALCE and MLCE, and the MLCE of supported rows where there are any.
     gamma, n_bins, binning
         See :func:`~lore_core.metrics.local_error.local_errors`.
     bins : ConfidenceBins, optional
@@ -83,8 +88,8 @@ def calibration_intervals(
     Returns
     -------
     DataFrame
-        One row a metric: ``value`` (as observed), ``low``, ``high``. The value may lie above its
-        own interval: then most of it is chance.
+        One row a metric: ``value`` (as observed), ``low``, ``high``: of the true error. Chance adds
+        to what is observed, so the value may lie above its own interval.
 
     Raises
     ------
@@ -111,7 +116,9 @@ def calibration_intervals(
     n_draws = check_integer(n_draws, "n_draws", minimum=math.ceil(2 / (1 - level) - 1 - 1e-9))
     index = (confidence_bins(c, n_bins, binning) if bins is None else bins).assign(c)
     uniform = np.random.default_rng(random_state).random((n_draws, len(c)))
-    jobs = [(_GLOBAL, *_global_parts(c, a, index))]
+    jobs: list[tuple[tuple[str, ...], Metric, list[Pattern]]] = [
+        (_GLOBAL, *_global_parts(c, a, index))
+    ]
     if embedding is not None:
         z = as_coordinates(embedding)
         check_lengths(embedding=z, confidence=c)
@@ -121,11 +128,12 @@ def calibration_intervals(
     done, steps = 0, sum(len(patterns) * len(_SIZES) + 1 for *_, patterns in jobs)
     for names, metric, patterns in jobs:
         observed = metric((c - a)[:, None])[:, 0]
-        limits = [(np.inf, -np.inf)] * len(names)
+        known = names[: len(observed)]
+        limits = [(np.inf, -np.inf)] * len(known)
         none = central_interval(metric(c[:, None] - (uniform < c).T), level, axis=1)
         done += 1
         for pattern, concerned in patterns:
-            truth, bounds = [np.zeros(len(names))], [none]
+            truth, bounds = [np.zeros(len(known))], [none]
             for size in _SIZES:
                 accuracy = np.clip(c - size * pattern, 0.0, 1.0)
                 # The truth and what is drawn from it in one pass.
@@ -145,7 +153,7 @@ def calibration_intervals(
                 )
                 if inside is not None:
                     limits[k] = min(limits[k][0], inside[0]), max(limits[k][1], inside[1])
-        for name, value, (low, high) in zip(names, observed, limits, strict=True):
+        for name, value, (low, high) in zip(known, observed, limits, strict=True):
             rows[name] = {"value": value, "low": low, "high": min(high, 1.0)}
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -179,7 +187,10 @@ def _global_parts(c: Floats, a: Floats, index: NDArray[np.int64]) -> tuple[Metri
 def _local_parts(
     c: Floats, a: Floats, index: NDArray[np.int64], z: Floats, bandwidth: float
 ) -> tuple[Metric, list[Pattern]]:
-    """Return (ALCE, MLCE) of columns of gaps, and the patterns of true error."""
+    """Return (ALCE, MLCE, supported MLCE) of columns of gaps, and the patterns of true error.
+
+    The last is not there where no row is supported.
+    """
     sums = laplacian_sums(
         z,
         None,
@@ -189,6 +200,9 @@ def _local_parts(
     )
     mass = sums[0, :, 0]
     signed, noise = sums[0, :, 1] / mass, sums[1, :, 2] / mass**2
+    # (The square of a kernel is that of half the bandwidth.)
+    supported = mass**2 / sums[1, :, 0] >= MIN_EFFECTIVE_SIZE
+    maxima = [np.ones(len(c), dtype=bool), *([supported] if supported.any() else [])]
 
     def metric(gaps: Floats) -> Floats:
         summaries = []
@@ -197,11 +211,13 @@ def _local_parts(
                 z, None, gaps[:, start : start + _COLUMNS], bandwidth=bandwidth, target_groups=index
             )
             error = np.abs(error) / mass[:, None]
-            summaries.append(np.stack([error.mean(axis=0), error.max(axis=0)]))
+            largest = [error[rows].max(axis=0) for rows in maxima]
+            summaries.append(np.stack([error.mean(axis=0), *largest]))
         return np.concatenate(summaries, axis=1)
 
     even = np.sign(signed) * metric((c - a)[:, None])[0]
-    return metric, [(even, (1,)), *((_shrunk(signed, b * noise), (0, 1)) for b in _NOISE)]
+    each = tuple(range(1 + len(maxima)))
+    return metric, [(even, each[1:]), *((_shrunk(signed, b * noise), each) for b in _NOISE)]
 
 
 def _shrunk(gap: Floats, noise: Floats) -> Floats:

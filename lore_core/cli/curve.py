@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
     from lore_core import BandwidthCurve
     from lore_core.chance import NullBand
-    from lore_core.metrics.metric import CurveKey
-
-#: Of these the terminal has columns; files have all.
-_PRINTED: tuple[CurveKey, ...] = ("mlce", "alce")
 
 
 @click.command(
@@ -34,7 +30,7 @@ _PRINTED: tuple[CurveKey, ...] = ("mlce", "alce")
 @click.option(
     "--metric",
     type=click.Choice(list(CURVES)),
-    default="mlce",
+    default=next(iter(CURVES)),
     show_default=True,
     help="What the figure shows; mlce_supported: rows with 10 effective neighbours or more.",
 )
@@ -54,7 +50,7 @@ def curve(
     json_: bool,
     figure: FigureOptions,
 ) -> None:
-    """MLCE and ALCE as the bandwidth γ grows.
+    """Supported MLCE, ALCE and MLCE as the bandwidth γ grows.
 
     For one feature map or several; of the first also the middle 90 % of what a calibrated model
     with the same confidences would show (columns *_chance_low, *_chance_high). Towards γ = 0 each
@@ -133,8 +129,8 @@ def _text(table: pd.DataFrame) -> str:
     """Every third bandwidth, and chance as a range."""
     shown = table.groupby("map", sort=False, group_keys=False).nth(slice(None, None, 3))
     cells = {"map": list(shown["map"]), "γ": [f"{gamma:.3g}" for gamma in shown["gamma"]]}
-    for position, key in enumerate(_PRINTED):
-        cells[CURVES[key].title] = numbers(shown[key])
+    for position, (key, about) in enumerate(CURVES.items()):
+        cells[about.title] = numbers(shown[key])
         if f"{key}_chance_low" in shown:
             ends = zip(shown[f"{key}_chance_low"], shown[f"{key}_chance_high"], strict=True)
             # (Two columns of one heading: a mapping needs two names.)

@@ -24,7 +24,6 @@ from lore_core.metrics.catalogue import MAX_GROUPWISE, MIN_GROUP_SIZE
 from lore_core.metrics.global_metrics import (
     groupwise_calibration_error,
     groupwise_maximum_calibration_error,
-    wilson_interval,
 )
 
 
@@ -39,7 +38,7 @@ def group_report(
     n_draws: int = 60,
     random_state: int = 0,
 ) -> pd.DataFrame:
-    """ECE, MCE and mean gap of each group, with 95 % intervals.
+    """Mean gap, ECE and MCE of each group, with 95 % intervals.
 
     Parameters
     ----------
@@ -61,18 +60,13 @@ def group_report(
     -------
     DataFrame
         One row a group, largest first: those of
-        :func:`~lore_core.metrics.global_metrics.groupwise_calibration_error`, then ``gap_low,
-        gap_high`` (Wilson), ``ece_low, ece_high, mce_low, mce_high`` (NaN without) and ``small``.
-        An ECE or MCE may lie above its own interval: then most of it is chance.
+        :func:`~lore_core.metrics.global_metrics.groupwise_calibration_error`, then ``ece_low,
+        ece_high, mce_low, mce_high`` (NaN without; of the true error, so that the value, to which
+        chance adds, may lie above) and ``small``.
     """
     c, a = as_confidence(confidence), as_outcome(outcome)
     names = as_group_labels(groups).astype(str)
     frame = groupwise_calibration_error(c, a, names, n_bins=n_bins, binning=binning)
-    low, high = wilson_interval(frame["accuracy"] * frame["rows"], frame["rows"])
-    frame["gap_low"], frame["gap_high"] = (
-        frame["mean_confidence"] - high,
-        (frame["mean_confidence"] - low),
-    )
     bounds = np.full((len(frame), 4), np.nan)
     if n_draws:
         # Binned by the edges of all rows, not anew inside each group.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,11 +30,11 @@ class Summary:
     Attributes
     ----------
     values : Series
-        ``accuracy, mean_confidence, ECE, MCE``, where known ``NLL, Brier``, with an embedding
-        ``MLCE, ALCE``, with groups ``max group-wise MCE``: what recalibrators are compared by.
+        What recalibrators are compared by, in the order of the catalogue: ``accuracy,
+        mean_confidence, ECE, MCE``, where known ``NLL, Brier``, with an embedding ``MLCE
+        supported, ALCE, MLCE``, with groups ``max group gap, max group-wise MCE``.
     details : Series
-        ``ECE debiased`` and with an embedding ``MLCE supported``, which say more about these rows
-        but compare nothing.
+        ``ECE debiased``, which says more about these rows but compares nothing.
     reliability : ReliabilityTable
         The bins behind ECE and MCE.
     local : LocalErrors or None
@@ -41,8 +42,9 @@ class Summary:
     draws : BootstrapDraws or None
         Resampled metrics, for paired differences between methods.
     intervals : DataFrame or None
-        95 % intervals, ``low`` and ``high`` by metric: of ECE, MCE, ALCE and MLCE those of
-        :func:`~lore_core.chance.intervals.calibration_intervals`, else percentiles of the draws.
+        95 % intervals, ``low`` and ``high`` by metric: of ECE, MCE, ALCE and both MLCE those of
+        :func:`~lore_core.chance.intervals.calibration_intervals`, of the worst group's gap what the
+        intervals of all groups leave, else percentiles of the draws.
     n_rows : int
         Rows measured.
     """
@@ -85,16 +87,17 @@ def summarize(
     gamma, n_bins, binning
         See :func:`~lore_core.metrics.local_error.local_errors`.
     groups : array-like of shape (n,) or (n, g), optional
-        Adds the maximum group-wise MCE over groups of ``min_group_size`` rows or more.
+        Adds the largest gap and the maximum group-wise MCE over groups of ``min_group_size`` rows
+        or more (the gap: of :data:`~lore_core.metrics.global_metrics.FEWEST_GROUP_ROWS` at least).
     min_group_size : int
         See ``groups``.
     n_draws : int
         Bootstrap draws, for intervals; 0 for none.
     local_draws : bool
-        Resample MLCE and ALCE too, for paired differences. On many rows they cost far more than
+        Resample the local metrics too, for paired differences. On many rows they cost far more than
         all other metrics together.
     local_intervals : bool
-        Simulate the intervals of MLCE and ALCE: about as long again.
+        Simulate the intervals of the local metrics: about as long again.
     random_state : int
         Seed of the draws.
     progress : callable, optional
@@ -129,7 +132,11 @@ def summarize(
             random_state=random_state,
             **bins,
         )
-        intervals = joint_intervals(draws, simulated)
+        intervals = joint_intervals(
+            draws,
+            simulated,
+            {m.name: m.interval(rows) for m in COMPARED if m.interval and rows.allows(m)},
+        )
     return Summary(
         values=pd.Series({m.name: values[m.name] for m in COMPARED if m.name in values}),
         details=pd.Series(
@@ -145,7 +152,9 @@ def summarize(
 
 
 def joint_intervals(
-    draws: BootstrapDraws | None, simulated: pd.DataFrame | None
+    draws: BootstrapDraws | None,
+    simulated: pd.DataFrame | None,
+    exact: Mapping[str, tuple[float, float]] | None = None,
 ) -> pd.DataFrame | None:
     """Percentiles, but for the absolute errors, which a bootstrap gets wrong.
 
@@ -155,6 +164,8 @@ def joint_intervals(
         Resampled metrics.
     simulated : DataFrame, optional
         From :func:`~lore_core.chance.intervals.calibration_intervals`.
+    exact : mapping of str to (float, float), optional
+        By the name of a metric, what is better than either.
 
     Returns
     -------
@@ -169,6 +180,8 @@ def joint_intervals(
     if not parts:
         return None
     limits = pd.concat(parts)
+    for name, ends in (exact or {}).items():
+        limits.loc[name] = ends
     return limits.loc[[metric.name for metric in COMPARED if metric.name in limits.index]]
 
 

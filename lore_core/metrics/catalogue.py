@@ -12,8 +12,8 @@ How to use it:
   for a column that is no metric of ours.
 * ``metric.heading``, ``metric.text(value)`` and ``metric.interval_text(low, high)`` write a column;
   ``metric.title`` and ``metric.text_alone(value)`` a number by itself.
-* The tuples below say which metrics a table shows, in its order; those it has no value of are left
-  out: ``[metric for metric in METHOD_TABLE if metric.name in frame]``.
+* The tuples below say which metrics a table shows, all in one order; those it has no value of are
+  left out: ``[metric for metric in METHOD_TABLE if metric.name in frame]``.
 
 Whatever needs numpy is imported by the functions, not here: the command's help reads this module.
 """
@@ -27,7 +27,6 @@ from lore_core.metrics.metric import (
     PERCENT,
     PLAIN,
     POINTS,
-    Kind,
     Metric,
     OverBandwidths,
     RowMean,
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
 #: What tables call the largest MCE over groups.
 MAX_GROUPWISE = "max group-wise MCE"
-#: Groups with fewer rows do not set the maximum over groups: theirs is mostly noise.
+#: Groups with fewer rows do not set the maxima over groups: theirs are mostly noise.
 MIN_GROUP_SIZE = 30
 #: Confidence bins with fewer rows are not called the worst or the best.
 MIN_BIN_ROWS = 30
@@ -63,7 +62,6 @@ def _row_brier(rows: Measured) -> NDArray[np.float64]:
 ACCURACY = Metric(
     name="accuracy",
     explanation="Share of evaluation rows predicted right.",
-    kind="share",
     unit=PERCENT,
     direction="higher",
     formula="confidence-bins",
@@ -74,7 +72,6 @@ MEAN_CONFIDENCE = Metric(
     name="mean_confidence",
     label="mean confidence",
     explanation="What the model promised on average.",
-    kind="share",
     unit=PERCENT,
     direction=None,
     formula="confidence-bins",
@@ -84,7 +81,6 @@ MEAN_CONFIDENCE = Metric(
 NLL = Metric(
     name="NLL",
     explanation="Mean −log p of the true class, in nats; probabilities clipped at 1e-6.",
-    kind="score",
     unit=NATS,
     needs=("probabilities",),
     formula="other-scores",
@@ -94,46 +90,45 @@ NLL = Metric(
 BRIER = Metric(
     name="Brier",
     explanation="Mean squared distance of the probabilities to the truth.",
-    kind="score",
     unit=PLAIN,
     needs=("probabilities",),
     formula="other-scores",
     measure=RowMean(_row_brier),
     proper=True,
 )
-ECE = Metric(
-    name="ECE",
-    explanation="Mean |confidence − accuracy| over confidence bins, weighted by rows.",
-    kind="bins",
+MLCE_SUPPORTED = Metric(
+    name="MLCE supported",
+    label="supported MLCE",
+    explanation="The largest local calibration error of the rows with enough effective neighbours.",
     unit=POINTS,
-    formula="confidence-bins",
-    measure=lambda rows: rows.reliability.expected_calibration_error,
-    resample=lambda drawn: drawn.bin_gap.sum(axis=0) / drawn.n_rows,
-    chance="ece",
+    needs=("features",),
+    formula="local-calibration-error",
+    measure=lambda rows: rows.local_errors.supported_maximum(),
+    resample=lambda drawn: drawn.largest_supported_error,
+    chance="mlce_supported",
+    curve=OverBandwidths(
+        key="mlce_supported",
+        title="Supported MLCE",
+        button="Supported MLCE",
+        meaning="the largest local error over rows with enough effective neighbours",
+        at_zero="",  # no row has neighbours there
+        at_infinity="γ → ∞: MCE of bins with enough rows",
+    ),
 )
-ECE_DEBIASED = Metric(
-    name="ECE debiased",
-    explanation="The ECE less what chance adds to it.",
-    kind="bins",
+WORST_GROUP_GAP = Metric(
+    name="max group gap",
+    label="worst group's gap",
+    explanation="The largest |confidence − accuracy| of a group, groups of few rows left out.",
     unit=POINTS,
+    needs=("groups",),
     formula="confidence-bins",
-    measure=lambda rows: rows.reliability.debiased_calibration_error,
-    compared=False,
-)
-MCE = Metric(
-    name="MCE",
-    explanation="The same in the worst bin. Small bins make it large by chance.",
-    kind="bins",
-    unit=POINTS,
-    formula="confidence-bins",
-    measure=lambda rows: rows.reliability.maximum_calibration_error,
-    resample=lambda drawn: (drawn.bin_gap / drawn.bin_size).max(axis=0),
-    chance="mce",
+    measure=lambda rows: rows.largest_group_gap,
+    resample=lambda drawn: drawn.largest_gap(drawn.groups),
+    interval=lambda rows: rows.largest_group_gap_interval,
 )
 ALCE = Metric(
     name="ALCE",
     explanation="Mean local calibration error: each row against its neighbours.",
-    kind="local average",
     unit=POINTS,
     needs=("features",),
     formula="local-calibration-error",
@@ -149,11 +144,37 @@ ALCE = Metric(
         at_infinity="γ → ∞: ECE",
     ),
 )
+ECE = Metric(
+    name="ECE",
+    explanation="Mean |confidence − accuracy| over confidence bins, weighted by rows.",
+    unit=POINTS,
+    formula="confidence-bins",
+    measure=lambda rows: rows.reliability.expected_calibration_error,
+    resample=lambda drawn: drawn.bin_gap.sum(axis=0) / drawn.n_rows,
+    chance="ece",
+)
+ECE_DEBIASED = Metric(
+    name="ECE debiased",
+    explanation="The ECE less what chance adds to it.",
+    unit=POINTS,
+    formula="confidence-bins",
+    measure=lambda rows: rows.reliability.debiased_calibration_error,
+    compared=False,
+)
+MCE = Metric(
+    name="MCE",
+    explanation="The ECE's gap in the worst bin, however few rows it holds: the paper's maximum, "
+    "which small bins make large by chance.",
+    unit=POINTS,
+    formula="confidence-bins",
+    measure=lambda rows: rows.reliability.maximum_calibration_error,
+    resample=lambda drawn: drawn.largest_gap(drawn.members),
+    chance="mce",
+)
 MLCE = Metric(
     name="MLCE",
-    explanation="The largest local calibration error. A maximum over noisy values: even a "
-    "perfectly calibrated model shows a large one at small γ.",
-    kind="local maximum",
+    explanation="The largest local calibration error of all rows, however few neighbours: the "
+    "paper's maximum. Even a perfectly calibrated model shows a large one at small γ.",
     unit=POINTS,
     needs=("features",),
     formula="local-calibration-error",
@@ -163,53 +184,36 @@ MLCE = Metric(
     curve=OverBandwidths(
         key="mlce",
         title="MLCE",
-        button="MLCE",
+        button="MLCE of all rows",
         meaning="the largest local error over rows",
         at_zero="γ → 0: single rows, max |c − a|",
         at_infinity="γ → ∞: MCE",
     ),
 )
-MLCE_SUPPORTED = Metric(
-    name="MLCE supported",
-    explanation="The largest local calibration error of the rows with enough effective neighbours.",
-    kind="local maximum",
-    unit=POINTS,
-    needs=("features",),
-    formula="local-calibration-error",
-    measure=lambda rows: rows.local_errors.supported_maximum(),
-    chance="mlce_supported",
-    curve=OverBandwidths(
-        key="mlce_supported",
-        title="MLCE, supported rows",
-        button="MLCE, supported",
-        meaning="the largest local error over rows with enough effective neighbours",
-        at_zero="",  # no row has neighbours there
-        at_infinity="γ → ∞: MCE of bins with enough rows",
-    ),
-    compared=False,
-)
 WORST_GROUP_MCE = Metric(
     name=MAX_GROUPWISE,
-    explanation="The MCE of the worst group: a maximum over noisy cells.",
-    kind="groups",
+    explanation="The MCE of the worst group, over cells of group and bin however few their rows: "
+    "the paper's maximum, mostly noise.",
     unit=POINTS,
     needs=("groups",),
     formula="confidence-bins",
     measure=lambda rows: rows.largest_group_error,
-    resample=lambda drawn: (drawn.cell_gap / drawn.cell_size).max(axis=0),
+    resample=lambda drawn: drawn.largest_gap(drawn.cells),
 )
 
+#: The one order of every table: what is stable first, the bare maxima of the paper last.
 _ENTRIES = (
     ACCURACY,
     MEAN_CONFIDENCE,
     NLL,
     BRIER,
+    MLCE_SUPPORTED,
+    WORST_GROUP_GAP,
+    ALCE,
     ECE,
     ECE_DEBIASED,
     MCE,
-    ALCE,
     MLCE,
-    MLCE_SUPPORTED,
     WORST_GROUP_MCE,
 )
 CATALOGUE = {metric.name: metric for metric in _ENTRIES}
@@ -237,39 +241,20 @@ def less_is_better(name: str) -> bool:
     return name in CATALOGUE and CATALOGUE[name].direction == "lower"
 
 
-def _of_kinds(*kinds: Kind) -> tuple[Metric, ...]:
-    return tuple(metric for kind in kinds for metric in CATALOGUE.values() if metric.kind == kind)
-
-
 #: What one model is described by: ``lore metrics`` and the report's first table.
-DESCRIBED = _of_kinds("share", "score", "bins", "local average", "local maximum", "groups")
+DESCRIBED = _ENTRIES
 #: What every method is measured by: ``Summary.values``, comparisons and their files.
-COMPARED = tuple(
-    metric
-    for metric in _of_kinds("share", "bins", "score", "local maximum", "local average", "groups")
-    if metric.compared
-)
+COMPARED = tuple(metric for metric in DESCRIBED if metric.compared)
 #: The Overview's tiles.
-TILES = tuple(
-    metric
-    for metric in _of_kinds("share", "bins", "local average", "local maximum", "score")
-    if metric.compared
-)
-#: Methods × metrics on the pages.
-METHOD_TABLE = tuple(
-    metric
-    for metric in _of_kinds("bins", "local average", "local maximum", "groups", "score", "share")
-    if metric.compared and metric.direction is not None
-)
+TILES = tuple(metric for metric in COMPARED if "groups" not in metric.needs)
 #: Methods × metrics in the report: those of which less is better.
-REPORT_TABLE = tuple(
-    metric for metric in DESCRIBED if metric.compared and metric.direction == "lower"
+REPORT_TABLE = tuple(metric for metric in COMPARED if metric.direction == "lower")
+#: Methods × metrics on the pages: with what recalibration does not change, last.
+METHOD_TABLE = (
+    *REPORT_TABLE,
+    *(metric for metric in COMPARED if metric.direction == "higher"),
 )
 #: What recalibrators are ranked by: the first the data allow.
 RANKED_BY = (*(metric for metric in DESCRIBED if metric.proper), ECE)
 #: What is drawn against γ.
-CURVES = {
-    metric.curve.key: metric.curve
-    for metric in _of_kinds("local maximum", "local average")
-    if metric.curve is not None
-}
+CURVES = {metric.curve.key: metric.curve for metric in DESCRIBED if metric.curve is not None}

@@ -15,6 +15,8 @@ from lore_core.data.validation import InputError, Points
 from lore_core.metrics.catalogue import COMPARED
 from lore_core.metrics.global_metrics import (
     ReliabilityTable,
+    counted_groups,
+    groupwise_calibration_error,
     groupwise_maximum_calibration_error,
     reliability_table,
 )
@@ -89,6 +91,28 @@ class Measured:
             n_bins=self.n_bins,
             binning=self.binning,
         )
+
+    @cached_property
+    def counted_gaps(self) -> pd.DataFrame:
+        """Gaps of the groups that count, with intervals that all hold at once; needs groups."""
+        if self.groups is None:
+            raise InputError("'groups' must be given for errors of groups; got none.")
+        frame = groupwise_calibration_error(
+            self.confidence, self.outcome, self.groups, n_bins=self.n_bins, binning=self.binning
+        )
+        return frame[counted_groups(frame["rows"], self.min_group_size)]
+
+    @property
+    def largest_group_gap(self) -> float:
+        """Largest |gap| over the groups that count."""
+        return float(self.counted_gaps["gap"].abs().max())
+
+    @property
+    def largest_group_gap_interval(self) -> tuple[float, float]:
+        """95 % interval of it: what the intervals of all gaps together leave."""
+        low, high = (self.counted_gaps[f"gap_{side}"].to_numpy() for side in ("low", "high"))
+        surely = np.maximum(np.maximum(low, -high), 0.0)
+        return float(surely.max()), float(np.maximum(-low, high).max())
 
     @property
     def largest_group_error(self) -> float:

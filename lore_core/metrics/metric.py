@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from lore_core.metrics.measured import Measured
     from lore_core.metrics.resampled import Resampled
 
-#: What a metric is about. Tables put metrics of one kind together.
-Kind = Literal["share", "score", "bins", "local average", "local maximum", "groups"]
 #: What must be known besides confidences and outcomes.
 Need = Literal["probabilities", "features", "groups"]
 #: Attributes of :class:`~lore_core.chance.simulation.NullErrors` that hold a metric's draws.
@@ -138,8 +136,6 @@ class Metric:
         As headings say it; the name if empty.
     explanation : str
         One sentence, two at most.
-    kind : str
-        What it is about: tables put metrics of one kind together.
     unit : Unit
         With the number of digits.
     direction : {"lower", "higher"}, optional
@@ -154,6 +150,9 @@ class Metric:
         From a :class:`~lore_core.metrics.resampled.Resampled` to the value of every resample.
         A metric that is neither resampled nor a :class:`RowMean` has no interval by percentiles and
         no paired differences.
+    interval : callable, optional
+        From a :class:`~lore_core.metrics.measured.Measured` to the ends of a 95 % interval, where
+        one is known that is better than percentiles of resamples.
     chance : str, optional
         Attribute of :class:`~lore_core.chance.simulation.NullErrors` with what a calibrated model
         shows of it.
@@ -168,13 +167,13 @@ class Metric:
     name: str
     label: str = ""
     explanation: str
-    kind: Kind
     unit: Unit
     direction: Literal["lower", "higher"] | None = "lower"
     needs: tuple[Need, ...] = ()
     formula: str
     measure: Callable[[Measured], float]
     resample: Callable[[Resampled], NDArray[np.float64]] | None = None
+    interval: Callable[[Measured], tuple[float, float]] | None = None
     chance: ChanceKey | None = None
     curve: OverBandwidths | None = None
     compared: bool = True

@@ -29,8 +29,12 @@ class Resampled:
         Their confidence bins: a resample is not binned anew.
     members : sparse array of shape (bins, n)
         The same as ones.
+    groups : sparse array of shape (groups, n)
+        Which rows lie in which group, of the groups whose gap counts: none without.
     cells : sparse array of shape (cells, n)
         Which rows lie in which cell of group and bin, of the groups that count: none without.
+    supported : ndarray of shape (n,)
+        Which rows have enough effective neighbours, before resampling.
     coordinates : ndarray of shape (n, d)
         Their places; d = 0 without features.
     bandwidth : float
@@ -42,7 +46,9 @@ class Resampled:
     weights: Floats
     bin_index: NDArray[np.int64]
     members: sparse.csr_array
+    groups: sparse.csr_array
     cells: sparse.csr_array
+    supported: NDArray[np.bool_]
     coordinates: Floats
     bandwidth: float
 
@@ -60,20 +66,20 @@ class Resampled:
         """|Σ (c − a)| of every bin in every resample, shape (bins, b)."""
         return np.asarray(abs(self.members @ self._weighted_gap))
 
-    @cached_property
-    def bin_size(self) -> Floats:
-        """Drawn rows of every bin, 1 where there are none, shape (bins, b)."""
-        return np.asarray(np.maximum(self.members @ self.weights, 1))
+    def largest_gap(self, members: sparse.csr_array) -> Floats:
+        """Largest |mean (c − a)| over some sets of rows, in every resample.
 
-    @cached_property
-    def cell_gap(self) -> Floats:
-        """|Σ (c − a)| of every cell of group and bin, shape (cells, b)."""
-        return np.asarray(abs(self.cells @ self._weighted_gap))
+        Parameters
+        ----------
+        members : sparse array of shape (sets, n)
+            Which rows lie in which set.
 
-    @cached_property
-    def cell_size(self) -> Floats:
-        """Drawn rows of every cell, 1 where there are none, shape (cells, b)."""
-        return np.asarray(np.maximum(self.cells @ self.weights, 1))
+        Returns
+        -------
+        ndarray of shape (b,)
+        """
+        size = np.maximum(members @ self.weights, 1)  # 1 where none was drawn
+        return np.asarray((abs(members @ self._weighted_gap) / size).max(axis=0))
 
     @cached_property
     def local_error(self) -> Floats:
@@ -91,6 +97,13 @@ class Resampled:
         # A drawn row weighs at least 1 in its own mean, so no denominator is small.
         error = np.abs(sums[:, :size]) / np.where(drawn, sums[:, size:], 1.0)
         return np.where(drawn, error, 0.0)
+
+    @property
+    def largest_supported_error(self) -> Floats:
+        """Largest LCE of the supported rows, shape (b,); NaN where there are none."""
+        if not self.supported.any():
+            return np.full(self.weights.shape[1], np.nan)
+        return np.asarray(self.local_error[self.supported].max(axis=0))
 
     def mean(self, values: Floats) -> Floats:
         """Mean of one value a row, in every resample.

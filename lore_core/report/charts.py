@@ -68,7 +68,7 @@ def report_charts(findings: Findings, landscape: LandscapeChart | None) -> dict[
             )
     if findings.method_curves:
         charts["bandwidth_by_method"] = bandwidth_figure(
-            findings.method_curves, metric="mlce_supported", rows=binned, gamma=gamma
+            findings.method_curves, rows=binned, gamma=gamma
         )
     if findings.group_reports:
         by = f"{findings.group_column}, {rows}"

@@ -49,7 +49,6 @@ def report_drawings(
         null = None if findings.band is None else (name, findings.band)
         curve = bandwidth_figure(
             {name: findings.curve},
-            metric="mlce_supported",
             rows=rows,
             gamma=findings.view.gamma,
             null=null,

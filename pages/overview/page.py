@@ -7,6 +7,7 @@ import streamlit as st
 
 from lore_core import describe_maximum
 from lore_core.chance import describe_bias
+from lore_core.chance.intervals import ABOUT_INTERVALS
 from lore_core.comparison import Summary, local_bin_table
 from lore_core.figures import reliability_figure
 from lore_core.metrics.catalogue import MLCE, TILES
@@ -57,7 +58,7 @@ if said.evidence:
 if searched:
     list_places(view, compute.places(view))
 
-with st.grid(4, min_column_width=150, gap="small"):
+with st.grid(5, min_column_width=150, gap="small"):
     for metric in TILES:
         _tile(found, metric)
 if found.draws is None:
@@ -71,15 +72,15 @@ else:
         ""
         if found.local is None or MLCE.name in found.intervals.index
         else (
-            f" ALCE and MLCE have none: simulating the neighbours of {found.n_rows:,} rows on "
+            f" The local errors have none: simulating the neighbours of {found.n_rows:,} rows on "
             f"{view.map_name} would take too long to wait for."
         )
     )
     st.caption(
         f"n = {found.n_rows:,} evaluation rows, 95 % intervals: {len(found.draws.values)} "
-        "bootstrap resamples; for the calibration errors, which chance enlarges, the true errors "
-        "that would show such values in simulations."
-        f"{without}"
+        "bootstrap resamples; for the calibration errors the true errors that would show such "
+        f"values in simulations. {ABOUT_INTERVALS}{without} MCE and MLCE are the paper's maxima "
+        "over all bins and all rows, however little they rest on: read them after the others."
     )
 
 chance = None

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import Comparison
+from lore_core.chance.intervals import ABOUT_INTERVALS
 from lore_core.metrics.catalogue import MAX_GROUPWISE, METHOD_TABLE, less_is_better
 from lore_core.metrics.metric import Metric
 from lore_core.view.methods import Grouping
@@ -54,14 +55,14 @@ def _notes(
     said = [
         f"n = {n:,} evaluation rows, 95 % intervals. Green: better than “{first}” beyond chance "
         f"(the paired interval of the difference over {len(summary.draws.values)} resamples "
-        "excludes 0); amber: worse. What lies above its own interval is mostly chance."
+        "excludes 0); amber: worse. " + ABOUT_INTERVALS
     ]
     assert summary.intervals is not None  # as there are draws
     known = summary.intervals.index
-    without = [item.name for item in metrics if item.has_interval and item.name not in known]
+    without = [item.title for item in metrics if item.has_interval and item.name not in known]
     if without:
         said.append(
-            f"{' and '.join(without)} have no intervals: simulating the neighbours of {n:,} rows "
+            f"{', '.join(without)} have no intervals: simulating the neighbours of {n:,} rows "
             f"on {measured_on} would take too long to wait for."
         )
     if MAX_GROUPWISE in result.table and grouping is not None:

@@ -8,7 +8,7 @@ from lore_core import Dataset, Embedding
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures.style import Mode
-from lore_core.metrics.catalogue import CURVES, MLCE
+from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.metrics.metric import CurveKey
 from lore_core.view import View
@@ -230,11 +230,11 @@ def curve_metric(container: st.delta_generator.DeltaGenerator) -> CurveKey:
     chosen = container.segmented_control(
         "Summary",
         list(by_name),
-        default=MLCE.name,
+        default=next(iter(by_name)),
         required=True,
         **linked("metric"),
-        help="MLCE: the largest local error, often of a single row in an almost empty bin. "
-        f"Supported: only rows with {MIN_EFFECTIVE_SIZE:g} effective neighbours or more. "
-        "ALCE: the mean.",
+        help=f"Supported MLCE: the largest local error of rows with {MIN_EFFECTIVE_SIZE:g} "
+        "effective neighbours or more. ALCE: the mean of all rows. MLCE of all rows: the paper's, "
+        "often set by a single row in an almost empty bin.",
     )
     return by_name[chosen]

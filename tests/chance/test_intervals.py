@@ -48,9 +48,12 @@ def test_values_are_the_metrics():
         table.maximum_calibration_error,
         error.mean(),
         error.max(),
+        lore.local_errors(c, a, z, gamma=0.3, n_bins=4).supported_maximum(),
     ]
     np.testing.assert_allclose(found["value"], expected)
-    assert list(found.index) == ["ECE", "MCE", "ALCE", "MLCE"]
+    assert list(found.index) == ["ECE", "MCE", "ALCE", "MLCE", "MLCE supported"]
+    alone = lore.calibration_intervals(c, a, z, gamma=1e-6, n_bins=4, n_draws=39)
+    assert "MLCE supported" not in alone.index  # no row has ten neighbours there
     assert (found["low"] <= found["high"]).all()
     assert list(lore.calibration_intervals(c, a, n_draws=39).index) == ["ECE", "MCE"]
 

@@ -41,10 +41,12 @@ def test_unit_weights_reproduce_the_metrics(sample, monkeypatch):
 
 def test_a_resample_weighs_rows_like_repeating_them(sample):
     c, a, z = sample
-    draw = bootstrap_draws(c, a, z, n_draws=1, random_state=5).values.iloc[0]
+    draw = bootstrap_draws(c, a, z, gamma=2, n_draws=1, random_state=5).values.iloc[0]
     rows = np.random.default_rng(5).integers(0, len(c), len(c))
-    errors = local_errors(c[rows], a[rows], z[rows])
+    errors = local_errors(c[rows], a[rows], z[rows], gamma=2)
     assert draw["MLCE"] == pytest.approx(errors.maximum)
+    supported = local_errors(c, a, z, gamma=2).effective_size >= 10
+    assert draw["MLCE supported"] == pytest.approx(errors.absolute[supported[rows]].max())
     assert draw["ALCE"] == pytest.approx(errors.average)
     assert draw["accuracy"] == pytest.approx(a[rows].mean())
 
@@ -121,13 +123,17 @@ def test_groups_are_resampled_with_everything_else(sample):
     draws = bootstrap_draws(c, a, z, n_draws=3, random_state=8, **options).values
     alone = bootstrap_draws(c, a, n_draws=3, random_state=8, **options).values
     np.testing.assert_array_equal(draws[MAX_GROUPWISE], alone[MAX_GROUPWISE])
-    rng = np.random.default_rng(8)
+    rng, gaps = np.random.default_rng(8), []
     for draw in draws[MAX_GROUPWISE]:
         rows = rng.integers(0, len(c), len(c))
         kept = rows[names[rows] != "tiny"]
         assert draw == pytest.approx(
             groupwise_maximum_calibration_error(c[kept], a[kept], names[kept], n_bins=5)
         )
+        gaps.append(
+            max(abs(np.mean((c - a)[kept][names[kept] == name])) for name in ("big", "mid"))
+        )
+    assert draws["max group gap"].tolist() == pytest.approx(gaps)
     with pytest.raises(InputError, match="'min_group_size' must leave"):
         bootstrap_draws(c, a, n_draws=1, groups=names, min_group_size=301)
 
@@ -138,7 +144,11 @@ def test_global_metrics_have_intervals_where_local_ones_are_too_dear(sample):
     names = np.array(["a", "b"])[np.arange(len(c)) % 2]
     found = summarize(data, z, groups=names, n_draws=30, local_draws=False)
     assert {"MLCE", "ALCE", MAX_GROUPWISE} <= set(found.values.index)
-    assert set(found.draws.values) == set(found.values.index) - {"MLCE", "ALCE"}
+    assert set(found.draws.values) == set(found.values.index) - {
+        "MLCE supported",
+        "MLCE",
+        "ALCE",
+    }
     full = summarize(data, z, groups=names, n_draws=30)
     assert set(full.draws.values) == set(full.values.index)
     for name in found.draws.values:

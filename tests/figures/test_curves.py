@@ -36,13 +36,13 @@ class TestBandwidth:
 
     def test_a_single_curve_says_its_limits(self, curves):
         name, curve = next(iter(curves.items()))
-        chart = bandwidth_figure({name: curve}, rows="")
+        chart = bandwidth_figure({name: curve}, metric="mlce", rows="")
         said = [item.text for item in chart.figure.layout.annotations]
         assert f"γ → ∞: MCE = {curve.mlce_infinity:.3f}" in said
         assert any(text.endswith(f"= {curve.mlce_zero:.3f}") for text in said)
 
     def test_everything_drawn_is_on_the_axis(self, curves):
-        chart = bandwidth_figure(curves, rows="")
+        chart = bandwidth_figure(curves, metric="mlce", rows="")
         low, high = chart.figure.layout.yaxis.range
         for curve in curves.values():
             for value in (*curve.mlce, curve.mlce_zero, curve.mlce_infinity):
@@ -126,7 +126,7 @@ class TestManyRuns:
         c, a = dataset.confidence, dataset.outcome
         curves = [bandwidth_curve(c[k::2], a[k::2], points[k::2], [0.1, 1.0]) for k in range(2)]
         runs = mean_bandwidth_curve(curves)
-        chart = bandwidth_figure({"a": runs, "b": curves[0]}, rows="300 rows")
+        chart = bandwidth_figure({"a": runs, "b": curves[0]}, metric="mlce", rows="300 rows")
         band, mean, single = chart.figure.data
         np.testing.assert_array_equal(mean.y, runs.mean.mlce)
         np.testing.assert_array_equal(single.y, curves[0].mlce)

@@ -14,6 +14,7 @@ from lore_core import (
     reliability_table,
 )
 from lore_core.metrics import groupwise_calibration_error, wilson_interval
+from lore_core.metrics.global_metrics import counted_groups
 
 
 def test_ece_and_mce_by_hand():
@@ -82,6 +83,19 @@ def test_groupwise_by_hand():
     assert frame.loc["y", "mce"] == pytest.approx(0.9)
     assert frame.loc["y", "rows"] == 3
     assert groupwise_maximum_calibration_error(c, a, g, n_bins=2) == pytest.approx(0.9)
+
+
+def test_gaps_of_groups_have_intervals_that_hold_at_once():
+    frame = groupwise_calibration_error([0.9] * 40, [1] * 30 + [0] * 10, ["a", "b"] * 20)
+    for _, row in frame.iterrows():
+        low, high = binomtest(round(row["accuracy"] * 20), 20).proportion_ci(0.975, "wilson")
+        assert (row["gap_low"], row["gap_high"]) == pytest.approx((0.9 - high, 0.9 - low))
+
+
+def test_groups_count_from_ten_rows_on_or_the_largest():
+    assert counted_groups([5, 12, 40]).tolist() == [False, True, True]
+    assert counted_groups([5, 12, 40], 30).tolist() == [False, False, True]
+    assert counted_groups([5, 8], 30).tolist() == [False, True]
 
 
 def test_groupwise_max_is_never_below_the_metric_of_one_group(sample):

@@ -90,14 +90,17 @@ def test_global_metrics_have_intervals_where_local_ones_cannot(open_page, datase
     row = frame(page.app.dataframe[0]).loc["LoRe"]
     for metric in ("ECE", "MCE", "NLL", "Brier", "accuracy", MAX_GROUPWISE):
         assert "–" in row[metric], metric
-    for metric in ("ALCE", "MLCE"):
+    for metric in ("MLCE supported", "ALCE", "MLCE"):
         assert "–" not in row[metric], metric
-    assert "ALCE and MLCE have no intervals: simulating the neighbours of 450 rows" in page.text
+    assert (
+        "Supported MLCE, ALCE, MLCE have no intervals: simulating the neighbours of 450 rows"
+        in page.text
+    )
     page.go("overview")
     shown = {item.label: item.delta for item in page.app.metric}
     assert shown["ECE"].startswith("95 %: ")
     assert not shown["MLCE"]
-    assert "ALCE and MLCE have none" in page.text
+    assert "The local errors have none" in page.text
 
 
 def test_the_reward_at_the_costs_given(open_page, dataset):

@@ -41,7 +41,7 @@ def marked(value: float, text: str) -> Rule:
 def bandwidth_figure(
     curves: Mapping[str, BandwidthCurve | BandwidthSpread],
     *,
-    metric: CurveKey = "mlce",
+    metric: CurveKey = "mlce_supported",
     rows: str,
     gamma: float | None = None,
     null: tuple[str, NullBand] | None = None,
@@ -54,7 +54,7 @@ def bandwidth_figure(
     ----------
     curves : mapping of str to BandwidthCurve or BandwidthSpread
         By name; of many runs the mean is drawn, in a band of one standard deviation.
-    metric : {"mlce", "mlce_supported", "alce"}
+    metric : {"mlce_supported", "alce", "mlce"}
         What to draw.
     rows : str
         Which rows these are, in words.

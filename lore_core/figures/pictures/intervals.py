@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from lore_core.chance.intervals import ABOUT_INTERVALS
 from lore_core.figures.pictures.marks import (
     Axis,
     Dots,
@@ -85,11 +86,7 @@ def group_picture(
         hover = [_hover(record, label) for record in report.to_dict("records")]
         place = place + spread[position]
         marks += _with_intervals(label, interval, place, tints, hover, bold=by_sign)
-    meaning = (
-        "Right of zero: promised too much."
-        if gap
-        else "What lies above its own interval is mostly chance."
-    )
+    meaning = "Right of zero: promised too much." if gap else ABOUT_INTERVALS
     x = (
         Axis("confidence − accuracy", "gap", brief_unit="share")
         if gap
