@@ -52,7 +52,7 @@ def digits(random_state: int = 0) -> Dataset:
         the network was trained or tuned on. Features: the 64 activations of the hidden layer.
         Images: 32 × 32. Groups and metadata: ``corruption`` (``"none"`` or ``"rotated 90°"``) and
         ``digit``, the true class. Metadata also: ``ink`` (mean brightness, 0 to 1),
-        ``source_image`` (row in scikit-learn's digits) and ``copy``.
+        ``source_image`` (which of scikit-learn's digits) and ``copy``.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def digits(random_state: int = 0) -> Dataset:
                 "corruption": corruption,
                 "digit": true_names,
                 "ink": shown.mean(axis=(1, 2)).round(4),
-                "source_image": source,
+                "source_image": [f"image {row}" for row in source],
                 "copy": np.tile(np.arange(_COPIES), len(kept)),
             }
         ),

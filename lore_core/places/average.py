@@ -17,9 +17,10 @@ Against = Literal["zero", "average", "same confidence"]
 #: Strata of confidence: at most so many, of at least so many rows.
 _MOST_STRATA, _ROWS_A_STRATUM = 12, 60
 #: Columns of :attr:`Average.moments`.
-N_MOMENTS = 4
+N_MOMENTS = 5
 #: Skewness below which the normal distribution is used: a gamma distribution would be enormous.
 _SYMMETRIC = 1e-5
+_NORMAL_90 = 1.645
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,10 @@ class Average:
     stratum : ndarray of shape (n,)
         Which rows are compared with each other; all 0 unless rows of the same confidence are.
     n_strata : int
-    moments : ndarray of shape (n, 4)
+    moments : ndarray of shape (n, 5)
         What sums over a set are made of, row by row: 1, the gap beyond what it is compared with,
-        and its variance and third central moment.
-    total : ndarray of shape (n_strata, 4)
+        its variance and third central moment, and its square.
+    total : ndarray of shape (n_strata, 5)
         Sums of the moments over all rows.
     """
 
@@ -73,7 +74,8 @@ class Average:
             if against == "same confidence":
                 excess, stratum, n_strata = residual - mean[level], level, bins.n_bins
         variance = chance * (1 - chance)
-        moments = np.column_stack([np.ones(n), excess, variance, variance * (2 * chance - 1)])
+        third = variance * (2 * chance - 1)
+        moments = np.column_stack([np.ones(n), excess, variance, third, np.square(excess)])
         return cls(against, stratum, n_strata, moments, _sums(moments, stratum, n_strata))
 
     def of_rows(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Excess:
@@ -104,6 +106,8 @@ class Excess:
         Its skewness then.
     variance : ndarray
         Sum of the rows' variances: how much evidence there can be.
+    scatter : ndarray
+        Standard error of the mean excess as the rows themselves scatter.
     """
 
     n: NDArray[np.float64]
@@ -111,6 +115,16 @@ class Excess:
     error: NDArray[np.float64]
     skewness: NDArray[np.float64]
     variance: NDArray[np.float64]
+    scatter: NDArray[np.float64]
+
+    @property
+    def surely(self) -> NDArray[np.float64]:
+        """Size of the excess less 1.645 standard errors, at least 0.
+
+        Where rows are promised 90 % and half of them are right, the scatter is that of a half.
+        """
+        error = np.maximum(self.error, self.scatter)
+        return np.maximum(np.abs(self.mean) - _NORMAL_90 * error, 0.0)
 
     def p_value(self, sign: NDArray[np.int64] | int) -> NDArray[np.float64]:
         """P(so far off or further in one direction) if there were no excess.
@@ -143,9 +157,9 @@ def excess_of(
 
     Parameters
     ----------
-    inside : ndarray of shape (..., n_strata, 4)
+    inside : ndarray of shape (..., n_strata, 5)
         Sums of :attr:`Average.moments` over each set, stratum by stratum.
-    total : ndarray of shape (n_strata, 4)
+    total : ndarray of shape (n_strata, 5)
         The same over all rows.
     against_zero : bool
         The average is known to be 0 and not measured on these rows.
@@ -156,7 +170,7 @@ def excess_of(
     (1 − f_b) times and another row of the stratum −f_b times, with f_b = n_Rb / n_b. So
     Var D = Σ_b (1 − f_b)² Σ_R q(1 − q) + f_b² Σ_{b∖R} q(1 − q), and likewise the third moment.
     """
-    n, value, own_variance, own_third = (inside[..., m].sum(axis=-1) for m in range(N_MOMENTS))
+    n, value, own_variance, own_third, square = np.moveaxis(inside.sum(axis=-2), -1, 0)
     variance, third = own_variance, own_third
     if not against_zero:
         share = inside[..., 0] / np.maximum(total[:, 0], 1.0)
@@ -167,7 +181,9 @@ def excess_of(
     variance = np.maximum(variance, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         skewness = np.where(variance > 0, third / variance**1.5, 0.0)
-    return Excess(n, value / some, np.sqrt(variance) / some, skewness, own_variance)
+    mean = value / some
+    scatter = np.sqrt(np.maximum(square / some - mean**2, 0.0) / some)
+    return Excess(n, mean, np.sqrt(variance) / some, skewness, own_variance, scatter)
 
 
 def upper_tail(t: NDArray[np.float64], skewness: NDArray[np.float64]) -> NDArray[np.float64]:

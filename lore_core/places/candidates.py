@@ -23,15 +23,14 @@ _PAIRED = 12
 _KEPT = 20
 #: Sets of which so large a share is common are one place.
 _SAME = 0.6
+#: A set of which more than this share lies in another one is part of it.
+PART_OF = 0.5
 #: What holds more than this share of the rows is no place.
-_LARGEST = 0.5
+_LARGEST = 0.75
 #: The least sum of variances of a set: with less, hardly any outcome is in doubt.
 _LEAST_VARIANCE = 0.5
 #: How much a set's excess counts, by what it takes to name it: one column, two, an outline.
 WEIGHTS = {1: 1.0, 2: 0.75, 0: 0.5}
-#: How much the size of a set counts beside its excess: its cube root.
-_SIZE_POWER = 1 / 3
-_NORMAL_90 = 1.645
 #: Excess at which the tree begins.
 _LOWEST = 0.01
 
@@ -92,7 +91,7 @@ class Candidate:
 
 
 def interest(excess: Excess, n_rows: int, weight: float) -> NDArray[np.float64]:
-    """How much sets are worth telling: the excess they surely have, their size, their simplicity.
+    """How much sets are worth telling: what they surely have in excess, their size, simplicity.
 
     Parameters
     ----------
@@ -102,9 +101,22 @@ def interest(excess: Excess, n_rows: int, weight: float) -> NDArray[np.float64]:
         Rows they are sets of.
     weight : float
         One of :data:`WEIGHTS`.
+
+    Notes
+    -----
+    The root of the size makes it the evidence, in standard deviations, beyond 1.645 of them.
     """
-    surely = np.maximum(np.abs(excess.mean) - _NORMAL_90 * excess.error, 0.0)
-    return np.asarray(weight * surely * (excess.n / n_rows) ** _SIZE_POWER)
+    return np.asarray(weight * excess.surely * np.sqrt(excess.n / n_rows))
+
+
+@dataclass(frozen=True, eq=False)
+class _Proposed:
+    """A set of the searched half: a slice, or the rows of a region."""
+
+    interest: float
+    excess: float
+    surely: float
+    found: Slice | NDArray[np.int64]
 
 
 def overlap(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
@@ -127,6 +139,8 @@ class SearchedHalf:
         Bandwidth of the field whose tree is cut.
     min_rows : int
         Least rows of a place, in all rows.
+    min_gap : float
+        Least size of its gap; what is merely better than the average is no place.
     """
 
     rows: Rows
@@ -134,6 +148,7 @@ class SearchedHalf:
     against: Against
     gamma: float
     min_rows: int
+    min_gap: float
 
     @cached_property
     def half(self) -> Rows:
@@ -153,20 +168,21 @@ class SearchedHalf:
         most : int
             How many at most.
         """
-        pool: list[tuple[float, int, Slice | NDArray[np.int64]]] = []
-        pool += self._slices()
-        pool += self._regions()
-        pool.sort(key=lambda item: -item[0])
-        chosen: list[Candidate] = []
-        for _, sign, found in pool:
-            inside = self._mask(found)
-            if any(overlap(inside, other.inside) > _SAME for other in chosen):
+        pool = sorted([*self._slices(), *self._regions()], key=lambda item: -item.interest)
+        residual = self.half.confidence - self.half.outcome
+        chosen: list[tuple[_Proposed, Candidate]] = []
+        for item in pool:
+            conditions = item.found if isinstance(item.found, tuple) else ()
+            new = Candidate(self._mask(item.found), int(np.sign(item.excess)), conditions)
+            off = residual[new.inside[self.searched]].mean()
+            if new.sign * off < self.min_gap or any(
+                _is_no_news(item, new, *other) for other in chosen
+            ):
                 continue
-            conditions = found if isinstance(found, tuple) else ()
-            chosen.append(Candidate(inside, sign, conditions))
+            chosen.append((item, new))
             if len(chosen) == most:
                 break
-        return chosen
+        return [candidate for _, candidate in chosen]
 
     def _interest(self, excess: Excess, n_columns: int) -> NDArray[np.float64]:
         n = len(self.half)
@@ -175,27 +191,43 @@ class SearchedHalf:
         fits &= excess.variance >= _LEAST_VARIANCE
         return np.where(fits, interest(excess, n, WEIGHTS[n_columns]), 0.0)
 
-    def _slices(self) -> Iterator[tuple[float, int, Slice]]:
+    def _slices(self) -> Iterator[_Proposed]:
         n_columns = len(self.half.attributes)
         best = np.zeros(n_columns)
         for k in range(n_columns):
             for item in self._best_slices((k,)):
-                best[k] = max(best[k], item[0])
+                best[k] = max(best[k], item.interest)
                 yield item
         paired = np.sort(np.argsort(-best, kind="stable")[:_PAIRED])
         for pair in combinations(paired.tolist(), 2):
             yield from self._best_slices(pair)
 
-    def _best_slices(self, columns: tuple[int, ...]) -> list[tuple[float, int, Slice]]:
+    def _table(self, columns: tuple[int, ...]) -> tuple[list[Slice], Excess]:
         slices, sums = slice_tables(self.half.attributes, columns, self.average)
-        excess = excess_of(sums, self.average.total, against_zero=self.against == "zero")
+        return slices, excess_of(sums, self.average.total, against_zero=self.against == "zero")
+
+    @cached_property
+    def _alone(self) -> list[NDArray[np.float64]]:
+        """Mean excess of every condition of every column by itself."""
+        return [self._table((k,))[1].mean for k in range(len(self.half.attributes))]
+
+    def _best_slices(self, columns: tuple[int, ...]) -> list[_Proposed]:
+        slices, excess = self._table(columns)
         worth = self._interest(excess, len(columns))
+        if len(columns) > 1:
+            # Two columns are worth their words where they are surely worse than either alone.
+            sign = np.sign(excess.mean)
+            one, other = np.meshgrid(*(self._alone[k] for k in columns), indexing="ij")
+            parts = np.maximum(sign * one.ravel(), sign * other.ravel())
+            worth = np.where(excess.surely > parts, worth, 0.0)
         best = np.argsort(-worth, kind="stable")[:_KEPT]
         return [
-            (float(worth[k]), int(np.sign(excess.mean[k])), slices[k]) for k in best if worth[k] > 0
+            _Proposed(float(worth[k]), float(excess.mean[k]), float(excess.surely[k]), slices[k])
+            for k in best
+            if worth[k] > 0
         ]
 
-    def _regions(self) -> Iterator[tuple[float, int, NDArray[np.int64]]]:
+    def _regions(self) -> Iterator[_Proposed]:
         points = self.half.points
         if points is None:
             return
@@ -206,9 +238,10 @@ class SearchedHalf:
         field = np.where(known, means.mean[0, :, 0], np.nan)
         least = max(round(self.min_rows * len(points) / len(self.rows)), 5)
         for node in level_tree(field, neighbour_graph(points), min_rows=least, lowest=_LOWEST):
-            worth = float(self._interest(self.average.of_rows(node.rows), 0))
+            excess = self.average.of_rows(node.rows)
+            worth = float(self._interest(excess, 0))
             if worth > 0:
-                yield worth, node.sign, node.rows
+                yield _Proposed(worth, float(excess.mean), float(excess.surely), node.rows)
 
     @cached_property
     def _nearest(self) -> NDArray[np.int64]:
@@ -228,3 +261,12 @@ class SearchedHalf:
         own = np.zeros(len(self.searched), dtype=bool)
         own[found] = True
         return np.asarray(own[self._nearest])
+
+
+def _is_no_news(item: _Proposed, new: Candidate, known: _Proposed, around: Candidate) -> bool:
+    """Whether a set was chosen before, or is a part, in more words, that is not surely worse."""
+    if overlap(new.inside, around.inside) > _SAME:
+        return True
+    part = (new.inside & around.inside).sum() > PART_OF * new.inside.sum()
+    more_words = new.weight <= around.weight and new.sign == around.sign
+    return bool(part) and more_words and item.surely <= abs(known.excess)

@@ -19,10 +19,10 @@ from lore_core.data.validation import (
     check_positive,
     check_share,
 )
-from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.places.average import Against
-from lore_core.places.candidates import Candidate, Rows, SearchedHalf, overlap
+from lore_core.places.candidates import PART_OF, Candidate, Rows, SearchedHalf, overlap
 from lore_core.places.held_out import Held, Tried, try_on
+from lore_core.places.overall import OVERALL_ALPHA, mean_gap_p
 from lore_core.variables.attributes import telling_attributes
 
 #: Candidates of each half that are tried on the other one.
@@ -31,10 +31,10 @@ MOST_TRIED = 12
 _PARTS = 6
 #: Of more rows than this a part is searched and all others are held out.
 _MOST_SEARCHED = 100_000
-#: A place of which more than this share lies in another one is part of it.
-_PART_OF = 0.5
 #: Places that share more rows than this are one.
 _SAME = 0.3
+#: Without the rows of places listed before it a place must keep this much of its gap.
+_OWN = 0.5
 
 #: First columns of :meth:`PlaceSearch.frame`.
 _DESCRIBED = ("place", "kind", "where", "leans", "rows", "confidence", "accuracy", "gap")
@@ -194,7 +194,7 @@ def find_places(
     against : {"auto", "zero", "average", "same confidence"}
         What a place must be worse than: nothing wrong at all, the mean gap of all rows, or the mean
         gap of rows of the same confidence. "auto": the mean gap of all rows where that is itself
-        beyond chance, else nothing.
+        beyond chance (as the verdict has it), else nothing.
     min_rows : int
         Smaller places are passed over.
     min_gap : float
@@ -221,8 +221,8 @@ def find_places(
     *Candidates.* The rows are halved at random, alike in confidence. On one half the excess gap of
     every value, every range of a number and every pair of columns is measured; and the kernel mean
     of the excess on the map is cut at rising levels into connected parts, from country to peak.
-    They are ranked by what they surely have in excess, the cube root of their size and how simply
-    they can be named.
+    They are ranked by what they surely have in excess, the root of their size and how simply they
+    can be named.
 
     *Evidence.* The twelve best are tried on the other half, whose outcomes had no part in choosing
     them: the sum of their excess against its distribution if there were none. Then the halves
@@ -238,19 +238,19 @@ def find_places(
     check_share(alpha, "alpha")
     c, a = aimed.confidence, aimed.outcome
     if against == "auto":
-        against = "average" if _gap_is_real(c, a) else "zero"
+        against = "average" if mean_gap_p(c, a) <= OVERALL_ALPHA / 2 else "zero"
     elif against not in ("zero", "average", "same confidence"):
         raise InputError(
             f"'against' must be auto, zero, average or same confidence; got {against!r}."
         )
     rows = Rows(c, a, telling_attributes(dataset, target=target, n_parts=_PARTS), points)
-    # (No place is smaller than `min_rows` or larger than half of the rows.)
+    # (No place is smaller than `min_rows` or larger than three quarters of the rows.)
     turns = _turns(c, random_state) if len(rows) >= 2 * min_rows else []
     tried: list[Tried] = []
     for number, (searched, held) in enumerate(turns):
         if progress is not None:
             progress(number / len(turns), "looking for places")
-        half = SearchedHalf(rows, searched, against, gamma, min_rows)
+        half = SearchedHalf(rows, searched, against, gamma, min_rows, min_gap)
         tried += try_on(held, half.candidates(MOST_TRIED), rows, against, len(turns))
     if progress is not None:
         progress(1.0, "looking for places")
@@ -263,11 +263,6 @@ def find_places(
         accuracy=float(a.mean()),
         alpha=alpha,
     )
-
-
-def _gap_is_real(c: NDArray[np.float64], a: NDArray[np.float64]) -> bool:
-    low, high = wilson_interval(a.sum(), len(a))
-    return not float(low) <= float(c.mean()) <= float(high)
 
 
 def _turns(
@@ -290,9 +285,9 @@ def _listed(confirmed: list[Tried], rows: Rows) -> list[Place]:
     for item in sorted(confirmed, key=lambda item: -item.interest):
         candidate, held = item.candidate, item.held
         around, same = _around(candidate, held, kept)
-        if same:
-            continue
         chosen = np.flatnonzero(candidate.inside)
+        if same or (around is None and _is_borrowed(candidate, rows, kept)):
+            continue
         place = Place(
             rows=chosen,
             sign=candidate.sign,
@@ -313,15 +308,24 @@ def _around(
     around = None
     for number, (other, place) in enumerate(kept):
         common = int((candidate.inside & other.inside).sum())
-        if common > _PART_OF * int(candidate.inside.sum()):
+        if common > PART_OF * int(candidate.inside.sum()):
             # Surely worse than what is around it, or the same news again.
             surely = held.gap_low if candidate.sign > 0 else -held.gap_high
             if candidate.sign != other.sign or surely <= abs(place.held.gap) or around is not None:
                 return None, True
             around = number
         elif (
-            common > _PART_OF * int(other.inside.sum())
+            common > PART_OF * int(other.inside.sum())
             or overlap(candidate.inside, other.inside) > _SAME
         ):
             return None, True
     return around, False
+
+
+def _is_borrowed(candidate: Candidate, rows: Rows, kept: list[tuple[Candidate, Place]]) -> bool:
+    """Whether rows of listed places make most of a candidate's gap."""
+    residual = candidate.sign * (rows.confidence - rows.outcome)
+    known = [other.inside for other, _ in kept if other.sign == candidate.sign]
+    rest = candidate.inside & ~np.logical_or.reduce(known) if known else candidate.inside
+    own = residual[candidate.inside].mean()
+    return bool(rest.sum() == 0 or residual[rest].mean() < _OWN * own)

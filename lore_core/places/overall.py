@@ -12,6 +12,9 @@ from lore_core.data.validation import as_confidence, as_outcome, check_lengths
 from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.places.average import Average
 
+#: Chance that all rows together are called wrong where every confidence is right; half of it for
+#: their mean gap, half for the calibration error.
+OVERALL_ALPHA = 0.01
 #: Simulated models behind its p-value: enough to tell 1 in 1,000.
 _N_SIMULATED = 2000
 #: Confidences are simulated on a grid of so many steps: the variance of an outcome differs by less
@@ -90,8 +93,6 @@ def overall_gap(
     """
     c, a = as_confidence(confidence), as_outcome(outcome)
     n = check_lengths(confidence=c, outcome=a)
-    everyone = Average.of(c, a, "zero").of_rows(np.arange(n))
-    sign = 1 if everyone.mean >= 0 else -1
     low, high = wilson_interval(a.sum(), n)
     bins = confidence_bins(c, n_bins, binning)
     index = bins.assign(c)
@@ -110,13 +111,24 @@ def overall_gap(
         accuracy=float(a.mean()),
         gap_low=float(c.mean() - high),
         gap_high=float(c.mean() - low),
-        gap_p=min(2 * float(everyone.p_value(sign)), 1.0),
+        gap_p=mean_gap_p(c, a),
         error=error,
         error_p=float((1 + (drawn >= error - 1e-12).sum()) / (len(drawn) + 1)),
         worst_low=float(bins.edges[worst]),
         worst_high=float(bins.edges[worst + 1]),
         worst_gap=float(gap[worst]),
     )
+
+
+def mean_gap_p(confidence: NDArray[np.float64], outcome: NDArray[np.float64]) -> float:
+    """Two-sided p-value of the mean gap if every confidence were right.
+
+    Parameters
+    ----------
+    confidence, outcome : ndarray of shape (n,)
+    """
+    everyone = Average.of(confidence, outcome, "zero").of_rows(np.arange(len(confidence)))
+    return min(2 * float(everyone.p_value(1 if everyone.mean >= 0 else -1)), 1.0)
 
 
 def _simulated_errors(

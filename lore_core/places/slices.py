@@ -83,7 +83,7 @@ def slice_tables(
 
     Returns
     -------
-    slices, ndarray of shape (n_slices, n_strata, 4)
+    slices, ndarray of shape (n_slices, n_strata, 5)
     """
     sizes = [len(attributes[k].values) for k in columns]
     code = average.stratum

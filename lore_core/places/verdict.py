@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from lore_core.places.find import MOST_TRIED, Place, PlaceSearch
-from lore_core.places.overall import Overall
+from lore_core.places.overall import OVERALL_ALPHA, Overall
 from lore_core.places.sentences import (
     describe_place,
     describe_search,
@@ -23,8 +23,6 @@ from lore_core.places.sentences import (
     signed_gap,
 )
 
-#: Chance that all rows together are called wrong where every confidence is right.
-OVERALL_ALPHA = 0.01
 #: A real average gap or calibration error below this, in shares, is said and called small.
 SMALL = 0.02
 #: A place leads where its gap is so many times the average one; else the average does.

@@ -27,6 +27,10 @@ def sideways(dataset):
     return (dataset.metadata["corruption"] == "rotated 90°").to_numpy()
 
 
+def _source(dataset):
+    return dataset.metadata["source_image"].str.removeprefix("image ").astype(int).to_numpy()
+
+
 def test_shapes(dataset):
     n = len(dataset)
     assert n == 4_879
@@ -43,7 +47,7 @@ def test_shapes(dataset):
 
 
 def test_labels_are_those_of_the_source_images(dataset):
-    source = dataset.metadata["source_image"].to_numpy()
+    source = _source(dataset)
     np.testing.assert_array_equal(load_digits().target[source], dataset.labels)
 
 
@@ -56,7 +60,7 @@ def test_no_image_is_on_both_sides_or_in_what_the_network_saw(dataset):
 
 
 def test_the_rows_look_like_their_source_images(dataset):
-    source = dataset.metadata["source_image"].to_numpy()
+    source = _source(dataset)
     original = load_digits().images[source].reshape(len(dataset), -1)
     shown = dataset.images[:, ::4, ::4].astype(float)
 

@@ -23,6 +23,8 @@ def test_a_hand_derived_case():
     assert found.n == 2
     assert found.mean == pytest.approx(0.2)
     assert found.error == pytest.approx(np.sqrt(0.16 + 0.24) / 2)
+    # They scatter by 0.6 around it, and it is the mean of two.
+    assert found.scatter == pytest.approx(0.6 / np.sqrt(2))
     # Against the average, mean residual (−0.2 + 0.8 − 0.4 − 0.4)/4 = −0.05.
     assert Average.of(c, a, "average").of_rows(np.array([1, 2])).mean == pytest.approx(0.25)
 

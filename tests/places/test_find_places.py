@@ -50,6 +50,16 @@ def test_a_planted_value_is_the_headline():
     assert search.places[0].held.gap == pytest.approx(0.3, abs=0.12)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_many_rows_that_are_off_come_before_few_that_are_further_off(seed):
+    def gap(place, age, z):
+        return np.where((place == "east") & (age < 28), 0.5, 0.16 * (place == "south"))
+
+    places = _verdict(_data(seed, 10_000, gap=gap))[1].places
+    assert places[0].conditions == (("place", "south"),)
+    assert any(("place", "east") in place.conditions for place in places[1:])
+
+
 def test_a_planted_range_is_named_by_its_ends():
     data = _data(1, 3000, gap=lambda place, age, z: 0.3 * (age < 28))
     (name, value), *more = _verdict(data)[1].places[0].conditions

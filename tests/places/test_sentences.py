@@ -168,7 +168,7 @@ def says_the_average(text: str, overall: Overall) -> None:
         ends = sorted(np.sign(overall.gap) * end for end in (overall.gap_low, overall.gap_high))
         same(off[3], ends[0])
         same(off[4], ends[1])
-        assert number(off[3]) - 0.1 <= number(off[1]) <= number(off[4]) + 0.1
+        assert number(off[3]) - 0.101 <= number(off[1]) <= number(off[4]) + 0.101
     elif worst := re.search(
         r"where it promises ([\d.]+) to ([\d.]+) % it is ([\d.]+) points too (\w+)", text
     ):
