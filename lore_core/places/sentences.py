@@ -91,11 +91,9 @@ def promised_words(place: Place, *, top_label: bool = True) -> str:
     place, top_label
         See :func:`describe_place`.
     """
-    came = "got" if top_label else "came"
-    return (
-        f"promised {share_words(place.confidence)}, {came} {share_words(place.accuracy)} "
-        f"({rows_words(place.n_rows)})"
-    )
+    share = share_words(place.accuracy)
+    came = f"got {share}" if top_label else f"{share} came true"
+    return f"promised {share_words(place.confidence)}, {came} ({rows_words(place.n_rows)})"
 
 
 def evidence_of(place: Place, search: PlaceSearch) -> str:
