@@ -15,6 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.chance.central_interval import TIE, central_interval
 from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.number_text import (
+    interval_words,
+    neighbours_words,
+    p_sentence,
+    points_words,
+    with_points,
+)
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
     InputError,
@@ -277,14 +284,14 @@ def describe_maximum(errors: LocalErrors, null: NullErrors | None = None) -> str
     supported = errors.supported_maximum()
     rows = f"rows with {MIN_EFFECTIVE_SIZE:g} or more effective neighbours"
     if np.isfinite(supported):
-        text = f"The largest local error of {rows} is {supported * 100:.0f} points"
+        text = f"The largest local error of {rows} is {with_points(supported)}"
         text += f"{_against_chance(null, 'mlce_supported', supported)}."
     else:
         text = f"There are no {rows}."
     worst = int(np.nanargmax(errors.absolute))
     text += (
-        f" That of all rows (MLCE) is {errors.maximum * 100:.0f}, set by row {worst} with "
-        f"n_eff {errors.effective_size[worst]:.0f}"
+        f" That of all rows (MLCE) is {points_words(errors.maximum)}, set by row {worst} with "
+        f"{neighbours_words(errors.effective_size[worst])}"
         f"{_against_chance(null, 'mlce', errors.maximum)}."
     )
     if null is None:
@@ -300,10 +307,9 @@ def _against_chance(null: NullErrors | None, metric: ChanceKey, observed: float)
     """Range that chance alone gives, and the p-value."""
     if null is None or not np.isfinite(p := null.p_value(metric, observed)):
         return ""
-    low, high = 100 * np.array(central_interval(getattr(null, metric), 0.9))
-    smallest = 1 / (1 + null.n_draws)
-    shown = f"p < {smallest:.2g}" if p <= smallest else f"p = {p:.2g}"
-    return f" (by chance alone {low:.0f} to {high:.0f}, {shown})"
+    low, high = central_interval(getattr(null, metric), 0.9)
+    shown = p_sentence(p, 1 / (1 + null.n_draws))
+    return f" (by chance alone {interval_words(float(low), float(high))}, {shown})"
 
 
 def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None) -> str:
@@ -325,9 +331,7 @@ def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None)
     )
     if null is None:
         return text
-    p = null.p_value("ece", ece)
-    smallest = 1 / (1 + null.n_draws)
-    shown = f"p < {smallest:.2g}" if p <= smallest else f"p = {p:.2g}"
+    shown = p_sentence(null.p_value("ece", ece), 1 / (1 + null.n_draws))
     return (
         f"{text} A calibrated model with these confidences shows "
         f"{ECE.text(null.expected('ece'))} points on average ({shown})."

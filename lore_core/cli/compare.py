@@ -11,14 +11,14 @@ from lore_core.cli.options import ViewOptions, examples, json_option, view_optio
 from lore_core.cli.output import (
     TABLES,
     Progress,
-    numbers,
     output_path,
     say,
     text_table,
     write_numbers,
 )
 from lore_core.data.json_text import as_json
-from lore_core.metrics.catalogue import MIN_GROUP_SIZE
+from lore_core.data.number_text import decimal
+from lore_core.metrics.catalogue import CATALOGUE, MIN_GROUP_SIZE, unit_of
 
 if TYPE_CHECKING:
     from lore_core import Comparison, Recalibrator
@@ -117,7 +117,8 @@ def compare(
     if json_:
         say(as_json(content))
         return
-    cells = {str(name): numbers(result.table[name]) for name in result.table}
+    shown = [CATALOGUE[str(name)] for name in result.table]
+    cells = {item.heading: list(result.table[item.name].map(item.text)) for item in shown}
     say(text_table({"": list(result.table.index), **cells}))
     say("")
     on = f"; γ = {view.gamma:g} on {', '.join(view.maps)}" if view.is_local else ""
@@ -231,15 +232,19 @@ def _runs(
     if json_:
         say(as_json(content))
         return
-    cells = {
-        str(column): [f"{m:.3f} ± {s:.3f}" for m, s in zip(mean[column], sd[column], strict=True)]
-        for column in mean
-    }
+    cells = {}
+    for name in map(str, mean):
+        unit, heading = unit_of(name), CATALOGUE[name].heading if name in CATALOGUE else name
+        cells[heading] = list(mean[name].map(unit.text) + " ± " + sd[name].map(unit.text))
     say(text_table({"": list(mean.index), **cells}))
     if goes_with is not None:
         say("")
         say(f"Correlation with {str(goes_with.name).removeprefix('correlation with ')}:")
         known = goes_with.dropna()
-        say(text_table({"metric": list(known.index), "r": [f"{r:+.2f}" for r in known]}))
+        say(
+            text_table(
+                {"metric": list(known.index), "r": [decimal(r, 2, signed=True) for r in known]}
+            )
+        )
         say("")
     say(f"Mean ± standard deviation over {result.n_runs} run{'s' * (result.n_runs != 1)}.")

@@ -8,8 +8,9 @@ import click
 
 from lore_core.cli.figure_files import FigureOptions, figure_options
 from lore_core.cli.options import ViewOptions, examples, json_option, view_options
-from lore_core.cli.output import Progress, note, numbers, records, say, text_table
+from lore_core.cli.output import Progress, note, records, say, text_table
 from lore_core.data.json_text import as_json
+from lore_core.data.number_text import POINTS
 from lore_core.metrics.catalogue import CURVES
 
 if TYPE_CHECKING:
@@ -130,12 +131,12 @@ def _text(table: pd.DataFrame) -> str:
     shown = table.groupby("map", sort=False, group_keys=False).nth(slice(None, None, 3))
     cells = {"map": list(shown["map"]), "γ": [f"{gamma:.3g}" for gamma in shown["gamma"]]}
     for position, (key, about) in enumerate(CURVES.items()):
-        cells[about.title] = numbers(shown[key])
+        cells[f"{about.title}, points"] = [POINTS.text(value) for value in shown[key]]
         if f"{key}_chance_low" in shown:
             ends = zip(shown[f"{key}_chance_low"], shown[f"{key}_chance_high"], strict=True)
             # (Two columns of one heading: a mapping needs two names.)
             cells["by chance" + " " * position] = [
-                "" if low != low else f"{low:.4f}–{high:.4f}" for low, high in ends
+                POINTS.interval_text(low, high) for low, high in ends
             ]
-    cells["median n_eff"] = [f"{size:.0f}" for size in shown["median_n_eff"]]
+    cells["median effective neighbours"] = [f"{size:.0f}" for size in shown["median_n_eff"]]
     return text_table(cells)

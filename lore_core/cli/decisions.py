@@ -9,6 +9,7 @@ from lore_core.cli.figure_files import FigureOptions, figure_options
 from lore_core.cli.options import ViewOptions, examples, json_option, view_options
 from lore_core.cli.output import Progress, records, say, text_table
 from lore_core.data.json_text import as_json
+from lore_core.data.number_text import PLAIN, decimal, percent
 
 _COST = click.FloatRange(min=0, min_open=True)
 
@@ -95,11 +96,11 @@ def decisions(
             text_table(
                 {
                     "": list(at),
-                    "reward a row, in u": [f"{item['reward']:.4f}" for item in at.values()],
-                    "answered": [f"{item['answered']:.1%}" for item in at.values()],
-                    "gain": [f"{item['gain']:+.4f}" for item in at.values()],
+                    "reward a row, in u": [decimal(item["reward"], 3) for item in at.values()],
+                    "answered": [percent(item["answered"]) for item in at.values()],
+                    "gain": [decimal(item["gain"], 3, signed=True) for item in at.values()],
                     "95 %": [
-                        f"{item['gain_low']:+.4f} to {item['gain_high']:+.4f}"
+                        PLAIN.interval_text(item["gain_low"], item["gain_high"], signed=True)
                         for item in at.values()
                     ],
                 }

@@ -11,14 +11,14 @@ from lore_core.cli.options import ViewOptions, examples, json_option, view_optio
 from lore_core.cli.output import (
     TABLES,
     Progress,
-    numbers,
     output_path,
     say,
     text_table,
     write_numbers,
 )
 from lore_core.data.json_text import as_json
-from lore_core.metrics.catalogue import MAX_GROUPWISE, MIN_GROUP_SIZE
+from lore_core.data.number_text import POINTS, signed_points
+from lore_core.metrics.catalogue import MIN_GROUP_SIZE, WORST_GROUP_MCE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,13 +118,13 @@ def fairness(
 def _cells(worst: pd.DataFrame) -> dict[str, list[str]]:
     return {
         "": [str(name) for name in worst.index],
-        MAX_GROUPWISE: numbers(worst["max_group_mce"]),
-        "95 %": [f"{a:.4f}–{b:.4f}" for a, b in zip(worst["low"], worst["high"], strict=True)],
+        WORST_GROUP_MCE.heading: list(worst["max_group_mce"].map(POINTS.text)),
+        "95 %": list(map(POINTS.interval_text, worst["low"], worst["high"])),
         "worst group": [str(name) for name in worst["worst_group"]],
         "its rows": [f"{rows:,}" for rows in worst["worst_rows"]],
-        "difference": numbers(worst["difference"], "+.4f"),
+        "difference": list(worst["difference"].map(signed_points)),
         "95 % ": [
-            f"{a:+.4f} to {b:+.4f}"
+            POINTS.interval_text(a, b, signed=True)
             for a, b in zip(worst["difference_low"], worst["difference_high"], strict=True)
         ],
     }

@@ -10,13 +10,14 @@ from lore_core.cli.options import ViewOptions, examples, json_option, view_optio
 from lore_core.cli.output import (
     TABLES,
     Progress,
-    numbers,
     output_path,
     say,
     text_table,
     write_numbers,
 )
 from lore_core.data.json_text import as_json
+from lore_core.data.number_text import p_words
+from lore_core.metrics.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,10 +123,13 @@ def metrics(
 
 
 def _cells(table: pd.DataFrame) -> dict[str, list[str]]:
+    metrics = [CATALOGUE[name] for name in table["metric"]]
     return {
-        "metric": list(table["metric"]),
-        "value": numbers(table["value"]),
-        "95 % low": numbers(table["low"]),
-        "high": numbers(table["high"]),
-        "p": ["" if p != p else f"{p:.2g}" for p in table["p_value"]],
+        "metric": [metric.heading for metric in metrics],
+        "value": [m.text(value) for m, value in zip(metrics, table["value"], strict=True)],
+        "95 %": [
+            m.interval_text(low, high)
+            for m, low, high in zip(metrics, table["low"], table["high"], strict=True)
+        ],
+        "p": [p_words(p) for p in table["p_value"]],
     }

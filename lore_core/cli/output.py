@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -61,11 +61,6 @@ def write_numbers(path: Path, table: pd.DataFrame, content: Any = None) -> None:
         else:
             whole = records(table) if content is None else content
             place.write_text(as_json(whole) + "\n", encoding="utf-8")
-
-
-def numbers(values: Iterable[float], form: str = ".4f") -> list[str]:
-    """Cells of a column: shares as shares of 1, whatever their unit on a page; empty for NaN."""
-    return ["" if value != value else format(value, form) for value in values]
 
 
 def text_table(columns: Mapping[str, Sequence[str]]) -> str:

@@ -16,6 +16,7 @@ from lore_core.cli.output import (
     write_numbers,
 )
 from lore_core.data.json_text import as_json
+from lore_core.data.number_text import POINTS, p_words, signed_points
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,11 +97,11 @@ _NOT_USED = ("map", "gamma", "bins", "binning")
 def _ranked(table: pd.DataFrame) -> dict[str, list[str]]:
     return {
         "variable": [str(name) for name in table["variable"]],
-        "p": [f"{p:.2g}" for p in table["p_adjusted"]],
-        "spread": [f"{spread:.4f}" for spread in table["spread"]],
+        "p": [p_words(p) for p in table["p_adjusted"]],
+        "spread, points": [POINTS.text(spread) for spread in table["spread"]],
         "furthest off": [str(value) for value in table["worst_value"]],
         "its rows": [f"{rows:,}" for rows in table["worst_rows"]],
-        "gap": [f"{gap:+.4f}" for gap in table["worst_gap"]],
+        "gap, points": [signed_points(gap) for gap in table["worst_gap"]],
     }
 
 
@@ -108,7 +109,9 @@ def _along(table: pd.DataFrame) -> dict[str, list[str]]:
     return {
         "value": [str(value) for value in table["value"]],
         "rows": [f"{rows:,}" for rows in table["rows"]],
-        "gap": [f"{gap:+.4f}" for gap in table["gap"]],
-        "95 % low": [f"{gap:+.4f}" for gap in table["gap_low"]],
-        "high": [f"{gap:+.4f}" for gap in table["gap_high"]],
+        "gap, points": [signed_points(gap) for gap in table["gap"]],
+        "95 %": [
+            POINTS.interval_text(low, high, signed=True)
+            for low, high in zip(table["gap_low"], table["gap_high"], strict=True)
+        ],
     }

@@ -15,6 +15,7 @@ from lore_core.chance.budget import N_SIMULATED
 from lore_core.chance.intervals import ABSOLUTE, calibration_intervals
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.number_text import percent, share_words, signed_points
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points
 from lore_core.metrics.catalogue import COMPARED, DESCRIBED
@@ -240,17 +241,20 @@ def describe_rows(
         return f"{name}: no rows."
     aimed = dataset.target(target)
     promised, got = aimed.confidence[rows].mean(), aimed.outcome[rows].mean()
-    start = f"{name}: {n:,} rows, promised {promised:.1%}, got {got:.1%}"
+    start = f"{name}: {n:,} rows, promised {percent(promised)}, got {percent(got)}"
     usable = rows & (local.effective_size >= min_effective_size) & np.isfinite(local.signed)
     if not usable.any():
         return (
             f"{start}. No row has {min_effective_size:g} effective neighbours at γ = "
             f"{local.gamma:g}: too few to say where."
         )
-    low, high = local.signed[usable].min() * 100, local.signed[usable].max() * 100
+    low, high = (
+        signed_points(end, 0) for end in (local.signed[usable].min(), local.signed[usable].max())
+    )
     left_out = 1 - usable.sum() / n
     note = (
-        f"; {left_out:.0%} of the rows have too few neighbours to say" if left_out > 0.005 else ""
+        f"; {share_words(left_out)} of the rows have too few neighbours to say"
+        if left_out > 0.005
+        else ""
     )
-    gap = f"from {low:+.0f} to {high:+.0f} points".replace("-", "−")
-    return f"{start}; locally the gap runs {gap}{note}."
+    return f"{start}; locally the gap runs from {low} to {high} points{note}."

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lore_core.data.number_text import HUNDREDTHS, decimal, percent
 from lore_core.data.validation import InputError, as_confidence, check_integer
 
 Binning = Literal["equal-width", "equal-mass"]
@@ -44,16 +45,16 @@ class ConfidenceBins:
         return np.searchsorted(self.edges[1:-1], c, side="right").astype(np.int64)
 
     def name(self, index: int) -> str:
-        """Return the bin's range in words, ``"0.87–0.93"``; digits enough to tell bins apart."""
-        digits = self._digits
-        return f"{self.edges[index]:.{digits}f}–{self.edges[index + 1]:.{digits}f}"
+        """Return the bin's range in words, ``"87–93 %"``; digits enough to tell bins apart."""
+        low, high = self.edges[index : index + 2]
+        return f"{decimal(low * HUNDREDTHS, self._digits)}–{percent(high, self._digits)}"
 
     @cached_property
     def _digits(self) -> int:
-        for digits in range(2, 16):
-            if len({f"{edge:.{digits}f}" for edge in self.edges}) == len(self.edges):
+        for digits in range(14):
+            if len({percent(edge, digits) for edge in self.edges}) == len(self.edges):
                 return digits
-        return 17
+        return 15
 
 
 def confidence_bins(

@@ -1,13 +1,202 @@
-"""Numbers as sentences and tables write them."""
+"""How numbers are written, everywhere: shares in per cent, their differences in points.
+
+``78 %`` is a share, ``7 points`` a gap or another difference of shares; 0.78 stands only in files
+for machines and where a formula's variable is meant. Nothing heavy is imported here.
+"""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 
-def points(share: float) -> str:
-    """Write a difference of shares in points, signed: 0.0213 is ``"+2.1"``, −0.5 is ``"−50.0"``."""
-    return f"{share * 100:+.1f}".replace("-", "−")
+#: What a share is multiplied by to be written.
+HUNDREDTHS = 100.0
+#: What stands where nothing is known.
+NOTHING = "–"
+
+
+def decimal(value: float, digits: int, *, signed: bool = False) -> str:
+    """Write a number with a minus, not a hyphen; a dash where there is none.
+
+    Parameters
+    ----------
+    value : float
+    digits : int
+        After the point.
+    signed : bool
+        Whether a plus is written too; nothing has no sign.
+    """
+    if not math.isfinite(value):
+        return NOTHING
+    rounded = round(value, digits) + 0.0  # + 0.0: no minus before nothing
+    plus = "+" if signed and rounded > 0 else ""
+    return f"{plus}{rounded:.{digits}f}".replace("-", "−")
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Write a share with these decimals: 0.877 is ``"87.7 %"``."""
+    return NOTHING if not math.isfinite(share) else f"{decimal(share * HUNDREDTHS, digits)} %"
+
+
+def share_words(share: float) -> str:
+    """Write a share within a sentence, with a decimal near an end only: 0.877 is ``"88 %"``."""
+    hundredths = share * HUNDREDTHS
+    if 0 < hundredths < 0.05:
+        return "under 0.1 %"
+    if 99.95 <= hundredths < 100:
+        return "over 99.9 %"
+    return percent(share, 1 if 0 < hundredths < 1 or 99 < hundredths < 100 else 0)
+
+
+def signed_points(share: float, digits: int = 1) -> str:
+    """Write a difference of shares in points with its sign, as under a heading: ``"+2.1"``."""
+    return decimal(share * HUNDREDTHS, digits, signed=True)
+
+
+def points_words(share: float, digits: int = 0) -> str:
+    """Write a difference of shares in points, with its minus: ``"7"``, ``"−0.4"``.
+
+    Parameters
+    ----------
+    share : float
+        The difference.
+    digits : int
+        Decimals; one more is written of what would be 0 without.
+    """
+    if digits == 0 and round(share * HUNDREDTHS) == 0:
+        digits = 1
+    text = decimal(share * HUNDREDTHS, digits)
+    return "0" if float(text.replace("−", "-")) == 0 else text
+
+
+def with_points(share: float, digits: int = 0) -> str:
+    """Write a difference of shares with its unit: ``"7 points"``, ``"1 point"``."""
+    text = points_words(share, digits)
+    return f"{text} {'point' if text == '1' else 'points'}"
+
+
+def interval_words(low: float, high: float, digits: int = 0) -> str:
+    """Write an interval of a gap in points, ``"7 to 15"``."""
+    return " to ".join(decimal(end * HUNDREDTHS, digits) for end in (low, high))
+
+
+def gap_words(gap: float, low: float = math.nan, high: float = math.nan) -> str:
+    """Write a gap with its unit and interval: ``"+9.9 points (95 %: +7.4 to +12.7)"``."""
+    ends = f" (95 %: {signed_points(low)} to {signed_points(high)})" if math.isfinite(low) else ""
+    return f"{signed_points(gap)} points{ends}"
+
+
+def signed_gap(gap: float) -> str:
+    """Write an average gap: ``"4.3 points too sure"``."""
+    return f"{decimal(abs(gap) * HUNDREDTHS, 1)} points {'too sure' if gap > 0 else 'too unsure'}"
+
+
+def rows_words(n_rows: int) -> str:
+    """Write a number of rows: ``"1 row"``, ``"1,234 rows"``."""
+    return f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}"
+
+
+def neighbours_words(effective_size: float) -> str:
+    """Write how many rows a local error rests on: ``"31 effective neighbours"``."""
+    n = round(effective_size)
+    return f"{n:,} effective {'neighbour' if n == 1 else 'neighbours'}"
 
 
 def p_words(p: float) -> str:
-    """Write a p-value as ``"< 0.001"`` or with two digits."""
+    """Write a p-value as ``"< 0.001"`` or with two digits; nothing where there is none."""
+    if not math.isfinite(p):
+        return ""
     return "< 0.001" if p < 0.001 else f"{p:.2g}"
+
+
+def p_sentence(p: float, least: float = 0.0) -> str:
+    """Write a p-value within a sentence: ``"p = 0.012"``.
+
+    Parameters
+    ----------
+    p : float
+    least : float
+        The smallest that so many simulations can give: ``"p < 0.005"``.
+    """
+    if p <= least:
+        return f"p < {least:.2g}"
+    text = p_words(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How numbers of one unit are written.
+
+    Attributes
+    ----------
+    name : str
+        As headings say it; empty for none.
+    scale : float
+        What a value is multiplied by.
+    digits : int
+        After the point.
+    word : str
+        What follows a number that stands alone.
+    in_files : str
+        What it is called beside values as they are, not multiplied.
+    """
+
+    name: str
+    scale: float
+    digits: int
+    word: str = ""
+    in_files: str = ""
+
+    @property
+    def is_share(self) -> bool:
+        """Whether values are shares of 1, or their differences."""
+        return self.scale == HUNDREDTHS
+
+    def text(self, value: float, *, signed: bool = False) -> str:
+        """Write a value under a heading; a dash where there is none.
+
+        Parameters
+        ----------
+        value : float
+        signed : bool
+            Whether a plus is written too.
+        """
+        return decimal(value * self.scale, self.digits, signed=signed)
+
+    def interval_text(
+        self, low: float, high: float, between: str = " to ", *, signed: bool = False
+    ) -> str:
+        """Write an interval under a heading, or nothing where there is none.
+
+        Parameters
+        ----------
+        low, high : float
+            Its ends.
+        between : str
+            What stands between them.
+        signed : bool
+            Whether a plus is written too.
+        """
+        if not (math.isfinite(low) and math.isfinite(high)):
+            return ""
+        return between.join(self.text(end, signed=signed) for end in (low, high))
+
+    def estimate_text(self, value: float, low: float, high: float, *, signed: bool = False) -> str:
+        """Write a value and, in brackets, its interval if there is one.
+
+        Parameters
+        ----------
+        value, low, high : float
+        signed : bool
+            Whether a plus is written too.
+        """
+        ends = self.interval_text(low, high, signed=signed)
+        return self.text(value, signed=signed) + (f" ({ends})" if ends else "")
+
+
+#: Differences of shares, in hundredths.
+POINTS = Unit("points", HUNDREDTHS, 1, word=" points", in_files="share, 0 to 1")
+PERCENT = Unit("%", HUNDREDTHS, 1, word=" %", in_files="share, 0 to 1")
+NATS = Unit("nats", 1, 3, in_files="nats")
+PLAIN = Unit("", 1, 3)

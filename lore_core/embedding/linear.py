@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.number_text import percent
 from lore_core.data.validation import InputError
 
 
@@ -86,5 +87,5 @@ def fit_pca(
     return LinearMap(
         np.asarray(pca.mean_, dtype=np.float64),
         np.asarray(pca.components_, dtype=np.float64),
-        (f"{100 * min(kept, 1.0):.0f} % of the variance",),
+        (f"{percent(min(kept, 1.0), 0)} of the variance",),
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lore_core.data.number_text import percent
 from lore_core.data.validation import InputError
 from lore_core.embedding.stored_map import StoredMap
 from lore_core.embedding.umap_map import UMAPMap, fit_umap
@@ -56,7 +57,8 @@ class StoredUMAP(StoredMap):
         if not off <= _SAME:
             raise InputError(
                 "the UMAP map in this file cannot be applied here: made anew from the same rows, "
-                f"umap-learn places them up to {off:.1%} of the map's width elsewhere. Use the "
-                "machine and version it was fitted with, or fit on PCA, t-SNE or identity features."
+                f"umap-learn places them up to {percent(off)} of the map's width elsewhere. Use "
+                "the machine and version it was fitted with, or fit on PCA, t-SNE or identity "
+                "features."
             )
         return made

@@ -16,9 +16,9 @@ from .pictures.intervals import group_figure as group_figure
 from .pictures.landscape import (
     landscape_3d_figure as landscape_3d_figure,
     landscape_figure as landscape_figure,
-    shared_limit as shared_limit,
     surface_figure as surface_figure,
 )
+from .pictures.picture import shared_limit as shared_limit
 from .pictures.reliability import reliability_figure as reliability_figure
 from .pictures.rewards import reward_figure as reward_figure
 from .pictures.runs import (

@@ -22,16 +22,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lore_core.metrics.metric import (
-    NATS,
-    PERCENT,
-    PLAIN,
-    POINTS,
-    Metric,
-    OverBandwidths,
-    RowMean,
-    Unit,
-)
+from lore_core.data.number_text import NATS, PERCENT, PLAIN, POINTS, Unit
+from lore_core.metrics.metric import Metric, OverBandwidths, RowMean
 
 if TYPE_CHECKING:
     import numpy as np

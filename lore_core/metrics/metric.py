@@ -5,10 +5,11 @@ Nothing heavy is imported here or in the catalogue: the command's help reads bot
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from lore_core.data.number_text import Unit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,64 +24,6 @@ Need = Literal["probabilities", "features", "groups"]
 ChanceKey = Literal["mlce", "mlce_supported", "alce", "ece", "mce"]
 #: Attributes of a :class:`~lore_core.metrics.bandwidth.BandwidthCurve` and of its chance band.
 CurveKey = Literal["mlce", "mlce_supported", "alce"]
-
-
-@dataclass(frozen=True)
-class Unit:
-    """How numbers of one unit are written.
-
-    Attributes
-    ----------
-    name : str
-        As headings say it; empty for none.
-    scale : float
-        What a value is multiplied by.
-    digits : int
-        After the point.
-    sign : str
-        What follows every number that stands outside a table.
-    word : str
-        What follows a number that stands alone.
-    """
-
-    name: str
-    scale: float
-    digits: int
-    sign: str = ""
-    word: str = ""
-
-    @property
-    def is_share(self) -> bool:
-        """Whether values are shares of 1, shown as hundredths."""
-        return self.scale == 100
-
-    def text(self, value: float) -> str:
-        """Write a value; a dash where there is none.
-
-        Parameters
-        ----------
-        value : float
-        """
-        if not math.isfinite(value):
-            return "–"
-        rounded = round(value * self.scale, self.digits) + 0.0  # + 0.0: no minus before nothing
-        return f"{rounded:.{self.digits}f}".replace("-", "−")
-
-    def change_text(self, change: float) -> str:
-        """Write by how much a value changes, with its sign.
-
-        Parameters
-        ----------
-        change : float
-        """
-        return f"{'+' if change > 0 else ''}{self.text(change)}"
-
-
-#: Differences of shares, in hundredths.
-POINTS = Unit("points", 100, 1, word=" pts")
-PERCENT = Unit("%", 100, 1, sign="%")
-NATS = Unit("nats", 1, 3)
-PLAIN = Unit("", 1, 3)
 
 
 @dataclass(frozen=True)
@@ -217,10 +160,10 @@ class Metric:
         ----------
         value : float
         """
-        return f"{self.text(value)}{self.unit.sign}{self.unit.word}"
+        return f"{self.text(value)}{self.unit.word}"
 
-    def interval_text(self, low: float, high: float, between: str = " to ", sign: str = "") -> str:
-        """Write an interval, or nothing where there is none.
+    def interval_text(self, low: float, high: float, between: str = " to ") -> str:
+        """Write an interval under its heading, or nothing where there is none.
 
         Parameters
         ----------
@@ -228,9 +171,5 @@ class Metric:
             Its ends.
         between : str
             What stands between them.
-        sign : str
-            What follows both: the unit's, where no heading names it.
         """
-        if not (math.isfinite(low) and math.isfinite(high)):
-            return ""
-        return f"{self.text(low)}{sign}{between}{self.text(high)}{sign}"
+        return self.unit.interval_text(low, high, between)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from lore_core.data.number_text import percent
 from lore_core.data.validation import (
     InputError,
     as_confidence,
@@ -171,7 +172,7 @@ def describe_rewards(
     first = next(iter(curves))
     best = max(curves, key=lambda method: curves[method].reward[0])
     lead = curves[best]
-    start = f"At w/u = {wrong_cost / unsure_cost:g} the threshold is {threshold:.1%}."
+    start = f"At w/u = {wrong_cost / unsure_cost:g} the threshold is {percent(threshold)}."
     if best == first or not lead.gain_low[0] > 0:
         return (
             f"{start} No method saves more than “{first}” beyond chance on these "
@@ -181,6 +182,6 @@ def describe_rewards(
         float(values[0]) * unsure_cost for values in (lead.gain, lead.gain_low, lead.gain_high)
     )
     return (
-        f"{start} “{best}” answers {lead.answered[0]:.1%} of {lead.n_rows:,} rows and saves "
-        f"{gain:.3g} a row (95 % {low:.3g} to {high:.3g}) over “{first}”."
+        f"{start} “{best}” answers {percent(lead.answered[0])} of {lead.n_rows:,} rows and saves "
+        f"{gain:.3g} a row (95 %: {low:.3g} to {high:.3g}) over “{first}”."
     )

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from lore_core.data.number_text import (
+    interval_words,
+    points_words,
+    rows_words,
+    share_words,
+    with_points,
+)
 from lore_core.places.average import Against
 from lore_core.places.find import Place, PlaceSearch
 from lore_core.variables.attributes import PREDICTED
@@ -13,45 +20,6 @@ WORSE_THAN: dict[Against, str] = {
     "average": "worse than the average",
     "same confidence": "worse than rows of the same confidence",
 }
-
-
-def share_words(share: float) -> str:
-    """Write a share in per cent, with a decimal where it is near an end: 0.877 is ``"88 %"``."""
-    percent = share * 100
-    if 0 < percent < 0.05:
-        return "under 0.1 %"
-    if 99.95 <= percent < 100:
-        return "over 99.9 %"
-    return f"{percent:.1f} %" if 0 < percent < 1 or 99 < percent < 100 else f"{percent:.0f} %"
-
-
-def rows_words(n_rows: int) -> str:
-    """Write a number of rows: ``"1 row"``, ``"1,234 rows"``."""
-    return f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}"
-
-
-def points_words(share: float, digits: int = 0) -> str:
-    """Write a difference of shares in points, with its minus: ``"7"``, ``"−0.4"``.
-
-    Parameters
-    ----------
-    share : float
-        The difference.
-    digits : int
-        Decimals; one more is written of what would be 0 without.
-    """
-    number = round(share * 100, digits)
-    if number == 0 and digits == 0:
-        number, digits = round(share * 100, 1), 1
-    if number == 0:
-        return "0"
-    return f"{number:.{digits}f}".replace("-", "−")
-
-
-def interval_words(low: float, high: float, digits: int = 0) -> str:
-    """Write an interval of a gap in points, ``"7 to 15"``."""
-    ends = (f"{round(end * 100, digits) + 0.0:.{digits}f}" for end in (low, high))
-    return " to ".join(ends).replace("-", "−")
 
 
 def name_of_place(place: Place) -> str:
@@ -108,10 +76,9 @@ def evidence_of(place: Place, search: PlaceSearch) -> str:
     held = place.held
     low, high = sorted(place.sign * end for end in (held.gap_low, held.gap_high))
     lean = "too sure" if place.sign > 0 else "too unsure"
-    gap = points_words(place.sign * held.gap)
     text = (
         f"On the {held.n_rows:,} of them not used to find the place it is "
-        f"{gap} {'point' if gap == '1' else 'points'} {lean} ({interval_words(low, high)})"
+        f"{with_points(place.sign * held.gap)} {lean} ({interval_words(low, high)})"
     )
     if search.against == "same confidence":
         return f"{text}, {points_words(place.sign * held.excess)} more than {_ALIKE}."
@@ -136,11 +103,5 @@ def describe_search(search: PlaceSearch) -> str:
     return (
         f"Of {search.tried} places found on one half of the rows and tried on the other, {these} "
         f"{worse} beyond chance. If none were, one would be listed in at most "
-        f"{search.alpha * 100:.0f} % of such searches."
+        f"{share_words(search.alpha)} of such searches."
     )
-
-
-def signed_gap(gap: float) -> str:
-    """Write an average gap: ``"4.3 points too sure"``."""
-    lean = "too sure" if gap > 0 else "too unsure"
-    return f"{abs(gap) * 100:.1f} points {lean}"

@@ -8,19 +8,24 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
+from lore_core.data.number_text import (
+    HUNDREDTHS,
+    decimal,
+    interval_words,
+    percent,
+    rows_words,
+    share_words,
+    signed_gap,
+    with_points,
+)
 from lore_core.places.find import MOST_TRIED, Place, PlaceSearch
 from lore_core.places.overall import OVERALL_ALPHA, Overall
 from lore_core.places.sentences import (
     describe_place,
     describe_search,
     evidence_of,
-    interval_words,
     name_of_place,
-    points_words,
     promised_words,
-    rows_words,
-    share_words,
-    signed_gap,
 )
 
 #: A real average gap or calibration error below this, in shares, is said and called small.
@@ -107,10 +112,10 @@ def _on_average(overall: Overall, real: bool, top_label: bool) -> str:
         )
         ends = interval_words(low, high, 1)
         return f"On average it is {signed_gap(overall.gap)} ({ends}): {means}.{small}"
-    lowest, highest = overall.worst_low * 100, overall.worst_high * 100
+    levels = f"{decimal(overall.worst_low * HUNDREDTHS, 1)} to {percent(overall.worst_high)}"
     return (
-        f"The average is right ({means}), single levels are not: where it promises {lowest:.1f} to "
-        f"{highest:.1f} % it is {signed_gap(overall.worst_gap)}.{small}"
+        f"The average is right ({means}), single levels are not: where it promises {levels} it is "
+        f"{signed_gap(overall.worst_gap)}.{small}"
     )
 
 
@@ -119,13 +124,11 @@ def _nowhere(overall: Overall, search: PlaceSearch) -> str:
         return describe_search(search)
     gap = detectable_gap(overall, search.alpha)
     further = "off" if search.against == "zero" else "further off"
-    points = points_words(gap)
     power = (
         ""
         if gap >= 0.5
-        else f" A place of a tenth of the rows that is {further} by {points} "
-        f"{'point' if points == '1' else 'points'} would have been found, at least in part, about "
-        "four times in five."
+        else f" A place of a tenth of the rows that is {further} by "
+        f"{with_points(gap)} would have been found, at least in part, about four times in five."
     )
     return f"{describe_search(search)}{power}"
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.data.number_text import percent
 from lore_core.reading.columns import counted, listed
 
 #: Groups of fewer rows than this are warned of.
@@ -96,7 +97,7 @@ class ReadingReport:
         classes = [f"{name} ({count:,})" for name, count in self.class_counts.items()]
         told.append(f"{len(classes)} classes: {listed(classes, 12)}.")
         accuracy = [
-            f"{100 * value:.1f} %" + ("" if name == "all" else f" on {name} rows")
+            percent(value) + ("" if name == "all" else f" on {name} rows")
             for name, value in self.accuracy.items()
         ]
         told.append(f"Accuracy {', '.join(accuracy)}.")
@@ -188,8 +189,8 @@ def _warnings(
     if (counts > 0).sum() > 1 and accuracy <= majority + _MAJORITY_MARGIN:
         relation = "equals" if abs(accuracy - majority) <= _MAJORITY_MARGIN else "is below"
         told.append(
-            f"Accuracy {100 * accuracy:.1f} % {relation} the majority class: always answering "
-            f"'{names[int(counts.argmax())]}' would be right in {100 * majority:.1f} %."
+            f"Accuracy {percent(accuracy)} {relation} the majority class: always answering "
+            f"'{names[int(counts.argmax())]}' would be right in {percent(majority)}."
         )
     never = np.setdiff1d(np.arange(dataset.n_classes), predictions)
     if len(never):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.number_text import neighbours_words, percent, share_words
 from lore_core.data.validation import (
     InputError,
     Points,
@@ -71,22 +72,22 @@ class RowEvidence:
         """What the neighbours say, and how many of them say most of it."""
         if self.n_rows == 0:
             return (
-                f"Row {self.row} says {self.confidence:.1%}. No {self.source} row has a confidence "
-                f"of {self.bin_name}, so nothing speaks for or against it."
+                f"Row {self.row} says {percent(self.confidence)}. No {self.source} row has a "
+                f"confidence of {self.bin_name}, so nothing speaks for or against it."
             )
         share = float(self.neighbours["cumulative"].iloc[-1])
         said = (
-            f"LoRe would say {self.accuracy:.1%}"
+            f"LoRe would say {percent(self.accuracy)}"
             if self.source == "calibration"
-            else f"its neighbours promised {self.neighbour_confidence:.1%} and got "
-            f"{self.accuracy:.1%}"
+            else f"its neighbours promised {percent(self.neighbour_confidence)} and got "
+            f"{percent(self.accuracy)}"
         )
         shown = len(self.neighbours)
         listed = "This one row carries" if shown == 1 else f"These {shown} rows carry"
         return (
-            f"Row {self.row} says {self.confidence:.1%}; {said}, from {self.n_rows:,} "
-            f"{self.source} rows of confidence {self.bin_name} that count like "
-            f"{self.effective_size:.0f} (n_eff). {listed} {share:.0%} of the weight."
+            f"Row {self.row} says {percent(self.confidence)}; {said}, from {self.n_rows:,} "
+            f"{self.source} rows of confidence {self.bin_name} that weigh as much as "
+            f"{neighbours_words(self.effective_size)}. {listed} {share_words(share)} of the weight."
         )
 
 

@@ -13,6 +13,7 @@ from scipy.special import rel_entr
 
 from lore_core.chance.many_tests import holm
 from lore_core.data.dataset import Dataset
+from lore_core.data.number_text import share_words
 from lore_core.data.validation import InputError, check_integer, check_lengths
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.variables.attributes import PAIR, PREDICTED, RIGHT, TRUE, attributes
@@ -225,7 +226,7 @@ def describe_composition(
     parts: list[str] = []
     for how, rows in (("mostly", named[most]), ("more often than elsewhere", named[~most])):
         for k, row in enumerate(rows.to_dict("records")):
-            inside, outside = _percent(row["share_inside"]), _percent(row["share_outside"])
+            inside, outside = share_words(row["share_inside"]), share_words(row["share_outside"])
             shares = (
                 f"{inside} against {outside}"
                 if parts
@@ -350,11 +351,3 @@ def _called(attribute: str, value: str) -> str:
     if attribute == PREDICTED:
         return f"predicted {value}"
     return f"{attribute} {value}"
-
-
-def _percent(share: float) -> str:
-    if 0 < share < 0.005:
-        return "under 1 %"
-    if 0.995 <= share < 1:
-        return "over 99 %"
-    return f"{share * 100:.0f} %"

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from lore_core.data.dataset import Dataset
-from lore_core.data.number_text import points
+from lore_core.data.number_text import gap_words, signed_points
 from lore_core.data.validation import InputError, check_integer, check_lengths
 from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.metrics.measured import Measured
@@ -64,7 +64,7 @@ class RegionRecalibration:
         )
         told += (
             f" The calibration rows, which played no part in drawing the region, have a gap of "
-            f"{points(report.gap)} points (95 % {points(low)} to {points(high)})"
+            f"{gap_words(report.gap, low, high)}"
         )
         before = self.table.iloc[0]
         if (low > 0 and before["gap"] > 0) or (high < 0 and before["gap"] < 0):
@@ -74,8 +74,8 @@ class RegionRecalibration:
         else:
             told += ": they disagree, so the region may be chance."
         best = self.table.iloc[1:].sort_values("gap", key=abs).iloc[0]
-        told += f" {best['method']} takes the gap from {points(before['gap'])} to "
-        return told + f"{points(best['gap'])} points."
+        told += f" {best['method']} takes the gap from {signed_points(before['gap'])} to "
+        return told + f"{gap_words(best['gap'])}."
 
 
 def recalibrate_region(

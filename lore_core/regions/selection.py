@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from lore_core.data.number_text import gap_words, percent, rows_words
 from lore_core.data.validation import (
     InputError,
     Points,
@@ -109,10 +110,9 @@ class RegionReport:
             lean = "underconfident"
         else:
             lean = "not distinguishable from calibrated"
-        gap = f"{self.gap * 100:+.1f} points (95 % {low * 100:+.1f} to {high * 100:+.1f})"
         return (
-            f"{self.n_rows:,} rows: promised {self.confidence:.1%}, got {self.accuracy:.1%}; gap "
-            f"{gap.replace('-', '−')}: {lean}."
+            f"{rows_words(self.n_rows)}: promised {percent(self.confidence)}, got "
+            f"{percent(self.accuracy)}; gap {gap_words(self.gap, low, high)}: {lean}."
         )
 
 

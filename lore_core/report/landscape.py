@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.progress import Progress
-from lore_core.figures.pictures.landscape import landscape_figure, shared_limit
+from lore_core.figures.pictures.landscape import landscape_figure
 from lore_core.figures.pictures.landscape_picture import (
     ErrorScale,
     LandscapeChart,
     LandscapePicture,
     Layer,
 )
+from lore_core.figures.pictures.picture import shared_limit
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE

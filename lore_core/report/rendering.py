@@ -7,10 +7,8 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from lore_core.data import number_text
 from lore_core.metrics.catalogue import CATALOGUE
-from lore_core.metrics.metric import POINTS
-from lore_core.places.sentences import signed_gap
-from lore_core.report import formats
 
 
 @cache
@@ -24,12 +22,14 @@ def _environment() -> Environment:
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     environment.filters |= {
-        "p_value": formats.p_value,
-        "percent": formats.percent,
-        "points": POINTS.text,
-        "signed_gap": signed_gap,
-        "signed_points": formats.signed_points,
-        "thousands": formats.thousands,
+        "decimal": number_text.decimal,
+        "p_value": number_text.p_words,
+        "percent": number_text.percent,
+        "points": number_text.POINTS.text,
+        "share": number_text.share_words,
+        "signed_gap": number_text.signed_gap,
+        "signed_points": number_text.signed_points,
+        "thousands": "{:,.0f}".format,
     }
     environment.globals["metrics"] = CATALOGUE
     return environment

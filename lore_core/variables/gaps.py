@@ -13,7 +13,7 @@ from scipy import stats
 from lore_core.chance.many_tests import holm
 from lore_core.data.binning import confidence_bins
 from lore_core.data.dataset import TOP_LABEL, Dataset
-from lore_core.data.number_text import p_words, points
+from lore_core.data.number_text import p_sentence, signed_points
 from lore_core.data.validation import (
     InputError,
     as_confidence,
@@ -272,17 +272,17 @@ def describe_variable(name: str, table: pd.DataFrame, ranking: pd.DataFrame | No
     gap = enough["gap"].to_numpy()
     low, high = enough.iloc[int(gap.argmin())], enough.iloc[int(gap.argmax())]
     text = (
-        f"Along {name} the gap runs from {points(low['gap'])} points ({low['value']}, "
-        f"{low['rows']:,} rows) to {points(high['gap'])} ({high['value']}, {high['rows']:,} rows)"
+        f"Along {name} the gap runs from {signed_points(low['gap'])} points ({low['value']}, "
+        f"{low['rows']:,} rows) to {signed_points(high['gap'])} ({high['value']}, "
+        f"{high['rows']:,} rows)"
     )
     ranked = None if ranking is None else ranking[ranking["variable"] == name]
     if ranked is None or ranked.empty:
         return f"{text}."
     p, size = float(ranked["p_adjusted"].iloc[0]), len(ranking) if ranking is not None else 0
     many = "" if size == 1 else f", adjusted for the {size:,} variables looked at"
-    amount = f"p {p_words(p)}" if p < 0.001 else f"p = {p_words(p)}"
     verdict = "a difference beyond chance" if p < 0.05 else "this may well be chance"
-    return f"{text}: {verdict} ({amount}{many})."
+    return f"{text}: {verdict} ({p_sentence(p)}{many})."
 
 
 def _attribute(values: Any, n_bins: int, max_names: int) -> Attribute:

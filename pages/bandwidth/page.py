@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from lore_core.data.number_text import decimal, with_points
 from lore_core.figures import bandwidth_figure, suggestion_figure
 from lore_core.metrics.global_metrics import NORMAL_95
 from pages.shared import compute
@@ -101,7 +102,7 @@ else:
         )
     bins = "one bin" if best.n_bins == 1 else f"{best.n_bins} confidence bins"
     half = NORMAL_95 * best.gain_error
-    gain = f"{best.gain:.4f} ± {half:.4f}"
+    gain = f"{decimal(best.gain, 4)} ± {decimal(half, 4)}"
     with text_side:
         if best.at_edge or best.gain <= half:
             st.markdown(
@@ -128,8 +129,8 @@ else:
         st.caption(
             f"At the settings in use, γ = {view.gamma:g} and {view.n_bins} bins, half of the "
             f"evaluation rows rest on {np.median(errors.effective_size):,.0f} effective neighbours "
-            f"or more. The MLCE there is {errors.maximum * 100:.0f} points; its limits are the "
+            f"or more. The MLCE there is {with_points(errors.maximum)}; its limits are the "
             f"largest single |c − a| as γ → 0 and the MCE, "
-            f"{table.maximum_calibration_error * 100:.0f} points, as γ → ∞."
+            f"{with_points(table.maximum_calibration_error)}, as γ → ∞."
         )
 next_step("pages/recalibrate/page.py", "does recalibration help? Recalibrate")

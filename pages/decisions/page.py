@@ -11,6 +11,7 @@ from lore_core.figures import reward_figure
 from lore_core.metrics import describe_rewards
 from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
+from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import cost_controls, theme_mode, view_controls
 from pages.shared.header import plain, question
@@ -61,12 +62,15 @@ show_chart(
 )
 number = st.column_config.NumberColumn
 st.dataframe(
-    pd.concat({method: curve.frame() for method, curve in own.items()}).droplevel(1),
+    in_hundredths(
+        pd.concat({method: curve.frame() for method, curve in own.items()}).droplevel(1),
+        "answered",
+    ),
     height="content",
     column_order=["reward", "answered", "gain", "gain_low", "gain_high"],
     column_config={
         "reward": number("reward a row, in u", format="%.3f"),
-        "answered": number("answered", format="percent"),
+        "answered": share_column("answered"),
         "gain": number(f"gain over {first}", format="%+.3f"),
         "gain_low": number("95 % from", format="%+.3f"),
         "gain_high": number("to", format="%+.3f"),

@@ -13,7 +13,7 @@ from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.view import View
 from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
-from pages.shared.cells import marked
+from pages.shared.cells import in_hundredths, marked, points_column
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import linked, map_control, theme_mode, view_controls
 from pages.shared.header import plain, question
@@ -44,22 +44,19 @@ def _worst_table(table: pd.DataFrame, first: str, min_group_size: int) -> None:
     def tint(row: pd.Series) -> list[str]:
         return [marked(row["difference_low"], row["difference_high"])] * len(row)
 
-    points = table.copy()
-    scaled = ["max_group_mce", "low", "high", "difference", "difference_low", "difference_high"]
-    points[scaled] *= 100
-    number = st.column_config.NumberColumn
+    ends = ("low", "high", "difference", "difference_low", "difference_high")
     st.dataframe(
-        points.style.apply(tint, axis=1),
+        in_hundredths(table, "max_group_mce", *ends).style.apply(tint, axis=1),
         height="content",
         column_config={
-            "max_group_mce": number(WORST_GROUP_MCE.heading, format="%.1f"),
-            "low": number("95 % from", format="%.1f"),
-            "high": number("to", format="%.1f"),
+            "max_group_mce": points_column(WORST_GROUP_MCE.heading),
+            "low": points_column("95 % from"),
+            "high": points_column("to"),
             "worst_group": "worst group",
-            "worst_rows": number("its rows", format="localized"),
-            "difference": number(f"against {first}", format="%+.1f"),
-            "difference_low": number("95 % from", format="%+.1f"),
-            "difference_high": number("to", format="%+.1f"),
+            "worst_rows": st.column_config.NumberColumn("its rows", format="localized"),
+            "difference": points_column(f"against {first}", signed=True),
+            "difference_low": points_column("95 % from", signed=True),
+            "difference_high": points_column("to", signed=True),
         },
     )
     st.caption(

@@ -9,6 +9,7 @@ import streamlit as st
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.view import View
 from pages.shared import compute
+from pages.shared.cells import in_hundredths, share_column
 from pages.shared.header import plain
 from pages.shared.thumbnails import has_image, thumbnail_urls
 
@@ -38,8 +39,7 @@ def show_evidence(view: View, row: int) -> None:
     if found.n_rows == 0:
         return
     source = (view.calibration if by_calibration else None) or view.evaluation
-    shares = ["share", "cumulative"]
-    table = found.neighbours.assign(**{name: found.neighbours[name] * 100 for name in shares})
+    table = in_hundredths(found.neighbours, "share", "cumulative", "confidence")
     columns: dict[str, Any] = {
         "row": st.column_config.NumberColumn(
             "row", help=f"Row number among the {found.source} rows."
@@ -51,16 +51,14 @@ def show_evidence(view: View, row: int) -> None:
             max_value=max(float(table["share"].max()), 1e-7),
             help="Its share of all weight in this mean.",
         ),
-        "cumulative": st.column_config.NumberColumn(
-            "together", format="%.0f %%", help="The share of this row and all above it."
-        ),
+        "cumulative": share_column("together", 0, help="The share of this row and all above it."),
         "distance": st.column_config.NumberColumn(
             "distance",
             format="%.3g",
             help=f"Mean absolute difference of the coordinates; over γ = {view.gamma:g} the weight "
             "falls to 37 %.",
         ),
-        "confidence": st.column_config.NumberColumn("confidence", format="percent"),
+        "confidence": share_column("confidence"),
         "right": st.column_config.CheckboxColumn("right"),
     }
     if has_image(source):

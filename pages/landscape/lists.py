@@ -14,6 +14,7 @@ from lore_core.view import View
 from lore_core.view.methods import group_columns, group_names
 from pages.landscape.evidence import show_evidence
 from pages.landscape.region import picked_row
+from pages.shared.cells import in_hundredths, points_column, share_column
 from pages.shared.rows import show_row, show_rows
 
 _PREDICTED, _TRUE = "predicted class", "true class"
@@ -60,19 +61,18 @@ def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -
     else:
         values = group_names(dataset, [by])
     table = report_by(values, target.confidence, target.outcome, rows)
-    points = ["gap", "gap_low", "gap_high"]
     st.dataframe(
-        table.assign(**{column: table[column] * 100 for column in points}),
+        in_hundredths(table, "confidence", "accuracy", "gap", "gap_low", "gap_high"),
         hide_index=True,
         height="content" if len(table) <= 12 else 420,
         column_config={
             "name": by,
             "rows": st.column_config.NumberColumn("rows", format="localized"),
-            "confidence": st.column_config.NumberColumn("promised", format="percent"),
-            "accuracy": st.column_config.NumberColumn("got", format="percent"),
-            "gap": st.column_config.NumberColumn("gap, points", format="%+.1f"),
-            "gap_low": st.column_config.NumberColumn("95 % from", format="%+.1f"),
-            "gap_high": st.column_config.NumberColumn("to", format="%+.1f"),
+            "confidence": share_column("promised"),
+            "accuracy": share_column("got"),
+            "gap": points_column("gap, points", signed=True),
+            "gap_low": points_column("95 % from", signed=True),
+            "gap_high": points_column("to", signed=True),
             "excess": st.column_config.NumberColumn(
                 "excess mistakes", format="%+.1f", help="Rows × gap: more mistakes than promised."
             ),

@@ -11,15 +11,15 @@ import streamlit as st
 
 from lore_core import Dataset, Region, describe_composition, region_report, reliability_table
 from lore_core.data.dataset import TOP_LABEL
-from lore_core.data.number_text import p_words
+from lore_core.data.number_text import POINTS, Unit, decimal, p_words
 from lore_core.figures import reliability_figure
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import COMPARED
-from lore_core.metrics.metric import POINTS, Unit
 from lore_core.regions import row_table, worst_rows
 from lore_core.regions.region_recalibration import why_too_few
 from lore_core.view import View
 from pages.shared import compute
+from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import show_chart
 from pages.shared.controls import theme_mode
 from pages.shared.header import plain
@@ -168,7 +168,7 @@ def _show_composition(made_of: pd.DataFrame, n_outside: int) -> None:
         )
         return
     shares = ["share_inside", "share_outside"]
-    table = shown[["attribute", "value", *shares]].assign(
+    table = in_hundredths(shown[["attribute", "value", *shares]], *shares).assign(
         times=[
             _times(*row)
             for row in shown[["lift", "lift_low", "lift_high"]].itertuples(index=False, name=None)
@@ -176,7 +176,6 @@ def _show_composition(made_of: pd.DataFrame, n_outside: int) -> None:
         p=shown["p_adjusted"].map(p_words),
         rows=shown["rows_inside"],
     )
-    table[shares] *= 100
     st.dataframe(
         table,
         hide_index=True,
@@ -184,8 +183,8 @@ def _show_composition(made_of: pd.DataFrame, n_outside: int) -> None:
         column_config={
             "attribute": "column",
             "value": "value",
-            "share_inside": st.column_config.NumberColumn("inside", format="%.1f %%", width=70),
-            "share_outside": st.column_config.NumberColumn("outside", format="%.1f %%", width=70),
+            "share_inside": share_column("inside", width=70),
+            "share_outside": share_column("outside", width=70),
             "times": st.column_config.TextColumn(
                 "times", help="How many times as frequent inside, and its 95 % interval."
             ),
@@ -207,8 +206,8 @@ def _show_composition(made_of: pd.DataFrame, n_outside: int) -> None:
 def _times(lift: float, low: float, high: float) -> str:
     """Write a ratio with its interval; beyond a hundred only that it is."""
     if lift >= 100:
-        return f"over 100 (at least {min(low, 100):.1f})"
-    return f"{lift:.1f} ({low:.1f} to {high:.1f})"
+        return f"over 100 (at least {decimal(min(low, 100), 1)})"
+    return f"{decimal(lift, 1)} ({decimal(low, 1)} to {decimal(high, 1)})"
 
 
 def _show_inside(dataset: Dataset, errors: LocalErrors, inside: np.ndarray, n_rows: int) -> None:
@@ -254,11 +253,11 @@ def _show_mended(
     found = compute.mended(view.dataset, key, fitted_on, inside)
     table = found.table
     columns: dict[str, Any] = {"method": table["method"]}
-    columns["gap, points"] = _with_interval(table, "gap", POINTS, "+")
-    columns["change of gap"] = ["", *_with_interval(table, "gap_change", POINTS, "+")[1:]]
+    columns["gap, points"] = _with_interval(table, "gap", POINTS, signed=True)
+    columns["change of gap"] = ["", *_with_interval(table, "gap_change", POINTS, signed=True)[1:]]
     for metric in (item for item in COMPARED if item.name in table):
-        changed = _with_interval(table, f"{metric.name}_change", metric.unit, "+")
-        columns[metric.name] = _with_interval(table, metric.name, metric.unit)
+        changed = _with_interval(table, f"{metric.name}_change", metric.unit, signed=True)
+        columns[metric.heading] = _with_interval(table, metric.name, metric.unit)
         columns[f"change of {metric.name}"] = ["", *changed[1:]]
     st.dataframe(pd.DataFrame(columns), hide_index=True, height="content")
     st.markdown(plain(found.sentence))
@@ -269,12 +268,8 @@ def _show_mended(
     )
 
 
-def _with_interval(table: pd.DataFrame, name: str, unit: Unit, sign: str = "") -> list[str]:
-    texts = []
-    for value, low, high in (
-        table[[name, f"{name}_low", f"{name}_high"]].to_numpy(np.float64) * unit.scale
-    ).tolist():
-        form = f"{sign}.{unit.digits}f"
-        bounds = "" if np.isnan(low) else f" ({low:{form}} to {high:{form}})"
-        texts.append(f"{value:{form}}{bounds}".replace("-", "−"))
-    return texts
+def _with_interval(
+    table: pd.DataFrame, name: str, unit: Unit, *, signed: bool = False
+) -> list[str]:
+    columns = (table[f"{name}{end}"] for end in ("", "_low", "_high"))
+    return [unit.estimate_text(*row, signed=signed) for row in zip(*columns, strict=True)]

@@ -14,6 +14,7 @@ from lore_core.metrics.catalogue import MLCE, TILES
 from lore_core.metrics.metric import Metric
 from pages.overview.places import list_places
 from pages.shared import compute
+from pages.shared.cells import in_hundredths, points_column
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import theme_mode, view_controls
 from pages.shared.header import plain, question
@@ -30,7 +31,7 @@ def _tile(found: Summary, metric: Metric) -> None:
     interval = None
     if found.intervals is not None and name in found.intervals.index:
         low, high = (float(found.intervals[side][name]) for side in ("low", "high"))
-        interval = f"95 %: {metric.interval_text(low, high, sign=metric.unit.sign)}"
+        interval = f"95 %: {metric.interval_text(low, high)}"
     st.metric(
         metric.title,
         metric.text_alone(float(found.values[name])),
@@ -106,24 +107,23 @@ with right:
     else:
         table = local_bin_table(found.reliability, found.local)
         table["bin"] = [found.reliability.bins.name(b) for b in table["bin"]]
-        points = st.column_config.NumberColumn
         st.dataframe(
-            table[["bin", "rows", "gap", "mean_lce", "max_lce"]].assign(
-                **{c: table[c] * 100 for c in ("gap", "mean_lce", "max_lce")}
+            in_hundredths(
+                table[["bin", "rows", "gap", "mean_lce", "max_lce"]], "gap", "mean_lce", "max_lce"
             ),
             hide_index=True,
             height="content" if len(table) <= 15 else 420,
             column_config={
                 "bin": "confidence",
-                "rows": points("rows", format="localized"),
-                "gap": points("gap", format="%+.1f", help="Mean confidence − accuracy."),
-                "mean_lce": points("mean LCE", format="%.1f"),
-                "max_lce": points("max LCE", format="%.1f"),
+                "rows": st.column_config.NumberColumn("rows", format="localized"),
+                "gap": points_column("gap", signed=True, help="Mean confidence − accuracy."),
+                "mean_lce": points_column("mean LCE"),
+                "max_lce": points_column("max LCE"),
             },
         )
         st.caption(
-            "Points of confidence. Where the mean LCE is far above the gap, over- and "
-            "underconfident places cancel inside the bin."
+            "Gap and LCE (local calibration error) in points. Where the mean LCE is far above the "
+            "gap, over- and underconfident places cancel inside the bin."
         )
         median = float(np.median(found.local.effective_size))
         st.caption(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from lore_core.data.dataset import TOP_LABEL
+from lore_core.data.number_text import interval_words, share_words, signed_points
 from lore_core.places.find import PlaceSearch
-from lore_core.places.sentences import interval_words, name_of_place, share_words
+from lore_core.places.sentences import name_of_place
 from lore_core.view import View
 from pages.shared.header import plain
 from pages.shared.maps import planar_maps
@@ -83,4 +84,4 @@ def list_places(view: View, search: PlaceSearch) -> None:
 
 
 def _points(value: float, low: float, high: float) -> str:
-    return f"{value * 100:+.0f} ({interval_words(low, high)})".replace("-", "−")
+    return f"{signed_points(value, 0)} ({interval_words(low, high)})"

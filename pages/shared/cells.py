@@ -1,8 +1,14 @@
-"""The tint of a table cell: better or worse beyond chance, the same on every page."""
+"""Cells of tables, the same on every page: their tint, and columns of shares and of points."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
 from lore_core.comparison.tables import beyond_chance
+from lore_core.data.number_text import HUNDREDTHS
 
 _TINT = {
     "better": "background-color: rgba(0, 158, 115, 0.18)",
@@ -14,3 +20,18 @@ _TINT = {
 def marked(low: float, high: float) -> str:
     """Style of a cell whose difference to the first method has this interval; less is better."""
     return _TINT[beyond_chance(low, high)]
+
+
+def in_hundredths(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """Return a table with shares as :func:`share_column` and :func:`points_column` show them."""
+    return table.assign(**{name: table[name] * HUNDREDTHS for name in columns})
+
+
+def share_column(label: str, digits: int = 1, **more: Any) -> Any:
+    """Show a column of shares, in per cent."""
+    return st.column_config.NumberColumn(label, format=f"%.{digits}f %%", **more)
+
+
+def points_column(label: str, *, signed: bool = False, **more: Any) -> Any:
+    """Show a column of differences of shares, in points."""
+    return st.column_config.NumberColumn(label, format="%+.1f" if signed else "%.1f", **more)

@@ -8,16 +8,18 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Dataset
+from lore_core.data.number_text import gap_words, neighbours_words, percent
 from lore_core.metrics import LocalErrors
 from lore_core.regions import row_table
+from pages.shared.cells import in_hundredths, points_column, share_column
 from pages.shared.thumbnails import has_image, picture, thumbnail_urls
 
 _COLUMNS: dict[str, Any] = {
     "row": st.column_config.NumberColumn("row", help="Row number among the evaluation rows."),
-    "confidence": st.column_config.NumberColumn("confidence", format="percent"),
+    "confidence": share_column("confidence"),
     "right": st.column_config.CheckboxColumn("right"),
-    "signed_error": st.column_config.NumberColumn(
-        "local error, points", format="%+.1f", help="Confidence − accuracy around this row."
+    "signed_error": points_column(
+        "local error, points", signed=True, help="Confidence − accuracy around this row."
     ),
     "n_eff": st.column_config.NumberColumn(
         "n_eff", format="%.0f", help="Effective number of neighbours behind the local error."
@@ -28,7 +30,7 @@ _COLUMNS: dict[str, Any] = {
 def show_rows(dataset: Dataset, rows: np.ndarray, errors: LocalErrors, key: str) -> int | None:
     """List rows; return the row number of the one picked, if any."""
     table = row_table(dataset, rows, errors).drop(columns="lce")
-    table["signed_error"] *= 100
+    table = in_hundredths(table, "confidence", "signed_error")
     name = "image"
     if has_image(dataset):
         # The user's own column may be called "image", too.
@@ -61,9 +63,10 @@ def show_row(dataset: Dataset, row: int, errors: LocalErrors) -> None:
             st.image(picture(dataset, row), width=150, caption=f"row {row}")
         lines = [
             f"predicted {record['predicted']}, true {record['true']}",
-            f"confidence {record['confidence']:.1%}, {'right' if record['right'] else 'wrong'}",
-            f"local error {record['signed_error'] * 100:+.1f} points "
-            f"on {record['n_eff']:.0f} effective neighbours",
+            f"confidence {percent(record['confidence'])}, "
+            f"{'right' if record['right'] else 'wrong'}",
+            f"local error {gap_words(record['signed_error'])} on "
+            f"{neighbours_words(record['n_eff'])}",
         ]
         known = record.drop(
             ["row", "predicted", "true", "confidence", "right", "signed_error", "lce", "n_eff"]

@@ -10,6 +10,7 @@ from lore_core.figures import shared_limit, variable_figure, variable_grid_figur
 from lore_core.variables import describe_variable
 from lore_core.view import View
 from pages.shared import compute
+from pages.shared.cells import in_hundredths, points_column
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import linked, target_control, theme_mode
 from pages.shared.header import plain, question
@@ -32,20 +33,17 @@ def _pick_from_table(names: list[str]) -> None:
 def _show_ranking(ranking: pd.DataFrame) -> None:
     """List the variables by evidence; a click shows one."""
     st.markdown("**Where to look first**")
-    points = ["spread", "worst_gap"]
     shown = ranking[["variable", "p_adjusted", "spread", "worst_value", "worst_gap"]]
     st.dataframe(
-        shown.assign(
-            p_adjusted=shown["p_adjusted"].map(p_words),
-            **{name: shown[name] * 100 for name in points},
+        in_hundredths(shown, "spread", "worst_gap").assign(
+            p_adjusted=shown["p_adjusted"].map(p_words)
         ),
         hide_index=True,
         height="content" if len(ranking) <= 11 else 430,
         column_config={
             "variable": st.column_config.TextColumn("variable", width=140),
-            "spread": st.column_config.NumberColumn(
+            "spread": points_column(
                 "spread",
-                format="%.1f",
                 width=55,
                 help="How far the true gaps of its parts lie apart, in points: their standard "
                 "deviation without what chance adds.",
@@ -62,7 +60,7 @@ def _show_ranking(ranking: pd.DataFrame) -> None:
                 help="The part that is surely furthest off: whose 95 % interval ends furthest from "
                 "0.",
             ),
-            "worst_gap": st.column_config.NumberColumn("gap", format="%+.1f", width=55),
+            "worst_gap": points_column("gap", signed=True, width=55),
         },
         on_select=lambda: _pick_from_table(list(ranking["variable"])),
         selection_mode="single-row",

@@ -250,7 +250,7 @@ class TestCompare:
         assert {name: found["methods"][name] for name in expected} == expected
         assert found["low"]["LoRe"] == result.low.to_dict(orient="index")["LoRe"]
         text = run("compare", file, *options, "-o", out)
-        assert f"{result.table['MLCE']['LoRe']:.4f}" in text
+        assert f"{result.table['MLCE']['LoRe'] * 100:.1f}" in text
         long = pd.read_parquet(out).set_index(["method", "metric"])
         assert long["difference_high"]["LoRe", "ECE"] == result.difference_high["ECE"]["LoRe"]
 
@@ -303,7 +303,7 @@ class TestVariables:
         for value, gap in zip(table["value"], table["gap"], strict=True):
             rows = (dataset.evaluation.groups["region"] == value).to_numpy()
             assert gap == pytest.approx((aimed.confidence - aimed.outcome)[rows].mean())
-            assert f"{gap:+.4f}" in text
+            assert f"{gap * 100:+.1f}".replace("-", "−") in text
 
     def test_no_such_column(self, file, capsys):
         from lore_core.cli import main
@@ -333,7 +333,7 @@ class TestGroupsAndCosts:
         after = recalibrated["Temperature scaling"]
         report = lore.group_report(after.confidence, after.outcome, groups, n_bins=5)
         assert list(reports["ece"]) == list(report["ece"])
-        assert f"{worst['max_group_mce'].iloc[0]:.4f}" in run(
+        assert f"{worst['max_group_mce'].iloc[0] * 100:.1f}" in run(
             "fairness", file, *self.METHODS, "--bins", "5"
         )
 

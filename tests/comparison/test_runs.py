@@ -182,9 +182,9 @@ def test_the_command_prints_a_table(directory, capsys):
     printed = capsys.readouterr()
     assert code == 0
     lines = printed.out.splitlines()
-    assert lines[0].split()[:2] == ["accuracy", "mean_confidence"]
+    assert re.split(" {2,}", lines[0].strip())[:2] == ["accuracy, %", "mean confidence, %"]
     (tuned,) = (line for line in lines if line.startswith("LoRe tuned"))
-    assert re.match(r"LoRe tuned +0\.\d{3} ± 0\.\d{3}", tuned)
+    assert re.match(r"LoRe tuned +\d+\.\d ± \d+\.\d  ", tuned)
     assert "2 runs" in lines[-1]
     assert not printed.err  # progress is for terminals
     written = pd.read_csv(out)

@@ -104,7 +104,7 @@ def test_rows_described():
     local = local_errors(data.confidence, data.outcome, z)
     everything = np.ones(len(data), dtype=bool)
     text = describe_rows("All", data, local, everything)
-    assert "4,000 rows, promised 70.0%" in text
+    assert "4,000 rows, promised 70.0 %" in text
     assert "locally the gap runs from −" in text.replace("-", "−")
     assert describe_rows("None", data, local, ~everything) == "None: no rows."
 

@@ -37,7 +37,7 @@ def test_equal_mass_of_one_value_is_one_bin():
 
 
 def test_bin_name():
-    assert confidence_bins([0.5], 10).name(9) == "0.90–1.00"
+    assert confidence_bins([0.5], 10).name(9) == "90–100 %"
 
 
 def test_names_tell_narrow_bins_apart():

@@ -20,7 +20,7 @@ class TestBandwidth:
         assert len(chart.figure.data) == len(curves)
         for trace, curve in zip(chart.figure.data, curves.values(), strict=True):
             np.testing.assert_array_equal(trace.x, curve.gamma)
-            np.testing.assert_array_equal(trace.y, getattr(curve, metric))
+            np.testing.assert_array_equal(trace.y, getattr(curve, metric) * 100)
             np.testing.assert_array_equal(trace.customdata, curve.median_effective_size)
         assert chart.figure.layout.xaxis.type == "log"
         assert chart.figure.layout.paper_bgcolor == PAPER[mode]
@@ -31,22 +31,22 @@ class TestBandwidth:
             shapes = bandwidth_figure(curves, metric=metric, rows="").figure.layout.shapes
             levels = {(shape.x0, shape.y0) for shape in shapes if shape.xref == "paper"}
             for curve in curves.values():
-                assert (0.0, getattr(curve, f"{metric}_zero")) in levels
-                assert (0.85, getattr(curve, f"{metric}_infinity")) in levels
+                assert (0.0, getattr(curve, f"{metric}_zero") * 100) in levels
+                assert (0.85, getattr(curve, f"{metric}_infinity") * 100) in levels
 
     def test_a_single_curve_says_its_limits(self, curves):
         name, curve = next(iter(curves.items()))
         chart = bandwidth_figure({name: curve}, metric="mlce", rows="")
         said = [item.text for item in chart.figure.layout.annotations]
-        assert f"γ → ∞: MCE = {curve.mlce_infinity:.3f}" in said
-        assert any(text.endswith(f"= {curve.mlce_zero:.3f}") for text in said)
+        assert f"γ → ∞: MCE = {curve.mlce_infinity * 100:.1f} points" in said
+        assert any(text.endswith(f"= {curve.mlce_zero * 100:.1f} points") for text in said)
 
     def test_everything_drawn_is_on_the_axis(self, curves):
         chart = bandwidth_figure(curves, metric="mlce", rows="")
         low, high = chart.figure.layout.yaxis.range
         for curve in curves.values():
             for value in (*curve.mlce, curve.mlce_zero, curve.mlce_infinity):
-                assert low <= value <= high
+                assert low <= value * 100 <= high
 
     def test_the_bandwidth_in_use_is_marked(self, curves):
         chart = bandwidth_figure(curves, rows="", gamma=0.25)
@@ -74,26 +74,30 @@ class TestCdf:
     def test_is_the_share_of_rows_up_to_each_error(self, errors):
         chart = cdf_figure({"LCE": errors.absolute}, rows="300 rows")
         line = chart.figure.data[0]
-        for x, share in zip(line.x, line.y, strict=True):
+        table = chart.table
+        for x, share in zip(table["lce"], table["share_of_rows"], strict=True):
             assert share == pytest.approx((errors.absolute <= x).mean())
-        assert line.y[-1] == 1.0
-        assert line.x[-1] == errors.maximum
-        np.testing.assert_array_equal(chart.table["lce"], line.x)
-        np.testing.assert_array_equal(chart.table["share_of_rows"], line.y)
+        assert line.y[-1] == 100
+        assert line.x[-1] == errors.maximum * 100
+        np.testing.assert_array_equal(table["lce"] * 100, line.x)
+        np.testing.assert_array_equal(table["share_of_rows"] * 100, line.y)
+        axes = chart.figure.layout
+        assert axes.xaxis.title.text == "local calibration error (LCE), points"
+        assert (axes.xaxis.ticksuffix, axes.yaxis.ticksuffix) == (None, " %")
 
     def test_long_data_are_thinned_but_true(self):
         values = np.random.default_rng(0).random(100_000)
-        line = cdf_figure({"LCE": values}, rows="").figure.data[0]
-        assert len(line.x) <= 400
-        for x, share in zip(line.x[::50], line.y[::50], strict=True):
+        table = cdf_figure({"LCE": values}, rows="").table
+        assert len(table) <= 400
+        for x, share in zip(table["lce"][::50], table["share_of_rows"][::50], strict=True):
             assert share == pytest.approx((values <= x).mean())
 
     def test_mean_and_global_error_are_marked(self, errors):
         chart = cdf_figure({"LCE": errors.absolute}, rows="", global_error=0.031)
         _, mean, bins = chart.figure.data
-        assert mean.x[0] == mean.x[1] == pytest.approx(errors.average)
+        assert mean.x[0] == mean.x[1] == pytest.approx(errors.average * 100)
         assert f"{errors.average * 100:.1f} points" in mean.name
-        assert bins.x[0] == bins.x[1] == 0.031
+        assert bins.x[0] == bins.x[1] == pytest.approx(3.1)
 
     @pytest.mark.parametrize("mode", ["light", "dark"])
     def test_several_methods(self, errors, mode, strings):
@@ -111,14 +115,14 @@ class TestCdf:
         values = np.array([np.nan, 0.1, 0.3, np.nan])
         chart = cdf_figure({"LCE": values}, rows="")
         line, mean = chart.figure.data
-        np.testing.assert_array_equal(line.x, [0.1, 0.3])
-        np.testing.assert_array_equal(line.y, [0.5, 1.0])
-        assert mean.x[0] == pytest.approx(0.2)
+        np.testing.assert_allclose(line.x, [10, 30])
+        np.testing.assert_allclose(line.y, [50, 100])
+        assert mean.x[0] == pytest.approx(20)
 
     def test_one_row(self):
         line = cdf_figure({"LCE": np.array([0.4])}, rows="").figure.data[0]
-        np.testing.assert_array_equal(line.x, [0.4])
-        np.testing.assert_array_equal(line.y, [1.0])
+        np.testing.assert_allclose(line.x, [40])
+        np.testing.assert_allclose(line.y, [100])
 
 
 class TestManyRuns:
@@ -128,11 +132,11 @@ class TestManyRuns:
         runs = mean_bandwidth_curve(curves)
         chart = bandwidth_figure({"a": runs, "b": curves[0]}, metric="mlce", rows="300 rows")
         band, mean, single = chart.figure.data
-        np.testing.assert_array_equal(mean.y, runs.mean.mlce)
-        np.testing.assert_array_equal(single.y, curves[0].mlce)
+        np.testing.assert_array_equal(mean.y, runs.mean.mlce * 100)
+        np.testing.assert_array_equal(single.y, curves[0].mlce * 100)
         high = np.minimum(runs.mean.mlce + runs.sd.mlce, 1)
         low = np.maximum(runs.mean.mlce - runs.sd.mlce, 0)
-        np.testing.assert_array_equal(band.y, [*high, *low[::-1]])
+        np.testing.assert_allclose(band.y, np.array([*high, *low[::-1]]) * 100)
         np.testing.assert_array_equal(chart.table["mlce_sd"][:2], runs.sd.mlce)
         assert "over 2 runs" in chart.how_to_read
 
@@ -162,7 +166,7 @@ class TestChance:
         band = chart.figure.data[0]
         low, high = null.band(metric)
         known = np.isfinite(low)
-        np.testing.assert_allclose(band.y, np.concatenate([high[known], low[known][::-1]]))
+        np.testing.assert_allclose(band.y, np.concatenate([high[known], low[known][::-1]]) * 100)
         assert "if calibrated" in band.name
         assert "PCA" not in band.name
         assert "20 simulations" in chart.how_to_read
@@ -175,7 +179,7 @@ class TestChance:
         null = null_errors(dataset.confidence, points, n_draws=20)
         chart = cdf_figure({"LCE": np.array([0.1, 0.2])}, rows="x", null=null)
         low, high = null.band()
-        np.testing.assert_allclose(chart.figure.data[0].x, np.concatenate([high, low[::-1]]))
+        np.testing.assert_allclose(chart.figure.data[0].x, np.concatenate([high, low[::-1]]) * 100)
         table = chart.table[chart.table["method"] == "if calibrated"]
         np.testing.assert_allclose(table["lce_high"], high)
         assert "20 simulations" in chart.how_to_read

@@ -23,9 +23,9 @@ def test_groups(grouped, metric, mode):
         {"No recalibration": report, "LoRe": report}, metric=metric, rows="rows", mode=mode
     )
     line, drawn, _, other = chart.figure.data
-    np.testing.assert_allclose(drawn.x, report[metric])
-    np.testing.assert_allclose(line.x[::3], report[f"{metric}_low"])
-    np.testing.assert_allclose(line.x[1::3], report[f"{metric}_high"])
+    np.testing.assert_allclose(drawn.x, report[metric] * 100)
+    np.testing.assert_allclose(line.x[::3], report[f"{metric}_low"] * 100)
+    np.testing.assert_allclose(line.x[1::3], report[f"{metric}_high"] * 100)
     assert np.isnan(line.x[2::3]).all()
     np.testing.assert_allclose(line.y[::3], drawn.y)
     assert line.legendgroup == drawn.legendgroup != other.legendgroup
@@ -57,6 +57,6 @@ def test_rewards(grouped, mode):
     ]
     np.testing.assert_allclose(lines[1].y, curves["<i>odd</i>"].gain)
     answered = [trace for trace in chart.figure.data if trace.yaxis == "y2"]
-    np.testing.assert_allclose(answered[1].y, curves["<i>odd</i>"].answered)
+    np.testing.assert_allclose(answered[1].y, curves["<i>odd</i>"].answered * 100)
     assert all("<i>" not in (trace.name or "") for trace in chart.figure.data)
     assert {"ratio", "threshold", "gain", "method"} <= set(chart.table.columns)

@@ -39,7 +39,7 @@ class TestRaster:
     def test_shows_the_field(self, field, points):
         chart = landscape_figure(field, points, **COMMON)
         raster = by_name(chart)["field"]
-        np.testing.assert_array_equal(raster.z, field.signed.astype(np.float32))
+        np.testing.assert_allclose(raster.z, field.signed * 100, rtol=1e-6)
         np.testing.assert_array_equal(raster.x, field.x.astype(np.float32))
         np.testing.assert_array_equal(raster.y, field.y.astype(np.float32))
         np.testing.assert_array_equal(
@@ -49,8 +49,9 @@ class TestRaster:
 
     def test_absolute_values(self, field, points):
         raster = by_name(landscape_figure(field, points, value="absolute", **COMMON))["field"]
-        np.testing.assert_array_equal(raster.z, np.abs(field.signed).astype(np.float32))
-        assert (raster.zmin, raster.zmax) == (0.0, 0.3)
+        np.testing.assert_allclose(raster.z, np.abs(field.signed) * 100, rtol=1e-6)
+        assert (raster.zmin, raster.zmax) == (0.0, 30)
+        assert list(raster.colorbar.ticktext) == ["0", "15", "30"]
         assert scale(raster) == sequential("light")
 
     def test_the_table_holds_every_pixel(self, field, points):
@@ -72,7 +73,10 @@ class TestRaster:
     def test_zero_is_the_middle_of_a_symmetric_scale(self, field, points, drawn, mode):
         chart = landscape_figure(field, points, points=drawn, mode=mode, **COMMON)
         raster, rows = by_name(chart)["field"], by_name(chart)["rows"]
-        assert raster.zmin == -raster.zmax == -0.3
+        assert raster.zmin == -raster.zmax == -30
+        low, lower, none, upper, high = raster.colorbar.ticktext
+        assert (lower, none, upper) == ("−15", "0", "+15")
+        assert (low[:3], high[:3]) == ("−30", "+30")
         assert (rows.marker.cmin, rows.marker.cmax) == (raster.zmin, raster.zmax)
         assert scale(raster) == scale(rows.marker) == diverging(mode)
         assert chart.figure.layout.paper_bgcolor == PAPER[mode]
@@ -86,7 +90,11 @@ class TestRaster:
             by_name(landscape_figure(item, points, limit=limit, rows="", n_total=1))["field"]
             for item in (field, dataclasses.replace(field, signed=second))
         ]
-        assert (pair[0].zmin, pair[0].zmax) == (pair[1].zmin, pair[1].zmax) == (-limit, limit)
+        assert (
+            (pair[0].zmin, pair[0].zmax)
+            == (pair[1].zmin, pair[1].zmax)
+            == (-limit * 100, limit * 100)
+        )
         assert scale(pair[0]) == scale(pair[1])
 
     def test_nothing_known_anywhere(self, dataset, points):
@@ -116,7 +124,8 @@ class TestSharedLimit:
             ([], 0.1),
             ([np.nan, np.inf], 0.1),
             ([0.0], 0.1),
-            ([np.nan, 0.33], 0.35),
+            ([np.nan, 0.33], 0.4),
+            ([0.61], 0.8),
             ([-1.0, 1.0], 1.0),
         ],
     )
@@ -132,7 +141,7 @@ class TestRows:
         np.testing.assert_array_equal(trace.customdata, rows)
         np.testing.assert_array_equal(trace.x, points[rows, 0].astype(np.float32))
         np.testing.assert_array_equal(trace.y, points[rows, 1].astype(np.float32))
-        np.testing.assert_array_equal(trace.marker.color, errors.signed[rows].astype(np.float32))
+        np.testing.assert_allclose(trace.marker.color, errors.signed[rows] * 100, rtol=1e-6)
         assert trace.marker.showscale
         assert "field" not in by_name(chart)
         expected = drawn.assign(map_1=points[rows, 0], map_2=points[rows, 1])
@@ -156,9 +165,9 @@ class TestRows:
         texts = by_name(landscape_figure(None, points, points=drawn, **COMMON))["rows"].hovertext
         for text, record in zip(texts, drawn.to_dict("records"), strict=True):
             assert f"row {record['row']}</b>" in text
-            assert f"confidence {record['confidence']:.1%}" in text
-            assert f"{record['signed_error'] * 100:+.1f} points" in text
-            assert f"n_eff {record['n_eff']:.0f}" in text
+            assert f"confidence {record['confidence'] * 100:.1f} %" in text
+            assert f"{record['signed_error'] * 100:+.1f} points".replace("-", "−") in text
+            assert f"{record['n_eff']:.0f} effective neighbour" in text
             assert ("wrong" in text) != record["right"]
 
     def test_users_text_is_not_markup(self, points, drawn, strings):
@@ -227,7 +236,7 @@ def test_what_is_hidden_is_said(field, points):
     partly = dataclasses.replace(field, masked_share=0.123)
     said = landscape_figure(partly, points, **COMMON).how_to_read
     assert "exact" in said
-    assert "12% of the area" in said
+    assert "12 % of the area" in said
     averaged = dataclasses.replace(field, exact=False, masked_share=0.0)
     said = landscape_figure(averaged, points, **COMMON).how_to_read
     assert "exact" not in said
@@ -251,9 +260,9 @@ class Test3D:
         np.testing.assert_array_equal(trace.customdata, rows)
         signed = errors.signed[rows]
         shown = signed if value == "signed" else np.abs(signed)
-        np.testing.assert_array_equal(trace.marker.color, shown.astype(np.float32))
-        assert trace.marker.cmax == 0.3
-        assert trace.marker.cmin == (-0.3 if value == "signed" else 0.0)
+        np.testing.assert_allclose(trace.marker.color, shown * 100, rtol=1e-6)
+        assert trace.marker.cmax == 30
+        assert trace.marker.cmin == (-30 if value == "signed" else 0.0)
         assert chart.figure.layout.scene.bgcolor == PAPER[mode]
         assert list(chart.table.columns[-3:]) == ["map_1", "map_2", "map_3"]
 
@@ -279,22 +288,24 @@ class Test3D:
 
 class TestSurface:
     @pytest.mark.parametrize("mode", ["light", "dark"])
-    def test_height_is_the_error_and_colour_its_sign(self, field, mode):
+    def test_height_and_colour_are_the_signed_error(self, field, mode):
         chart = surface_figure(field, limit=0.3, rows="300 rows", mode=mode)
         (sheet,) = chart.figure.data
-        np.testing.assert_array_equal(sheet.z, np.abs(field.signed).astype(np.float32))
-        np.testing.assert_array_equal(sheet.surfacecolor, field.signed.astype(np.float32))
+        np.testing.assert_allclose(sheet.z, field.signed * 100, rtol=1e-6)
+        np.testing.assert_array_equal(sheet.surfacecolor, sheet.z)
         np.testing.assert_array_equal(sheet.x, field.x.astype(np.float32))
         np.testing.assert_array_equal(sheet.y, field.y.astype(np.float32))
-        assert (sheet.cmin, sheet.cmax) == (-0.3, 0.3)
+        assert (sheet.cmin, sheet.cmax) == (-30, 30)
         assert scale(sheet) == diverging(mode)
-        assert chart.figure.layout.scene.zaxis.range == (0, 0.3)
+        assert chart.figure.layout.scene.zaxis.range == (-30, 30)
         assert len(chart.table) == np.isfinite(field.signed).sum()
 
     def test_absolute(self, field):
-        (sheet,) = surface_figure(field, value="absolute", limit=0.3, rows="").figure.data
+        chart = surface_figure(field, value="absolute", limit=0.3, rows="")
+        (sheet,) = chart.figure.data
+        np.testing.assert_allclose(sheet.z, np.abs(field.signed) * 100, rtol=1e-6)
         np.testing.assert_array_equal(sheet.surfacecolor, sheet.z)
-        assert (sheet.cmin, sheet.cmax) == (0.0, 0.3)
+        assert (sheet.cmin, sheet.cmax) == chart.figure.layout.scene.zaxis.range == (0, 30)
 
     def test_holes_are_not_filled(self, field):
         (sheet,) = surface_figure(field, limit=0.3, rows="").figure.data

@@ -6,7 +6,7 @@ import pytest
 
 from lore_core import reliability_table
 from lore_core.figures import reliability_figure
-from lore_core.figures.style import INK, OVERCONFIDENT, PAPER, UNDERCONFIDENT, rgba
+from lore_core.figures.style import INK, NEUTRAL, OVERCONFIDENT, PAPER, UNDERCONFIDENT, rgba
 
 
 def traces(chart):
@@ -18,14 +18,16 @@ def test_the_bars_are_the_table(table):
     full = np.flatnonzero(table.count)
     drawn = traces(chart)
     accuracy, confidence, rows = drawn["accuracy"], drawn["mean confidence"], drawn["rows"]
-    np.testing.assert_allclose(accuracy.y, table.accuracy[full])
-    np.testing.assert_allclose(confidence.y, table.confidence[full])
+    np.testing.assert_allclose(accuracy.y, table.accuracy[full] * 100)
+    np.testing.assert_allclose(confidence.y, table.confidence[full] * 100)
     np.testing.assert_array_equal(rows.y, table.count[full])
-    middle = (table.bins.edges[:-1] + table.bins.edges[1:])[full] / 2
+    middle = (table.bins.edges[:-1] + table.bins.edges[1:])[full] * 50
     for trace in (accuracy, confidence, rows):
         np.testing.assert_allclose(trace.x, middle)
-    np.testing.assert_allclose(accuracy.y + accuracy.error_y.array, table.accuracy_high[full])
-    np.testing.assert_allclose(accuracy.y - accuracy.error_y.arrayminus, table.accuracy_low[full])
+    high, low = table.accuracy_high[full] * 100, table.accuracy_low[full] * 100
+    np.testing.assert_allclose(accuracy.y + accuracy.error_y.array, high)
+    np.testing.assert_allclose(accuracy.y - accuracy.error_y.arrayminus, low)
+    assert chart.figure.layout.yaxis.ticksuffix == " %"
     # A click on a bar, of either diagram, names its bin.
     np.testing.assert_array_equal(accuracy.customdata, full)
     np.testing.assert_array_equal(rows.customdata, full)
@@ -39,17 +41,17 @@ def test_the_hover_says_the_numbers(table):
         assert f"{table.count[index]:,} rows" in text
         assert f"promised {table.confidence[index] * 100:.1f} %" in text
         assert f"got {table.accuracy[index] * 100:.1f} %" in text
-        assert f"gap {table.gap[index] * 100:+.1f} points" in text
+        assert f"gap {table.gap[index] * 100:+.1f} points".replace("-", "−") in text
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
-def test_red_promised_too_much_blue_too_little(table, mode):
+def test_red_promised_too_much_blue_too_little_beyond_chance(mode):
+    # Of 100 rows each 60 are right: 0.5 and 0.9 lie outside of its interval, 0.65 does not.
+    c = np.repeat([0.5, 0.65, 0.9], 100)
+    table = reliability_table(c, np.tile(np.arange(100) < 60, 3).astype(float))
     chart = reliability_figure(table, rows="", mode=mode)
-    gap = table.gap[table.count > 0]
-    assert (gap > 0).any()
-    assert (gap < 0).any()
-    for color, value in zip(traces(chart)["accuracy"].marker.color, gap, strict=True):
-        side = OVERCONFIDENT if value > 0 else UNDERCONFIDENT
+    sides = (UNDERCONFIDENT, NEUTRAL, OVERCONFIDENT)
+    for color, side in zip(traces(chart)["accuracy"].marker.color, sides, strict=True):
         assert color.startswith(rgba(side[mode], 0.5)[:-4])
     assert chart.figure.layout.paper_bgcolor == PAPER[mode]
     assert chart.figure.layout.plot_bgcolor == PAPER[mode]
@@ -66,7 +68,7 @@ def test_the_chosen_bin_is_outlined(table):
 def test_one_bin(dataset):
     table = reliability_table(dataset.confidence, dataset.outcome, n_bins=1)
     chart = reliability_figure(table, rows="", chosen=0)
-    np.testing.assert_allclose(traces(chart)["accuracy"].y, [dataset.outcome.mean()])
+    np.testing.assert_allclose(traces(chart)["accuracy"].y, [dataset.outcome.mean() * 100])
     np.testing.assert_array_equal(traces(chart)["rows"].y, [len(dataset)])
 
 

@@ -9,7 +9,7 @@ import pytest
 from lore_core.comparison import RunsComparison
 from lore_core.figures import run_scatter_figure, runs_figure
 from lore_core.figures.style import PAPER
-from lore_core.metrics.catalogue import MAX_GROUPWISE
+from lore_core.metrics.catalogue import MAX_GROUPWISE, unit_of
 
 NASTY = "<b>LoRe</b> & co"
 
@@ -37,10 +37,11 @@ def result():
 def test_every_run_is_a_dot_and_the_mean_a_diamond(result, metric, mode):
     chart = runs_figure(result, metric, rows="12 runs", mode=mode)
     *strips, mean = chart.figure.data
+    shown = unit_of(metric).scale
     for strip, method in zip(strips, result.methods, strict=True):
-        np.testing.assert_allclose(strip.x, result.values(metric)[method])
-    np.testing.assert_allclose(mean.x, result.table[metric])
-    np.testing.assert_allclose(mean.error_x.array, result.sd[metric])
+        np.testing.assert_allclose(strip.x, result.values(metric)[method] * shown)
+    np.testing.assert_allclose(mean.x, result.table[metric] * shown)
+    np.testing.assert_allclose(mean.error_x.array, result.sd[metric] * shown)
     # The first method stands on top, and every dot in its own strip.
     assert list(mean.y) == [2, 1, 0]
     for strip, place in zip(strips, mean.y, strict=True):
@@ -55,7 +56,7 @@ def test_lines_join_the_dots_of_one_run(result):
     line, *strips, _ = chart.figure.data
     x = np.array([np.nan if value is None else value for value in line.x]).reshape(12, 4)
     y = np.array([np.nan if value is None else value for value in line.y]).reshape(12, 4)
-    np.testing.assert_allclose(x[:, :3], result.values("ECE"))
+    np.testing.assert_allclose(x[:, :3], result.values("ECE") * 100)
     np.testing.assert_allclose(y[:, :3], np.column_stack([strip.y for strip in strips[:3]]))
     assert np.isnan(x[:, 3]).all()
 
@@ -65,8 +66,8 @@ def test_the_scatter_says_its_correlation(result):
     r = result.correlation()["ECE"]
     assert f"r = {r:.2f}".replace("-", "−") in chart.figure.layout.title.subtitle.text
     for trace, method in zip(chart.figure.data, result.methods, strict=True):
-        np.testing.assert_allclose(trace.x, result.values("ECE")[method])
-        np.testing.assert_allclose(trace.y, result.values(MAX_GROUPWISE)[method])
+        np.testing.assert_allclose(trace.x, result.values("ECE")[method] * 100)
+        np.testing.assert_allclose(trace.y, result.values(MAX_GROUPWISE)[method] * 100)
     still = run_scatter_figure(result, "accuracy", rows="").figure.layout.title.subtitle.text
     assert "does not vary" in still
 

@@ -205,7 +205,9 @@ class TestFigures:
             assert float(circle.get("cy")) == pytest.approx(
                 188 - 180 / 1.02 * table.accuracy[k], abs=0.01
             )
-            side = "over" if table.gap[k] > 0 else "under"
+            over = table.confidence[k] > table.accuracy_high[k]
+            under = table.confidence[k] < table.accuracy_low[k]
+            side = "over" if over else "under" if under else "quiet"
             assert circle.get("class") == f"f-{side}"
             assert f"{table.count[k]:,} rows" in circle.find(f"{NAME}title").text
 
@@ -221,7 +223,7 @@ class TestFigures:
         assert float(bar.get("y")) > float(raster.get("y")) + float(raster.get("height"))
         assert [path.get("class") for path in elements(picture, "path")] == ["s-quiet", "s-ink"]
         said = [item.text for item in elements(picture, "text")]
-        assert said == ["1", "−30 points, underconfident", "+30 points, overconfident"]
+        assert said == ["1", "−30 points, underconfident", "0", "+30 points, overconfident"]
 
     def test_space_cannot_be_drawn(self, dataset, points, errors):
         rows = row_table(dataset, np.arange(3), errors)

@@ -27,10 +27,10 @@ def test_a_number_with_its_curve(sample, mode):
         table, name="<i>x</i>", rows="rows", curve=curve, overall=0.02, mode=mode
     )
     bars = chart.figure.data[0]
-    np.testing.assert_allclose(bars.y, table["gap"])
-    np.testing.assert_allclose(np.asarray(bars.y) + bars.error_y.array, table["gap_high"])
+    np.testing.assert_allclose(bars.y, table["gap"] * 100)
+    np.testing.assert_allclose(np.asarray(bars.y) + bars.error_y.array, table["gap_high"] * 100)
     line = next(trace for trace in chart.figure.data if trace.name == "smoothed")
-    np.testing.assert_allclose(line.y, curve["gap"])
+    np.testing.assert_allclose(line.y, curve["gap"] * 100)
     # The curve runs over the parts of the number line, not over what is missing.
     assert (line.x[0], line.x[-1]) == (-0.5, 5.5)
     assert bars.x[-1] == 6.5
@@ -63,7 +63,7 @@ def test_names(sample, names, strings):
     chart = variable_figure(table, name=NASTY[0], rows=NASTY[1])
     bars = chart.figure.data[0]
     assert bars.orientation == "h"
-    np.testing.assert_allclose(bars.x, table["gap"])
+    np.testing.assert_allclose(bars.x, table["gap"] * 100)
     assert len(chart.figure.data) == 1
     told = strings(chart.figure)
     assert not any("<script>" in text or "<b>x" in text for text in told)

@@ -109,12 +109,12 @@ def test_the_reward_at_the_costs_given(open_page, dataset):
     expected = lore.reward_curve(rows.confidence, rows.outcome, [8.0]).frame().iloc[0]
     table = frame(page.app.dataframe[0])
     assert table.loc["No recalibration", "reward"] == pytest.approx(expected["reward"])
-    assert table.loc["No recalibration", "answered"] == pytest.approx(expected["answered"])
+    assert table.loc["No recalibration", "answered"] == pytest.approx(expected["answered"] * 100)
     page.app.number_input(key="wrong").set_value(2.0)
     page.run()
     expected = lore.reward_curve(rows.confidence, rows.outcome, [2.0]).frame().iloc[0]
     table = frame(page.app.dataframe[0])
-    assert table.loc["No recalibration", "answered"] == pytest.approx(expected["answered"])
+    assert table.loc["No recalibration", "answered"] == pytest.approx(expected["answered"] * 100)
     page.app.number_input(key="unsure").set_value(3.0)
     page.run()
     (sentence,) = page.errors

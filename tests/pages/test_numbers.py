@@ -56,12 +56,12 @@ def test_overview(open_page, dataset, points, target, binning, bins, gamma):
     how = {"n_bins": bins, "binning": binning}
     lce = lore.local_calibration_error(c, a, points, gamma=gamma, **how)
     expected = {
-        "Accuracy": f"{a.mean():.1%}",
-        "Mean confidence": f"{c.mean():.1%}",
-        "ECE": f"{lore.expected_calibration_error(c, a, **how) * 100:.1f} pts",
-        "MCE": f"{lore.maximum_calibration_error(c, a, **how) * 100:.1f} pts",
-        "ALCE": f"{lce.mean() * 100:.1f} pts",
-        "MLCE": f"{lce.max() * 100:.1f} pts",
+        "Accuracy": f"{a.mean() * 100:.1f} %",
+        "Mean confidence": f"{c.mean() * 100:.1f} %",
+        "ECE": f"{lore.expected_calibration_error(c, a, **how) * 100:.1f} points",
+        "MCE": f"{lore.maximum_calibration_error(c, a, **how) * 100:.1f} points",
+        "ALCE": f"{lce.mean() * 100:.1f} points",
+        "MLCE": f"{lce.max() * 100:.1f} points",
         "NLL": f"{lore.negative_log_likelihood(rows.probabilities, rows.labels):.3f}",
         "Brier": f"{lore.brier_score(rows.probabilities, rows.labels):.3f}",
     }
@@ -70,7 +70,7 @@ def test_overview(open_page, dataset, points, target, binning, bins, gamma):
     assert {name: shown[name] for name in expected} == expected
     table = lore.reliability_table(c, a, **how)
     bars = next(t for t in page.figure("reliability")["data"] if t.get("name") == "accuracy")
-    np.testing.assert_allclose(array(bars["y"]), table.accuracy[table.count > 0])
+    np.testing.assert_allclose(array(bars["y"]), table.accuracy[table.count > 0] * 100)
     search = lore.find_places(rows, points, target=target, gamma=gamma)
     said = lore.places.conclude(
         lore.places.overall_gap(c, a, **how), search, top_label=target == "top-label"
@@ -84,7 +84,7 @@ def test_overview_without_features_leaves_the_local_numbers_open(open_page, made
     assert shown["ALCE"] == shown["MLCE"] == "—"
     rows = dataset.evaluation
     ece = lore.expected_calibration_error(rows.confidence, rows.outcome)
-    assert shown["ECE"] == f"{ece * 100:.1f} pts"
+    assert shown["ECE"] == f"{ece * 100:.1f} points"
 
 
 def test_overview_shows_no_likelihood_where_only_the_confidence_was_known(open_page, made):
@@ -108,7 +108,7 @@ def test_landscape_field_of_one_bin(open_page, dataset, points, error):
     )
     raster = next(t for t in page.figure("landscape")["data"] if t["type"] == "heatmap")
     shown = field.signed if error == "signed" else np.abs(field.signed)
-    np.testing.assert_allclose(array(raster["z"]), shown, rtol=1e-6)
+    np.testing.assert_allclose(array(raster["z"]), shown * 100, rtol=1e-6)
     np.testing.assert_allclose(array(raster["x"]), field.x, rtol=1e-6)
     assert raster["zmin"] == (-raster["zmax"] if error == "signed" else 0)
     assert table.bins.name(index) in page.text
@@ -125,17 +125,17 @@ def test_landscape_of_every_bin_at_once(open_page, dataset, points):
     field = lore.regions.smoothed_field(found.signed, found.effective_size, points)
     page = open_page("landscape", dataset, gamma=1.0, bins=5)
     raster = next(t for t in page.figure("landscape")["data"] if t["type"] == "heatmap")
-    np.testing.assert_allclose(array(raster["z"]), field.signed, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(array(raster["z"]), field.signed * 100, rtol=1e-5, atol=1e-5)
     rings = next(t for t in page.figure("landscape")["data"] if t.get("name") == "worst rows")
     worst = lore.regions.worst_rows(found, n_rows=30, min_effective_size=10.0)
     np.testing.assert_array_equal(array(rings["customdata"]), worst)
     line = page.figure("cdf")["data"][0]
-    np.testing.assert_allclose(array(line["x"])[-1], found.maximum)
+    np.testing.assert_allclose(array(line["x"])[-1], found.maximum * 100)
     page = open_page("landscape", dataset, gamma=1.0, bins=5, beyond="true")
     chance, line, *_ = page.figure("cdf")["data"]
-    np.testing.assert_allclose(array(line["x"])[-1], found.maximum)
+    np.testing.assert_allclose(array(line["x"])[-1], found.maximum * 100)
     low, high = lore.null_errors(rows.confidence, points, gamma=1.0, n_bins=5).band()
-    np.testing.assert_allclose(array(chance["x"]), np.concatenate([high, low[::-1]]))
+    np.testing.assert_allclose(array(chance["x"]), np.concatenate([high, low[::-1]]) * 100)
 
 
 @pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
@@ -162,9 +162,9 @@ def test_bandwidth(open_page, dataset, points, embedding):
     curve = lore.bandwidth_curve(rows.confidence, rows.outcome, points, n_bins=5)
     chance, line = page.figure("curve")["data"]
     np.testing.assert_allclose(array(line["x"]), curve.gamma)
-    np.testing.assert_allclose(array(line["y"]), curve.alce)
+    np.testing.assert_allclose(array(line["y"]), curve.alce * 100)
     low, high = lore.null_band(rows.confidence, points, n_bins=5).band("alce")
-    np.testing.assert_allclose(array(chance["y"]), np.concatenate([high, low[::-1]]))
+    np.testing.assert_allclose(array(chance["y"]), np.concatenate([high, low[::-1]]) * 100)
     fitted_on = dataset.calibration
     best = lore.suggest_bandwidth(
         fitted_on.confidence,

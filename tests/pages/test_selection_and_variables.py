@@ -82,7 +82,7 @@ class TestRegion:
             inside(dataset, embedding, region, "calibration"),
             inside(dataset, embedding, region, "evaluation"),
         )
-        shown = with_columns(page, "method", "gap, points", "NLL")
+        shown = with_columns(page, "method", "gap, points", "NLL, nats")
         gap = f"{found.table['gap'].iloc[0] * 100:+.1f}".replace("-", "−")
         assert shown["gap, points"].iloc[0].startswith(gap)
         assert shown["change of NLL"].iloc[0] == ""

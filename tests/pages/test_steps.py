@@ -51,7 +51,7 @@ class TestUpload:
         page.go("overview")
         accuracy = {item.label: item.value for item in page.app.metric}["Accuracy"]
         right = (arrays["probs"].argmax(axis=1) == arrays["labels"]).mean()
-        assert accuracy == f"{right:.1%}"
+        assert accuracy == f"{right * 100:.1f} %"
 
     def test_one_file_is_divided_and_can_be_divided_again(self, open_page, arrays):
         page = upload(open_page("data"), ("all.npz", npz(**arrays)))

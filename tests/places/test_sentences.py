@@ -12,7 +12,7 @@ from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.places.find import Place, PlaceSearch
 from lore_core.places.held_out import Held
 from lore_core.places.overall import Overall
-from lore_core.places.sentences import describe_place, describe_search, evidence_of, share_words
+from lore_core.places.sentences import describe_place, describe_search, evidence_of
 from lore_core.places.verdict import conclude, detectable_gap
 
 SHARE = r"(under 0\.1|over 99\.9|[\d.]+) %"
@@ -224,19 +224,3 @@ def test_the_search(search):
     well_formed(said)
     if search.tried:
         assert re.search(r"[Oo]f (\d+)", said)[1] == str(search.tried)
-
-
-@pytest.mark.parametrize(
-    ("share", "words"),
-    [
-        (0.877, "88 %"),
-        (0.0, "0 %"),
-        (1.0, "100 %"),
-        (0.0004, "under 0.1 %"),
-        (0.0096, "1.0 %"),
-        (0.9996, "over 99.9 %"),
-        (0.994, "99.4 %"),
-    ],
-)
-def test_shares_near_an_end(share, words):
-    assert share_words(share) == words

@@ -59,7 +59,7 @@ def test_calibration_rows_give_lores_answer(halves, binning):
         )
         assert found.accuracy == pytest.approx(new[row])
         assert len(found.neighbours) == 12
-        assert f"LoRe would say {new[row]:.1%}" in found.sentence
+        assert f"LoRe would say {new[row] * 100:.1f} %" in found.sentence
         assert "These 12 rows carry" in found.sentence
         first = found.neighbours.iloc[0]
         place = int(first["row"])

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.chance.simulation import NullBand
+from lore_core.data.number_text import with_points
 from lore_core.figures.pictures.marks import (
     Axis,
     Band,
@@ -87,7 +88,11 @@ def bandwidth_figure(
         if isinstance(item, BandwidthSpread):
             faint = Tint(color, 0.12 if len(curves) <= _FEW_BANDS else 0.07)
             marks.append(_spread(item, metric, label, faint))
-        lines = ("γ {x:.3g}", f"{about.title} {{y:.3f}}", "median n_eff {0:.0f}")
+        lines = (
+            "γ {x:.3g}",
+            f"{about.title} {{y:.1f}} points",
+            "median {0:.0f} effective neighbours",
+        )
         marks.append(
             Line(
                 curve.gamma,
@@ -105,7 +110,7 @@ def bandwidth_figure(
     if gamma is not None:
         marks.append(marked(gamma, f"γ = {gamma:g}"))
     top = max((height for height in heights if np.isfinite(height)), default=1.0)
-    y = Axis(about.title, from_zero=True, span=(0, 1.1 * float(top)), brief_unit="share")
+    y = Axis(about.title, "points", from_zero=True, span=(0, 1.1 * float(top)))
     picture = PanelPicture(
         title=f"{about.title} against bandwidth",
         subtitle=rows,
@@ -144,7 +149,7 @@ def _limits(
             part=part,
             width=1.5,
             dash="dot",
-            text=f"{what} = {value:.3f}" if in_words else "",
+            text=f"{what} = {with_points(value, 1)}" if in_words else "",
             detail=True,
         )
         for what, value, part in sides

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.chance.simulation import NullErrors
+from lore_core.data.number_text import with_points
 from lore_core.figures.pictures.marks import (
     Axis,
     Band,
@@ -24,6 +25,7 @@ from lore_core.figures.pictures.marks import (
 )
 from lore_core.figures.pictures.picture import Hover
 from lore_core.figures.style import Mode, method_color
+from lore_core.metrics.catalogue import ALCE
 
 #: Steps drawn at most; the exported table holds as many.
 _POINTS = 400
@@ -83,7 +85,7 @@ def cdf_figure(
         take = np.unique(np.linspace(0, n - 1, min(_POINTS, n)).astype(int))
         x, share = values[take], (take + 1) / n
         tint = Tint("accent" if single else method_color(name, position))
-        hover = Hover("", lines=("{y:.0%} of the rows have LCE ≤ {x:.3f}",))
+        hover = Hover("", lines=("{y:.0f} % of the rows have an LCE of {x:.1f} points or less",))
         marks.append(Line(x, share, tint, name=name, width=2, steps=True, hover=hover))
         tables.append(pd.DataFrame({"method": name, "lce": x, "share_of_rows": share}))
     rules = [_rule("mean LCE", mean, Tint("ink"), "dash") for mean in means.values() if single]
@@ -96,8 +98,8 @@ def cdf_figure(
         if rules[first].at > _ROOM * widest:
             rules[first] = replace(rules[first], text_side="left")
     empty = pd.DataFrame(columns=["method", "lce", "share_of_rows"])
-    said = ", ".join(f"{name} {mean * 100:.1f}" for name, mean in means.items())
-    x_axis = Axis("local calibration error (LCE)", "fine share", from_zero=True)
+    said = ", ".join(f"{name} {ALCE.text(mean)}" for name, mean in means.items())
+    x_axis = Axis("local calibration error (LCE)", "points", from_zero=True)
     y_axis = Axis("share of rows", "share", span=(0, 1.02))
     picture = PanelPicture(
         title=title,
@@ -114,4 +116,4 @@ def cdf_figure(
 
 
 def _rule(what: str, at: float, tint: Tint, dash: Dash) -> Rule:
-    return Rule(at, tint, name=f"{what} {at * 100:.1f} points", width=1.5, dash=dash)
+    return Rule(at, tint, name=f"{what} {with_points(at, 1)}", width=1.5, dash=dash)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.chance.intervals import ABOUT_INTERVALS
+from lore_core.data.number_text import PERCENT, POINTS, Unit, percent, rows_words
 from lore_core.figures.pictures.marks import (
     Axis,
     Dots,
@@ -19,10 +20,12 @@ from lore_core.figures.pictures.marks import (
     PanelPicture,
     Rule,
     Tint,
+    Unit as AxisUnit,
     pieces,
 )
 from lore_core.figures.pictures.picture import Floats, Hover, Numbers, Record
 from lore_core.figures.style import Mode, method_color
+from lore_core.metrics.catalogue import ECE, MCE
 from lore_core.metrics.metric import Metric
 
 GroupMetric = Literal["gap", "ece", "mce"]
@@ -66,7 +69,7 @@ def group_picture(
     reports, metric, rows
         See :func:`group_figure`.
     by_sign : bool
-        Colours tell over- from underconfidence, not one method from another.
+        Colours tell over- from underconfidence beyond chance, not one method from another.
     """
     first = next(iter(reports.values()))
     groups = [str(name) for name in first["group"]]
@@ -76,9 +79,11 @@ def group_picture(
     for position, (label, report) in enumerate(reports.items()):
         place = np.array([n - 1 - groups.index(str(name)) for name in report["group"]])
         colors = [method_color(label, position)] * n
-        if by_sign:
-            colors = ["over" if value > 0 else "under" for value in report[metric]]
         interval = report[[metric, f"{metric}_low", f"{metric}_high"]].to_numpy(np.float64)
+        if by_sign:
+            colors = [
+                "over" if low > 0 else "under" if high < 0 else "quiet" for _, low, high in interval
+            ]
         tints = [
             Tint(color, 0.35 if small else 1.0)
             for color, small in zip(colors, report["small"], strict=True)
@@ -87,11 +92,7 @@ def group_picture(
         place = place + spread[position]
         marks += _with_intervals(label, interval, place, tints, hover, bold=by_sign)
     meaning = "Right of zero: promised too much." if gap else ABOUT_INTERVALS
-    x = (
-        Axis("confidence − accuracy", "gap", brief_unit="share")
-        if gap
-        else Axis(metric.upper(), "share")
-    )
+    x = Axis("confidence − accuracy" if gap else metric.upper(), "points")
     sizes = dict(zip(groups, first["rows"], strict=True))
     names = _named([f"{name} ({sizes[name]:,})" for name in groups])
     tables = [report.assign(method=label) for label, report in reports.items()]
@@ -126,7 +127,7 @@ def ranking_picture(values: pd.DataFrame, metric: Metric, *, rows: str) -> Panel
     n = len(values)
     place, tints = np.arange(n)[::-1], [Tint("accent", 1.0)] * n
     interval = values[["value", "low", "high"]].to_numpy(np.float64)
-    x = Axis(metric.axis, "share" if metric.unit.is_share else "number")
+    x = metric_axis(metric)
     marks = _with_intervals(metric.name, interval, place, tints, bold=True)
     return PanelPicture(
         title=f"{metric.title} of every method",
@@ -138,6 +139,13 @@ def ranking_picture(values: pd.DataFrame, metric: Metric, *, rows: str) -> Panel
         panels=(Panel(x, _named([str(name) for name in values.index]), marks),),
         height=150 + max(33 * n, 120),
     )
+
+
+def metric_axis(metric: Metric) -> Axis:
+    """Return the axis of a metric."""
+    units: dict[Unit, AxisUnit] = {PERCENT: "share", POINTS: "points"}
+    unit = units.get(metric.unit, "number")
+    return Axis(metric.heading if unit == "number" else metric.name, unit)
 
 
 def _named(names: list[str]) -> Axis:
@@ -179,8 +187,8 @@ def _hover(record: Record, method: str) -> Hover:
         str(record["group"]),
         f", {method}",
         (
-            f"{record['rows']:,} rows{few}",
-            f"promised {record['mean_confidence']:.1%}, got {record['accuracy']:.1%}",
-            f"ECE {record['ece'] * 100:.1f}, MCE {record['mce'] * 100:.1f} points",
+            f"{rows_words(record['rows'])}{few}",
+            f"promised {percent(record['mean_confidence'])}, got {percent(record['accuracy'])}",
+            f"ECE {ECE.text(record['ece'])}, MCE {MCE.text_alone(record['mce'])}",
         ),
     )

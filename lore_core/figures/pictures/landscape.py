@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import ndimage
 
+from lore_core.data.number_text import gap_words, neighbours_words, percent, share_words
 from lore_core.figures.pictures.labels import shifts
 from lore_core.figures.pictures.landscape_picture import (
     TITLES,
@@ -35,25 +35,15 @@ from lore_core.regions.selection import Region
 _NARROW = 330.0
 #: Room around the rows, as a share of the map's larger side.
 _PAD = 0.06
+#: What height means.
+_HEIGHTS = {
+    "signed": "Hills are places that promise too much, valleys those that promise too little.",
+    "absolute": "Height is the size of the local error, whichever way it leans.",
+}
 #: Letters of a value in a hover or of a name on the map, and columns a hover lists.
 _LONGEST_VALUE, _MOST_COLUMNS = 40, 5
 #: Columns of a table of rows that a hover puts into words of its own.
 _WORDED = {"row", "predicted", "true", "confidence", "right", "signed_error", "lce", "n_eff"}
-
-
-def shared_limit(*signed: NDArray[np.float64]) -> float:
-    """One colour range for pictures that are compared: ± the 99th percentile, in steps of 5 %.
-
-    Parameters
-    ----------
-    *signed : ndarray
-        Signed errors of all pictures; NaN is passed over.
-    """
-    every = np.abs(np.concatenate([values.ravel() for values in signed]))
-    every = every[np.isfinite(every)]
-    if every.size == 0:
-        return 0.1
-    return float(np.clip(np.ceil(np.quantile(every, 0.99) * 20) / 20, 0.1, 1.0))
 
 
 def landscape_figure(
@@ -188,7 +178,7 @@ def surface_figure(
     mode: Mode = "light",
     height: int = 620,
 ) -> LandscapeChart:
-    """Draw the LCE as height over the 2-D map (Luo et al. 2022, fig. 2).
+    """Draw the error as height over the 2-D map; the LCE as in Luo et al. 2022, fig. 2.
 
     Parameters
     ----------
@@ -201,10 +191,10 @@ def surface_figure(
         title=f"{TITLES[value]} as height",
         subtitle=rows,
         how_to_read=(
-            "Height is the size of the local error, colour its sign. A flat, low sheet is a "
-            "locally calibrated model; heights above the scale's end are cut."
+            f"{_HEIGHTS[value]} A sheet that stays near zero is a locally calibrated model; what "
+            "lies beyond the scale's ends is cut."
         ),
-        alt=f"Local calibration error as height over the {axes} map; {rows}",
+        alt=f"{TITLES[value]} as height over the {axes} map; {rows}",
         name="landscape-surface",
         table=_field_table(field),
         axes=axes,
@@ -241,8 +231,8 @@ def _row_hover(record: Record, others: Sequence[str]) -> Hover:
         f"row {record['row']}",
         f": {record['predicted']} ({verdict})",
         (
-            f"confidence {record['confidence']:.1%}",
-            f"local error {error * 100:+.1f} points, n_eff {support:.0f}",
+            f"confidence {percent(record['confidence'])}",
+            f"local error {gap_words(error)}, {neighbours_words(support)}",
             *(f"{name}: {_value(record[name])}" for name in others),
         ),
     )
@@ -286,14 +276,13 @@ def _how_to_read(value: Value, field: Field | None) -> str:
         else " Each pixel averages the local errors of the rows on it."
     )
     if field.masked_share > 0.005:
-        said += (
-            f" {field.masked_share:.0%} of the area near these rows is empty: too few effective "
-            "neighbours."
-        )
+        empty = share_words(field.masked_share)
+        said += f" {empty} of the area near these rows is empty: too few effective neighbours."
     if field.outside_share is not None:
         said += (
             " Only places beyond chance are coloured: "
-            f"{field.outside_share:.0%} of the area with enough neighbours is in none of them."
+            f"{share_words(field.outside_share)} of the area with enough neighbours is in none of "
+            "them."
         )
     others = bool((field.context & np.isnan(field.signed)).any())
     return said + (" The thin line encloses all rows." if others else "")

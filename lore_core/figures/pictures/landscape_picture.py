@@ -8,13 +8,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.number_text import points_words
 from lore_core.figures.chart import Chart
 from lore_core.figures.pictures.contours import segments
 from lore_core.figures.pictures.picture import (
     Floats,
     Hover,
     Picture,
-    signed_ticks,
+    gap_ticks,
 )
 from lore_core.figures.style import Mode, Scale, diverging, sequential
 from lore_core.regions.field import Field, Outline
@@ -54,15 +55,14 @@ class ErrorScale:
     @property
     def title(self) -> str:
         """What its numbers are."""
-        return "confidence − accuracy" if self.is_signed else "LCE"
+        return f"{'confidence − accuracy' if self.is_signed else 'LCE'}, points"
 
     @property
     def ticks(self) -> tuple[tuple[float, str], ...]:
-        """Values of a signed scale, and what is written at each."""
-        if not self.is_signed:
-            return ()
-        words = [f"{tick:+.0%}" for tick in np.linspace(-self.limit, self.limit, 5)]
-        return signed_ticks(words, self.limit)
+        """Values of the scale, and what is written at each."""
+        if self.is_signed:
+            return gap_ticks(self.limit)
+        return tuple((at, points_words(at)) for at in (0.0, self.limit / 2, self.limit))
 
     def colors(self, mode: Mode) -> Scale:
         """Return its colours from end to end."""

@@ -6,17 +6,18 @@ Marks say what is shown where and what its colour means; the arrays of a mark ha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.number_text import HUNDREDTHS
 from lore_core.figures.chart import Chart
 from lore_core.figures.pictures.picture import Floats, Hover, Numbers, Picture
 
-#: How numbers of an axis are written: shares in per cent, gaps in per cent with a sign.
-Unit = Literal["number", "share", "fine share", "gap"]
+#: What numbers of an axis are; shares are drawn in per cent, their differences in points.
+Unit = Literal["number", "share", "points"]
 Dash = Literal["solid", "dash", "dot"]
 
 
@@ -35,7 +36,7 @@ class Axis:
     Attributes
     ----------
     title, unit
-        The quantity, and how its numbers are written.
+        The quantity, and what its numbers are.
     log : bool
         Whether steps are ratios.
     span : (float, float), optional
@@ -44,8 +45,8 @@ class Axis:
         Words in place of numbers.
     grid, few_ticks : bool
         Whether lines lead from the ticks through the picture, and whether there is room for few.
-    brief, brief_unit
-        Title and unit in a narrow column, where they are others.
+    brief : str
+        Title in a narrow column, where it is another.
     """
 
     title: str = ""
@@ -58,7 +59,27 @@ class Axis:
     grid: bool = True
     few_ticks: bool = False
     brief: str = ""
-    brief_unit: Unit | None = None
+
+    @property
+    def scale(self) -> float:
+        """What numbers are multiplied by to be drawn."""
+        return 1.0 if self.unit == "number" else HUNDREDTHS
+
+    @property
+    def suffix(self) -> str:
+        """What follows every number."""
+        return " %" if self.unit == "share" else ""
+
+    @property
+    def heading(self) -> str:
+        """The title, with the unit where the numbers do not show it."""
+        return f"{self.title}, points" if self.unit == "points" else self.title
+
+    def scaled(self) -> Axis:
+        """Return the axis in the numbers that are drawn."""
+        span = None if self.span is None else (self.span[0] * self.scale, self.span[1] * self.scale)
+        ticks = tuple((at * self.scale, words) for at, words in self.ticks)
+        return replace(self, span=span, ticks=ticks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +101,14 @@ class Mark:
     listed: bool = True
     detail: bool = False
 
+    def scaled(self, across: float, up: float) -> Self:  # noqa: ARG002 -- of those with numbers
+        """Return the mark in other units: every number across and upwards times a factor."""
+        return self
+
+
+def _times(values: Numbers, factor: float) -> Numbers:
+    return values if factor == 1 else np.multiply(values, factor, dtype=np.float64)
+
 
 @dataclass(frozen=True)
 class Line(Mark):
@@ -95,6 +124,10 @@ class Line(Mark):
     steps: bool = False
     hover: Hover | None = None
     columns: Sequence[Floats] = ()
+
+    def scaled(self, across: float, up: float) -> Self:
+        """See :meth:`Mark.scaled`."""
+        return replace(self, x=_times(self.x, across), y=_times(self.y, up))
 
 
 @dataclass(frozen=True)
@@ -114,6 +147,11 @@ class Band(Mark):
         at = np.concatenate([self.at, self.at[::-1]])
         value = np.concatenate([self.high, self.low[::-1]])
         return (value, at) if self.sideways else (at, value)
+
+    def scaled(self, across: float, up: float) -> Self:
+        """See :meth:`Mark.scaled`."""
+        along, value = (up, across) if self.sideways else (across, up)
+        return replace(self, at=self.at * along, low=self.low * value, high=self.high * value)
 
 
 @dataclass(frozen=True)
@@ -146,6 +184,18 @@ class Bars(Mark):
     outlined: bool = False
     hover: Sequence[Hover] = ()
 
+    def scaled(self, across: float, up: float) -> Self:
+        """See :meth:`Mark.scaled`."""
+        along, value = (up, across) if self.sideways else (across, up)
+        return replace(
+            self,
+            place=_times(self.place, along),
+            width=self.width * along,
+            length=_times(self.length, value),
+            low=None if self.low is None else self.low * value,
+            high=None if self.high is None else self.high * value,
+        )
+
 
 @dataclass(frozen=True)
 class Dots(Mark):
@@ -160,6 +210,11 @@ class Dots(Mark):
     spread: Floats | None = None
     words: Sequence[str] = ()
     hover: Hover | Sequence[Hover] = ()
+
+    def scaled(self, across: float, up: float) -> Self:
+        """See :meth:`Mark.scaled`."""
+        spread = None if self.spread is None else self.spread * across
+        return replace(self, x=_times(self.x, across), y=_times(self.y, up), spread=spread)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +264,10 @@ class Rule(Mark):
     text: str = ""
     text_side: Literal["left", "right"] = "right"
 
+    def scaled(self, across: float, up: float) -> Self:
+        """See :meth:`Mark.scaled`."""
+        return replace(self, at=self.at * (up if self.level else across))
+
 
 def pieces(start: Floats, end: Floats) -> Floats:
     """One coordinate of pieces of a line that are parted by NaN, shape (3k,)."""
@@ -224,6 +283,11 @@ class Panel:
     marks: Sequence[Mark]
     share: float = 1.0
     detail: bool = False
+
+    def in_units(self) -> Panel:
+        """Return the panel in the numbers that are drawn: what a hover calls x and y as well."""
+        marks = [mark.scaled(self.x.scale, self.y.scale) for mark in self.marks]
+        return replace(self, x=self.x.scaled(), y=self.y.scaled(), marks=marks)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+from lore_core.data.number_text import signed_points
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.float64] | NDArray[np.int64]
@@ -56,8 +58,8 @@ class Picture:
 class Hover:
     """What is said about an item when it is pointed at: plain text, the head set off.
 
-    Where one hover is for all points of a mark, ``{x:.3g}`` stands for a point's own x, ``{text}``
-    for its word, and ``{0:.3g}`` for what it has in the first column.
+    Where one hover is for all points of a mark, ``{x:.3g}`` stands for a point's own x as it is
+    drawn, ``{text}`` for its word, and ``{0:.3g}`` for what it has in the first column.
     """
 
     head: str
@@ -70,11 +72,30 @@ class Hover:
         return "\n".join(filter(None, [f"{self.head}{self.beside}", *self.lines]))
 
 
-def signed_ticks(words: Sequence[str], limit: float) -> tuple[tuple[float, str], ...]:
-    """Place five words along a scale of gaps, and say what its ends mean."""
-    low, lower, _, upper, high = words
-    said = (f"{low}\nunder-\nconfident", lower, "0", upper, f"{high}\nover-\nconfident")
-    return tuple(zip(np.linspace(-limit, limit, 5).tolist(), said, strict=True))
+#: Ends of a scale of gaps: round, and so are their halves.
+_LIMITS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
+
+
+def shared_limit(*gaps: Floats) -> float:
+    """One end for the colours of pictures that are compared: round, and beyond 99 % of the gaps.
+
+    Parameters
+    ----------
+    *gaps : ndarray
+        Those of all pictures; NaN is passed over.
+    """
+    every = np.abs(np.concatenate([values.ravel() for values in gaps]))
+    every = every[np.isfinite(every)]
+    reached = float(np.quantile(every, 0.99)) if every.size else 0.0
+    return next((limit for limit in _LIMITS if limit >= reached - 1e-9), 1.0)
+
+
+def gap_ticks(limit: float) -> tuple[tuple[float, str], ...]:
+    """Place points along a scale of gaps, and say what its ends mean."""
+    at = (-limit, -limit / 2, 0.0, limit / 2, limit)
+    low, lower, none, upper, high = (signed_points(value, 0) for value in at)
+    words = (f"{low}\nunder-\nconfident", lower, none, upper, f"{high}\nover-\nconfident")
+    return tuple(zip(at, words, strict=True))
 
 
 def shortened(value: object, most: int) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from lore_core.data.number_text import HUNDREDTHS, gap_words, percent, rows_words, with_points
 from lore_core.figures.pictures.marks import (
     Axis,
     Bars,
@@ -53,7 +55,7 @@ def reliability_figure(
     edges, gap, worst = table.bins.edges, table.gap, table.worst_bin()
     picked = full == chosen
     place, ends = (edges[:-1] + edges[1:])[full] / 2, np.array([0, 1])
-    sides = ["over" if value > 0 else "under" for value in gap[full]]
+    sides = _leanings(table)[full]
     accuracy = Bars(
         place,
         np.diff(edges)[full] * _FULL,
@@ -87,11 +89,12 @@ def reliability_figure(
         subtitle=rows,
         how_to_read=(
             "Bars are the accuracy of each confidence bin, whiskers its 95 % Wilson interval, the "
-            "tick its mean confidence. Red: promised more than it got. Blue: got more."
+            "tick its mean confidence. Red: promised more than it got; blue: less; grey: the "
+            "interval holds the mean confidence, so the gap may be chance."
         ),
         alt=(
-            f"Reliability diagram, ECE {table.expected_calibration_error * 100:.1f} points; the "
-            f"largest gap is {gap[worst] * 100:+.1f} points at confidence {table.bins.name(worst)}"
+            f"Reliability diagram, ECE {with_points(table.expected_calibration_error, 1)}; the "
+            f"largest gap is {gap_words(gap[worst])} at confidence {table.bins.name(worst)}"
         ),
         name="reliability",
         table=table.frame(),
@@ -116,14 +119,19 @@ def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
     top, below = picture.panels
     calibrated, *_ = top.marks
     full = np.flatnonzero(table.count > 0)
-    promised, got, gap = table.confidence[full], table.accuracy[full], table.gap[full]
+    promised, got, sides = table.confidence[full], table.accuracy[full], _leanings(table)[full]
     across = pieces(promised, promised)
     gaps = [
-        Line(across, pieces(promised, np.where(side, got, np.nan)), tint, width=5)
-        for side, tint in ((gap > 0, Tint("over", 0.35)), (gap <= 0, Tint("under", 0.35)))
+        Line(
+            across,
+            pieces(promised, np.where(sides == side, got, np.nan)),
+            Tint(side, 0.35),
+            width=5,
+        )
+        for side in ("over", "under", "quiet")
     ]
     interval = pieces(table.accuracy_low[full], table.accuracy_high[full])
-    tints = [Tint("over" if value > 0 else "under") for value in gap]
+    tints = [Tint(side) for side in sides]
     hover = [_hover(table, int(k)) for k in full]
     marks = [
         calibrated,
@@ -135,14 +143,23 @@ def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
     return replace(picture, panels=(replace(top, x=x, marks=marks), replace(below, x=x)))
 
 
+def _leanings(table: ReliabilityTable) -> NDArray[np.str_]:
+    """Which colour each bin has: none where its mean confidence may be right."""
+    over, under = (
+        table.confidence > table.accuracy_high,
+        table.confidence < table.accuracy_low,
+    )
+    return np.where(over, "over", np.where(under, "under", "quiet"))
+
+
 def _hover(table: ReliabilityTable, k: int) -> Hover:
-    low, high = table.accuracy_low[k] * 100, table.accuracy_high[k] * 100
+    low, high = (end[k] * HUNDREDTHS for end in (table.accuracy_low, table.accuracy_high))
     return Hover(
         f"confidence {table.bins.name(k)}",
         lines=(
-            f"{table.count[k]:,} rows",
-            f"promised {table.confidence[k] * 100:.1f} %",
-            f"got {table.accuracy[k] * 100:.1f} % ({low:.1f}–{high:.1f})",
-            f"gap {table.gap[k] * 100:+.1f} points",
+            rows_words(int(table.count[k])),
+            f"promised {percent(table.confidence[k])}",
+            f"got {percent(table.accuracy[k])} (95 %: {low:.1f} to {high:.1f})",
+            f"gap {gap_words(table.gap[k])}",
         ),
     )

@@ -70,7 +70,7 @@ def reward_figure(
             gain,
             y=curve.answered,
             width=1.8,
-            hover=Hover(label, lines=("answers {y:.1%} of the rows",)),
+            hover=Hover(label, lines=("answers {y:.1f} % of the rows",)),
             columns=(),
             listed=False,
         )

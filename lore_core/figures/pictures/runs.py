@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lore_core.comparison.runs_result import RunsComparison
+from lore_core.figures.pictures.intervals import metric_axis
 from lore_core.figures.pictures.marks import (
     Axis,
     Dots,
@@ -157,9 +158,8 @@ def run_scatter_figure(
 
 def _said(metric: str, direction: str) -> str:
     unit = unit_of(metric)
-    return f"{{{direction}:.{unit.digits}{'%' if unit.is_share else 'f'}}}"
+    return f"{{{direction}:.{unit.digits}f}}{unit.word}"
 
 
 def _axis(metric: str) -> Axis:
-    title = CATALOGUE[metric].axis if metric in CATALOGUE else metric
-    return Axis(title, "share" if unit_of(metric).is_share else "number")
+    return metric_axis(CATALOGUE[metric]) if metric in CATALOGUE else Axis(metric)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lore_core.data.number_text import points
+from lore_core.data.number_text import gap_words, percent, rows_words, signed_points
 from lore_core.figures.pictures.marks import (
     Axis,
     Band,
@@ -22,14 +22,14 @@ from lore_core.figures.pictures.marks import (
     Rule,
     Tint,
 )
-from lore_core.figures.pictures.picture import Floats, Hover, Record, shortened, signed_ticks
+from lore_core.figures.pictures.picture import Floats, Hover, Record, gap_ticks, shortened
 from lore_core.figures.style import Mode
 
 #: Names longer than this are cut on an axis; the hover has them in full.
 _LONGEST_NAME = 28
 #: Letters of a variable's own name, on an axis and as one of two in a title.
 _LONGEST_VARIABLE, _LONGEST_OF_TWO = 60, 40
-_GAP = Axis("confidence − accuracy", "gap")
+_GAP = Axis("confidence − accuracy", "points")
 
 
 def variable_figure(
@@ -90,7 +90,7 @@ def variable_figure(
     if is_number and curve is not None and not curve.empty:
         how_to_read += " The line is the smoothed gap, its band 95 % at each point."
     if overall is not None:
-        how_to_read += f" Dotted: all rows, {points(overall)} points."
+        how_to_read += f" Dotted: all rows, {gap_words(overall)}."
         rules.append(Rule(overall, Tint("ink"), level=is_number, width=1.2, dash="dot"))
     worst = table.iloc[int(np.argmax(np.abs(gap)))]
     panels = (
@@ -104,7 +104,7 @@ def variable_figure(
         how_to_read=how_to_read,
         alt=(
             f"Signed gap along {name} in {len(table)} parts; the largest is "
-            f"{points(worst['gap'])} points at {worst['value']}"
+            f"{gap_words(worst['gap'])} at {worst['value']}"
         ),
         name="variable",
         table=table.drop(columns="border"),
@@ -159,7 +159,9 @@ def _smoothed(table: pd.DataFrame, curve: pd.DataFrame, parts: int) -> list[Mark
     low, gap, high, value, n_eff = (
         curve[name].to_numpy() for name in ("low", "gap", "high", "value", "n_eff")
     )
-    said = Hover("", lines=("at {0:.4g}", "smoothed gap {y:+.1%}", "n_eff {1:.0f}"))
+    said = Hover(
+        "", lines=("at {0:.4g}", "smoothed gap {y:+.1f} points", "{1:.0f} effective neighbours")
+    )
     return [
         Band(x, low, high, Tint("ink", 0.13), name="smoothed, 95 %"),
         Line(x, gap, Tint("ink"), name="smoothed", width=2, hover=said, columns=[value, n_eff]),
@@ -204,14 +206,15 @@ def variable_grid_figure(
     gap = np.where(grid["shown"], grid["gap"], np.nan).astype(np.float64)
     sure = (grid["gap_low"] > 0) | (grid["gap_high"] < 0)
     hover = np.array([_cell(record, names) for record in grid.to_dict("records")], dtype=object)
+    words = np.array(["" if np.isnan(value) else signed_points(value, 0) for value in gap])
     cells = Cells(
         name="gap",
         value=gap.reshape(shape),
-        words=np.array([_points(value) for value in gap]).reshape(shape),
+        words=words.reshape(shape),
         strong=sure.to_numpy().reshape(shape),
         hover=hover.reshape(shape),
         limit=limit,
-        scale=signed_ticks([_points(tick) for tick in np.linspace(-limit, limit, 5)], limit),
+        scale=gap_ticks(limit),
         scale_title="gap, points",
     )
     hidden = int((~grid["shown"]).sum())
@@ -248,23 +251,15 @@ def _parts(column: pd.Series[Any], name: str) -> Axis:
 
 
 def _cell(record: Record, names: tuple[str, str]) -> Hover:
-    few = (f"{record['rows']:,} rows: too few to say",)
+    few = (f"{rows_words(record['rows'])}: too few to say",)
     lines = _promise(record) if record["shown"] else few
     return Hover(f"{names[0]} {record['x']}\n{names[1]} {record['y']}", lines=lines)
 
 
 def _promise(record: Record) -> tuple[str, ...]:
     """Say what the rows of a bar or cell promised and got."""
-    low, gap, high = (points(record[name]) for name in ("gap_low", "gap", "gap_high"))
     return (
-        f"{record['rows']:,} rows",
-        f"promised {record['confidence']:.1%}, got {record['accuracy']:.1%}",
-        f"gap {gap} points ({low} to {high})",
+        rows_words(record["rows"]),
+        f"promised {percent(record['confidence'])}, got {percent(record['accuracy'])}",
+        f"gap {gap_words(record['gap'], record['gap_low'], record['gap_high'])}",
     )
-
-
-def _points(share: float) -> str:
-    """Write whole points; nothing where nothing is known."""
-    if np.isnan(share):
-        return ""
-    return f"{share * 100:+.0f}".replace("-", "−") if abs(share) >= 0.005 else "0"

@@ -8,7 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from lore_core.data.number_text import POINTS
 from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture, MapRows
+from lore_core.figures.pictures.picture import Floats
 from lore_core.figures.plotly.frame import color_bar, frame, hover_text
 from lore_core.figures.style import INK, NEUTRAL, PAPER, Mode, escape, rgba
 from lore_core.regions.field import Field
@@ -24,7 +26,7 @@ def landscape(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
         figure.add_trace(_contour(field.x, field.y, field.context, faint, "all rows"))
         figure.add_trace(_raster(field, picture.scale, color))
     if picture.points is not None:
-        shown = picture.scale.of(picture.points.error).astype(np.float32)
+        shown = in_points(picture.scale.of(picture.points.error))
         edge = {"width": 0.6, "color": rgba(ink, 0.55)}
         dot = {"size": 5, "color": shown, **color, "showscale": field is None, "line": edge}
         figure.add_trace(go.Scattergl(**_dots(picture.points), name="rows", marker=dot))
@@ -52,19 +54,23 @@ def landscape(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
 
 def color_axis(scale: ErrorScale, mode: Mode) -> dict[str, Any]:
     """Options of a marker or surface whose colour is an error, with its bar."""
-    form = "+.0%" if scale.is_signed else ".0%"
-    place = {"x": 1.0, "xpad": 8, "y": 0.5, "tickformat": form}
-    bar = color_bar(scale.title, scale.ticks, length=0.72, **place)
-    ends = {"cmin": scale.low, "cmax": scale.limit}
+    ticks = [(at * POINTS.scale, words) for at, words in scale.ticks]
+    bar = color_bar(scale.title, ticks, length=0.72, x=1.0, xpad=8, y=0.5)
+    ends = {"cmin": scale.low * POINTS.scale, "cmax": scale.limit * POINTS.scale}
     return {"colorscale": scale.colors(mode), **ends, "colorbar": bar}
 
 
+def in_points(error: Floats) -> NDArray[np.float32]:
+    """Return errors as they are drawn."""
+    return (error * POINTS.scale).astype(np.float32)
+
+
 def _raster(field: Field, scale: ErrorScale, color: dict[str, Any]) -> go.Heatmap:
-    said = "local error %{z:+.1%}" if scale.is_signed else "LCE %{z:.1%}"
+    said = "local error %{z:+.1f} points" if scale.is_signed else "LCE %{z:.1f} points"
     return go.Heatmap(
         x=field.x.astype(np.float32),
         y=field.y.astype(np.float32),
-        z=scale.of(field.signed).astype(np.float32),
+        z=in_points(scale.of(field.signed)),
         customdata=np.round(field.effective_size).astype(np.float32),
         zmin=color["cmin"],
         zmax=color["cmax"],
@@ -73,7 +79,7 @@ def _raster(field: Field, scale: ErrorScale, color: dict[str, Any]) -> go.Heatma
         hoverongaps=False,
         zsmooth=False,
         name="field",
-        hovertemplate=f"{said}<br>n_eff %{{customdata:.0f}}<extra></extra>",
+        hovertemplate=f"{said}<br>%{{customdata:.0f}} effective neighbours<extra></extra>",
     )
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from lore_core.data.number_text import POINTS
 from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture, MapRows
 from lore_core.figures.plotly.frame import frame, hover_text
-from lore_core.figures.plotly.landscape import color_axis
+from lore_core.figures.plotly.landscape import color_axis, in_points
 from lore_core.figures.style import NEUTRAL, PAPER, Mode, rgba
 from lore_core.regions.field import Field
 
@@ -33,21 +34,21 @@ def space(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
         if picture.points is not None:
             figure.add_trace(_dots(picture.points, picture.scale, color))
     else:
-        names, shape = [f"{axes} 1", f"{axes} 2", "LCE"], {"aspectratio": _FLAT}
+        names, shape = [f"{axes} 1", f"{axes} 2", picture.scale.title], {"aspectratio": _FLAT}
         if picture.field is not None:
             figure.add_trace(_sheet(picture.field, picture.scale, color))
     frame(figure, picture, mode, height=height)
     scene = _scene(names, picture.camera, mode)
     if picture.view == "height":
-        ends = [0, picture.scale.limit]
-        scene["zaxis"] |= {"showticklabels": True, "tickformat": ".0%", "range": ends}
+        ends = [end * POINTS.scale for end in (picture.scale.low, picture.scale.limit)]
+        scene["zaxis"] |= {"showticklabels": True, "range": ends}
     figure.update_layout(scene=scene | shape, uirevision=f"{axes} {picture.camera}")
     return figure
 
 
 def _dots(rows: MapRows, scale: ErrorScale, color: dict[str, Any]) -> go.Scatter3d:
     x, y, z = rows.at.astype(np.float32).T
-    shown = {"color": scale.of(rows.error).astype(np.float32), "showscale": True, **color}
+    shown = {"color": in_points(scale.of(rows.error)), "showscale": True, **color}
     return go.Scatter3d(
         x=x,
         y=y,
@@ -64,9 +65,9 @@ def _sheet(field: Field, scale: ErrorScale, color: dict[str, Any]) -> go.Surface
     return go.Surface(
         x=field.x.astype(np.float32),
         y=field.y.astype(np.float32),
-        z=np.abs(field.signed).astype(np.float32),
-        surfacecolor=scale.of(field.signed).astype(np.float32),
-        hovertemplate="LCE %{z:.1%}<extra></extra>",
+        z=in_points(scale.of(field.signed)),
+        surfacecolor=in_points(scale.of(field.signed)),
+        hovertemplate="%{z:.1f} points<extra></extra>",
         connectgaps=False,
         lighting={"ambient": 0.75, "diffuse": 0.5, "specular": 0.05},
         **color,

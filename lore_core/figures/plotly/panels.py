@@ -28,7 +28,6 @@ from lore_core.figures.pictures.picture import Floats, Hover
 from lore_core.figures.plotly.frame import color_bar, frame, hover_text
 from lore_core.figures.style import INK, NEUTRAL, Mode, diverging, escape, palette, rgba
 
-_TICKS = {"number": None, "share": ".0%", "fine share": ".1~%", "gap": "+.0%"}
 _SHAPES = {"disc": None, "ring": "circle-open", "diamond": "diamond", "dash": "line-ew-open"}
 #: What a hover says of each point: ``{x:.3g}``, ``{0:.2f}``.
 _FIELD = re.compile(r"\{(?:(x|y|text)|(\d+))(:[^}]*)?\}")
@@ -36,7 +35,7 @@ _FIELD = re.compile(r"\{(?:(x|y|text)|(\d+))(:[^}]*)?\}")
 
 def panels(picture: PanelPicture, mode: Mode, height: int) -> go.Figure:
     """Draw panels one above the other."""
-    shown = picture.panels
+    shown = [panel.in_units() for panel in picture.panels]
     several = len(shown) > 1
     figure = go.Figure()
     if several:
@@ -82,10 +81,10 @@ def panels(picture: PanelPicture, mode: Mode, height: int) -> go.Figure:
 
 
 def _axis(axis: Axis, *, titled: bool = True) -> dict[str, Any]:
-    title = {"title": escape(axis.title)} if axis.title and titled else {}
+    title = {"title": escape(axis.heading)} if axis.title and titled else {}
     return {
         **title,
-        "tickformat": _TICKS[axis.unit],
+        "ticksuffix": axis.suffix or None,
         "range": axis.span,
         "tickvals": [at for at, _ in axis.ticks] or None,
         "ticktext": [escape(words) for _, words in axis.ticks] or None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.number_text import signed_points
 from lore_core.figures.pictures.contours import segments
 from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture
 from lore_core.figures.pictures.picture import Floats
@@ -55,9 +56,10 @@ def landscape_drawing(picture: LandscapePicture) -> Drawing:
         drawing.add("text", kind="mid f-paper", x=x, y=y + 3.4, text=region.name)
     top = down + 2 * _MARGIN + 4
     image(np.linspace(picture.scale.low, picture.scale.limit, 256)[None], top, _BAR)
-    limit = f"{picture.scale.limit * 100:.0f} points"
-    drawing.add("text", x=_MARGIN, y=top + 17, text=f"−{limit}, underconfident")
-    right = f"+{limit}, overconfident"
+    least, most = (f"{signed_points(s * picture.scale.limit, 0)} points" for s in (-1, 1))
+    drawing.add("text", x=_MARGIN, y=top + 17, text=f"{least}, underconfident")
+    drawing.add("text", kind="mid", x=WIDTH / 2, y=top + 17, text="0")
+    right = f"{most}, overconfident"
     drawing.add("text", kind="end", x=WIDTH - _MARGIN, y=top + 17, text=right)
     return drawing
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.number_text import decimal
 from lore_core.figures.pictures.marks import (
     Axis,
     Band,
@@ -42,7 +43,7 @@ def panel_drawing(picture: PanelPicture) -> Drawing:
     picture : PanelPicture
         What to show.
     """
-    panels = [panel for panel in picture.panels if not panel.detail]
+    panels = [panel.in_units() for panel in picture.panels if not panel.detail]
     names = [len(shortened(name, _LONGEST)) for _, name in panels[0].y.ticks]
     left = min(130.0, 14 + _LETTER * max(names)) if names else _LEFT
     top, bottom = _TOP, _TOP + (_LINE * len(names) or _HIGH)
@@ -102,7 +103,7 @@ class _Frame:
             if not panel.y.ticks:
                 self.rule(value, level=True, kind="grid")
             write("text", text=words, kind="end", x=self.left - 5, y=float(self.py(value)) + 3)
-        across, upwards = (axis.brief or axis.title for axis in (panel.x, panel.y))
+        across, upwards = (axis.brief or axis.heading for axis in (panel.x, panel.y))
         if lowest:
             middle = (self.left + self.right) / 2
             write("text", text=across, kind="mid", x=middle, y=self.bottom + 27)
@@ -208,12 +209,8 @@ def _ticks(axis: Axis, span: tuple[float, float]) -> list[tuple[float, str]]:
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * k for k in (1, 2, 2.5, 5, 10) if power * k >= rough * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    scale, sign = (1, "") if (axis.brief_unit or axis.unit) == "number" else (100, " %")
-    digits = len(f"{step * scale:g}".partition(".")[2])
-    return [
-        (k * step, f"{k * step * scale:.{digits}f}{sign}".replace("-", "−"))
-        for k in range(first, last + 1)
-    ]
+    digits = len(f"{step:g}".partition(".")[2])
+    return [(k * step, decimal(k * step, digits) + axis.suffix) for k in range(first, last + 1)]
 
 
 def _stroke(mark: Line | Rule) -> dict[str, str | float]:

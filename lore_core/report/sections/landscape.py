@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from lore_core.data.number_text import with_points
 from lore_core.figures.browser.landscape import landscape_json
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.svg import Drawing
@@ -35,7 +36,7 @@ def landscape_section(
     return render(
         "landscape.html",
         gamma=findings.view.gamma,
-        limit=f"{landscape.scale.limit * 100:.0f} points",
+        limit=with_points(landscape.scale.limit),
         kernel_map=findings.embedding.description,
         drawn_map=None if findings.drawn_on is findings.embedding else findings.drawn_on.label,
         has_outlines=bool(landscape.regions),
