@@ -154,12 +154,9 @@ def _one_run(
     """One run, one table: methods × metrics."""
     calibration = dataset.calibration
     assert calibration is not None  # checked before
-    rows = {split: dataset.in_split(split) for split in (CALIBRATION, EVALUATION)}
-    placed: dict[str, dict[str, Any]] = {CALIBRATION: {}, EVALUATION: {}}
-    for name, wanted in maps.items():
-        made = make_map(dataset, wanted)
-        for split, mask in rows.items():
-            placed[split][name] = made.coordinates[mask]
+    known, new = map(dataset.in_split, (CALIBRATION, EVALUATION))
+    made = {name: make_map(dataset, wanted) for name, wanted in maps.items()}
+    first = next(iter(made.values()), None)
     evaluation = dataset.evaluation
     groups = None
     if by:
@@ -169,8 +166,10 @@ def _one_run(
         calibration,
         evaluation,
         [method.clone() for method in methods],
-        calibration_embedding=placed[CALIBRATION] or None,
-        evaluation_embedding=placed[EVALUATION] or None,
+        calibration_embedding={name: item.rows(known) for name, item in made.items()} or None,
+        # As the fitted methods place rows like them wherever they are shipped.
+        evaluation_embedding={n: item.as_new(new, among=known) for n, item in made.items()} or None,
+        metric_embedding=None if first is None else first.coordinates[new],
         groups=groups,
         **options,
     ).table

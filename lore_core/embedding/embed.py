@@ -12,6 +12,7 @@ from lore_core.data.validation import InputError, as_coordinates, check_integer
 from lore_core.embedding import tsne, umap_map
 from lore_core.embedding.linear import IdentityMap, LinearMap, fit_pca
 from lore_core.embedding.names import METHOD_NAMES, MapName, is_method
+from lore_core.embedding.neighbour_map import NeighbourMap
 from lore_core.embedding.options import check_options
 from lore_core.embedding.result import Embedding, Map
 from lore_core.embedding.scaling import Scale, check_scale, scale_factors
@@ -25,6 +26,9 @@ _DEFAULT_SCALE: dict[str, Scale] = {
     "tsne": "unit",
     "umap": "unit",
 }
+#: Where there are more features, neighbours are searched among this many principal components: by
+#: t-SNE, and for the place of a new row.
+MAX_NEIGHBOUR_DIMENSIONS = 50
 #: t-SNE and UMAP need neighbours to speak of.
 _MIN_ROWS = 10
 #: Above this, t-SNE and UMAP are fitted on a random part of the rows.
@@ -177,9 +181,14 @@ def _fit_neighbour_map(
         fit_on[:] = False
         fit_on[np.random.default_rng(random_state).choice(n, limit, replace=False)] = True
     share = 1.0 if n <= limit else 0.6
+    reduction, points = None, table
+    if min(fit_on.sum(), table.shape[1]) > MAX_NEIGHBOUR_DIMENSIONS:
+        reduction = fit_pca(table[fit_on], MAX_NEIGHBOUR_DIMENSIONS, random_state=random_state)
+        points = reduction.place(table)
     fit = tsne.fit_tsne if method == "tsne" else umap_map.fit_umap
+    arranged = points if method == "tsne" else table
     made = fit(
-        table[fit_on],
+        arranged[fit_on],
         n_components,
         random_state=random_state,
         progress=_part(progress, 0.0, share),
@@ -188,5 +197,8 @@ def _fit_neighbour_map(
     coordinates = np.empty((n, n_components))
     coordinates[fit_on] = made.fitted
     if n > limit:
-        coordinates[~fit_on] = made.place(table[~fit_on], _part(progress, share, 1.0))
-    return made, coordinates, min(n, limit)
+        coordinates[~fit_on] = made.place(arranged[~fit_on], _part(progress, share, 1.0))
+    notes = made.notes
+    if method == "tsne" and reduction is not None:
+        notes += (f"neighbours among {MAX_NEIGHBOUR_DIMENSIONS} principal components",)
+    return NeighbourMap(points, coordinates, reduction, notes), coordinates, min(n, limit)

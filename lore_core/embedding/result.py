@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.validation import InputError, as_coordinates
 from lore_core.embedding.names import MapName, Method
+from lore_core.embedding.neighbour_map import NeighbourMap
 
 _SCALE_WORDS = {"unit": "unit scale", "isotropic": "isotropic scale", "none": "unscaled"}
 
@@ -28,6 +29,10 @@ class Map(Protocol):
     def place(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return unscaled coordinates, shape (m, d)."""
         ...
+
+
+#: A mask, indices or a slice.
+Selection = NDArray[Any] | slice
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +112,7 @@ class Embedding:
         return state.hexdigest()
 
     def transform(self, new_features: ArrayLike) -> NDArray[np.float64]:
-        """Place new rows on this map, in this scale.
+        """Place new rows on this map, in this scale; on t-SNE and UMAP between the known rows.
 
         Parameters
         ----------
@@ -131,6 +136,34 @@ class Embedding:
             )
         return self._map.place(features) / self.scale_factors
 
-    def rows(self, selection: NDArray[Any] | slice) -> Embedding:
-        """Return the chosen rows (mask, indices or slice); scale and map stay what they were."""
-        return dataclasses.replace(self, coordinates=self.coordinates[selection])
+    @property
+    def known_rows(self) -> int:
+        """Rows that new ones are placed between; 0 for PCA and identity, which need none."""
+        return len(self._map.points) if isinstance(self._map, NeighbourMap) else 0
+
+    def rows(self, selection: Selection) -> Embedding:
+        """Return the chosen rows (mask, indices or slice), in the same scale.
+
+        A map that places new rows by known ones, t-SNE or UMAP, then knows the chosen ones alone.
+        """
+        kept = self._map.rows(selection) if isinstance(self._map, NeighbourMap) else self._map
+        return dataclasses.replace(self, coordinates=self.coordinates[selection], _map=kept)
+
+    def as_new(self, selection: Selection, *, among: Selection) -> Embedding:
+        """Return the chosen rows where a map that knows other rows alone would place them.
+
+        What is fitted on ``rows(among)`` meets rows that had no part in the map. On t-SNE and UMAP
+        they lie a little off where they do as a part of it; PCA and identity know no difference.
+
+        Parameters
+        ----------
+        selection : mask, indices or slice
+            Which rows.
+        among : mask, indices or slice
+            The rows that are known.
+        """
+        chosen = self.rows(selection)
+        if not isinstance(self._map, NeighbourMap):
+            return chosen
+        places = self._map.as_new(selection, among) / self.scale_factors
+        return dataclasses.replace(chosen, coordinates=places)

@@ -10,17 +10,20 @@ import numpy as np
 
 from lore_core.data.validation import InputError
 from lore_core.embedding.linear import IdentityMap, LinearMap
+from lore_core.embedding.neighbour_map import NeighbourMap
 from lore_core.embedding.result import Embedding, Map
 from lore_core.embedding.stored_tsne import StoredTSNE
 from lore_core.embedding.stored_umap import StoredUMAP
-from lore_core.embedding.tsne import TSNEMap
-from lore_core.embedding.umap_map import UMAPMap
 
-_Kind = type[IdentityMap] | type[LinearMap] | type[StoredTSNE] | type[StoredUMAP]
+_Kind = (
+    type[IdentityMap] | type[LinearMap] | type[NeighbourMap] | type[StoredTSNE] | type[StoredUMAP]
+)
 #: What a file calls the maps it can hold: their fields, as numbers and text.
 _KINDS: dict[str, _Kind] = {
     "identity": IdentityMap,
     "linear": LinearMap,
+    "neighbours": NeighbourMap,
+    # Of files of schema 1 and 2, which held all rows a map was drawn from.
     "t-SNE": StoredTSNE,
     "UMAP": StoredUMAP,
 }
@@ -51,10 +54,6 @@ def as_numbers(embedding: Embedding) -> dict[str, Any]:
         If a map of this kind cannot be applied to new rows from a file.
     """
     made: Any = embedding._map
-    if isinstance(made, TSNEMap):
-        made = StoredTSNE.of(made)
-    elif isinstance(made, UMAPMap):
-        made = StoredUMAP.of(made)
     name = next((name for name, kind in _KINDS.items() if isinstance(made, kind)), None)
     if name is None:
         raise InputError(

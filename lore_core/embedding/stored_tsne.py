@@ -1,4 +1,4 @@
-"""A t-SNE map kept as numbers: openTSNE builds its index anew and then places rows as before.
+"""A t-SNE map of a file of schema 1 or 2: openTSNE builds its index anew and places rows as then.
 
 Placing a row needs the fitted rows' features (to find its neighbours), their places on the map and
 the seed of the search trees. From these openTSNE makes the same index on every machine of one kind,
@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lore_core.data.extras import require
+from lore_core.data.progress import Progress
 from lore_core.embedding.linear import LinearMap
 from lore_core.embedding.stored_map import StoredMap
 from lore_core.embedding.tsne import TSNEMap
@@ -32,29 +34,12 @@ class StoredTSNE(StoredMap):
 
     reduction: LinearMap | None = None
 
-    @classmethod
-    def of(cls, made: TSNEMap) -> StoredTSNE:
-        """Take a fitted map apart.
-
-        Parameters
-        ----------
-        made : TSNEMap
-        """
-        index = made.model.affinities.knn_index
-        return cls(
-            points=np.asarray(index.data, dtype=np.float64),
-            places=made.fitted,
-            settings={
-                "perplexity": float(np.max(made.model.affinities.perplexities)),
-                "random_state": index.random_state,
-                "n_jobs": index.n_jobs,
-                "negative_gradient_method": made.model.gradient_descent_params[
-                    "negative_gradient_method"
-                ],
-            },
-            reduction=made.reduction,
-            notes=made.notes,
-        )
+    def place(
+        self, features: NDArray[np.float64], progress: Progress | None = None
+    ) -> NDArray[np.float64]:
+        """Place rows on the map, neighbours searched where the map's were."""
+        reduced = features if self.reduction is None else self.reduction.place(features)
+        return super().place(reduced, progress)
 
     def _make(self) -> TSNEMap:
         require("A t-SNE map", "openTSNE")
@@ -66,4 +51,4 @@ class StoredTSNE(StoredMap):
             **self.settings,
         ).prepare_initial(np.array(self.points))
         model[:] = self.places
-        return TSNEMap(model, self.reduction, self.notes)
+        return TSNEMap(model, self.notes)

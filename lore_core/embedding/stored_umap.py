@@ -1,4 +1,4 @@
-"""A UMAP map kept as numbers: umap-learn makes it anew, and it is checked to be the same.
+"""A UMAP map of a file of schema 1 or 2: made anew by umap-learn, and checked to be the same.
 
 umap-learn keeps its search trees and neighbour graph as objects. The same rows, settings and seed
 make the same ones again on one machine and version; elsewhere they may not, and then new rows are
@@ -28,27 +28,6 @@ class StoredUMAP(StoredMap):
     steps for up to 10,000 new rows than for more, so parts of a file may come to lie a little off
     where they would all together.
     """
-
-    @classmethod
-    def of(cls, made: UMAPMap) -> StoredUMAP:
-        """Take a fitted map apart.
-
-        Parameters
-        ----------
-        made : UMAPMap
-        """
-        model = made.model
-        return cls(
-            points=np.asarray(model._raw_data, dtype=np.float64),
-            places=made.fitted,
-            settings={
-                "n_neighbors": int(model.n_neighbors),
-                "min_dist": float(model.min_dist),
-                "n_epochs": None if model.n_epochs is None else int(model.n_epochs),
-                "random_state": int(model.random_state),
-            },
-            notes=made.notes,
-        )
 
     def _make(self) -> UMAPMap:
         made = fit_umap(np.array(self.points), self.places.shape[1], **self.settings)

@@ -16,13 +16,10 @@ from numpy.typing import NDArray
 from lore_core.data.extras import require
 from lore_core.data.progress import Progress
 from lore_core.data.validation import check_integer, check_positive
-from lore_core.embedding.linear import LinearMap, fit_pca
 
 #: Options of the method and their defaults.
 OPTIONS: dict[str, Any] = {"perplexity": 30.0, "n_iter": 500, "exaggeration": 1.0}
 
-#: Neighbours are searched among this many principal components where there are more features.
-MAX_NEIGHBOUR_DIMENSIONS = 50
 #: Fixed, not "all cores": the neighbour search depends on the number of threads.
 _THREADS = 2
 #: Up to this many rows Barnes–Hut trees are faster than interpolation: 1 s against 5 s at 500.
@@ -45,14 +42,11 @@ class TSNEMap:
     ----------
     model : openTSNE.TSNEEmbedding
         The fitted rows, centred on the middle of their range.
-    reduction : LinearMap or None
-        Principal components in which neighbours are searched.
     notes : tuple of str
         What a reader should know about the map.
     """
 
     model: Any
-    reduction: LinearMap | None
     notes: tuple[str, ...] = ()
 
     @property
@@ -77,14 +71,13 @@ class TSNEMap:
         ndarray of shape (m, d)
         """
         places = np.empty((len(features), self.model.shape[1]))
-        reduced = features if self.reduction is None else self.reduction.place(features)
         for start in range(0, len(features), _PLACE_BLOCK):
             block = slice(start, min(start + _PLACE_BLOCK, len(features)))
             callbacks = None
             if progress is not None:
                 callbacks = [_reporter(progress, block, len(features))]
             with _place_lock:
-                places[block] = self._place_block(reduced[block], callbacks)
+                places[block] = self._place_block(features[block], callbacks)
         return places
 
     def _place_block(self, features: NDArray[np.float64], callbacks: Any) -> NDArray[np.float64]:
@@ -135,8 +128,7 @@ def fit_tsne(
     Parameters
     ----------
     features : ndarray of shape (n, p)
-        Rows to fit on. Above 50 features, neighbours are searched among the first 50
-        principal components.
+        Rows to fit on.
     n_components : int
         2 or 3. The negative gradient is interpolated in 2-D above 5,000 rows, and computed with
         Barnes–Hut trees otherwise; 3-D has only the trees, whose time grows much faster with n.
@@ -165,12 +157,11 @@ def fit_tsne(
     Poličar, Stražar, Zupan, "openTSNE: A Modular Python Library for t-SNE Dimensionality
     Reduction and Embedding", Journal of Statistical Software 109(3), 2024.
     """
-    n, p = features.shape
+    n = len(features)
     perplexity = min(check_positive(perplexity, "perplexity"), (n - 1) / 3)
     n_iter = check_integer(n_iter, "n_iter")
     exaggeration = check_positive(exaggeration, "exaggeration")
     require("A t-SNE map", "openTSNE")
-    notes = [f"perplexity {perplexity:.4g}"]
 
     def report(iteration: int) -> None:
         total = _EARLY_ITERATIONS + n_iter
@@ -179,11 +170,6 @@ def fit_tsne(
 
     if progress is not None:
         progress(0.0, f"finding the neighbours of {n:,} rows")
-    reduction = None
-    if min(n, p) > MAX_NEIGHBOUR_DIMENSIONS:
-        reduction = fit_pca(features, MAX_NEIGHBOUR_DIMENSIONS, random_state=random_state)
-        features = reduction.place(features)
-        notes.append(f"neighbours among {MAX_NEIGHBOUR_DIMENSIONS} principal components")
 
     import openTSNE
 
@@ -214,4 +200,4 @@ def fit_tsne(
     # openTSNE moves the map to the middle of its range when it first places new rows; moved now,
     # so that fitted and placed rows share one origin.
     model -= (np.max(model, axis=0) + np.min(model, axis=0)) / 2
-    return TSNEMap(model, reduction, tuple(notes))
+    return TSNEMap(model, (f"perplexity {perplexity:.4g}",))

@@ -240,7 +240,10 @@ class Recalibrator(ABC):
             "calibration_rows": self.n_rows_,
             "method": encode(self, arrays, _taken_apart, what),
             "feature_maps": encode(
-                on.stored_maps(self.used_maps(state), maps), arrays, _taken_apart, what
+                on.stored_maps(self.used_maps(state), maps, self.n_rows_),
+                arrays,
+                _taken_apart,
+                what,
             ),
         }
         return pack(header, arrays.by_name)

@@ -135,11 +135,11 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             self._fit_features(X)
             table = self._features(X)
             dimensions = min(self.n_components, *table.shape)
+            # Of the calibration rows alone, by which a file would place new ones.
             self.embedding_ = embed(
                 table, self.feature_map, dimensions, random_state=self.random_state
-            )
-        local = None if self.embedding_ is None else self.embedding_.rows(rows)
-        self.recalibrator_ = method.clone().fit(calibration, local)
+            ).rows(rows)
+        self.recalibrator_ = method.clone().fit(calibration, self.embedding_)
         return self
 
     def _fit_estimator(

@@ -77,7 +77,9 @@ class FittedOn:
         meant = {name if name is not None and name in given else first for name in used}
         return {name: item for name, item in given.items() if name in meant}
 
-    def stored_maps(self, used: Sequence[str | None], maps: Maps) -> list[dict[str, Any]]:
+    def stored_maps(
+        self, used: Sequence[str | None], maps: Maps, n_rows: int
+    ) -> list[dict[str, Any]]:
         """Return the maps a method uses as numbers, in the order ``fit`` got them.
 
         Parameters
@@ -86,6 +88,8 @@ class FittedOn:
             Their names; None: the first.
         maps : bool, Embedding or dict of those by name
             Whether they are wanted; or the maps, where ``fit`` got only their coordinates.
+        n_rows : int
+            Calibration rows: the only ones whose features a file may hold.
 
         Returns
         -------
@@ -95,9 +99,15 @@ class FittedOn:
         Raises
         ------
         InputError
-            If a map is missing, or of a kind that no file can hold.
+            If a map is missing, holds other rows, or is of a kind that no file can hold.
         """
         found = {name: self._map_to_keep(name, maps) for name in self.used_maps(used)}
+        for item in found.values():
+            if item is not None and item.known_rows not in (0, n_rows):
+                raise InputError(
+                    f"the {item.name.sized} map must hold the {n_rows:,} calibration rows alone; "
+                    f"it holds {item.known_rows:,}. Pass embedding.rows(calibration)."
+                )
         return [
             {"name": name, "map": None if item is None else as_numbers(item)}
             for name, item in found.items()

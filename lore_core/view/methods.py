@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -15,7 +15,7 @@ from lore_core.chance.budget import affordable_intervals
 from lore_core.comparison.groups import compare_groups, group_report
 from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.summary import Summary, summarize
-from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
 from lore_core.embedding.result import Embedding
@@ -150,7 +150,8 @@ def comparison_of(
     Parameters
     ----------
     view : View
-        What is looked at. Of several maps LoRe uses the first and tuned LoRe chooses.
+        What is looked at. Of several maps LoRe uses the first and tuned LoRe chooses. Evaluation
+        rows are placed as a saved method will place new ones, so that what is measured is shipped.
     methods : sequence of Recalibrator
         The first is the one the others are held against.
     resampling : mapping
@@ -168,13 +169,14 @@ def comparison_of(
         If there are no calibration rows.
     """
     frame = view.evaluation.groups
+    calibration = needs_calibration(view.dataset)
     return compare(
-        needs_calibration(view.dataset),
+        calibration,
         view.evaluation,
         methods,
-        calibration_embedding=_maps(view, CALIBRATION),
-        evaluation_embedding=_maps(view, EVALUATION),
-        metric_embedding=None if measured_on is None else view.points(on=measured_on),
+        calibration_embedding=_on_maps(view, view.known),
+        evaluation_embedding=_on_maps(view, view.as_new),
+        metric_embedding=view.points(on=measured_on) if view.is_local else None,
         **view.local,
         groups=None if grouping is None or frame is None else frame[grouping.column],
         min_group_size=1 if grouping is None else grouping.min_group_size,
@@ -200,10 +202,10 @@ def needs_calibration(dataset: Dataset) -> Dataset:
     return dataset.calibration
 
 
-def _maps(view: View, split: str) -> dict[str, Embedding] | Embedding | None:
-    """Return the rows of a split on each map, with which what was fitted can place new rows."""
-    rows = view.dataset.in_split(split)
-    placed = {name: embedding.rows(rows) for name, embedding in view.maps.items()}
+def _on_maps(
+    view: View, rows_of: Callable[[Embedding], Embedding]
+) -> dict[str, Embedding] | Embedding | None:
+    placed = {name: rows_of(embedding) for name, embedding in view.maps.items()}
     return placed if len(placed) > 1 else next(iter(placed.values()), None)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.binning import Binning
-from lore_core.data.dataset import EVALUATION, TOP_LABEL, Dataset, Target
+from lore_core.data.dataset import CALIBRATION, EVALUATION, TOP_LABEL, Dataset, Target
 from lore_core.data.validation import InputError, check_integer, check_positive
 from lore_core.embedding.result import Embedding
 
@@ -141,6 +141,23 @@ class View:
         """
         embedding = self.embedding if on is None else on
         return embedding.coordinates[self.dataset.in_split(split)]
+
+    def known(self, embedding: Embedding) -> Embedding:
+        """Return the calibration rows on a map: what methods are fitted on, and saved with."""
+        return embedding.rows(self.dataset.in_split(CALIBRATION))
+
+    def as_new(self, embedding: Embedding, chosen: slice = slice(None)) -> Embedding:
+        """Return evaluation rows on a map, where a saved method will place rows like them.
+
+        Parameters
+        ----------
+        embedding : Embedding
+            All rows.
+        chosen : slice
+            Which of the evaluation rows.
+        """
+        calibration, evaluation = map(self.dataset.in_split, (CALIBRATION, EVALUATION))
+        return embedding.as_new(np.flatnonzero(evaluation)[chosen], among=calibration)
 
     @property
     def points_if_any(self) -> NDArray[np.float64] | None:

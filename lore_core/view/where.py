@@ -261,9 +261,14 @@ def evidence_of(view: View, row: int, *, by_calibration: bool = False) -> RowEvi
     by_calibration : bool
         Whether calibration rows answer, as in LoRe, or evaluation rows, as in the local error.
     """
+    points = view.points()
+    if by_calibration:
+        points = points.copy()
+        chosen = slice(row, row + 1)
+        points[chosen] = view.as_new(view.embedding, chosen).coordinates
     return row_evidence(
         view.evaluation,
-        view.points(),
+        points,
         row,
         calibration=view.calibration if by_calibration else None,
         calibration_embedding=view.points(CALIBRATION) if by_calibration else None,

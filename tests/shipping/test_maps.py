@@ -9,12 +9,11 @@ import pytest
 
 from lore_core import InputError, LoRe, Predictor, TemperatureScaling, embed, load_recalibrator
 from lore_core.embedding import tsne
-from lore_core.embedding.stored_umap import StoredUMAP
 
 
 @pytest.fixture(autouse=True)
 def few_iterations(monkeypatch):
-    for name, value in {"_EARLY_ITERATIONS": 5, "_PLACE_ITERATIONS": 5, "_THREADS": 1}.items():
+    for name, value in {"_EARLY_ITERATIONS": 5, "_THREADS": 1}.items():
         monkeypatch.setattr(tsne, name, value)
 
 
@@ -40,42 +39,16 @@ def test_the_same_places(method, options, calibration, new):
     assert Predictor.load(content).predict(new.probabilities[:100], some).shape == (100, 3)
 
 
-def test_tsne_with_reduced_features_and_search_trees(make_rows):
-    """More than 50 features, more than 1,000 rows: approximate neighbours from a seeded index."""
-    rows = make_rows(1100, 5)
+def test_tsne_with_reduced_features(make_rows):
+    """More than 50 features: neighbours among principal components."""
+    rows = make_rows(100, 5)
     random = np.random.default_rng(0)
-    wide = rows.features @ random.normal(size=(5, 60)) + random.normal(size=(1100, 60))
+    wide = rows.features @ random.normal(size=(5, 60)) + random.normal(size=(100, 60))
     made = embed(wide, "tsne", n_iter=5)
     content = LoRe(0.3).fit(rows, made).to_bytes()
     again = load_recalibrator(content).fitted_on_.feature_maps[None]
     some = wide[:50] + 0.1
     assert np.array_equal(again.transform(some), made.transform(some))
-
-
-@pytest.fixture(scope="module")
-def umap_map():
-    """Takes seconds: umap-learn compiles on first use."""
-    features = np.random.default_rng(5).normal(size=(60, 4))
-    return features, embed(features, "umap", n_epochs=20)
-
-
-def test_umap_is_made_anew_and_is_the_same(umap_map, make_rows):
-    features, made = umap_map
-    rows = dataclasses.replace(make_rows(60, 4), features=features)
-    content = LoRe(0.3).fit(rows, made).to_bytes()
-    again = load_recalibrator(content).fitted_on_.feature_maps[None]
-    some = features[:20] + 0.1
-    np.testing.assert_allclose(again.transform(some), made.transform(some), atol=1e-5)
-    assert load_recalibrator(content).to_bytes() == content
-    assert Predictor.load(content).predict(rows.probabilities[:20], some).shape == (20, 3)
-
-
-def test_another_umap_is_refused(umap_map):
-    _, made = umap_map
-    kept = StoredUMAP.of(made._map)
-    elsewhere = dataclasses.replace(kept, places=kept.places[::-1])
-    with pytest.raises(InputError, match=r"umap-learn places them up to .* of the map's width"):
-        elsewhere.place(kept.points[:3])
 
 
 def test_a_map_that_is_none_of_ours_is_refused(calibration, new):
@@ -129,3 +102,12 @@ def test_the_map_given_when_it_is_saved(calibration, new):
         named.to_bytes(maps={"b": two})
     with pytest.raises(InputError, match="'maps' must be True, False, an Embedding"):
         method.to_bytes(maps=two.coordinates)
+
+
+def test_a_map_of_other_rows_is_refused(calibration, new):
+    """The maps given may be drawn from evaluation rows too; those are not to be shipped."""
+    both = embed(np.vstack([calibration.features, new.features[:50]]), "tsne", n_iter=5)
+    method = LoRe(0.3).fit(calibration, both.coordinates[:400])
+    with pytest.raises(InputError, match=r"the t-SNE 2-D map must hold the 400 calibration rows"):
+        method.to_bytes(maps=both)
+    assert Predictor.load(method.to_bytes(maps=both.rows(slice(0, 400)))).needs_features
