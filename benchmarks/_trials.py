@@ -10,7 +10,8 @@ from _worlds import World, blobs, calibrated, shift, slope
 from scipy import stats
 
 import lore_core as lore
-from lore_core.metrics.local_error import kernel_means
+from lore_core.kernel_sums import laplacian_means
+from lore_core.metrics.local_error import scaled_bandwidth
 
 #: One seed's numbers, by what they are.
 Trial = Callable[..., dict[str, float]]
@@ -100,15 +101,14 @@ def _truth(world: World, n_bins: int, gamma: float) -> dict[str, float]:
     index = lore.data.confidence_bins(world.confidence, n_bins).assign(world.confidence)
     total = np.abs(np.bincount(index, weights=world.gap))
     count = np.maximum(np.bincount(index), 1)
-    local = kernel_means(
+    local = laplacian_means(
         world.z,
-        index,
         None,
-        index,
-        world.gap[:, None],
-        gammas=np.array([gamma]),
+        world.gap,
+        bandwidth=scaled_bandwidth(gamma, world.z.shape[1]),
+        target_groups=index,
         effective_size=False,
-    ).mean[0, :, 0]
+    ).mean
     return {
         "ECE": float(total.sum() / len(index)),
         "MCE": float((total / count).max()),

@@ -18,8 +18,16 @@ from scipy import special, stats
 
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
-from lore_core.data.validation import Points, as_confidence, as_outcome, check_lengths, check_share
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, kernel_means
+from lore_core.data.validation import (
+    Points,
+    as_confidence,
+    as_coordinates,
+    as_outcome,
+    check_lengths,
+    check_share,
+)
+from lore_core.kernel_sums import laplacian_means
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth, told
 
 #: Skewness below which the normal distribution is used: gamma and Poisson would be enormous.
 _SYMMETRIC = 1e-5
@@ -132,10 +140,26 @@ def local_significance(
     """
     c, a = as_confidence(confidence), as_outcome(outcome)
     check_lengths(outcome=a, confidence=c)
-    index = confidence_bins(c, n_bins, binning).assign(c)
-    signed, error, p, size = null_test(
-        embedding, index, None, index, c, a, gamma=gamma, progress=progress
+    z = as_coordinates(embedding)
+    check_lengths(embedding=z, confidence=c)
+    variance = c * (1 - c)
+    means = laplacian_means(
+        z,
+        None,
+        np.column_stack([c - a, variance, variance * (2 * c - 1)]),
+        bandwidth=scaled_bandwidth(gamma / np.array([1.0, 2.0, 3.0]), z.shape[1]),
+        target_groups=confidence_bins(c, n_bins, binning).assign(c),
+        effective_size=False,
+        progress=told(progress),
     )
+    mass, square, cube = means.mass
+    size = mass * (mass / square)  # Ratios one by one, so that no small number is squared.
+    signed = means.mean[0, :, 0]
+    error = np.sqrt(np.maximum(means.mean[1, :, 1], 0.0) / size)
+    third = means.mean[2, :, 2] * (cube / mass / mass / mass)
+    with np.errstate(all="ignore"):
+        skewness = np.where(error > 0, third / error**3, 0.0)
+    p = two_sided_p_value(signed, error, skewness, size)
     tested = (size >= min_effective_size) & np.isfinite(signed)
     p = np.where(tested, p, np.nan)
     adjusted = np.full(len(p), np.nan)
@@ -150,54 +174,6 @@ def local_significance(
         effective_size=size,
         min_effective_size=float(min_effective_size),
     )
-
-
-def null_test(
-    targets: Points,
-    target_bins: NDArray[np.int64],
-    sources: Points | None,
-    source_bins: NDArray[np.int64],
-    confidence: NDArray[np.float64],
-    outcome: NDArray[np.float64],
-    *,
-    gamma: float,
-    progress: Progress | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Test the signed local error at any targets; confidence and outcome are the sources'.
-
-    Parameters
-    ----------
-    targets, target_bins, sources, source_bins, gamma, progress
-        See :func:`~lore_core.metrics.local_error.kernel_means`.
-    confidence, outcome : ndarray of shape (n_sources,)
-
-    Returns
-    -------
-    signed, standard_error, p_value, effective_size : ndarray of shape (n_targets,)
-        NaN (n_eff 0) for a target without a source, or too far from all of them for its kernel
-        weights to be numbers.
-    """
-    variance = confidence * (1 - confidence)
-    means = kernel_means(
-        targets,
-        target_bins,
-        sources,
-        source_bins,
-        np.column_stack([confidence - outcome, variance, variance * (2 * confidence - 1)]),
-        gammas=gamma / np.array([1.0, 2.0, 3.0]),
-        effective_size=False,
-        progress=progress,
-    )
-    mass, square, cube = means.mass
-    with np.errstate(all="ignore"):
-        # Ratios one by one: the square of a small mass would underflow.
-        size = np.where(square > 0, mass * (mass / square), 0.0)
-        signed = np.where(size > 0, means.mean[0, :, 0], np.nan)
-        error = np.sqrt(np.maximum(means.mean[1, :, 1], 0.0) / size)
-        third = means.mean[2, :, 2] * (cube / mass / mass / mass)
-        skewness = np.where(error > 0, third / error**3, 0.0)
-    p = two_sided_p_value(signed, error, skewness, size)
-    return signed, error, p, size
 
 
 def two_sided_p_value(

@@ -21,8 +21,9 @@ from lore_core.data.validation import (
     as_outcome,
     check_lengths,
 )
+from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import reliability_table
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, kernel_means
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth, told
 
 
 def default_gammas(n: int = 30) -> NDArray[np.float64]:
@@ -112,20 +113,21 @@ def bandwidth_curve(
     """
     c, a = as_confidence(confidence), as_outcome(outcome)
     check_lengths(outcome=a, confidence=c)
+    z = as_coordinates(embedding)
+    check_lengths(embedding=z, confidence=c)
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     index = confidence_bins(c, n_bins, binning).assign(c)
-    means = kernel_means(
-        embedding,
-        index,
+    means = laplacian_means(
+        z,
         None,
-        index,
-        (c - a)[:, None],
-        gammas=grid,
+        c - a,
+        bandwidth=scaled_bandwidth(grid, z.shape[1]),
+        target_groups=index,
         exclude_self=exclude_self,
-        progress=progress,
+        progress=told(progress),
     )
-    error = np.abs(means.mean[..., 0])
-    at_zero = np.abs(_duplicate_means(c - a, index, as_coordinates(embedding)))
+    error = np.abs(means.mean)
+    at_zero = np.abs(_duplicate_means(c - a, index, z))
     table = reliability_table(c, a, n_bins=n_bins, binning=binning)
     supported = np.where(means.effective_size >= min_effective_size, error, -np.inf).max(axis=1)
     large = table.count >= min_effective_size

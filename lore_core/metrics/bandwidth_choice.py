@@ -11,9 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from lore_core.data.binning import Binning, accuracy_without_self, confidence_bins
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress
-from lore_core.data.validation import InputError, Points, as_confidence, as_outcome, check_lengths
+from lore_core.data.validation import (
+    InputError,
+    Points,
+    as_confidence,
+    as_coordinates,
+    as_outcome,
+    check_lengths,
+)
+from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.bandwidth import default_gammas
-from lore_core.metrics.local_error import kernel_means
+from lore_core.metrics.local_error import scaled_bandwidth, told
 
 Floats = NDArray[np.float64]
 
@@ -98,31 +106,30 @@ def suggest_bandwidth(
     """
     c, a = as_confidence(confidence), as_outcome(outcome)
     check_lengths(outcome=a, confidence=c)
+    z = as_coordinates(embedding)
+    check_lengths(embedding=z, confidence=c)
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     tried = (n_bins,) if isinstance(n_bins, (int, np.integer)) else tuple(dict.fromkeys(n_bins))
     if not tried:
         raise InputError("'n_bins' must name at least one number of bins; got none.")
-    losses: list[Floats] = []
-    best: tuple[float, Floats] | None = None
+    tries: list[tuple[Floats, Floats]] = []
     for step, count in enumerate(tried):
         row_losses, plain = _leave_one_out(
-            c, a, embedding, grid, int(count), binning, _share(progress, step, len(tried))
+            c, a, z, grid, int(count), binning, _share(progress, step, len(tried))
         )
-        losses.append(row_losses.mean(axis=1))
-        number = int(np.argmin(losses[-1]))
-        if best is None or losses[-1][number] < best[0]:
-            best = float(losses[-1][number]), plain - row_losses[number]
-    assert best is not None  # there is at least one
-    loss = np.stack(losses)
+        losses = row_losses.mean(axis=1)
+        tries.append((losses, plain - row_losses[int(np.argmin(losses))]))
+    loss = np.stack([losses for losses, _ in tries])
     b, g = np.unravel_index(int(np.argmin(loss)), loss.shape)
+    gain = tries[b][1]
     return BandwidthSuggestion(
         gamma=float(grid[g]),
         n_bins=int(tried[b]),
         gammas=grid,
         tried_bins=tuple(int(count) for count in tried),
         loss=loss,
-        gain=float(best[1].mean()),
-        gain_error=float(best[1].std() / np.sqrt(len(c))),
+        gain=float(gain.mean()),
+        gain_error=float(gain.std() / np.sqrt(len(c))),
         at_edge=bool(g in (0, len(grid) - 1)),
         n_rows=len(c),
     )
@@ -145,7 +152,7 @@ def has_pairs(confidence: ArrayLike, n_bins: Sequence[int], binning: Binning) ->
 def _leave_one_out(
     c: Floats,
     a: Floats,
-    embedding: Points,
+    z: Floats,
     grid: Floats,
     n_bins: int,
     binning: Binning,
@@ -158,19 +165,18 @@ def _leave_one_out(
             "a bandwidth can only be suggested where some confidence bin holds two rows or more; "
             f"here {len(c)} rows lie in {len(np.unique(index))} bins. Use fewer bins."
         )
-    means = kernel_means(
-        embedding,
-        index,
+    means = laplacian_means(
+        z,
         None,
-        index,
-        a[:, None],
-        gammas=grid,
+        a,
+        bandwidth=scaled_bandwidth(grid, z.shape[1]),
+        target_groups=index,
         exclude_self=True,
         effective_size=False,
-        progress=progress,
+        progress=told(progress),
     )
     others = accuracy_without_self(index, a, c)
-    local = np.where(np.isfinite(means.mean[..., 0]), means.mean[..., 0], 0.0)
+    local = np.where(np.isfinite(means.mean), means.mean, 0.0)
     return _nll((means.mass * local + others) / (means.mass + 1.0), a), _nll(others, a)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -18,7 +19,7 @@ from lore_core.data.validation import (
     check_lengths,
     check_positive,
 )
-from lore_core.kernel_sums import KernelMeans, laplacian_means
+from lore_core.kernel_sums import laplacian_means
 
 #: Fewer effective neighbours than this are no evidence, whatever they say.
 MIN_EFFECTIVE_SIZE = 10.0
@@ -98,56 +99,9 @@ def scaled_bandwidth(
     return check_positive(gamma, "gamma") * n_dimensions
 
 
-def kernel_means(
-    targets: Points,
-    target_bins: NDArray[np.int64],
-    sources: Points | None,
-    source_bins: NDArray[np.int64],
-    values: NDArray[np.float64],
-    *,
-    gammas: NDArray[np.float64],
-    exclude_self: bool = False,
-    effective_size: bool = True,
-    progress: Progress | None = None,
-) -> KernelMeans:
-    """Kernel-weighted means of ``values`` over the sources in each target's bin.
-
-    Parameters
-    ----------
-    targets, sources : Embedding or array-like of shape (n, d)
-        Coordinates; ``sources`` may be None: the targets themselves.
-    target_bins, source_bins : ndarray of shape (n,)
-        Only pairs in the same bin count.
-    values : ndarray of shape (n_sources, m)
-        What is averaged.
-    gammas : ndarray of shape (g,)
-        Bandwidths γ.
-    exclude_self : bool
-        Leave each row out of its own mean.
-    effective_size : bool
-        Whether effective sizes are wanted; they take a third of the time.
-    progress : callable, optional
-        Called with the share done.
-
-    Returns
-    -------
-    KernelMeans
-        With a leading axis of length g.
-    """
-    z = as_coordinates(targets)
-    s = None if sources is None else as_coordinates(sources)
-    check_lengths(embedding=z, confidence=target_bins)
-    return laplacian_means(
-        z,
-        s,
-        values,
-        bandwidth=scaled_bandwidth(gammas, z.shape[1]),
-        target_groups=target_bins,
-        source_groups=source_bins,
-        exclude_self=exclude_self,
-        effective_size=effective_size,
-        progress=None if progress is None else lambda share: progress(share, "kernel sums"),
-    )
+def told(progress: Progress | None) -> Callable[[float], object] | None:
+    """Return what the kernel sums call with the share done."""
+    return None if progress is None else lambda share: progress(share, "kernel sums")
 
 
 def local_errors(
@@ -199,25 +153,26 @@ def local_errors(
     """
     c, a = as_confidence(confidence), as_outcome(outcome)
     check_lengths(outcome=a, confidence=c)
+    z = as_coordinates(embedding)
+    check_lengths(embedding=z, confidence=c)
     bins = confidence_bins(c, n_bins, binning)
     index = bins.assign(c)
-    means = kernel_means(
-        embedding,
-        index,
+    means = laplacian_means(
+        z,
         None,
-        index,
         np.column_stack([c - a, a]),
-        gammas=np.array([gamma], dtype=np.float64),
+        bandwidth=scaled_bandwidth(gamma, z.shape[1]),
+        target_groups=index,
         exclude_self=exclude_self,
-        progress=progress,
+        progress=told(progress),
     )
-    signed, accuracy = means.mean[0, :, 0], means.mean[0, :, 1]
+    signed, accuracy = means.mean.T
     return LocalErrors(
         signed=signed,
         confidence=signed + accuracy,
         accuracy=accuracy,
-        mass=means.mass[0],
-        effective_size=means.effective_size[0],
+        mass=means.mass,
+        effective_size=means.effective_size,
         bin_index=index,
         bins=bins,
         gamma=float(gamma),
@@ -253,19 +208,18 @@ def local_calibration_error(
     """
     c, a = as_confidence(confidence), as_outcome(outcome)
     check_lengths(outcome=a, confidence=c)
-    index = confidence_bins(c, n_bins, binning).assign(c)
+    z = as_coordinates(embedding)
+    check_lengths(embedding=z, confidence=c)
     # Without what local_errors adds, in half its time.
-    means = kernel_means(
-        embedding,
-        index,
+    error = laplacian_means(
+        z,
         None,
-        index,
-        (c - a)[:, None],
-        gammas=np.array([gamma], dtype=np.float64),
+        c - a,
+        bandwidth=scaled_bandwidth(gamma, z.shape[1]),
+        target_groups=confidence_bins(c, n_bins, binning).assign(c),
         exclude_self=exclude_self,
         effective_size=False,
-    )
-    error = means.mean[0, :, 0]
+    ).mean
     return error if signed else np.abs(error)
 
 

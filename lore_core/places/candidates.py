@@ -10,7 +10,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, kernel_means
+from lore_core.kernel_sums import laplacian_means
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.places.average import Against, Average, Excess, excess_of
 from lore_core.places.slices import Slice, slice_tables
 from lore_core.places.tree import level_tree, neighbour_graph
@@ -231,11 +232,9 @@ class SearchedHalf:
         points = self.half.points
         if points is None:
             return
-        one_bin = np.zeros(len(points), dtype=np.int64)
-        gaps = self.average.moments[:, 1:2]
-        means = kernel_means(points, one_bin, None, one_bin, gaps, gammas=np.array([self.gamma]))
-        known = means.effective_size[0] >= MIN_EFFECTIVE_SIZE
-        field = np.where(known, means.mean[0, :, 0], np.nan)
+        bandwidth = scaled_bandwidth(self.gamma, points.shape[1])
+        means = laplacian_means(points, None, self.average.moments[:, 1], bandwidth=bandwidth)
+        field = np.where(means.effective_size >= MIN_EFFECTIVE_SIZE, means.mean, np.nan)
         least = max(round(self.min_rows * len(points) / len(self.rows)), 5)
         for node in level_tree(field, neighbour_graph(points), min_rows=least, lowest=_LOWEST):
             excess = self.average.of_rows(node.rows)

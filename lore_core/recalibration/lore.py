@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from lore_core.data.binning import Binning, ConfidenceBins, accuracy_by_bin, confidence_bins
 from lore_core.data.rows import Rows
 from lore_core.data.validation import InputError, OnMaps, check_positive
-from lore_core.kernel_sums import KernelMeans
-from lore_core.metrics.local_error import kernel_means
+from lore_core.kernel_sums import KernelMeans, laplacian_means
+from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.dataset_rows import coordinates_of, rows_of
 from lore_core.recalibration.local_correction import corrected, lowest_confidence
@@ -211,8 +211,8 @@ class LoRe(Recalibrator):
         base = state["base"]
         start = rows if base is None else base.applied_to(rows)
         new = corrected(
-            means.mean[0, :, 0],
-            means.mass[0],
+            means.mean,
+            means.mass,
             state["prior_strength"],
             confidence=rows.confidence,
             accuracy=np.where(np.isnan(here), rows.confidence, here),
@@ -233,7 +233,7 @@ class LoRe(Recalibrator):
         """
         state: Any = self.state()
         means = _around(state, rows_of(evaluation, embedding, type(self).label), state["outcome"])
-        return LocalAccuracy(means.mean[0, :, 0], means.effective_size[0])
+        return LocalAccuracy(means.mean, means.effective_size)
 
 
 def _bins(state: State) -> ConfidenceBins:
@@ -242,11 +242,12 @@ def _bins(state: State) -> ConfidenceBins:
 
 def _around(state: State, rows: Rows, values: NDArray[np.float64]) -> KernelMeans:
     """Average a value of the calibration rows around each row, in its confidence bin."""
-    return kernel_means(
-        rows.place(state["feature_map"], state["points"].shape[1]),
-        _bins(state).assign(rows.confidence),
+    d = state["points"].shape[1]
+    return laplacian_means(
+        rows.place(state["feature_map"], d),
         state["points"],
-        state["bin_index"],
-        values[:, None],
-        gammas=np.array([state["gamma"]]),
+        values,
+        bandwidth=scaled_bandwidth(state["gamma"], d),
+        target_groups=_bins(state).assign(rows.confidence),
+        source_groups=state["bin_index"],
     )

@@ -14,7 +14,8 @@ from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.rows import Rows
 from lore_core.data.validation import OnMaps
 from lore_core.embedding.several import maps_by_name
-from lore_core.metrics.local_error import kernel_means
+from lore_core.kernel_sums import laplacian_means
+from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.averaging import (
     confidence_levels,
     global_line,
@@ -272,13 +273,13 @@ class TunedLoRe(Recalibrator):
             source_index = bins.assign(state["confidence"])
             index = bins.assign(confidence)
             grid = np.unique([member["gamma"] for member in chosen])
-            means = kernel_means(
+            means = laplacian_means(
                 places[map_],
-                index,
                 state["maps"][map_]["points"],
-                source_index,
                 state["leftover"],
-                gammas=grid,
+                bandwidth=scaled_bandwidth(grid, places[map_].shape[1]),
+                target_groups=index,
+                source_groups=source_index,
                 effective_size=False,
             )
             accuracy = accuracy_by_bin(source_index, state["outcome"], bins.n_bins)[index]

@@ -13,7 +13,8 @@ from lore_core.data.binning import Binning, accuracy_without_self, confidence_bi
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.validation import InputError, OnMaps, check_integer
 from lore_core.embedding.several import maps_by_name
-from lore_core.metrics.local_error import kernel_means
+from lore_core.kernel_sums import laplacian_means
+from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.dataset_rows import coordinates_of
 from lore_core.recalibration.local_correction import corrected, lowest_confidence
@@ -217,13 +218,12 @@ def leave_one_out(
             progress(step / len(steps), f"leave one out, {bins} confidence bins")
         partition = confidence_bins(confidence, bins, binning)
         index = partition.assign(confidence)
-        means = kernel_means(
+        means = laplacian_means(
             maps[name],
-            index,
             None,
-            index,
             values,
-            gammas=grid,
+            bandwidth=scaled_bandwidth(grid, maps[name].shape[1]),
+            target_groups=index,
             exclude_self=True,
             effective_size=False,
         )

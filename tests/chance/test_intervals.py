@@ -9,7 +9,7 @@ from brute import slce
 import lore_core as lore
 from lore_core.chance import intervals
 from lore_core.chance.central_interval import central_interval
-from lore_core.metrics.local_error import kernel_means
+from lore_core.kernel_sums import laplacian_means
 
 
 def _planted(seed, n=600, shift=0.0):
@@ -68,8 +68,8 @@ def test_coverage_where_a_percentile_bootstrap_fails():
         table = lore.reliability_table(c, accuracy > 0.5)
         index = table.bins.assign(c)
         ece = np.abs(np.bincount(index, weights=c - accuracy)).sum() / len(c)
-        means = kernel_means(z, index, None, index, (c - accuracy)[:, None], gammas=np.array([0.2]))
-        truth = {"ECE": ece, "ALCE": np.abs(means.mean[0, :, 0]).mean()}
+        means = laplacian_means(z, None, c - accuracy, bandwidth=0.4, target_groups=index)
+        truth = {"ECE": ece, "ALCE": np.abs(means.mean).mean()}
         draws = lore.chance.bootstrap_draws(c, a, z, n_draws=40).interval()
         for name, value in truth.items():
             held[name].append(found["low"][name] <= value <= found["high"][name])
