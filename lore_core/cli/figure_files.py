@@ -24,20 +24,11 @@ _STATIC = (".png", ".svg", ".pdf")
 
 @dataclass(frozen=True)
 class FigureOptions:
-    """Where a figure and its numbers are written to, and how it looks.
+    """Where a figure and its numbers are written to, and how it looks."""
 
-    Attributes
-    ----------
-    paths : tuple of Path
-        The suffix says what is written: a figure or numbers.
-    mode : "light" or "dark"
-        Of the figure.
-    width, height : int
-        Pixels of a static image; the height is the chart's own by default.
-    """
-
-    paths: tuple[Path, ...]
-    mode: Mode
+    paths: tuple[Path, ...]  #: The suffix says what is written: a figure or numbers.
+    mode: Mode  #: Of the figure
+    #: Pixels of a static image; the height is the chart's own by default.
     width: int
     height: int | None
 

@@ -23,38 +23,21 @@ json_option = click.option("--json", "json_", is_flag=True, help="Print JSON ins
 
 @dataclass(frozen=True)
 class ViewOptions:
-    """What is looked at, and how, as it was said on the command line.
+    """What is looked at, and how, as it was said on the command line."""
 
-    Attributes
-    ----------
-    data : tuple of str
-        Files, a directory, or ``("demo",)``.
-    columns : tuple of str
-        ``"ROLE=NAME"`` for columns whose role is not to be guessed.
-    calibration_share : float
-        Share of the rows set apart for calibration where the data name no split; 0 for none.
-    target : str
-        ``"top-label"`` or a class name.
-    maps : tuple of str
-        Feature maps: ``pca-20``, ``tsne``, …; ``none`` for global metrics only.
-    gamma, n_bins, binning
-        Settings of the local error; γ is None where it was not given.
-    seed : int
-        Of maps, splits and simulations.
-    jobs : int or None
-        Processors used at a time.
-    """
-
-    data: tuple[str, ...]
-    columns: tuple[str, ...]
+    data: tuple[str, ...]  #: Files, a directory, or ``("demo",)``
+    columns: tuple[str, ...]  #: ``"ROLE=NAME"`` for columns whose role is not to be guessed
+    #: Share of the rows set apart for calibration where the data name no split; 0 for none.
     calibration_share: float
-    target: str
+    target: str  #: ``"top-label"`` or a class name
+    #: Feature maps: ``pca-20``, ``tsne``, …; ``none`` for global metrics only.
     maps: tuple[str, ...]
+    #: Settings of the local error; γ is None where it was not given.
     gamma: float | None
     n_bins: int
     binning: Binning
-    seed: int
-    jobs: int | None
+    seed: int  #: Of maps, splits and simulations
+    jobs: int | None  #: Processors used at a time
 
 
 #: What has no other form in the command line than in the options.

@@ -126,27 +126,13 @@ def p_sentence(p: float, least: float = 0.0) -> str:
 
 @dataclass(frozen=True)
 class Unit:
-    """How numbers of one unit are written.
+    """How numbers of one unit are written."""
 
-    Attributes
-    ----------
-    name : str
-        As headings say it; empty for none.
-    scale : float
-        What a value is multiplied by.
-    digits : int
-        After the point.
-    word : str
-        What follows a number that stands alone.
-    in_files : str
-        What it is called beside values as they are, not multiplied.
-    """
-
-    name: str
-    scale: float
-    digits: int
-    word: str = ""
-    in_files: str = ""
+    name: str  #: As headings say it; empty for none
+    scale: float  #: What a value is multiplied by
+    digits: int  #: After the point
+    word: str = ""  #: What follows a number that stands alone
+    in_files: str = ""  #: What it is called beside values as they are, not multiplied
 
     @property
     def is_share(self) -> bool:

@@ -20,30 +20,14 @@ Groups = Callable[[Sequence[str] | None], NDArray[np.object_]]
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows to recalibrate.
+    """Rows to recalibrate."""
 
-    Attributes
-    ----------
-    probabilities : ndarray of shape (n, K)
-        Checked; each row was divided by its sum.
-    predicted : ndarray of shape (n,)
-        Predicted classes, whichever probability is the largest.
-    place : callable
-        Where the rows lie on a map of so many dimensions.
-    groups : callable
-        To which group each row belongs.
-    features : ndarray of shape (n, p) or None
-        For the methods that look at them.
-    name : str
-        How errors call the rows.
-    """
-
-    probabilities: NDArray[np.float64]
-    predicted: NDArray[np.int64]
-    place: Place
-    groups: Groups
-    features: NDArray[np.floating[Any]] | None = None
-    name: str = "rows"
+    probabilities: NDArray[np.float64]  #: (n, K); checked; each row was divided by its sum
+    predicted: NDArray[np.int64]  #: (n,); predicted classes, whichever probability is the largest
+    place: Place  #: Where the rows lie on a map of so many dimensions
+    groups: Groups  #: To which group each row belongs
+    features: NDArray[np.floating[Any]] | None = None  #: (n, p); for the methods that look at them
+    name: str = "rows"  #: How errors call the rows
 
     def __len__(self) -> int:
         return len(self.predicted)

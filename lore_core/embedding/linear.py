@@ -25,21 +25,11 @@ class IdentityMap:
 
 @dataclass(frozen=True, eq=False)
 class LinearMap:
-    """Subtract the mean, then project: (x − mean) Vᵀ.
+    """Subtract the mean, then project: (x − mean) Vᵀ."""
 
-    Parameters
-    ----------
-    mean : ndarray of shape (p,)
-        Column means of the fitted rows.
-    components : ndarray of shape (d, p)
-        Orthonormal directions.
-    notes : tuple of str
-        What a reader should know about the map.
-    """
-
-    mean: NDArray[np.float64]
-    components: NDArray[np.float64]
-    notes: tuple[str, ...] = ()
+    mean: NDArray[np.float64]  #: (p,); column means of the fitted rows
+    components: NDArray[np.float64]  #: (d, p); orthonormal directions
+    notes: tuple[str, ...] = ()  #: What a reader should know about the map
 
     def place(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the projected features, shape (m, d)."""

@@ -29,24 +29,13 @@ class Placing(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class StoredMap(ABC):
-    """What a fitted map is made of.
+    """What a fitted map is made of."""
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p)
-        The fitted rows' features, as neighbours are searched in them.
-    places : ndarray of shape (n, d)
-        Where they lie, unscaled.
-    settings : dict
-        What the map was made with.
-    notes : tuple of str
-        What a reader should know about the map.
-    """
-
+    #: (n, p); the fitted rows' features, as neighbours are searched in them.
     points: NDArray[np.float64]
-    places: NDArray[np.float64]
-    settings: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
+    places: NDArray[np.float64]  #: (n, d); where they lie, unscaled
+    settings: Mapping[str, Any]  #: What the map was made with
+    notes: tuple[str, ...] = ()  #: What a reader should know about the map
 
     @abstractmethod
     def _make(self) -> Placing:

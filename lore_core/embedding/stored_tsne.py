@@ -25,14 +25,9 @@ class StoredTSNE(StoredMap):
 
     Its settings are "perplexity", "random_state", "n_jobs" and "negative_gradient_method" of
     openTSNE; ``points`` are reduced where the map reduces them.
-
-    Parameters
-    ----------
-    reduction : LinearMap or None
-        Principal components in which neighbours are searched.
     """
 
-    reduction: LinearMap | None = None
+    reduction: LinearMap | None = None  #: Principal components in which neighbours are searched
 
     def place(
         self, features: NDArray[np.float64], progress: Progress | None = None

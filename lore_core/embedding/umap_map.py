@@ -30,18 +30,10 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True, eq=False)
 class UMAPMap:
-    """A fitted UMAP map.
+    """A fitted UMAP map."""
 
-    Parameters
-    ----------
-    model : umap.UMAP
-        The fitted estimator.
-    notes : tuple of str
-        What a reader should know about the map.
-    """
-
-    model: Any
-    notes: tuple[str, ...] = ()
+    model: Any  #: The fitted estimator
+    notes: tuple[str, ...] = ()  #: What a reader should know about the map
 
     @property
     def fitted(self) -> NDArray[np.float64]:

@@ -41,18 +41,11 @@ _SMALLEST_EXPONENT, _LARGEST_EXPONENT = -900, 900
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """Rounded coordinates and the unit they count.
+    """Rounded coordinates and the unit they count."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (d, N)
-        int32; the coordinates less a centre are about ``columns · unit``.
-    unit : float
-        A power of 2, so that multiplying by it is exact.
-    """
-
+    #: (d, N); int32; the coordinates less a centre are about ``columns · unit``.
     columns: NDArray[np.int32]
-    unit: float
+    unit: float  #: A power of 2, so that multiplying by it is exact
 
 
 def as_fixed_point(

@@ -23,42 +23,21 @@ _RADIX_LIMIT = 2**15
 
 @dataclass(frozen=True)
 class Problem:
-    """Checked arguments.
+    """Checked arguments."""
 
-    Attributes
-    ----------
-    targets : ndarray of shape (n_t, d)
-        d is what is left without constant dimensions, at least 1.
-    sources : ndarray of shape (n_s, d)
-        The same object as ``targets`` if ``is_self``.
-    weights : ndarray of shape (n_s, m)
-    has_columns : bool
-        Whether weights came as a matrix, so that results are matrices too.
-    bandwidths : ndarray of shape (g,)
-    has_grid : bool
-        Whether bandwidths came as an array, so that results have a leading axis.
-    target_groups : ndarray of shape (n_t,)
-        Contiguous codes from 0; −1 = takes no part.
-    source_groups : ndarray of shape (n_s,)
-    n_groups : int
-    is_self : bool
-        The targets are the sources.
-    exclude_self : bool
-    tolerance : float
-        What rounded coordinates may change; see :mod:`~lore_core.kernel_sums.fixed_point`.
-    """
-
+    #: (n_t, d); d is what is left without constant dimensions, at least 1.
     targets: NDArray[np.float64]
-    sources: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    has_columns: bool
-    bandwidths: NDArray[np.float64]
-    has_grid: bool
-    target_groups: NDArray[np.int64]
-    source_groups: NDArray[np.int64]
+    sources: NDArray[np.float64]  #: (n_s, d); the same object as ``targets`` if ``is_self``
+    weights: NDArray[np.float64]  #: (n_s, m)
+    has_columns: bool  #: Whether weights came as a matrix, so that results are matrices too
+    bandwidths: NDArray[np.float64]  #: (g,)
+    has_grid: bool  #: Whether bandwidths came as an array, so that results have a leading axis
+    target_groups: NDArray[np.int64]  #: (n_t,); contiguous codes from 0; −1 = takes no part
+    source_groups: NDArray[np.int64]  #: (n_s,)
     n_groups: int
-    is_self: bool
+    is_self: bool  #: The targets are the sources
     exclude_self: bool
+    #: What rounded coordinates may change; see :mod:`~lore_core.kernel_sums.fixed_point`.
     tolerance: float
 
     def with_weights(self, weights: NDArray[np.float64]) -> Problem:
@@ -88,23 +67,14 @@ class Problem:
 
 @dataclass(frozen=True)
 class Layout:
-    """Rows sorted by group, then by the first coordinate; targets and sources in one array.
+    """Rows sorted by group, then by the first coordinate; targets and sources in one array."""
 
-    Attributes
-    ----------
-    coordinates : ndarray of shape (d, N)
-    weights : ndarray of shape (m, N)
-        0 for rows that are targets only.
-    index : ndarray of shape (N,)
-        int32; row number of a target; n_t + row number of a source that is no target.
-    segments : list of (lo, cut, hi)
-        The rows of each group. With ``apart``, [lo, cut) are its targets and [cut, hi) its
-        sources; otherwise they are mixed and ``cut`` = ``lo``.
-    """
-
-    coordinates: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    coordinates: NDArray[np.float64]  #: (d, N)
+    weights: NDArray[np.float64]  #: (m, N); 0 for rows that are targets only
+    #: (N,); int32; row number of a target; n_t + row number of a source that is no target.
     index: NDArray[np.int32]
+    #: (lo, cut, hi) of each group. With ``apart``, rows [lo, cut) are its targets and [cut, hi) its
+    #: sources; otherwise they are mixed and ``cut`` = ``lo``.
     segments: list[tuple[int, int, int]]
 
     def copy(self) -> Layout:

@@ -26,20 +26,12 @@ from lore_core.metrics.metric import Metric, RowMean
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Rows, how they are looked at, and what several metrics share, computed when first asked for.
+    """Rows, how they are looked at, and what metrics share, computed when first asked for."""
 
-    Attributes
-    ----------
-    dataset : Dataset
-        Rows to measure.
-    embedding : Embedding or array-like of shape (n, d), optional
-        Their coordinates; without it no metric that needs features.
-    target, gamma, n_bins, binning, groups, min_group_size
-        See :func:`~lore_core.comparison.summary.summarize`.
-    """
-
-    dataset: Dataset
+    dataset: Dataset  #: Rows to measure
+    #: (n, d); their coordinates; without it no metric that needs features.
     embedding: Points | None = None
+    #: See :func:`~lore_core.comparison.summary.summarize`.
     target: str | int = TOP_LABEL
     gamma: float = 0.2
     n_bins: int = 15

@@ -28,38 +28,23 @@ CurveKey = Literal["mlce", "mlce_supported", "alce"]
 
 @dataclass(frozen=True)
 class OverBandwidths:
-    """How a metric is spoken of where it is drawn against γ.
+    """How a metric is spoken of where it is drawn against γ."""
 
-    Attributes
-    ----------
-    key : {"mlce", "mlce_supported", "alce"}
-        Attribute of a curve and of its chance band.
-    title, button : str
-        Its name as an axis and as a choice.
-    meaning : str
-        What it is, within a sentence.
-    at_zero, at_infinity : str
-        What the limits γ → 0 and γ → ∞ are; empty for none.
-    """
-
-    key: CurveKey
+    key: CurveKey  #: Attribute of a curve and of its chance band
+    #: Its name as an axis and as a choice.
     title: str
     button: str
-    meaning: str
+    meaning: str  #: What it is, within a sentence
+    #: What the limits γ → 0 and γ → ∞ are; empty for none.
     at_zero: str
     at_infinity: str
 
 
 @dataclass(frozen=True)
 class RowMean:
-    """A metric that is the mean of one value a row: it can be resampled, and cut to a region.
+    """A metric that is the mean of one value a row: it can be resampled, and cut to a region."""
 
-    Attributes
-    ----------
-    of_row : callable
-        From a :class:`~lore_core.metrics.measured.Measured` to values of shape (n,).
-    """
-
+    #: From a :class:`~lore_core.metrics.measured.Measured` to values of shape (n,).
     of_row: Callable[[Measured], NDArray[np.float64]]
 
     def __call__(self, measured: Measured) -> float:

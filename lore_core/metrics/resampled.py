@@ -17,40 +17,23 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Resampled:
-    """Rows drawn with replacement, b times.
+    """Rows drawn with replacement, b times."""
 
-    Attributes
-    ----------
-    confidence, outcome : ndarray of shape (n,)
-        Of the rows drawn from.
-    weights : ndarray of shape (n, b)
-        How often each was drawn.
-    bin_index : ndarray of shape (n,)
-        Their confidence bins: a resample is not binned anew.
-    members : sparse array of shape (bins, n)
-        The same as ones.
-    groups : sparse array of shape (groups, n)
-        Which rows lie in which group, of the groups whose gap counts: none without.
-    cells : sparse array of shape (cells, n)
-        Which rows lie in which cell of group and bin, of the groups that count: none without.
-    supported : ndarray of shape (n,)
-        Which rows have enough effective neighbours, before resampling.
-    coordinates : ndarray of shape (n, d)
-        Their places; d = 0 without features.
-    bandwidth : float
-        d·γ.
-    """
-
+    #: (n,); of the rows drawn from.
     confidence: Floats
     outcome: Floats
-    weights: Floats
-    bin_index: NDArray[np.int64]
-    members: sparse.csr_array
+    weights: Floats  #: (n, b); how often each was drawn
+    bin_index: NDArray[np.int64]  #: (n,); their confidence bins: a resample is not binned anew.
+    members: sparse.csr_array  #: (bins, n); the same as ones
+    #: (groups, n); which rows lie in which group, of the groups whose gap counts: none without.
     groups: sparse.csr_array
+    #: (cells, n); which rows lie in which cell of group and bin, of the groups that count: none
+    #: without.
     cells: sparse.csr_array
+    #: (n,); which rows have enough effective neighbours, before resampling.
     supported: NDArray[np.bool_]
-    coordinates: Floats
-    bandwidth: float
+    coordinates: Floats  #: (n, d); their places; d = 0 without features
+    bandwidth: float  #: d·γ
 
     @property
     def n_rows(self) -> int:

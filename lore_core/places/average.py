@@ -25,26 +25,16 @@ _NORMAL_90 = 1.645
 
 @dataclass(frozen=True)
 class Average:
-    """What rows are compared with, and what they are then expected to do.
-
-    Attributes
-    ----------
-    against : {"zero", "average", "same confidence"}
-    stratum : ndarray of shape (n,)
-        Which rows are compared with each other; all 0 unless rows of the same confidence are.
-    n_strata : int
-    moments : ndarray of shape (n, 5)
-        What sums over a set are made of, row by row: 1, the gap beyond what it is compared with,
-        its variance and third central moment, and its square.
-    total : ndarray of shape (n_strata, 5)
-        Sums of the moments over all rows.
-    """
+    """What rows are compared with, and what they are then expected to do."""
 
     against: Against
+    #: (n,); which rows are compared with each other; all 0 unless rows of the same confidence are.
     stratum: NDArray[np.int64]
     n_strata: int
+    #: (n, 5); what sums over a set are made of, row by row: 1, the gap beyond what it is compared
+    #: with, its variance and third central moment, and its square.
     moments: NDArray[np.float64]
-    total: NDArray[np.float64]
+    total: NDArray[np.float64]  #: (n_strata, 5); sums of the moments over all rows
 
     @classmethod
     def of(
@@ -92,29 +82,14 @@ class Average:
 
 @dataclass(frozen=True)
 class Excess:
-    """How much further off than what they are compared with sets of rows are.
+    """How much further off than what they are compared with sets of rows are."""
 
-    Attributes
-    ----------
-    n : ndarray
-        Rows of each set; all arrays have one shape.
-    mean : ndarray
-        Mean excess of the gap; positive = more overconfident.
-    error : ndarray
-        Its standard deviation if there were none.
-    skewness : ndarray
-        Its skewness then.
-    variance : ndarray
-        Sum of the rows' variances: how much evidence there can be.
-    scatter : ndarray
-        Standard error of the mean excess as the rows themselves scatter.
-    """
-
-    n: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    error: NDArray[np.float64]
-    skewness: NDArray[np.float64]
-    variance: NDArray[np.float64]
+    n: NDArray[np.float64]  #: Rows of each set; all arrays have one shape
+    mean: NDArray[np.float64]  #: Mean excess of the gap; positive = more overconfident
+    error: NDArray[np.float64]  #: Its standard deviation if there were none
+    skewness: NDArray[np.float64]  #: Its skewness then
+    variance: NDArray[np.float64]  #: Sum of the rows' variances: how much evidence there can be.
+    #: Standard error of the mean excess as the rows themselves scatter.
     scatter: NDArray[np.float64]
 
     @property

@@ -38,21 +38,12 @@ _LOWEST = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What is known of rows; all arrays are of n rows.
-
-    Attributes
-    ----------
-    confidence, outcome : ndarray
-    attributes : sequence of Attribute
-        Columns whose values may name a place.
-    points : ndarray of shape (n, d) or None
-        Places on the map.
-    """
+    """What is known of rows; all arrays are of n rows."""
 
     confidence: NDArray[np.float64]
     outcome: NDArray[np.float64]
-    attributes: Sequence[Attribute]
-    points: NDArray[np.float64] | None
+    attributes: Sequence[Attribute]  #: Columns whose values may name a place
+    points: NDArray[np.float64] | None  #: (n, d); places on the map
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -69,21 +60,11 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A set of rows that looks worse than the average where it was looked for.
+    """A set of rows that looks worse than the average where it was looked for."""
 
-    Attributes
-    ----------
-    inside : ndarray of shape (n,)
-        Mask of all rows, searched or not.
-    sign : int
-        +1: more overconfident than what it is compared with; −1: more underconfident.
-    conditions : tuple of Condition
-        Empty for a region of the map.
-    """
-
-    inside: NDArray[np.bool_]
-    sign: int
-    conditions: Slice
+    inside: NDArray[np.bool_]  #: (n,); mask of all rows, searched or not
+    sign: int  #: +1: more overconfident than what it is compared with; −1: more underconfident.
+    conditions: Slice  #: Empty for a region of the map
 
     @property
     def weight(self) -> float:
@@ -127,29 +108,14 @@ def overlap(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class SearchedHalf:
-    """One half of the rows, searched; outcomes of the other half have no part in it.
+    """One half of the rows, searched; outcomes of the other half have no part in it."""
 
-    Attributes
-    ----------
-    rows : Rows
-        All rows.
-    searched : ndarray of int
-        The half that is searched.
-    against : {"zero", "average", "same confidence"}
-    gamma : float
-        Bandwidth of the field whose tree is cut.
-    min_rows : int
-        Least rows of a place, in all rows.
-    min_gap : float
-        Least size of its gap; what is merely better than the average is no place.
-    """
-
-    rows: Rows
-    searched: NDArray[np.int64]
+    rows: Rows  #: All rows
+    searched: NDArray[np.int64]  #: The half that is searched
     against: Against
-    gamma: float
-    min_rows: int
-    min_gap: float
+    gamma: float  #: Bandwidth of the field whose tree is cut
+    min_rows: int  #: Least rows of a place, in all rows
+    min_gap: float  #: Least size of its gap; what is merely better than the average is no place
 
     @cached_property
     def half(self) -> Rows:

@@ -15,17 +15,10 @@ from lore_core.variables.cutting import Attribute
 
 @dataclass(frozen=True)
 class Condition:
-    """A column holds one of some neighbouring parts.
+    """A column holds one of some neighbouring parts."""
 
-    Attributes
-    ----------
-    column : int
-        Its place among the attributes.
-    first, end : int
-        Parts ``first`` to ``end − 1``.
-    """
-
-    column: int
+    column: int  #: Its place among the attributes
+    #: Parts ``first`` to ``end − 1``.
     first: int
     end: int
 

@@ -21,23 +21,12 @@ _SAME = 0.8
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """Connected rows whose excess is beyond a level.
-
-    Attributes
-    ----------
-    rows : ndarray of int
-    sign : int
-        +1: more overconfident than the average; −1: less, or underconfident.
-    level : float
-        The least |excess| in it.
-    parent : int or None
-        The node around it; None for a country.
-    """
+    """Connected rows whose excess is beyond a level."""
 
     rows: NDArray[np.int64]
-    sign: int
-    level: float
-    parent: int | None
+    sign: int  #: +1: more overconfident than the average; −1: less, or underconfident.
+    level: float  #: The least |excess| in it
+    parent: int | None  #: The node around it; None for a country
 
 
 def neighbour_graph(z: NDArray[np.float64], k: int = _NEIGHBOURS) -> Any:

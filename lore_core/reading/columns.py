@@ -18,39 +18,20 @@ Kind = Literal["whole", "number", "text", "bool", "date", "other"]
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The named columns (or arrays) of one file.
+    """The named columns (or arrays) of one file."""
 
-    Parameters
-    ----------
-    file : str
-        Its name in sentences, without folders.
-    format : str
-        ``"NPZ"``, ``"CSV"``, ``"Parquet"`` or ``"Feather"``.
-    shapes : mapping of str to tuple of int
-        Shape of every column, in file order. Table columns have shape (n,), list columns (n, m).
-    kinds : mapping of str to Kind
-        What every column holds.
-    loader : callable
-        Name to values: a Series for shape (n,), else an array.
-    parents : mapping of str to str
-        Columns that are one column of a 2-D array, with the array's name (``race`` of ``groups``).
-    class_names, feature_names : tuple of str, optional
-        Class names, and names of the columns of the array ``features``, that the file holds.
-    notes : tuple of str
-        What was done while opening it, in plain sentences.
-    line : callable, optional
-        0-based data row to 1-based line of the text file.
-    """
-
-    file: str
-    format: str
+    file: str  #: Its name in sentences, without folders
+    format: str  #: ``"NPZ"``, ``"CSV"``, ``"Parquet"`` or ``"Feather"``
+    #: Shape of every column, in file order. Table columns have shape (n,), list columns (n, m).
     shapes: Mapping[str, tuple[int, ...]]
-    kinds: Mapping[str, Kind]
-    loader: Callable[[str], Any]
+    kinds: Mapping[str, Kind]  #: What every column holds
+    loader: Callable[[str], Any]  #: Name to values: a Series for shape (n,), else an array.
+    #: Columns that are one column of a 2-D array, with the array's name (``race`` of ``groups``).
     parents: Mapping[str, str] = field(default_factory=dict)
+    #: Class names, and names of the columns of the array ``features``, that the file holds.
     class_names: tuple[str, ...] | None = None
-    notes: tuple[str, ...] = ()
-    line: Callable[[int], int] | None = None
+    notes: tuple[str, ...] = ()  #: What was done while opening it, in plain sentences
+    line: Callable[[int], int] | None = None  #: 0-based data row to 1-based line of the text file
     feature_names: tuple[str, ...] | None = None
 
     @property

@@ -16,24 +16,13 @@ from lore_core.reading.columns import listed, short
 
 @dataclass(frozen=True)
 class Classes:
-    """What is known of the classes before the labels are read.
+    """What is known of the classes before the labels are read."""
 
-    Parameters
-    ----------
-    names : tuple of str, optional
-        Class names in class order.
-    count : int, optional
-        K; None where only a confidence is given.
-    by_name : bool
-        Names stem from columns (``p_3``): the label 3 is that class, not the fourth one.
-    positive : str, optional
-        Name of the one class whose probability is given.
-    """
-
-    names: tuple[str, ...] | None = None
-    count: int | None = None
+    names: tuple[str, ...] | None = None  #: Class names in class order
+    count: int | None = None  #: K; None where only a confidence is given
+    #: Names stem from columns (``p_3``): the label 3 is that class, not the fourth one.
     by_name: bool = False
-    positive: str | None = None
+    positive: str | None = None  #: Name of the one class whose probability is given
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,24 +23,14 @@ Maps = bool | Embedding | Mapping[str, Embedding]
 
 @dataclass(frozen=True)
 class FittedOn:
-    """Names of what the calibration rows consisted of, and the maps that placed them.
+    """Names of what the calibration rows consisted of, and the maps that placed them."""
 
-    Attributes
-    ----------
-    class_names : tuple of str
-        In the order of the probabilities.
-    feature_names : tuple of str
-        In the order of the features; empty where there were none.
-    group_columns : tuple of str
-        The dataset's group columns.
-    feature_maps : dict of str (or None) to Embedding or None
-        By the name ``fit`` got them under; None: one map without a name. Without coordinates.
-        None as a value: plain coordinates, which cannot be computed from features.
-    """
-
-    class_names: tuple[str, ...]
+    class_names: tuple[str, ...]  #: In the order of the probabilities
+    #: In the order of the features; empty where there were none.
     feature_names: tuple[str, ...] = ()
-    group_columns: tuple[str, ...] = ()
+    group_columns: tuple[str, ...] = ()  #: The dataset's group columns
+    #: By the name ``fit`` got them under; None: one map without a name. Without coordinates. None
+    #: as a value: plain coordinates, which cannot be computed from features.
     feature_maps: Mapping[str | None, Embedding | None] = field(default_factory=dict)
 
     @classmethod

@@ -24,13 +24,6 @@ _BOUNDS = (0.05, 20.0)
 class OtherClasses:
     """Shares of the other classes, softened so that they fit the wrong rows.
 
-    Attributes
-    ----------
-    temperature : float
-        T > 0; above 1 the shares become more alike.
-    offset : float
-        ε > 0, added first: what a class is worth that the classifier gave no probability.
-
     Notes
     -----
     With ŷ the predicted class and c its confidence, a probability vector is c and, for k ≠ ŷ,
@@ -44,7 +37,8 @@ class OtherClasses:
     wrong rows.
     """
 
-    temperature: float = 1.0
+    temperature: float = 1.0  #: T > 0; above 1 the shares become more alike
+    #: ε > 0, added first: what a class is worth that the classifier gave no probability.
     offset: float = _OFFSETS[0]
 
     @classmethod

@@ -47,30 +47,15 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Trial:
-    """All candidates on the calibration rows, each row predicted without itself.
+    """All candidates on the calibration rows, each row predicted without itself."""
 
-    Attributes
-    ----------
-    candidates : list of Candidate
-        What was compared.
-    confidence : ndarray of shape (n_candidates, n)
-        Leave-one-out confidence of each row.
-    log_likelihood : ndarray of shape (n_candidates, n)
-        Log of the probability that gives the row's true class.
-    rows : ndarray of shape (n,)
-        Which calibration rows were used.
-    outcome : ndarray of shape (n,)
-        Their outcomes.
-    binning : str
-        Shared by all candidates.
-    """
-
-    candidates: list[Candidate]
-    confidence: NDArray[np.float64]
+    candidates: list[Candidate]  #: What was compared
+    confidence: NDArray[np.float64]  #: (n_candidates, n); leave-one-out confidence of each row
+    #: (n_candidates, n); log of the probability that gives the row's true class.
     log_likelihood: NDArray[np.float64]
-    rows: NDArray[np.int64]
-    outcome: NDArray[np.float64]
-    binning: Binning
+    rows: NDArray[np.int64]  #: (n,); which calibration rows were used
+    outcome: NDArray[np.float64]  #: (n,); their outcomes
+    binning: Binning  #: Shared by all candidates
 
     @property
     def best(self) -> Candidate:

@@ -47,26 +47,14 @@ Write = Callable[[Any, dict[str, NDArray[Any]]], None]
 
 @dataclass(frozen=True)
 class Table:
-    """A file of rows, open for one pass.
+    """A file of rows, open for one pass."""
 
-    Attributes
-    ----------
-    name : str
-        The file's name, for errors.
-    columns : list of str
-        In their order.
-    n_rows : int or None
-        None where only reading tells.
-    chunks : callable
-        Rows to a chunk, and an iterator of (chunk, share of the file read).
-    writer : callable
-        A path, to a context in which chunks are written.
-    """
-
-    name: str
-    columns: list[str]
-    n_rows: int | None
+    name: str  #: The file's name, for errors
+    columns: list[str]  #: In their order
+    n_rows: int | None  #: None where only reading tells
+    #: Rows to a chunk, and an iterator of (chunk, share of the file read).
     chunks: Callable[[int], Iterator[tuple[Chunk, float]]]
+    #: A path, to a context in which chunks are written.
     writer: Callable[[Path], AbstractContextManager[Write]]
 
 

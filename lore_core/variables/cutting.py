@@ -21,27 +21,15 @@ _MOVED = 0.005
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """One column, each row coded by one of a few named values.
+    """One column, each row coded by one of a few named values."""
 
-    Attributes
-    ----------
-    name : str
-        The column.
-    origin : {"class", "group", "metadata", "image", "feature", "extra"}
-        Where it is from.
-    codes : ndarray of shape (n,)
-        Index into ``values`` of each row.
-    values : tuple of str
-        Names; of a number its parts in order, ``"< 0.21"``, ``"0.21 to 0.4"``, ``"≥ 0.4"``; a
-        missing value is ``"missing"``.
-    borders : tuple of str
-        Of a number, what lies between its parts, in words; empty otherwise.
-    """
-
-    name: str
-    origin: Origin
-    codes: NDArray[np.integer[Any]]
+    name: str  #: The column
+    origin: Origin  #: Where it is from
+    codes: NDArray[np.integer[Any]]  #: (n,); index into ``values`` of each row
+    #: Names; of a number its parts in order, ``"< 0.21"``, ``"0.21 to 0.4"``, ``"≥ 0.4"``; a
+    #: missing value is ``"missing"``.
     values: tuple[str, ...]
+    #: Of a number, what lies between its parts, in words; empty otherwise.
     borders: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -20,20 +20,12 @@ from lore_core.view.view import View
 
 @dataclass(frozen=True)
 class Along:
-    """Gaps along one column.
+    """Gaps along one column."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        One row a part, see :func:`~lore_core.variables.gaps.gap_along`.
-    curve : DataFrame or None
-        Of a number, the smoothed gap, see :func:`~lore_core.variables.gaps.smooth_gap`.
-    tells_the_truth : bool
-        Whether the column says the true class, along which any model looks wrong.
-    """
-
-    table: pd.DataFrame
+    table: pd.DataFrame  #: One row a part, see :func:`~lore_core.variables.gaps.gap_along`.
+    #: Of a number, the smoothed gap, see :func:`~lore_core.variables.gaps.smooth_gap`.
     curve: pd.DataFrame | None
+    #: Whether the column says the true class, along which any model looks wrong.
     tells_the_truth: bool
 
 

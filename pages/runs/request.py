@@ -19,24 +19,15 @@ _READING = 0.1
 
 @dataclass(frozen=True)
 class RunsRequest:
-    """How the runs are to be compared.
+    """How the runs are to be compared."""
 
-    Attributes
-    ----------
-    feature_map : str or None
-        As :func:`lore_core.compare_runs` takes it.
-    gamma, n_bins, by, min_group_size
-        Settings of the metrics; ``by`` names the group columns.
-    methods : tuple of str
-        Labels; the first is the one the others are held against.
-    """
-
-    feature_map: str | None
+    feature_map: str | None  #: As :func:`lore_core.compare_runs` takes it.
+    #: Settings of the metrics; ``by`` names the group columns.
     gamma: float
     n_bins: int
     by: tuple[str, ...]
     min_group_size: int
-    methods: tuple[str, ...]
+    methods: tuple[str, ...]  #: Labels; the first is the one the others are held against
 
     def key(self, source: RunsSource) -> str:
         """Return what links name the answer by."""

@@ -29,24 +29,12 @@ _EXAMPLE = """my_runs/
 
 @dataclass(frozen=True, eq=False)
 class RunsSource:
-    """Runs that can be read, and the first of them, which says what they hold.
+    """Runs that can be read, and the first of them, which says what they hold."""
 
-    Attributes
-    ----------
-    name : str
-        What to call them.
-    files : tuple of tuple of RawFile
-        Of each run.
-    first : Dataset
-        The first run.
-    digest : str
-        Changes with the files.
-    """
-
-    name: str
-    files: tuple[tuple[RawFile, ...], ...]
-    first: Dataset
-    digest: str
+    name: str  #: What to call them
+    files: tuple[tuple[RawFile, ...], ...]  #: Of each run
+    first: Dataset  #: The first run
+    digest: str  #: Changes with the files
 
     @property
     def n_runs(self) -> int:

@@ -14,26 +14,15 @@ from lore_core import Dataset, Embedding
 
 @dataclass(frozen=True)
 class Loaded:
-    """A dataset with a split, and how it came to be.
+    """A dataset with a split, and how it came to be."""
 
-    Attributes
-    ----------
-    dataset : Dataset
-        Every row; always with a split.
-    source : str
-        ``"demo"``, ``"upload"`` or a path.
-    facts, notes, warnings : tuple of str
-        What was read, what was done on the way, and what to be careful about.
-    split_by_app : bool
-        True where the file named no split and rows were split at random.
-    """
-
-    dataset: Dataset
-    source: str
+    dataset: Dataset  #: Every row; always with a split
+    source: str  #: ``"demo"``, ``"upload"`` or a path
+    #: What was read, what was done on the way, and what to be careful about.
     facts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    split_by_app: bool = False
+    split_by_app: bool = False  #: True where the file named no split and rows were split at random
 
     @property
     def key(self) -> str:

@@ -31,34 +31,21 @@ class Tint:
 
 @dataclass(frozen=True)
 class Axis:
-    """What one direction of a picture means.
+    """What one direction of a picture means."""
 
-    Attributes
-    ----------
-    title, unit
-        The quantity, and what its numbers are.
-    log : bool
-        Whether steps are ratios.
-    span : (float, float), optional
-        Its ends; by default what the marks need, and 0 where it is ``from_zero``.
-    ticks : tuple of (float, str)
-        Words in place of numbers.
-    grid, few_ticks : bool
-        Whether lines lead from the ticks through the picture, and whether there is room for few.
-    brief : str
-        Title in a narrow column, where it is another.
-    """
-
+    #: The quantity, and what its numbers are.
     title: str = ""
     unit: Unit = "number"
     _: KW_ONLY
-    log: bool = False
+    log: bool = False  #: Whether steps are ratios
+    #: Its ends; by default what the marks need, and 0 where it is ``from_zero``.
     span: tuple[float, float] | None = None
     from_zero: bool = False
-    ticks: tuple[tuple[float, str], ...] = ()
+    ticks: tuple[tuple[float, str], ...] = ()  #: Words in place of numbers
+    #: Whether lines lead from the ticks through the picture, and whether there is room for few.
     grid: bool = True
     few_ticks: bool = False
-    brief: str = ""
+    brief: str = ""  #: Title in a narrow column, where it is another
 
     @property
     def scale(self) -> float:
@@ -84,22 +71,13 @@ class Axis:
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """What all marks have.
+    """What all marks have."""
 
-    Attributes
-    ----------
-    name, group : str
-        What it is, and the label its colour belongs to: listed, shown and hidden together.
-    listed : bool
-        Whether a legend names it.
-    detail : bool
-        Whether it is left out where there is little room.
-    """
-
+    #: What it is, and the label its colour belongs to: listed, shown and hidden together.
     name: str = ""
     group: str = ""
-    listed: bool = True
-    detail: bool = False
+    listed: bool = True  #: Whether a legend names it
+    detail: bool = False  #: Whether it is left out where there is little room
 
     def scaled(self, across: float, up: float) -> Self:  # noqa: ARG002 -- of those with numbers
         """Return the mark in other units: every number across and upwards times a factor."""
@@ -156,20 +134,9 @@ class Band(Mark):
 
 @dataclass(frozen=True)
 class Bars(Mark):
-    """Bars from zero to ``length``, with intervals from ``low`` to ``high``.
+    """Bars from zero to ``length``, with intervals from ``low`` to ``high``."""
 
-    Attributes
-    ----------
-    place, width
-        The middle of each, and how wide each is, or all are.
-    sideways : bool
-        Whether they lie.
-    number : ndarray of int, optional
-        What a click on each gives.
-    chosen : ndarray of bool, optional
-        Which were clicked: their colour tells it, or they are ``outlined``.
-    """
-
+    #: The middle of each, and how wide each is, or all are.
     place: Numbers
     width: Floats | float
     length: Numbers
@@ -178,8 +145,9 @@ class Bars(Mark):
     low: Floats | None = None
     high: Floats | None = None
     whisker: float = 1.2
-    sideways: bool = False
-    number: NDArray[np.int64] | None = None
+    sideways: bool = False  #: Whether they lie
+    number: NDArray[np.int64] | None = None  #: What a click on each gives
+    #: Which were clicked: their colour tells it, or they are ``outlined``.
     chosen: NDArray[np.bool_] | None = None
     outlined: bool = False
     hover: Sequence[Hover] = ()
@@ -219,23 +187,16 @@ class Dots(Mark):
 
 @dataclass(frozen=True, kw_only=True)
 class Cells(Mark):
-    """A table of gaps in colours from −``limit`` to ``limit``, with a scale of its own.
+    """A table of gaps in colours from −``limit`` to ``limit``, with a scale of its own."""
 
-    Attributes
-    ----------
-    value : ndarray of shape (r, c)
-        From the lowest row upwards, one apart from 0; NaN where a cell is empty.
-    words, strong, hover : ndarray of shape (r, c)
-        What is written in each, whether in bold, and what is said of it.
-    scale, scale_title
-        Ticks of the colours, and what they are.
-    """
-
+    #: (r, c); from the lowest row upwards, one apart from 0; NaN where a cell is empty.
     value: Floats
+    #: (r, c); what is written in each, whether in bold, and what is said of it.
     words: NDArray[np.str_]
     strong: NDArray[np.bool_]
     hover: NDArray[np.object_]
     limit: float
+    #: Ticks of the colours, and what they are.
     scale: tuple[tuple[float, str], ...]
     scale_title: str
 
@@ -292,25 +253,14 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True)
 class PanelPicture(Picture):
-    """Panels one above the other, over the same horizontal axis.
+    """Panels one above the other, over the same horizontal axis."""
 
-    Attributes
-    ----------
-    panels : tuple of Panel
-        From top to bottom.
-    gap : float
-        Between two panels, as a share of the height.
-    legend, free_corner : bool
-        Whether the names of the marks are listed, and whether the lower right corner is free.
-    still : bool
-        Whether it is neither dragged nor zoomed.
-    """
-
-    panels: tuple[Panel, ...]
-    gap: float = 0.05
+    panels: tuple[Panel, ...]  #: From top to bottom
+    gap: float = 0.05  #: Between two panels, as a share of the height
+    #: Whether the names of the marks are listed, and whether the lower right corner is free.
     legend: bool = False
     free_corner: bool = False
-    still: bool = False
+    still: bool = False  #: Whether it is neither dragged nor zoomed
 
 
 @dataclass(frozen=True)

@@ -20,33 +20,15 @@ Record = Mapping[Hashable, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """The words around a figure, and the numbers it shows.
+    """The words around a figure, and the numbers it shows."""
 
-    Attributes
-    ----------
-    title : str
-        What is shown.
-    subtitle : str
-        Of which rows.
-    how_to_read : str
-        One line for under the picture.
-    alt : str
-        The same for a reader who cannot see it.
-    name : str
-        Stem of exported files.
-    table : DataFrame
-        The numbers shown.
-    height : int
-        Pixels that suit it.
-    """
-
-    title: str
-    subtitle: str
-    how_to_read: str
-    alt: str
-    name: str
-    table: pd.DataFrame
-    height: int = 420
+    title: str  #: What is shown
+    subtitle: str  #: Of which rows
+    how_to_read: str  #: One line for under the picture
+    alt: str  #: The same for a reader who cannot see it
+    name: str  #: Stem of exported files
+    table: pd.DataFrame  #: The numbers shown
+    height: int = 420  #: Pixels that suit it
 
     @property
     def zooms(self) -> bool:
