@@ -64,10 +64,7 @@ MOVED = {
 def moved(name: str) -> Any:
     """Return what moved, with a warning that says where to.
 
-    Parameters
-    ----------
-    name : str
-        One of :data:`MOVED`, asked of :mod:`lore_core`.
+    ``name``: one of :data:`MOVED`, asked of :mod:`lore_core`.
     """
     room = f"lore_core.{MOVED[name]}"
     warnings.warn(

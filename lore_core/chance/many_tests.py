@@ -9,15 +9,8 @@ from numpy.typing import NDArray
 def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Adjust p-values after Holm: the smallest times their number, the next times one less.
 
-    Parameters
-    ----------
-    p_values : ndarray of shape (m,)
-        Of tests that may depend on each other.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        In [0, 1]; with those up to α taken for real, the chance of any mistake is at most α.
+    ``p_values`` (m,): of tests that may depend on each other. Returns shape (m,): in [0, 1]; with
+    those up to α taken for real, the chance of any mistake is at most α.
     """
     order = np.argsort(p_values, kind="stable")
     stepped = p_values[order] * np.arange(len(p_values), 0, -1)

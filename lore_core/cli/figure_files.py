@@ -119,10 +119,8 @@ def figure_options(command: Command) -> Command:
 def _paths(outs: tuple[str, ...]) -> tuple[Path, ...]:
     """Return where to write, or say what is wrong with it before anything is computed.
 
-    Raises
-    ------
-    InputError
-        If a suffix is unknown, a directory does not exist, or static images cannot be made here.
+    Raises InputError if a suffix is unknown, a directory does not exist, or static images cannot be
+    made here.
     """
     paths = tuple(output_path(name, (".html", *_STATIC, *TABLES)) for name in outs)
     if any(path.suffix.lower() not in TABLES for path in paths):

@@ -122,15 +122,8 @@ _VIEW = (
 def view_options(*, several_maps: bool = False) -> Callable[[Command], Command]:
     """Give a command DATA and the options every command shares, as one :class:`ViewOptions`.
 
-    Parameters
-    ----------
-    several_maps : bool
-        Whether ``--map`` may be repeated.
-
-    Returns
-    -------
-    callable
-        A decorator; the command is called with the ViewOptions as its first argument.
+    ``several_maps``: whether ``--map`` may be repeated. Returns a decorator; the command is called
+    with the ViewOptions as its first argument.
     """
     repeated = " May be repeated." if several_maps else ""
     one_map = click.option(

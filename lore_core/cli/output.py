@@ -79,10 +79,7 @@ def text_table(columns: Mapping[str, Sequence[str]]) -> str:
 def output_path(name: str, suffixes: Sequence[str], option: str = "--out") -> Path:
     """Return where to write, or say what is wrong with it before anything is computed.
 
-    Raises
-    ------
-    InputError
-        If the suffix is none of `suffixes` or the directory does not exist.
+    Raises InputError if the suffix is none of `suffixes` or the directory does not exist.
     """
     path = Path(name).expanduser()
     if path.suffix.lower() not in suffixes or not path.resolve().parent.is_dir():

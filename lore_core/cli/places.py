@@ -74,15 +74,7 @@ def places(given: ViewOptions, *, against: Any, json_: bool, out: str | None) ->
 
 
 def described(view: View, search: PlaceSearch) -> pd.DataFrame:
-    """Return places as a table with three more columns: ``sentence, evidence, made_of``.
-
-    Parameters
-    ----------
-    view : View
-        Where they were found.
-    search : PlaceSearch
-        The places.
-    """
+    """Return places as a table with three more columns: ``sentence, evidence, made_of``."""
     from lore_core import composition, describe_composition
     from lore_core.data.dataset import TOP_LABEL
     from lore_core.places.sentences import describe_place, evidence_of
@@ -107,10 +99,7 @@ def described(view: View, search: PlaceSearch) -> pd.DataFrame:
 def say_places(table: pd.DataFrame) -> None:
     """List places, the worse parts of one indented.
 
-    Parameters
-    ----------
-    table : DataFrame
-        From :func:`described`.
+    ``table``: from :func:`described`.
     """
     for place in table.to_dict(orient="records"):
         indent = "" if place["within"] is None or place["within"] != place["within"] else "   "

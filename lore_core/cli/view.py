@@ -23,10 +23,7 @@ _SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names")
 def needs_map(view: View) -> NDArray[np.float64]:
     """Coordinates of the evaluation rows, or say that there is no map.
 
-    Raises
-    ------
-    InputError
-        If there are no features.
+    Raises InputError if there are no features.
     """
     from lore_core.data.validation import InputError
 
@@ -42,21 +39,7 @@ def needs_map(view: View) -> NDArray[np.float64]:
 def open_view(given: ViewOptions, progress: Progress | None = None) -> View:
     """Read the data and make their maps.
 
-    Parameters
-    ----------
-    given : ViewOptions
-        From the command line.
-    progress : callable, optional
-        Called with the share of a map done.
-
-    Returns
-    -------
-    View
-
-    Raises
-    ------
-    InputError
-        If data, target, map or a setting is not what it must be.
+    Raises InputError if data, target, map or a setting is not what it must be.
     """
     from lore_core.embedding import make_map
     from lore_core.view import View
@@ -120,17 +103,7 @@ def load_data(data: tuple[str, ...], columns: tuple[str, ...] = ()) -> Dataset:
 def map_name(typed: str, n_features: int) -> MapName:
     """Read ``--map``: 2 dimensions where it does not say, but no more than there are features.
 
-    Parameters
-    ----------
-    typed : str
-        As on the command line.
-    n_features : int
-        PCA has no more dimensions.
-
-    Raises
-    ------
-    InputError
-        If there is no such map.
+    ``n_features``: PCA has no more dimensions. Raises InputError if there is no such map.
     """
     from lore_core.embedding import MapName
 

@@ -104,10 +104,7 @@ def find_app() -> Path:
 def choose_port(port: int | None = None) -> int:
     """Return a free port on this machine: the one asked for, or the first from 8501 on.
 
-    Raises
-    ------
-    InputError
-        If the port asked for is out of range or taken.
+    Raises InputError if the port asked for is out of range or taken.
     """
     if port is not None:
         check_integer(port, "port", maximum=65535)

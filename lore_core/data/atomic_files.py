@@ -64,11 +64,7 @@ def _sync(path: Path) -> None:
 def write_bytes(path: str | Path, content: bytes) -> None:
     """Write a file as a whole or not at all.
 
-    Parameters
-    ----------
-    path : str or Path
-        Where to; an existing file is replaced.
-    content : bytes
+    ``path``: where to; an existing file is replaced.
     """
     with replaced_at_once(path) as part:
         part.write_bytes(content)

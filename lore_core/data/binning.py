@@ -97,16 +97,7 @@ def confidence_bins(
 def accuracy_by_bin(
     index: NDArray[np.int64], outcome: NDArray[np.float64], n_bins: int
 ) -> NDArray[np.float64]:
-    """Return the share of right rows in each bin, shape (n_bins,); NaN where it is empty.
-
-    Parameters
-    ----------
-    index : ndarray of shape (n,)
-        Each row's bin.
-    outcome : ndarray of shape (n,)
-        1 where the prediction was right, else 0.
-    n_bins : int
-    """
+    """Return the share of right rows in each bin, shape (n_bins,); NaN where it is empty."""
     count = np.bincount(index, minlength=n_bins)
     right = np.bincount(index, weights=outcome, minlength=n_bins)
     with np.errstate(invalid="ignore"):
@@ -118,14 +109,7 @@ def accuracy_without_self(
 ) -> NDArray[np.float64]:
     """Return the share of right rows among the others of each row's bin, shape (n,).
 
-    Parameters
-    ----------
-    index : ndarray of shape (n,)
-        Each row's bin.
-    outcome : ndarray of shape (n,)
-        1 where the prediction was right, else 0.
-    alone : ndarray of shape (n,)
-        What a row gets that has its bin to itself.
+    ``alone`` (n,): what a row gets that has its bin to itself.
     """
     others = np.bincount(index)[index] - 1
     right = np.bincount(index, weights=outcome)[index] - outcome

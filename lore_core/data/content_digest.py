@@ -15,12 +15,7 @@ from lore_core.data.dataset import Dataset
 
 
 def content_digest(dataset: Dataset) -> str:
-    """Sha256 of all the numbers and names a report can depend on, whatever the file was called.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    """
+    """Sha256 of all the numbers and names a report can depend on, whatever the file was called."""
     state = hashlib.sha256()
     arrays: dict[str, Any] = {
         "probabilities": dataset.probabilities,

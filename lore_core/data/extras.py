@@ -21,12 +21,7 @@ _PACKAGE_OF = {"PIL": "pillow", "umap": "umap-learn"}
 class MissingPackageError(InputError, ModuleNotFoundError):
     """An optional package that is needed here is not installed.
 
-    Parameters
-    ----------
-    what : str
-        What needs it: the beginning of the sentence.
-    module : str
-        One of :data:`EXTRA_OF`.
+    ``what``: what needs it: the beginning of the sentence. ``module``: one of :data:`EXTRA_OF`.
     """
 
     def __init__(self, what: str, module: str) -> None:
@@ -41,12 +36,7 @@ class MissingPackageError(InputError, ModuleNotFoundError):
 def missing(what: str, error: ModuleNotFoundError) -> MissingPackageError | None:
     """Put a failed import into words, if it is of an optional package.
 
-    Parameters
-    ----------
-    what : str
-        What needs it: the beginning of the sentence.
-    error : ModuleNotFoundError
-        What the import raised.
+    ``what``: what needs it: the beginning of the sentence. ``error``: what the import raised.
     """
     if isinstance(error, MissingPackageError):
         return error

@@ -18,13 +18,7 @@ NOTHING = "–"
 def decimal(value: float, digits: int, *, signed: bool = False) -> str:
     """Write a number with a minus, not a hyphen; a dash where there is none.
 
-    Parameters
-    ----------
-    value : float
-    digits : int
-        After the point.
-    signed : bool
-        Whether a plus is written too; nothing has no sign.
+    ``digits``: after the point. ``signed``: whether a plus is written too; nothing has no sign.
     """
     if not math.isfinite(value):
         return NOTHING
@@ -56,12 +50,7 @@ def signed_points(share: float, digits: int = 1) -> str:
 def points_words(share: float, digits: int = 0) -> str:
     """Write a difference of shares in points, with its minus: ``"7"``, ``"−0.4"``.
 
-    Parameters
-    ----------
-    share : float
-        The difference.
-    digits : int
-        Decimals; one more is written of what would be 0 without.
+    ``share``: the difference. ``digits``: decimals; one more is written of what would be 0 without.
     """
     if digits == 0 and round(share * HUNDREDTHS) == 0:
         digits = 1
@@ -112,11 +101,7 @@ def p_words(p: float) -> str:
 def p_sentence(p: float, least: float = 0.0) -> str:
     """Write a p-value within a sentence: ``"p = 0.012"``.
 
-    Parameters
-    ----------
-    p : float
-    least : float
-        The smallest that so many simulations can give: ``"p < 0.005"``.
+    ``least``: the smallest that so many simulations can give: ``"p < 0.005"``.
     """
     if p <= least:
         return f"p < {least:.2g}"
@@ -140,14 +125,7 @@ class Unit:
         return self.scale == HUNDREDTHS
 
     def text(self, value: float, *, signed: bool = False) -> str:
-        """Write a value under a heading; a dash where there is none.
-
-        Parameters
-        ----------
-        value : float
-        signed : bool
-            Whether a plus is written too.
-        """
+        """Write a value under a heading; a dash where there is none."""
         return decimal(value * self.scale, self.digits, signed=signed)
 
     def interval_text(
@@ -155,28 +133,14 @@ class Unit:
     ) -> str:
         """Write an interval under a heading, or nothing where there is none.
 
-        Parameters
-        ----------
-        low, high : float
-            Its ends.
-        between : str
-            What stands between them.
-        signed : bool
-            Whether a plus is written too.
+        ``between``: what stands between them.
         """
         if not (math.isfinite(low) and math.isfinite(high)):
             return ""
         return between.join(self.text(end, signed=signed) for end in (low, high))
 
     def estimate_text(self, value: float, low: float, high: float, *, signed: bool = False) -> str:
-        """Write a value and, in brackets, its interval if there is one.
-
-        Parameters
-        ----------
-        value, low, high : float
-        signed : bool
-            Whether a plus is written too.
-        """
+        """Write a value and, in brackets, its interval if there is one."""
         ends = self.interval_text(low, high, signed=signed)
         return self.text(value, signed=signed) + (f" ({ends})" if ends else "")
 

@@ -87,10 +87,6 @@ def as_confidence(values: ArrayLike, name: str = "confidence") -> NDArray[np.flo
     name : str
         How the error sentence calls them.
 
-    Returns
-    -------
-    ndarray of shape (n,)
-
     Raises
     ------
     InputError
@@ -112,10 +108,7 @@ def as_confidence(values: ArrayLike, name: str = "confidence") -> NDArray[np.flo
 def as_outcome(values: ArrayLike, name: str = "outcome") -> NDArray[np.float64]:
     """Return outcomes (was the prediction right?) as a float64 vector of 0 and 1.
 
-    Raises
-    ------
-    InputError
-        If not one-dimensional, empty, or holding anything but 0 and 1.
+    Raises InputError if not one-dimensional, empty, or holding anything but 0 and 1.
     """
     array = _as_float(values, name)
     _check_vector(array, name)
@@ -185,10 +178,7 @@ def as_probabilities(values: ArrayLike, name: str = "probabilities") -> NDArray[
 def as_labels(values: ArrayLike, n_classes: int, name: str = "labels") -> NDArray[np.int64]:
     """Return labels as int64 class indices in 0 … K−1.
 
-    Raises
-    ------
-    InputError
-        If not whole numbers or outside the classes.
+    Raises InputError if not whole numbers or outside the classes.
     """
     array = _as_float(values, name)
     _check_vector(array, name)

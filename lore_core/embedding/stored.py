@@ -43,15 +43,8 @@ _OWN = (
 def as_numbers(embedding: Embedding) -> dict[str, Any]:
     """Return a map as plain values and arrays.
 
-    Parameters
-    ----------
-    embedding : Embedding
-        Its coordinates are not looked at.
-
-    Raises
-    ------
-    InputError
-        If a map of this kind cannot be applied to new rows from a file.
+    ``embedding``: its coordinates are not looked at. Raises InputError if a map of this kind cannot
+    be applied to new rows from a file.
     """
     made: Any = embedding._map
     name = next((name for name, kind in _KINDS.items() if isinstance(made, kind)), None)
@@ -68,10 +61,7 @@ def as_numbers(embedding: Embedding) -> dict[str, Any]:
 def as_embedding(parts: Mapping[str, Any]) -> Embedding:
     """Return the map that :func:`as_numbers` took apart; it holds no rows.
 
-    Parameters
-    ----------
-    parts : dict
-        What :func:`as_numbers` returned.
+    ``parts``: what :func:`as_numbers` returned.
     """
     if parts["kind"] not in _KINDS:
         raise InputError(

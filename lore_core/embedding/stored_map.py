@@ -50,16 +50,7 @@ class StoredMap(ABC):
     ) -> NDArray[np.float64]:
         """Place rows on the map; the first call makes it anew.
 
-        Parameters
-        ----------
-        features : ndarray of shape (m, p)
-            New rows.
-        progress : callable, optional
-            Called with the fraction of the work done; may raise ``Cancelled``.
-
-        Returns
-        -------
-        ndarray of shape (m, d)
+        Returns shape (m, d).
         """
         with _lock:
             made = self._made

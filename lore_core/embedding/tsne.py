@@ -59,16 +59,7 @@ class TSNEMap:
     ) -> NDArray[np.float64]:
         """Place rows on the fitted map, each on its own: they do not move one another.
 
-        Parameters
-        ----------
-        features : ndarray of shape (m, p)
-            New rows.
-        progress : callable, optional
-            Called with the fraction of the rows placed; may raise ``Cancelled``.
-
-        Returns
-        -------
-        ndarray of shape (m, d)
+        Returns shape (m, d).
         """
         places = np.empty((len(features), self.model.shape[1]))
         for start in range(0, len(features), _PLACE_BLOCK):
@@ -142,10 +133,6 @@ def fit_tsne(
         Iterations after the 250 of early exaggeration.
     exaggeration : float
         Factor on attraction after the early phase; above 1 packs clusters tighter.
-
-    Returns
-    -------
-    TSNEMap
 
     Notes
     -----

@@ -45,16 +45,7 @@ class UMAPMap:
     ) -> NDArray[np.float64]:
         """Place rows on the fitted map.
 
-        Parameters
-        ----------
-        features : ndarray of shape (m, p)
-            New rows.
-        progress : callable, optional
-            Called with the fraction of the work done; may raise ``Cancelled``.
-
-        Returns
-        -------
-        ndarray of shape (m, d)
+        Returns shape (m, d).
         """
         if len(features) == 0:
             return np.empty((0, self.model.n_components))
@@ -90,10 +81,6 @@ def fit_umap(
         How close rows may come on the map, in [0, 1].
     n_epochs : int, optional
         By default umap-learn's choice: 500 up to 10,000 rows, 200 above.
-
-    Returns
-    -------
-    UMAPMap
 
     References
     ----------

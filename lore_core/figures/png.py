@@ -13,10 +13,7 @@ from PIL import Image
 def png(pixels: NDArray[np.uint8]) -> bytes:
     """Write pixels as a PNG.
 
-    Parameters
-    ----------
-    pixels : ndarray of uint8, of shape (h, w), (h, w, 3) or (h, w, 4)
-        Grey, RGB or RGBA.
+    ``pixels`` (h, w), (h, w, 3) or (h, w, 4): grey, RGB or RGBA.
     """
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, format="PNG", optimize=True)
@@ -26,9 +23,6 @@ def png(pixels: NDArray[np.uint8]) -> bytes:
 def png_url(pixels: NDArray[np.uint8]) -> str:
     """Write pixels as an address that holds the image itself.
 
-    Parameters
-    ----------
-    pixels
-        See :func:`png`.
+    ``pixels``: see :func:`png`.
     """
     return "data:image/png;base64," + base64.b64encode(png(pixels)).decode()

@@ -68,13 +68,7 @@ class Pass:
 def as_passes(wanted: dict[float, int], m: int, n_rows: int) -> list[Pass]:
     """Arrange the bandwidths into chains of halves, and the chains into passes.
 
-    Parameters
-    ----------
-    wanted : dict of bandwidth to its first column
-    m : int
-        Weight columns.
-    n_rows : int
-        Rows that are summed over.
+    ``m``: weight columns. ``n_rows``: rows that are summed over.
     """
     limit = max(_PASS_BANDWIDTHS, _PASS_BYTES // max(8 * m * n_rows, 1))
     left = dict(sorted(wanted.items(), reverse=True))

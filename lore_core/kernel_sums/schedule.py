@@ -106,14 +106,8 @@ class Plan:
 def run(plan: Plan, threads: int, reporter: Reporter, share: float) -> None:
     """Do all steps: phases one after the other, the chains of a phase at the same time.
 
-    Parameters
-    ----------
-    plan : Plan
-    threads : int
-    reporter : Reporter
-        Called in this thread only. If it raises, no further step begins.
-    share : float
-        What share of all work this plan is.
+    ``reporter``: called in this thread only. If it raises, no further step begins. ``share``: what
+    share of all work this plan is.
     """
     reporter.section(share, plan.cost)
     with ExitStack() as stack:

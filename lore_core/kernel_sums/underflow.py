@@ -88,11 +88,7 @@ def direct_means(points, own, columns, values, bandwidth, means, effective):
 class GroupSources:
     """The sources of one group, ready to answer for targets whose kernel mass underflows.
 
-    Parameters
-    ----------
-    sources : ndarray of shape (s, d)
-    values : ndarray of shape (m, s)
-        What is averaged.
+    ``sources`` (s, d). ``values`` (m, s): what is averaged.
     """
 
     def __init__(self, sources: NDArray[np.float64], values: NDArray[np.float64]) -> None:

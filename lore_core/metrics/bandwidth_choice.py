@@ -138,10 +138,7 @@ def suggest_bandwidth(
 def has_pairs(confidence: ArrayLike, n_bins: Sequence[int], binning: Binning) -> bool:
     """Whether some bin holds two rows, for every number of bins: else nothing can be suggested.
 
-    Parameters
-    ----------
-    confidence, n_bins, binning
-        See :func:`suggest_bandwidth`.
+    ``confidence``, ``n_bins``, ``binning``: see :func:`suggest_bandwidth`.
     """
     c = as_confidence(confidence)
     return all(

@@ -213,23 +213,13 @@ CATALOGUE = {metric.name: metric for metric in _ENTRIES}
 
 
 def unit_of(name: str) -> Unit:
-    """Return the unit of a column: of one that is no metric, plain numbers.
-
-    Parameters
-    ----------
-    name : str
-    """
+    """Return the unit of a column: of one that is no metric, plain numbers."""
     metric = CATALOGUE.get(name)
     return PLAIN if metric is None else metric.unit
 
 
 def less_is_better(name: str) -> bool:
-    """Return whether a column is a metric of which less is better.
-
-    Parameters
-    ----------
-    name : str
-    """
+    """Return whether a column is a metric of which less is better."""
     return name in CATALOGUE and CATALOGUE[name].direction == "lower"
 
 

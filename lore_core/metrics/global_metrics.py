@@ -273,13 +273,8 @@ def groupwise_calibration_error(
 def counted_groups(rows: ArrayLike, min_group_size: int = 1) -> NDArray[np.bool_]:
     """Return which groups are large enough for their gap to say something.
 
-    Parameters
-    ----------
-    rows : array-like of shape (g,)
-        Rows of each group.
-    min_group_size : int
-        Groups with fewer rows, or fewer than :data:`FEWEST_GROUP_ROWS`, do not count. Where all are
-        smaller the largest does.
+    ``rows`` (g,): rows of each group. ``min_group_size``: groups with fewer rows, or fewer than
+    :data:`FEWEST_GROUP_ROWS`, do not count. Where all are smaller the largest does.
     """
     sizes = np.asarray(rows)
     return np.asarray(sizes >= min(max(min_group_size, FEWEST_GROUP_ROWS), sizes.max()))
@@ -356,10 +351,7 @@ def brier_score(probabilities: ArrayLike, labels: ArrayLike) -> float:
 def row_nll(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
     """−log p of the true class of each row, shape (n,); see :func:`negative_log_likelihood`.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n, K)
-    labels : ndarray of shape (n,)
+    ``probabilities`` (n, K).
     """
     true = probabilities[np.arange(len(labels)), labels]
     return -np.log(np.maximum(true, PROBABILITY_FLOOR))
@@ -368,10 +360,7 @@ def row_nll(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> ND
 def row_brier(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
     """Squared distance of each row's probabilities to the truth, shape (n,); see `brier_score`.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n, K)
-    labels : ndarray of shape (n,)
+    ``probabilities`` (n, K).
     """
     true = probabilities[np.arange(len(labels)), labels]
     # Σ_k (p_k − 1[k = y])² = Σ p_k² − 2 p_y + 1

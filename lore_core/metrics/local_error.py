@@ -86,12 +86,7 @@ def scaled_bandwidth(
 ) -> float | NDArray[np.float64]:
     """Return d·γ, the divisor of the L1 distance in k_γ(z, z') = exp(−‖z − z'‖₁ / (d·γ)).
 
-    Parameters
-    ----------
-    gamma : float or ndarray of shape (g,)
-        One bandwidth γ > 0, or several.
-    n_dimensions : int
-        d.
+    ``gamma`` (g,): one bandwidth γ > 0, or several. ``n_dimensions``: d.
     """
     if isinstance(gamma, np.ndarray):
         checked = [check_positive(one, "gamma") for one in np.atleast_1d(gamma)]

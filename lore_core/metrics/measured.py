@@ -121,12 +121,7 @@ class Measured:
         )
 
     def allows(self, metric: Metric) -> bool:
-        """Whether all that a metric needs is known.
-
-        Parameters
-        ----------
-        metric : Metric
-        """
+        """Whether all that a metric needs is known."""
         known = {
             "probabilities": self.dataset.complete,
             "features": self.embedding is not None,
@@ -137,10 +132,7 @@ class Measured:
     def row_values(self) -> pd.DataFrame:
         """Metrics that are means of rows, row by row: NLL and Brier where whole vectors are known.
 
-        Returns
-        -------
-        DataFrame of shape (n, q)
-            One column a metric.
+        Returns shape (n, q): one column a metric.
         """
         return pd.DataFrame(
             {

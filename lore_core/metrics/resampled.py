@@ -52,14 +52,7 @@ class Resampled:
     def largest_gap(self, members: sparse.csr_array) -> Floats:
         """Largest |mean (c − a)| over some sets of rows, in every resample.
 
-        Parameters
-        ----------
-        members : sparse array of shape (sets, n)
-            Which rows lie in which set.
-
-        Returns
-        -------
-        ndarray of shape (b,)
+        ``members`` (sets, n): which rows lie in which set.
         """
         size = np.maximum(members @ self.weights, 1)  # 1 where none was drawn
         return np.asarray((abs(members @ self._weighted_gap) / size).max(axis=0))
@@ -89,25 +82,11 @@ class Resampled:
         return np.asarray(self.local_error[self.supported].max(axis=0))
 
     def mean(self, values: Floats) -> Floats:
-        """Mean of one value a row, in every resample.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n,)
-
-        Returns
-        -------
-        ndarray of shape (b,)
-        """
+        """Mean of one value a row, in every resample."""
         return np.asarray(values @ self.weights / self.n_rows)
 
     def allows(self, metric: Metric) -> bool:
-        """Whether all that a metric needs is known.
-
-        Parameters
-        ----------
-        metric : Metric
-        """
+        """Whether all that a metric needs is known."""
         known = {
             "probabilities": False,
             "features": self.coordinates.shape[1] > 0,

@@ -40,13 +40,7 @@ class Average:
     def of(
         cls, confidence: NDArray[np.float64], outcome: NDArray[np.float64], against: Against
     ) -> Average:
-        """Measure the average.
-
-        Parameters
-        ----------
-        confidence, outcome : ndarray of shape (n,)
-        against : {"zero", "average", "same confidence"}
-        """
+        """Measure the average."""
         n = len(confidence)
         residual = confidence - outcome
         bins = confidence_bins(
@@ -71,10 +65,7 @@ class Average:
     def of_rows(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Excess:
         """Compare some rows with the others.
 
-        Parameters
-        ----------
-        rows : ndarray
-            Mask or row numbers.
+        ``rows``: mask or row numbers.
         """
         sums = _sums(self.moments[rows], self.stratum[rows], self.n_strata)
         return excess_of(sums, self.total, against_zero=self.against == "zero")
@@ -104,10 +95,8 @@ class Excess:
     def p_value(self, sign: NDArray[np.int64] | int) -> NDArray[np.float64]:
         """P(so far off or further in one direction) if there were no excess.
 
-        Parameters
-        ----------
-        sign : int or ndarray of int
-            +1 or −1. Half an outcome is taken off the excess, so that the p-value is not too small.
+        ``sign``: +1 or −1. Half an outcome is taken off the excess, so that the p-value is not too
+        small.
         """
         toward = np.asarray(sign)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -164,11 +153,9 @@ def excess_of(
 def upper_tail(t: NDArray[np.float64], skewness: NDArray[np.float64]) -> NDArray[np.float64]:
     """P(T ≥ t) for a standardised sum of skewed outcomes.
 
-    Parameters
-    ----------
-    t, skewness : ndarray
-        The value, and the skewness of the sum. The distribution taken is the gamma distribution of
-        these three moments (Pearson's type III), or the normal where there is no skewness.
+    ``t``, ``skewness``: the value, and the skewness of the sum. The distribution taken is the gamma
+    distribution of these three moments (Pearson's type III), or the normal where there is no
+    skewness.
     """
     with np.errstate(all="ignore"):
         shape = 4.0 / np.square(skewness)

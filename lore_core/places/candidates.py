@@ -128,13 +128,7 @@ class SearchedHalf:
         return Average.of(self.half.confidence, self.half.outcome, self.against)
 
     def candidates(self, most: int) -> list[Candidate]:
-        """Return the most interesting sets, each place once.
-
-        Parameters
-        ----------
-        most : int
-            How many at most.
-        """
+        """Return the most interesting sets, each place once."""
         pool = sorted([*self._slices(), *self._regions()], key=lambda item: -item.interest)
         residual = self.half.confidence - self.half.outcome
         chosen: list[tuple[_Proposed, Candidate]] = []

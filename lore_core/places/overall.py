@@ -121,12 +121,7 @@ def overall_gap(
 
 
 def mean_gap_p(confidence: NDArray[np.float64], outcome: NDArray[np.float64]) -> float:
-    """Two-sided p-value of the mean gap if every confidence were right.
-
-    Parameters
-    ----------
-    confidence, outcome : ndarray of shape (n,)
-    """
+    """Two-sided p-value of the mean gap if every confidence were right."""
     everyone = Average.of(confidence, outcome, "zero").of_rows(np.arange(len(confidence)))
     return min(2 * float(everyone.p_value(1 if everyone.mean >= 0 else -1)), 1.0)
 

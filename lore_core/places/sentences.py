@@ -23,12 +23,7 @@ WORSE_THAN: dict[Against, str] = {
 
 
 def name_of_place(place: Place) -> str:
-    """Name a place as a sentence begins with it: ``"Rows predicted Shirt"``.
-
-    Parameters
-    ----------
-    place : Place
-    """
+    """Name a place as a sentence begins with it: ``"Rows predicted Shirt"``."""
     if place.is_region:
         return "One region of the map"
     predicted = [value for name, value in place.conditions if name == PREDICTED]
@@ -54,10 +49,7 @@ def describe_place(place: Place, *, top_label: bool = True) -> str:
 def promised_words(place: Place, *, top_label: bool = True) -> str:
     """Say what was promised and what came: ``"promised 88 %, got 78 % (939 rows)"``.
 
-    Parameters
-    ----------
-    place, top_label
-        See :func:`describe_place`.
+    ``place``, ``top_label``: see :func:`describe_place`.
     """
     share = share_words(place.accuracy)
     came = f"got {share}" if top_label else f"{share} came true"
@@ -88,12 +80,7 @@ def evidence_of(place: Place, search: PlaceSearch) -> str:
 
 
 def describe_search(search: PlaceSearch) -> str:
-    """Say what was tried, against what, and with which chance of a false place.
-
-    Parameters
-    ----------
-    search : PlaceSearch
-    """
+    """Say what was tried, against what, and with which chance of a false place."""
     worse = WORSE_THAN[search.against]
     if search.tried == 0:
         return "No place looks wrong enough to be tried, or there are too few rows."

@@ -21,10 +21,7 @@ from lore_core.reading.raw_file import RawFile
 def open_parquet(raw: RawFile) -> Columns:
     """Open a Parquet file; columns are decoded one at a time, so memory stays small.
 
-    Raises
-    ------
-    InputError
-        If damaged, empty, too large, or with two columns of one name.
+    Raises InputError if damaged, empty, too large, or with two columns of one name.
     """
     with _damage_told(raw, "Parquet"):
         content = raw.open() if isinstance(raw.content, bytes) else str(raw.content)
@@ -40,10 +37,7 @@ def open_parquet(raw: RawFile) -> Columns:
 def open_feather(raw: RawFile) -> Columns:
     """Open a Feather (Arrow IPC) file, or an Arrow stream.
 
-    Raises
-    ------
-    InputError
-        If damaged, empty or with two columns of one name.
+    Raises InputError if damaged, empty or with two columns of one name.
     """
     with _damage_told(raw, "Feather"), raw.open() as stream:
         head = stream.read(4)

@@ -30,10 +30,8 @@ class Assembled:
 def assemble(parts: Sequence[FileRows], *, name: str) -> Assembled:
     """Put the rows of one or two parts one below the other.
 
-    Raises
-    ------
-    InputError
-        If the parts disagree in classes or features, or a label is none of the classes.
+    Raises InputError if the parts disagree in classes or features, or a label is none of the
+    classes.
     """
     notes: list[str] = [note for part in parts for note in part.notes]
     parts = _same_classes(parts)

@@ -56,10 +56,7 @@ def half_of(name: str, *, anywhere: bool = False) -> Half:
 def sources_of(source: Any) -> list[RawFile]:
     """Return the files behind a path, an upload, a sequence of these, or a directory.
 
-    Raises
-    ------
-    InputError
-        If there is nothing to read, or a directory holds several runs.
+    Raises InputError if there is nothing to read, or a directory holds several runs.
     """
     if isinstance(source, (list, tuple)):
         if not source:

@@ -68,10 +68,7 @@ class FileRows:
 def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     """Read and check what the mapping names.
 
-    Raises
-    ------
-    InputError
-        If a required role is open, or its values break a rule of the data contract.
+    Raises InputError if a required role is open, or its values break a rule of the data contract.
     """
     label = _check_roles(columns, mapping)
     n = _check_lengths(columns, mapping, label)

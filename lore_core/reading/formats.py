@@ -33,10 +33,7 @@ _MAGIC = {
 def open_columns(source: Source) -> Columns:
     """Open a file of any readable format as named columns.
 
-    Raises
-    ------
-    InputError
-        If the format cannot be read or the file is damaged.
+    Raises InputError if the format cannot be read or the file is damaged.
     """
     raw = raw_file(source)
     openers = {

@@ -290,10 +290,8 @@ def _image_rows(columns: Columns) -> int:
 def _attach(parts: list[FileRows], columns: Columns, notes: list[str]) -> list[FileRows]:
     """Give the images of an image file to the part with as many rows.
 
-    Raises
-    ------
-    InputError
-        If no file or several have as many rows, or labels stored beside the images differ.
+    Raises InputError if no file or several have as many rows, or labels stored beside the images
+    differ.
     """
     mapping = guess(columns, ColumnMapping())
     assert mapping.images is not None  # it is an image file

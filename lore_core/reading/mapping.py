@@ -109,10 +109,8 @@ def as_mapping(mapping: ColumnMapping | Mapping[str, Any] | None) -> ColumnMappi
 def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
     """Replace ``prefix*`` by the columns it stands for and check that every name exists.
 
-    Raises
-    ------
-    InputError
-        If a name is not a column of the file, or one column has two roles that exclude each other.
+    Raises InputError if a name is not a column of the file, or one column has two roles that
+    exclude each other.
     """
     replaced: dict[str, Any] = {}
     for role, names in mapping.columns().items():

@@ -39,10 +39,7 @@ _EXPANDED = {"groups": "group", "inputs": "input"}
 def open_npz(raw: RawFile) -> Columns:
     """Open an archive; arrays are read when asked for.
 
-    Raises
-    ------
-    InputError
-        If damaged, pickled, too large, empty, or its names do not fit its arrays.
+    Raises InputError if damaged, pickled, too large, empty, or its names do not fit its arrays.
     """
     headers = _headers(raw)
     class_names = _class_names(raw, headers)

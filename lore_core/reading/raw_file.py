@@ -56,10 +56,8 @@ Sources: TypeAlias = "Source | Sequence[Source]"
 def raw_file(source: Source) -> RawFile:
     """Return the file behind a path or a file-like object.
 
-    Raises
-    ------
-    InputError
-        If the path does not exist, is a directory, or ``source`` is neither path nor file.
+    Raises InputError if the path does not exist, is a directory, or ``source`` is neither path nor
+    file.
     """
     if isinstance(source, RawFile):
         return source

@@ -24,10 +24,8 @@ _MISSING = ["", "NaN", "nan", "NA", "N/A", "#N/A", "null", "NULL", "<NA>"]
 def open_text(raw: RawFile) -> Columns:
     """Open a delimited text file whose first line names the columns.
 
-    Raises
-    ------
-    InputError
-        If it is not text, has no header or no rows, or its lines do not fit the header.
+    Raises InputError if it is not text, has no header or no rows, or its lines do not fit the
+    header.
     """
     with raw.open() as stream:
         head = stream.read(_SAMPLE_BYTES)

@@ -25,15 +25,8 @@ _SMALLEST_SPREAD = 1e-9
 def model_weights(log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
     """Pseudo-BMA+ weights of candidates, from each row's leave-one-out log-likelihood.
 
-    Parameters
-    ----------
-    log_likelihood : ndarray of shape (n_candidates, n)
-        ℓ_i of every candidate.
-
-    Returns
-    -------
-    ndarray of shape (n_candidates,)
-        Sum to 1.
+    ``log_likelihood`` (n_candidates, n): ℓ_i of every candidate. Returns shape (n_candidates,): sum
+    to 1.
     """
     n = log_likelihood.shape[1]
     rng = np.random.default_rng(0)
@@ -119,11 +112,7 @@ def global_line(
 def on_line(confidence: NDArray[np.float64], slope: float, intercept: float) -> NDArray[np.float64]:
     """Draw confidences through a :func:`global_line`, shape (n,).
 
-    Parameters
-    ----------
-    confidence : ndarray of shape (n,)
-    slope, intercept : float
-        α and β.
+    ``slope``, ``intercept``: α and β.
     """
     return expit(slope * _log_odds(confidence) + intercept)
 
@@ -133,17 +122,8 @@ def confidence_levels(
 ) -> tuple[ConfidenceBins, NDArray[np.float64]]:
     """Cut confidences into about 0.8·∛n levels of equal weight, and return the mean of each.
 
-    Parameters
-    ----------
-    confidence : ndarray of shape (n,)
-        Confidences of calibration rows; equal ones share a level.
+    ``confidence`` (n,): confidences of calibration rows; equal ones share a level.
 
-    Returns
-    -------
-    ConfidenceBins, ndarray of shape (n_levels,)
-
-    Notes
-    -----
     A row weighs √(p(1 − p)), the standard deviation of its outcome. With equal numbers of rows
     instead, a classifier that is nearly always right would spend its levels on telling 0.998 from
     0.999 and put its few doubtful rows together with sure ones.

@@ -32,12 +32,8 @@ _LARGEST = 4 * 2**30
 def pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
     """Write a header and its arrays to the bytes of one file; nothing is pickled.
 
-    Parameters
-    ----------
-    header : dict
-        What JSON can hold, without "format", "schema" and "digest".
-    arrays : dict of str to ndarray
-        Numbers, booleans or text.
+    ``header``: what JSON can hold, without "format", "schema" and "digest". ``arrays``: numbers,
+    booleans or text.
     """
     whole = {"format": FORMAT, "schema": SCHEMA, **header}
     whole["digest"] = _digest(whole, arrays)
@@ -56,15 +52,8 @@ def pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
 def unpack(source: str | Path | bytes | BinaryIO) -> Container:
     """Read a header and its arrays, and make sure that they are what was written.
 
-    Parameters
-    ----------
-    source : str, Path, bytes or binary file
-        The file, its content, or something open for reading.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it is damaged, changed, of another kind or of a newer schema.
+    ``source``: the file, its content, or something open for reading. Raises InputError if there is
+    no such file, or it is damaged, changed, of another kind or of a newer schema.
     """
     name = f"'{Path(source).name}'" if isinstance(source, (str, Path)) else "the file"
     try:

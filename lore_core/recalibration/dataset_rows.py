@@ -89,16 +89,8 @@ def coordinates_of(
 def group_names(dataset: Dataset, columns: Sequence[str] | None) -> NDArray[np.object_]:
     """Return the group of every row; of several columns the intersection.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    columns : sequence of str or None
-        Group columns; None: the dataset's only one.
-
-    Raises
-    ------
-    InputError
-        If the dataset has no such groups.
+    ``columns``: group columns; None: the dataset's only one. Raises InputError if the dataset has
+    no such groups.
     """
     frame = dataset.groups
     if frame is None:

@@ -35,13 +35,7 @@ class FittedOn:
 
     @classmethod
     def of(cls, calibration: Dataset, embedding: OnMaps) -> FittedOn:
-        """Take down the names of a dataset and the maps of an embedding.
-
-        Parameters
-        ----------
-        calibration : Dataset
-        embedding : Embedding, array-like, or dict of those by name, or None
-        """
+        """Take down the names of a dataset and the maps of an embedding."""
         groups = calibration.groups
         return cls(
             class_names=calibration.class_names,
@@ -57,10 +51,7 @@ class FittedOn:
     def used_maps(self, used: Sequence[str | None]) -> dict[str | None, Embedding | None]:
         """Return the maps a method uses, in the order ``fit`` got them.
 
-        Parameters
-        ----------
-        used : sequence of str or None
-            Their names; None: the first.
+        ``used``: their names; None: the first.
         """
         given = self.feature_maps
         first = next(iter(given), None)

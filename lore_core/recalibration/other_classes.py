@@ -45,10 +45,7 @@ class OtherClasses:
     def fit(cls, calibration: Dataset) -> Self:
         """Fit T and ε; two classes, or no wrong row, leave the shares as they are.
 
-        Parameters
-        ----------
-        calibration : Dataset
-            Rows whose outcomes may be looked at.
+        ``calibration``: rows whose outcomes may be looked at.
         """
         from scipy.optimize import minimize_scalar
 
@@ -77,11 +74,7 @@ class OtherClasses:
     ) -> NDArray[np.float64]:
         """Return the shares q of each row, shape (n, K); 0 at the predicted class.
 
-        Parameters
-        ----------
-        probabilities : ndarray of shape (n, K)
-            The classifier's own.
-        predicted : ndarray of shape (n,)
+        ``probabilities`` (n, K): the classifier's own.
         """
         logs = _logs_of_the_others(probabilities, predicted, self.offset)
         return np.asarray(np.exp(log_softmax(logs / self.temperature)))
@@ -89,12 +82,8 @@ class OtherClasses:
     def complete(self, rows: Rows, confidence: NDArray[np.float64]) -> Rows:
         """Give the predicted classes new confidences, and the others their shares of the rest.
 
-        Parameters
-        ----------
-        rows : Rows
-            With the classifier's own probabilities.
-        confidence : ndarray of shape (n,)
-            New top-label confidences, in [0, 1].
+        ``rows``: with the classifier's own probabilities. ``confidence`` (n,): new top-label
+        confidences, in [0, 1].
         """
         vectors = self.shares(rows.probabilities, rows.predicted) * (1.0 - confidence)[:, None]
         vectors[np.arange(len(vectors)), rows.predicted] = confidence

@@ -53,10 +53,7 @@ def can_be_saved(kind: type[Recalibrator]) -> bool:
 def saved_class(name: str) -> type[Recalibrator]:
     """Return the class of a name in a file.
 
-    Raises
-    ------
-    InputError
-        If there is none of that name.
+    Raises InputError if there is none of that name.
     """
     from lore_core.data.validation import InputError
 
@@ -72,12 +69,8 @@ def standard_recalibrator(
 ) -> Recalibrator:
     """Return one method, not yet fitted.
 
-    Parameters
-    ----------
-    name : str
-        What a command calls it: a key of :data:`STANDARD`.
-    gamma, n_bins, binning
-        See :func:`standard_recalibrators`.
+    ``name``: what a command calls it: a key of :data:`STANDARD`. ``gamma``, ``n_bins``,
+    ``binning``: see :func:`standard_recalibrators`.
     """
     return _class_at(STANDARD[name]).standard(gamma, n_bins, binning)
 

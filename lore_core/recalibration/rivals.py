@@ -30,10 +30,7 @@ class Rival(Recalibrator):
     def library(cls, module: str) -> Any:
         """Import a module of the library.
 
-        Raises
-        ------
-        InputError
-            If it is not installed, or a part it needs is missing.
+        Raises InputError if it is not installed, or a part it needs is missing.
         """
         try:
             return importlib.import_module(module)

@@ -88,10 +88,7 @@ class Trial:
     def table(self, **columns: NDArray[np.float64]) -> dict[str, Any]:
         """Return the columns of a table of all candidates with their leave-one-out NLL, best first.
 
-        Parameters
-        ----------
-        **columns : ndarray of shape (n_candidates,)
-            More of them.
+        ``**columns`` (n_candidates,): more of them.
         """
         loss = -self.log_likelihood.mean(axis=1)
         order = np.argsort(loss, kind="stable")
@@ -147,10 +144,6 @@ def leave_one_out(
         Of more calibration rows than this, a random part is used to choose.
     progress : callable, optional
         Called with the share done.
-
-    Returns
-    -------
-    Trial
 
     Notes
     -----

@@ -153,10 +153,7 @@ def why_too_few(
 ) -> str | None:
     """Say why a region cannot be recalibrated on its own; None where it can.
 
-    Parameters
-    ----------
-    calibration_inside, evaluation_inside, min_rows
-        See :func:`recalibrate_region`.
+    ``calibration_inside``, ``evaluation_inside``, ``min_rows``: see :func:`recalibrate_region`.
     """
     n_fitted = int(calibration_inside.sum())
     if n_fitted < min_rows:

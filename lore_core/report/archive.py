@@ -24,10 +24,7 @@ _EXECUTABLE = ("rerun.sh",)
 def zipped(files: Mapping[str, bytes]) -> bytes:
     """Pack files, the same bytes whenever and wherever this is done.
 
-    Parameters
-    ----------
-    files : mapping of str to bytes
-        By path in the archive.
+    ``files``: by path in the archive.
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -43,15 +40,8 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 def check_place(path: str | Path) -> Path:
     """Return where to write, or say what is wrong with it before anything is computed.
 
-    Parameters
-    ----------
-    path : str or Path
-        A ``.zip`` file, else a directory: a new one, an empty one, or an earlier report.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written there, or something else would be lost.
+    ``path``: a ``.zip`` file, else a directory: a new one, an empty one, or an earlier report.
+    Raises InputError if it cannot be written there, or something else would be lost.
     """
     place = Path(path).expanduser()
     if not place.resolve().parent.is_dir():

@@ -26,10 +26,7 @@ from lore_core.view import View
 def require_packages() -> None:
     """Say which package a report needs and is not installed, before anything is computed.
 
-    Raises
-    ------
-    InputError
-        If one is missing.
+    Raises InputError if one is missing.
     """
     require("A report", "plotly", "jinja2", "PIL")
 

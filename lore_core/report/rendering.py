@@ -57,9 +57,6 @@ def render(template: str, **content: object) -> Markup:
 def missing(why: str) -> Markup:
     """Say why there is nothing to show.
 
-    Parameters
-    ----------
-    why : str
-        The reason, in plain text.
+    ``why``: the reason, in plain text.
     """
     return render("missing.html", why=why)

@@ -39,13 +39,7 @@ ABOUT_TABLES = {
 
 
 def tables(findings: Findings) -> dict[str, pd.DataFrame]:
-    """Return all tables by the name of their file.
-
-    Parameters
-    ----------
-    findings : Findings
-        What the report is about.
-    """
+    """Return all tables by the name of their file."""
     made: dict[str, pd.DataFrame] = {}
     local = None if findings.summary is None else findings.summary.local
     if findings.summary is not None:

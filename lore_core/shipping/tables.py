@@ -29,10 +29,7 @@ class Chunk(Protocol):
     def numbers(self, name: str) -> NDArray[np.float64]:
         """Return a column of numbers; missing ones are NaN.
 
-        Raises
-        ------
-        InputError
-            If a value is no number; its row is counted from the start of the chunk.
+        Raises InputError if a value is no number; its row is counted from the start of the chunk.
         """
         ...
 
@@ -61,14 +58,7 @@ class Table:
 def open_table(path: Path) -> Table:
     """Open a .parquet or .csv file.
 
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, is of another kind, or has two columns of one name.
+    Raises InputError if it cannot be read, is of another kind, or has two columns of one name.
     """
     if path.suffix.lower() not in _SUFFIXES:
         raise InputError(

@@ -91,17 +91,8 @@ def attribute(
 ) -> Attribute:
     """Code one column of a dataset, by the name :func:`attributes` gives it.
 
-    Parameters
-    ----------
-    dataset, extra, n_parts
-        See :func:`attributes`.
-    name : str
-        The column.
-
-    Raises
-    ------
-    InputError
-        If there is no such column.
+    ``dataset``, ``extra``, ``n_parts``: see :func:`attributes`. Raises InputError if there is no
+    such column.
     """
     n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
     for item in _classes(dataset) if name in (PREDICTED, TRUE, PAIR) else []:

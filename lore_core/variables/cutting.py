@@ -38,13 +38,7 @@ class Attribute:
         object.__setattr__(self, "codes", small)
 
     def rows(self, chosen: NDArray[np.int64]) -> Attribute:
-        """Return the same column of some of the rows.
-
-        Parameters
-        ----------
-        chosen : ndarray of int
-            Row numbers.
-        """
+        """Return the same column of some of the rows."""
         return replace(self, codes=self.codes[chosen])
 
     @property
@@ -68,10 +62,6 @@ def cut(name: str, values: Any, *, origin: Origin = "metadata", n_parts: int = 4
         Parts of about equal size. Ties stay together, so there may be fewer. Each edge is written
         with the fewest digits that move at most 0.5 % of the rows, and the rows are divided by the
         edges as they are written: the names say exactly what they hold.
-
-    Returns
-    -------
-    Attribute
     """
     series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values))
     missing = series.isna().to_numpy()

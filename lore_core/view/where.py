@@ -47,14 +47,8 @@ def recalibrated_curve_of(
 ) -> BandwidthCurve:
     """MLCE and ALCE over γ of the evaluation rows as a method left them.
 
-    Parameters
-    ----------
-    view : View
-        What is looked at.
-    recalibrated : Dataset
-        Its evaluation rows after the method.
-    on : Embedding, optional
-        Map to measure on; by default the one the kernel works on.
+    ``recalibrated``: its evaluation rows after the method. ``on``: map to measure on; by default
+    the one the kernel works on.
     """
     c, a = recalibrated.confidence, recalibrated.outcome
     return bandwidth_curve(c, a, view.points(on=on), **view.bins)
@@ -65,14 +59,8 @@ def recalibrated_reliability_of(
 ) -> ReliabilityTable:
     """Confidence bins of some evaluation rows as a method left them.
 
-    Parameters
-    ----------
-    view : View
-        What is looked at.
-    recalibrated : Dataset
-        Its evaluation rows after the method.
-    rows : ndarray of shape (n,)
-        Mask of those that are meant.
+    ``recalibrated``: its evaluation rows after the method. ``rows`` (n,): mask of those that are
+    meant.
     """
     c, a = recalibrated.confidence[rows], recalibrated.outcome[rows]
     return reliability_table(c, a, **view.bins)
@@ -185,12 +173,8 @@ def places_of(
 ) -> PlaceSearch:
     """Find where the confidence of the evaluation rows is worse than on average.
 
-    Parameters
-    ----------
-    view : View
-        What is looked at; without a map only columns are searched.
-    against, progress
-        See :func:`~lore_core.places.find.find_places`.
+    ``view``: what is looked at; without a map only columns are searched. ``against``, ``progress``:
+    see :func:`~lore_core.places.find.find_places`.
     """
     return find_places(
         view.evaluation,
@@ -206,12 +190,7 @@ def places_of(
 def verdict_of(view: View, search: PlaceSearch | None) -> Verdict:
     """Say what the evaluation rows come to.
 
-    Parameters
-    ----------
-    view : View
-        What is looked at.
-    search : PlaceSearch or None
-        From :func:`places_of`; None where places were not looked for.
+    ``search``: from :func:`places_of`; None where places were not looked for.
     """
     c, a = view.aimed.confidence, view.aimed.outcome
     overall = overall_gap(c, a, **view.bins, random_state=view.seed)

@@ -19,15 +19,7 @@ _WIDTHS = (2.6, 0.8, 1.1, 0.75, 1.6, 1.6, 2.3)
 
 
 def list_places(view: View, search: PlaceSearch) -> None:
-    """List the first places with what was promised, what came, and the evidence.
-
-    Parameters
-    ----------
-    view : View
-        What is looked at.
-    search : PlaceSearch
-        Its places.
-    """
+    """List the first places with what was promised, what came, and the evidence."""
     if not search.places:
         return
     came, was = ("got", "right") if view.target == TOP_LABEL else ("came", "of the class")

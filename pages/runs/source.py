@@ -50,10 +50,7 @@ class RunsSource:
 def choose(*, explain: bool = True) -> RunsSource | None:
     """Draw the sources; return the runs that were given.
 
-    Parameters
-    ----------
-    explain : bool
-        Say what is wanted where nothing was given yet.
+    ``explain``: say what is wanted where nothing was given yet.
     """
     kinds = [_PATH, _UPLOAD] if is_local() else [_UPLOAD]
     kind = _PATH

@@ -149,12 +149,8 @@ def target_control(dataset: Dataset) -> str | int:
 def view_controls(*, gamma: bool = True, extra: bool = True) -> View:
     """Draw the shared settings in one row and return what they say.
 
-    Parameters
-    ----------
-    gamma : bool
-        Draw the γ slider; pages that show all γ leave it out.
-    extra : bool
-        Draw the popover with target, binning and feature map.
+    ``gamma``: draw the γ slider; pages that show all γ leave it out. ``extra``: draw the popover
+    with target, binning and feature map.
     """
     loaded = current()
     dataset = loaded.dataset

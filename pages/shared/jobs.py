@@ -111,12 +111,8 @@ def start_job(
 ) -> None:
     """Start making ``key``; another job of this session is stopped first.
 
-    Parameters
-    ----------
-    key : hashable
-        What is made; two sessions that want the same share one job.
-    name, work, done, seconds
-        See :class:`Job`.
+    ``key``: what is made; two sessions that want the same share one job. ``name``, ``work``,
+    ``done``, ``seconds``: see :class:`Job`.
     """
     if join_job(key):
         return

@@ -86,12 +86,8 @@ def pair_controls(
 def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
     """Let the reader choose methods; fit them on calibration rows, measure them on the others.
 
-    Parameters
-    ----------
-    view : View
-        Data and settings; its map is the one the methods use.
-    measured_on : Embedding, optional
-        Map of the local metrics, where it is to be another.
+    ``view``: data and settings; its map is the one the methods use. ``measured_on``: map of the
+    local metrics, where it is to be another.
     """
     needs_calibration(view)
     offered = labels(local=view.is_local)

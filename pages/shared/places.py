@@ -25,13 +25,7 @@ _CHOSEN = "_place"
 
 
 def is_searched(view: View) -> bool:
-    """Whether places are looked for; of very many rows the reader says so, by a switch drawn here.
-
-    Parameters
-    ----------
-    view : View
-        What is looked at.
-    """
+    """Whether places are looked for: of very many rows only if the reader says so, by a switch."""
     n_rows = len(view.evaluation)
     return n_rows <= _AT_ONCE or st.toggle(
         f"Look for places among {n_rows:,} rows",
@@ -64,12 +58,7 @@ def take_seen(view: View) -> None:
 def chosen_place(key: tuple[Hashable, ...], n_places: int) -> int | None:
     """Return the number of the chosen place of this search, from 0, and keep it in the link.
 
-    Parameters
-    ----------
-    key : tuple
-        From :func:`search_key`.
-    n_places : int
-        How many the search found.
+    ``n_places``: how many the search found.
     """
     named = st.query_params.get(_PARAMETER, "")
     if _CHOSEN not in st.session_state and named.isdecimal():

@@ -110,10 +110,7 @@ def reliability_figure(
 def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
     """Show a point with its gap in place of each bar: fit for a narrow column.
 
-    Parameters
-    ----------
-    table, rows
-        See :func:`reliability_figure`.
+    ``table``, ``rows``: see :func:`reliability_figure`.
     """
     picture = reliability_figure(table, rows=rows).picture
     top, below = picture.panels

@@ -14,17 +14,7 @@ from lore_core.figures.style import Mode
 
 
 def drawn(picture: Picture, mode: Mode, height: int) -> go.Figure:
-    """Draw a picture by Plotly.
-
-    Parameters
-    ----------
-    picture : Picture
-        What to show.
-    mode : {"light", "dark"}
-        Theme.
-    height : int
-        Pixels.
-    """
+    """Draw a picture by Plotly."""
     match picture:
         case PanelPicture():
             return panels(picture, mode, height)

@@ -20,10 +20,7 @@ _ACROSS = WIDTH - 2 * _MARGIN
 def landscape_drawing(picture: LandscapePicture) -> Drawing:
     """Draw the field that is shown first, in the colours of paper on every page.
 
-    Parameters
-    ----------
-    picture : LandscapePicture
-        What to show: with a field, and on a 2-D map.
+    ``picture``: what to show: with a field, and on a 2-D map.
     """
     field = picture.layers[0].fields[picture.start]
     step = np.array([field.x[1] - field.x[0], field.y[1] - field.y[0]])

@@ -36,13 +36,7 @@ _DASHES = {"solid": "none", "dash": "4 3", "dot": "2 3"}
 
 
 def panel_drawing(picture: PanelPicture) -> Drawing:
-    """Draw a picture; what is only a detail is left out.
-
-    Parameters
-    ----------
-    picture : PanelPicture
-        What to show.
-    """
+    """Draw a picture; what is only a detail is left out."""
     panels = [panel.in_units() for panel in picture.panels if not panel.detail]
     names = [len(shortened(name, _LONGEST)) for _, name in panels[0].y.ticks]
     left = min(130.0, 14 + _LETTER * max(names)) if names else _LEFT
