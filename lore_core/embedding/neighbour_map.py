@@ -22,17 +22,6 @@ _BLOCK = 2**23
 class NeighbourMap:
     """Rows that t-SNE or UMAP arranged; a new row is placed between the nearest of them.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, p)
-        The rows' features, or the principal components in which neighbours are searched.
-    places : ndarray of shape (n, d)
-        Where the rows lie, unscaled.
-    reduction : LinearMap or None
-        From features to those principal components.
-    notes : tuple of str
-        What a reader should know about the map.
-
     Notes
     -----
     Of the K = 7 rows nearest in ``points``, at distances d_i, the place is the mean with weights
@@ -46,19 +35,14 @@ class NeighbourMap:
     for Numerical Methods in Engineering 15, 1980.
     """
 
+    #: (n, p); the rows' features, or the principal components in which neighbours are searched.
     points: NDArray[np.float64]
-    places: NDArray[np.float64]
-    reduction: LinearMap | None = None
-    notes: tuple[str, ...] = ()
+    places: NDArray[np.float64]  #: (n, d); where the rows lie, unscaled
+    reduction: LinearMap | None = None  #: From features to those principal components
+    notes: tuple[str, ...] = ()  #: What a reader should know about the map
 
     def place(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return unscaled coordinates, shape (m, d).
-
-        Parameters
-        ----------
-        features : ndarray of shape (m, p)
-            New rows.
-        """
+        """Return unscaled coordinates, shape (m, d)."""
         return self._between(features if self.reduction is None else self.reduction.place(features))
 
     def rows(self, selection: NDArray[Any] | slice) -> Self:
@@ -72,10 +56,7 @@ class NeighbourMap:
     ) -> NDArray[np.float64]:
         """Place known rows as if only others were known, shape (m, d).
 
-        Parameters
-        ----------
-        selection, among : mask, indices or slice
-            Which rows to place, and which to place them between.
+        ``selection``, ``among``: which rows to place, and which to place them between.
         """
         return self.rows(among)._between(self.points[selection])
 

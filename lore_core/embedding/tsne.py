@@ -36,18 +36,10 @@ _place_lock = threading.Lock()
 
 @dataclass(frozen=True, eq=False)
 class TSNEMap:
-    """A fitted t-SNE map.
+    """A fitted t-SNE map."""
 
-    Parameters
-    ----------
-    model : openTSNE.TSNEEmbedding
-        The fitted rows, centred on the middle of their range.
-    notes : tuple of str
-        What a reader should know about the map.
-    """
-
-    model: Any
-    notes: tuple[str, ...] = ()
+    model: Any  #: The fitted rows, centred on the middle of their range
+    notes: tuple[str, ...] = ()  #: What a reader should know about the map
 
     @property
     def fitted(self) -> NDArray[np.float64]:
