@@ -29,6 +29,8 @@ from lore_core.metrics.global_metrics import counted_groups
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.metrics.resampled import Resampled
 
+#: Resamples behind intervals and paired differences, where they can be waited for.
+N_RESAMPLED = 100
 #: Draws whose weights are summed in one pass: more costs memory, fewer costs time.
 _CHUNK = 16
 #: Pairwise work (rows² × dimensions × draws) that still feels interactive, in multiply-adds.
@@ -60,8 +62,14 @@ class BootstrapDraws:
         """Interval of this minus ``other``, draw by draw: columns ``low`` and ``high``."""
         return BootstrapDraws(self.values - other.values).interval(level)
 
+    def difference_p(self, other: BootstrapDraws) -> pd.Series[float]:
+        """Two-sided p-value of each metric's difference to ``other``, draw by draw."""
+        gap = self.values - other.values
+        fewer = np.minimum((gap >= 0).sum(), (gap <= 0).sum())
+        return pd.Series(np.minimum(2 * (1 + fewer) / (1 + len(gap)), 1.0), index=gap.columns)
 
-def affordable_draws(n_rows: int, n_dimensions: int | None, *, wanted: int = 200) -> int:
+
+def affordable_draws(n_rows: int, n_dimensions: int | None, *, wanted: int = N_RESAMPLED) -> int:
     """Return how many draws fit an interactive wait (a few seconds).
 
     Parameters
@@ -100,7 +108,7 @@ def bootstrap_draws(
     n_bins: int = 15,
     binning: Binning = "equal-width",
     bins: ConfidenceBins | None = None,
-    n_draws: int = 200,
+    n_draws: int = N_RESAMPLED,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> BootstrapDraws:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from lore_core.chance.bootstrap import affordable_draws
-from lore_core.chance.intervals import MOST_TRIED
+from lore_core.chance.bootstrap import N_RESAMPLED, affordable_draws
+from lore_core.chance.intervals import MOST_TRIED, N_SIMULATED
 from lore_core.chance.simulation import affordable_null_draws
 
-#: Simulations that the intervals of a summary make of each true error tried.
-N_SIMULATED = 40
+#: Fewer resamples of a method say nothing.
+_FEWEST = 20
 
 
 def affordable_intervals(
-    n_rows: int, n_dimensions: int | None, *, n_methods: int = 1, wanted: int = 200
+    n_rows: int, n_dimensions: int | None, *, n_methods: int = 1, wanted: int = N_RESAMPLED
 ) -> dict[str, Any]:
     """Return the intervals that fit an interactive wait (some seconds).
 
@@ -39,7 +39,7 @@ def affordable_intervals(
     def draws(dimensions: int | None) -> int:
         return affordable_draws(n_rows, dimensions, wanted=wanted * n_methods) // n_methods
 
-    if n_dimensions is not None and (both := draws(n_dimensions)):
+    if n_dimensions is not None and (both := draws(n_dimensions)) >= min(_FEWEST, wanted):
         # Every true error tried is as dear as one bandwidth of a band.
         simulated = affordable_null_draws(n_rows, n_dimensions, MOST_TRIED * n_methods)
         local = simulated >= N_SIMULATED

@@ -31,6 +31,8 @@ from lore_core.kernel_sums import laplacian_sums
 from lore_core.metrics.catalogue import ALCE, ECE, MCE, MLCE, MLCE_SUPPORTED
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 
+#: Simulations of each true error tried.
+N_SIMULATED = 60
 #: True errors tried, as multiples of the observed pattern; 0 is shared.
 _SIZES = (0.15, 0.35, 0.7, 1.0, 1.4, 2.0)
 #: How much of the observed pattern is taken to be noise, in squared standard errors.
@@ -60,7 +62,7 @@ def calibration_intervals(
     binning: Binning = "equal-width",
     bins: ConfidenceBins | None = None,
     level: float = 0.95,
-    n_draws: int = 100,
+    n_draws: int = N_SIMULATED,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> pd.DataFrame:

@@ -104,7 +104,7 @@ def compare(
         view = open_view(given, progress)
         methods = methods_of(given, names, rivals, view.is_local, 0.2)
         result = compare_one(view, methods, group, min_group_size, draws, progress)
-    table = result.long().drop(columns="difference")
+    table = result.long()
     content = {
         **view.settings(),
         "maps": list(view.maps),
@@ -164,7 +164,6 @@ def compare_one(
     from lore_core.data.dataset import TOP_LABEL
     from lore_core.data.validation import InputError
     from lore_core.view.methods import (
-        Grouping,
         comparison_of,
         group_columns,
         grouping_of,
@@ -183,11 +182,9 @@ def compare_one(
     known = group_columns(view.dataset)
     if group is not None and group not in known:
         raise InputError(f"'--group' must be one of {known}; got {group!r}.")
-    grouping = grouping_of(view.dataset, group)
-    if grouping is not None and min_group_size is not None:
-        grouping = Grouping(grouping.column, min_group_size)
+    grouping = grouping_of(view.dataset, group, min_group_size)
     # With the local metrics if that takes some seconds, else the global ones alone.
-    resampling = resampling_of(view, n_methods=len(methods), wanted=100)
+    resampling = resampling_of(view, n_methods=len(methods))
     if draws is not None:
         resampling["n_draws"] = draws
     return comparison_of(view, methods, resampling, grouping=grouping, progress=progress)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     default=MIN_GROUP_SIZE,
     show_default=True,
     metavar="N",
-    help="Smaller groups do not set the maximum.",
+    help="Smaller groups do not set the maximum, unless all are smaller.",
 )
 @method_option
 @json_option
@@ -73,7 +73,13 @@ def fairness(
 
     from lore_core.cli.view import open_view
     from lore_core.data.validation import InputError
-    from lore_core.view.methods import group_columns, group_names, group_reports_of, worst_groups_of
+    from lore_core.view.methods import (
+        counted_from,
+        group_columns,
+        group_names,
+        group_reports_of,
+        worst_groups_of,
+    )
 
     with Progress() as progress:
         view = open_view(given, progress)
@@ -84,6 +90,7 @@ def fairness(
             got = repr(wrong[0]) if wrong else "no group column"
             raise InputError(f"'--group' must be one of {known}; got {got}.")
         groups = group_names(view.evaluation, chosen)
+        min_group_size = counted_from(groups, min_group_size)
         methods = methods_of(given, names, False, view.is_local, view.gamma)
         result = compare_one(view, methods, chosen[0], None, 0, progress)
     worst = worst_groups_of(view, result.datasets, groups, min_group_size=min_group_size)

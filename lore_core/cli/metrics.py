@@ -61,13 +61,11 @@ def metrics(
     the places behind the verdict.
     """
     path = None if out is None else output_path(out, TABLES)
-    from lore_core.chance import affordable_draws
     from lore_core.cli.places import described, say_places
     from lore_core.cli.view import open_view
-    from lore_core.comparison.summary import joint_intervals
     from lore_core.comparison.tables import metric_table
     from lore_core.data.validation import InputError
-    from lore_core.view.chance import chance_errors_of, intervals_of
+    from lore_core.view.chance import chance_errors_of
     from lore_core.view.methods import summary_of
     from lore_core.view.where import places_of, verdict_of
 
@@ -75,16 +73,11 @@ def metrics(
         raise InputError(f"'--draws' must be 0 or at least {_FEWEST_DRAWS}; got {draws}.")
     with Progress() as progress:
         view = open_view(given, progress)
-        n_draws = affordable_draws(len(view.evaluation), None) if draws is None else draws
-        summary = summary_of(
-            view, {"n_draws": n_draws, "local_draws": False, "local_intervals": False}
-        )
+        summary = summary_of(view, n_draws=draws, progress=progress)
         chance = None
         if view.is_local:
             chance = chance_errors_of(view, n_draws=draws, progress=progress)
-        simulated = intervals_of(view, n_draws=draws, progress=progress)
-        intervals = joint_intervals(summary.draws, simulated)
-        table = metric_table(summary, chance, intervals)
+        table = metric_table(summary, chance)
         search = places_of(view, progress=progress)
         listed = described(view, search).head(top)
         said = verdict_of(view, search)

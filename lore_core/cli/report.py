@@ -58,7 +58,8 @@ if TYPE_CHECKING:
     "--draws",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Resamples behind the intervals (default: what takes some seconds; 0: none).",
+    help="Resamples and simulations behind intervals and p-values (default: what takes some "
+    "seconds; 0: none).",
 )
 @click.option(
     "--simulation-seed",

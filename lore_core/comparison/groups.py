@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.chance.bootstrap import bootstrap_draws
+from lore_core.chance.bootstrap import N_RESAMPLED, bootstrap_draws
 from lore_core.chance.central_interval import central_interval
-from lore_core.chance.intervals import calibration_intervals
+from lore_core.chance.intervals import N_SIMULATED, calibration_intervals
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import (
@@ -35,7 +35,7 @@ def group_report(
     n_bins: int = 15,
     binning: Binning = "equal-width",
     small: int = MIN_GROUP_SIZE,
-    n_draws: int = 60,
+    n_draws: int = N_SIMULATED,
     random_state: int = 0,
 ) -> pd.DataFrame:
     """Mean gap, ECE and MCE of each group, with 95 % intervals.
@@ -90,7 +90,7 @@ def worst_group_error(
     n_bins: int = 15,
     binning: Binning = "equal-width",
     min_group_size: int = 1,
-    n_draws: int = 200,
+    n_draws: int = N_RESAMPLED,
     random_state: int = 0,
 ) -> tuple[float, NDArray[np.float64]]:
     """Maximum group-wise MCE, and the same on resampled rows.
@@ -133,7 +133,7 @@ def compare_groups(
     n_bins: int = 15,
     binning: Binning = "equal-width",
     min_group_size: int = 1,
-    n_draws: int = 200,
+    n_draws: int = N_RESAMPLED,
     random_state: int = 0,
 ) -> pd.DataFrame:
     """Maximum group-wise MCE of the same rows under every method (Luo et al. 2022, table 1).

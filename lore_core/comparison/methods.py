@@ -72,10 +72,17 @@ class Comparison:
         Returns
         -------
         DataFrame
-            One row a method and metric: ``method, metric, value``, the ``difference`` to the first
-            method, and both with their intervals: ``low, high, difference_low, difference_high``.
+            One row a method and metric: ``method, metric, unit, value``, the ``difference`` to the
+            first method, both with their intervals: ``low, high, difference_low, difference_high``,
+            the ``p_value`` of the difference, and ``rows``, how many all of it rests on.
         """
-        return long_table(
+        first = next(iter(self.summaries.values()))
+        p_values = {
+            label: item.draws.difference_p(first.draws)
+            for label, item in self.summaries.items()
+            if item is not first and item.draws is not None and first.draws is not None
+        }
+        table = long_table(
             {
                 "value": self.table,
                 "difference": self.table - self.table.iloc[0],
@@ -83,10 +90,12 @@ class Comparison:
                 "high": self.high,
                 "difference_low": self.difference_low,
                 "difference_high": self.difference_high,
+                "p_value": pd.DataFrame(p_values).T if p_values else None,
             },
             list(self.table.index) if methods is None else methods,
             list(self.table.columns),
         )
+        return table.assign(rows=first.n_rows)
 
 
 def compare(

@@ -204,10 +204,15 @@ class RunsComparison:
         Returns
         -------
         DataFrame
-            One row a method and metric: ``method, metric, runs, mean, sd`` and the paired
-            ``difference`` to the first method with ``difference_low, difference_high``.
+            One row a method and metric: ``method, metric, unit, runs, mean, sd``, the paired
+            ``difference`` to the first method with ``difference_low, difference_high``, and its
+            ``p_value`` (Student's t).
         """
         found, count = self.difference(level=level), self._by_method().count()
+        freedom = np.maximum(count - 1, 1)
+        half = (found.high - found.low) / 2 / stats.t.ppf((1 + level) / 2, freedom)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            t = np.where(found.mean == 0, 0.0, np.abs(found.mean / half))
         columns = {
             "runs": count,
             "mean": self.table,
@@ -215,6 +220,7 @@ class RunsComparison:
             "difference": found.mean,
             "difference_low": found.low,
             "difference_high": found.high,
+            "p_value": pd.DataFrame(2 * stats.t.sf(t, freedom), count.index, count.columns),
         }
         return long_table(columns, self.methods, self.metrics)
 

@@ -11,8 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.chance.bootstrap import BootstrapDraws, bootstrap_draws
-from lore_core.chance.budget import N_SIMULATED
-from lore_core.chance.intervals import ABSOLUTE, calibration_intervals
+from lore_core.chance.intervals import ABSOLUTE, N_SIMULATED, calibration_intervals
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import percent, share_words, signed_points
@@ -72,6 +71,7 @@ def summarize(
     n_draws: int = 0,
     local_draws: bool = True,
     local_intervals: bool = True,
+    n_simulated: int = N_SIMULATED,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Summary:
@@ -99,6 +99,8 @@ def summarize(
         all other metrics together.
     local_intervals : bool
         Simulate the intervals of the local metrics: about as long again.
+    n_simulated : int
+        Simulations of each true error tried for the intervals of the calibration errors.
     random_state : int
         Seed of the draws.
     progress : callable, optional
@@ -129,7 +131,7 @@ def summarize(
             rows.outcome,
             embedding if local_intervals else None,
             gamma=gamma,
-            n_draws=N_SIMULATED,
+            n_draws=n_simulated,
             random_state=random_state,
             **bins,
         )
@@ -242,7 +244,7 @@ def describe_rows(
     aimed = dataset.target(target)
     promised, got = aimed.confidence[rows].mean(), aimed.outcome[rows].mean()
     start = f"{name}: {n:,} rows, promised {percent(promised)}, got {percent(got)}"
-    usable = rows & (local.effective_size >= min_effective_size) & np.isfinite(local.signed)
+    usable = rows & local.supported(min_effective_size)
     if not usable.any():
         return (
             f"{start}. No row has {min_effective_size:g} effective neighbours at γ = "

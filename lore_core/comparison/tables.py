@@ -10,12 +10,10 @@ import pandas as pd
 
 from lore_core.chance.simulation import NullErrors
 from lore_core.comparison.summary import Summary
-from lore_core.metrics.catalogue import DESCRIBED
+from lore_core.metrics.catalogue import DESCRIBED, unit_of
 
 
-def metric_table(
-    summary: Summary, chance: NullErrors | None = None, intervals: pd.DataFrame | None = None
-) -> pd.DataFrame:
+def metric_table(summary: Summary, chance: NullErrors | None = None) -> pd.DataFrame:
     """Value, 95 % interval and chance of every metric of one model.
 
     Parameters
@@ -24,16 +22,15 @@ def metric_table(
         The metrics.
     chance : NullErrors, optional
         What a calibrated model would show.
-    intervals : DataFrame, optional
-        ``low, high`` by metric; by default those of the summary.
 
     Returns
     -------
     DataFrame
-        One row a metric: ``metric, value, low, high, p_value``, NaN where not known.
+        One row a metric: ``metric, value, unit, low, high, p_value, rows``, NaN where not known.
+        Values are not multiplied: ``unit`` says of what they are, and how many rows they rest on.
     """
     values = {**summary.values, **summary.details}
-    bounds = summary.intervals if intervals is None else intervals
+    bounds = summary.intervals
     rows = []
     for metric in DESCRIBED:
         if metric.name not in values:
@@ -44,8 +41,8 @@ def metric_table(
             low, high = (float(bounds[side][metric.name]) for side in ("low", "high"))
         if chance is not None and metric.chance is not None:
             p = chance.p_value(metric.chance, value)
-        rows.append((metric.name, value, low, high, p))
-    return pd.DataFrame(rows, columns=["metric", "value", "low", "high", "p_value"])
+        rows.append((metric.name, value, metric.unit.in_files, low, high, p, summary.n_rows))
+    return pd.DataFrame(rows, columns=["metric", "value", "unit", "low", "high", "p_value", "rows"])
 
 
 def long_table(
@@ -63,10 +60,11 @@ def long_table(
     Returns
     -------
     DataFrame
-        ``method, metric``, then the columns.
+        ``method, metric, unit``, then the columns.
     """
     order = pd.MultiIndex.from_product([methods, metrics], names=["method", "metric"])
-    table = pd.DataFrame(index=order)
+    units = [unit_of(metric).in_files for _, metric in order]
+    table = pd.DataFrame({"unit": units}, index=order)
     for name, frame in columns.items():
         table[name] = (
             np.nan

@@ -149,4 +149,4 @@ class Unit:
 POINTS = Unit("points", HUNDREDTHS, 1, word=" points", in_files="share, 0 to 1")
 PERCENT = Unit("%", HUNDREDTHS, 1, word=" %", in_files="share, 0 to 1")
 NATS = Unit("nats", 1, 3, in_files="nats")
-PLAIN = Unit("", 1, 3)
+PLAIN = Unit("", 1, 3, in_files="number")

@@ -14,7 +14,7 @@ METHOD_NAMES: dict[str, str] = {
     "pca": "PCA",
     "tsne": "t-SNE",
     "umap": "UMAP",
-    "identity": "features",
+    "identity": "All features",
 }
 
 
@@ -68,14 +68,9 @@ class MapName:
 
     @property
     def title(self) -> str:
-        """As pages, figures and tables have it: ``PCA 20-D``, ``All features``."""
-        return "All features" if self.method == "identity" else self.sized
-
-    @property
-    def sized(self) -> str:
-        """The same with the dimensions of the features, too: ``features 64-D``."""
-        size = "" if self.n_components is None else f" {self.n_components}-D"
-        return f"{METHOD_NAMES[self.method]}{size}"
+        """As pages, figures, tables and reports have it: ``PCA 20-D``, ``All features``."""
+        sized = self.method != "identity" and self.n_components is not None
+        return METHOD_NAMES[self.method] + (f" {self.n_components}-D" if sized else "")
 
     @property
     def learned(self) -> bool:

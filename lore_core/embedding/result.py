@@ -91,7 +91,7 @@ class Embedding:
     @property
     def label(self) -> str:
         """Short name, "t-SNE 2-D, unit scale"."""
-        return f"{self.name.sized}, {_SCALE_WORDS[self.scale]}"
+        return f"{self.name.title}, {_SCALE_WORDS[self.scale]}"
 
     @property
     def description(self) -> str:

@@ -66,10 +66,14 @@ class LocalErrors:
         """MLCE."""
         return float(np.nanmax(self.absolute))
 
+    def supported(self, min_effective_size: float = MIN_EFFECTIVE_SIZE) -> NDArray[np.bool_]:
+        """Mask of the rows with n_eff ≥ ``min_effective_size`` and an error, shape (n,)."""
+        return np.asarray((self.effective_size >= min_effective_size) & np.isfinite(self.signed))
+
     def supported_maximum(self, min_effective_size: float = MIN_EFFECTIVE_SIZE) -> float:
         """MLCE over the rows with n_eff ≥ ``min_effective_size``; NaN where there is none."""
-        error = self.absolute[self.effective_size >= min_effective_size]
-        return float(np.nanmax(error)) if np.isfinite(error).any() else float("nan")
+        error = self.absolute[self.supported(min_effective_size)]
+        return float(error.max()) if len(error) else float("nan")
 
     @property
     def average(self) -> float:

@@ -30,7 +30,7 @@ def worst_rows(
     min_effective_size : float
         Rows with a smaller n_eff are passed over: their error is mostly their own outcome.
     """
-    candidates = (errors.effective_size >= min_effective_size) & np.isfinite(errors.signed)
+    candidates = errors.supported(min_effective_size)
     if within is not None:
         candidates = candidates & within
     rows = np.flatnonzero(candidates)

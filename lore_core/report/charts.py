@@ -40,7 +40,7 @@ def report_charts(findings: Findings, landscape: LandscapeChart | None) -> dict[
     """
     summary, settings, result = findings.summary, findings.settings, findings.comparison
     rows, gamma = findings.rows, findings.view.gamma
-    on = "" if findings.embedding is None else findings.embedding.name.sized
+    on = findings.view.map_name
     binned = f"{rows}, {findings.view.bins_in_words}"
     charts: dict[str, Chart] = {}
     if summary is not None:

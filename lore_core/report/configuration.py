@@ -65,7 +65,7 @@ def configuration(
             else [str(name) for name in dataset.groups.columns],
         },
         "settings": {
-            "target": findings.target_name,
+            "target": findings.target_option,
             **findings.view.local,
             **asdict(findings.settings),
             "random_state": findings.view.seed,

@@ -45,7 +45,7 @@ def report_drawings(
     if landscape is not None:
         made["landscape"] = drawing(landscape)
     if findings.curve is not None and findings.embedding is not None:
-        name = findings.embedding.name.sized
+        name = findings.view.map_name
         null = None if findings.band is None else (name, findings.band)
         curve = bandwidth_figure(
             {name: findings.curve},

@@ -191,7 +191,7 @@ def report_files(
     contents["rerun.sh"] = "makes the report again"
     digest = content_digest(view.dataset)
     script, options = rerun_command(
-        view, settings, target_name=findings.target_name, source=source or Source(), digest=digest
+        view, settings, target_name=findings.target_option, source=source or Source(), digest=digest
     )
     config = configuration(findings, digest, source or Source(), options, contents)
     files["config.json"] = (as_json(config) + "\n").encode()

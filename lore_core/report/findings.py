@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from lore_core.chance.budget import N_SIMULATED
+from lore_core.chance.bootstrap import N_RESAMPLED
+from lore_core.chance.intervals import N_SIMULATED
 from lore_core.chance.simulation import NullBand, NullErrors
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.rewards import compare_rewards
@@ -42,7 +43,6 @@ from lore_core.view.where import curve_of, places_of, recalibrated_curve_of, ver
 
 #: Groups whose intervals are resampled; a column of more names is more like an identifier.
 _MOST_GROUPS = 100
-_WANTED_DRAWS = 100
 
 
 @dataclass
@@ -119,14 +119,14 @@ class Findings:
         return 1 if self.grouping is None else self.grouping.min_group_size
 
     @property
-    def target_name(self) -> str:
+    def target_option(self) -> str:
         """The target as the command line names it."""
         return self.view.target_name.removeprefix("class ")
 
     @property
     def rows(self) -> str:
         """Which rows are shown, in words."""
-        return self.view.rows.replace(", target class ", ", class ", 1)
+        return self.view.rows
 
 
 def examine(view: View, settings: ReportSettings, progress: Progress | None = None) -> Findings:
@@ -196,7 +196,7 @@ def _resampling(findings: Findings, n_methods: int) -> dict[str, Any]:
     """How much to resample for each method; the global metrics alone where local ones are dear."""
     if findings.settings.n_draws is not None:
         return {"n_draws": findings.settings.n_draws}
-    return resampling_of(findings.view, n_methods=n_methods, wanted=_WANTED_DRAWS)
+    return resampling_of(findings.view, n_methods=n_methods)
 
 
 def _map(findings: Findings, progress: Progress) -> str | None:
@@ -216,30 +216,26 @@ def _map(findings: Findings, progress: Progress) -> str | None:
 
 
 def _summary(findings: Findings, progress: Progress) -> None:
-    findings.summary = summary_of(findings.view, _resampling(findings, 1), progress)
+    draws = findings.settings.n_draws
+    findings.summary = summary_of(findings.view, n_draws=draws, progress=progress)
 
 
 def _chance(findings: Findings, progress: Progress) -> str | None:
     if not findings.view.is_local:
         return None
     findings.chance = chance_errors_of(
-        findings.view, n_draws=_simulations(findings), progress=progress
+        findings.view, n_draws=findings.settings.n_draws, progress=progress
     )
     if findings.chance is None and findings.settings.n_draws != 0:
         return "Simulating what chance alone would show takes too long on these rows."
     return None
 
 
-def _simulations(findings: Findings) -> int | None:
-    """None where they were not switched off, and can be waited for: what takes some seconds."""
-    return 0 if findings.settings.n_draws == 0 else None
-
-
 def _curve(findings: Findings, progress: Progress) -> None:
     if findings.view.is_local:
         findings.curve = curve_of(findings.view)
         findings.band = chance_band_of(
-            findings.view, n_draws=_simulations(findings), progress=progress
+            findings.view, n_draws=findings.settings.n_draws, progress=progress
         )
 
 
@@ -298,7 +294,7 @@ def _group_measures(findings: Findings, progress: Progress) -> str | None:
         return "These data name no groups, so it cannot be said for whom it is wrong."
     groups = frame[findings.grouping.column].astype(str)
     asked = findings.settings.n_draws
-    draws = _WANTED_DRAWS if asked is None else asked
+    draws = N_RESAMPLED if asked is None else asked
     if groups.nunique() > _MOST_GROUPS:
         draws = 0
     datasets = _datasets(findings)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.progress import Progress
+from lore_core.embedding import Embedding
 from lore_core.figures.pictures.landscape import landscape_figure
 from lore_core.figures.pictures.landscape_picture import (
-    ErrorScale,
     LandscapeChart,
     LandscapePicture,
     Layer,
@@ -18,19 +18,18 @@ from lore_core.figures.pictures.landscape_picture import (
 from lore_core.figures.pictures.picture import shared_limit
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.global_metrics import ReliabilityTable
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
+from lore_core.metrics.local_error import LocalErrors
 from lore_core.regions.field import Field, Outline, rows_outline
-from lore_core.regions.row_tables import class_places, row_table, worst_rows
 from lore_core.report.findings import Findings
-from lore_core.view.where import errors_of, field_of, reliability_of, row_field
+from lore_core.view.scene import Scene
+from lore_core.view.where import errors_of, field_of, reliability_of
 
 #: Bandwidths of the slider; that of the report is among them too.
 GAMMAS = (0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 4.0, 20.0)
 #: Nodes along each side.
 RESOLUTION = 128
-#: Places listed and outlined, and rows ringed.
+#: Places listed and outlined.
 LISTED = 8
-_RINGS = 30
 
 
 def landscape_chart(findings: Findings) -> LandscapeChart | None:
@@ -49,20 +48,33 @@ def landscape_chart(findings: Findings) -> LandscapeChart | None:
     on, local = findings.drawn_on, None if findings.summary is None else findings.summary.local
     if on is None or local is None:
         return None
-    points = findings.view.points(on=on)
-    field = row_field(local, points)
-    worst = worst_rows(local, n_rows=_RINGS, min_effective_size=MIN_EFFECTIVE_SIZE)
+    scene = scene_of(findings, local, on)
     return landscape_figure(
-        field,
-        points,
-        worst=row_table(findings.evaluation, worst, local, extra=3),
-        n_total=len(points),
-        limit=shared_limit(field.signed),
+        field_of(findings.view, local, on=on),
+        scene.points,
+        worst=scene.table(scene.worst),
+        n_total=scene.n_rows,
+        limit=shared_limit(scene.supported),
         rows=rows_and_kernel(findings),
-        axes=on.name.sized,
-        found=_outlines(findings, points),
-        places=class_places(findings.evaluation, points, np.ones(len(points), dtype=bool)),
+        axes=scene.axes,
+        found=_outlines(findings, scene.points),
+        places=scene.classes,
     )
+
+
+def scene_of(findings: Findings, errors: LocalErrors, on: Embedding) -> Scene:
+    """Return all rows on a map, as the dashboard sees them.
+
+    Parameters
+    ----------
+    findings : Findings
+        What the report is about.
+    errors : LocalErrors
+        Of its evaluation rows.
+    on : Embedding
+        The map, all rows.
+    """
+    return Scene(findings.view, errors, reliability_of(findings.view), None, on, on.name.title)
 
 
 def _outlines(findings: Findings, points: NDArray[np.float64]) -> list[tuple[str, Outline]]:
@@ -105,10 +117,8 @@ def live_landscape(
         for number, of_bin in fields.items():
             of_bin.append(field_of(at, errors, bin_index=number, on=on, resolution=RESOLUTION))
     start = gammas.index(view.gamma)
-    limit = shared_limit(*(of_bin[start].signed for of_bin in fields.values()))
     return replace(
         still,
-        scale=ErrorScale("signed", limit),
         layers=tuple(
             Layer(names[number], tuple(of_bin), _note(counts[number], names[number], of_bin[0]))
             for number, of_bin in fields.items()
@@ -121,7 +131,7 @@ def live_landscape(
 def rows_and_kernel(findings: Findings) -> str:
     """Say which rows are shown and which of them are near each other."""
     view = findings.view
-    return f"{findings.rows}, γ = {view.gamma:g} on {view.embedding.name.sized}"
+    return f"{findings.rows}, {view.kernel_in_words}"
 
 
 def _note(n_rows: int, name: str, field: Field) -> str:

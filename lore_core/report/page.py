@@ -90,7 +90,7 @@ def report_page(
         n_classes=dataset.n_classes,
         map_name=None if embedding is None else embedding.label,
         view=findings.view,
-        target=findings.target_name,
+        target=findings.view.target_name,
         verdict=render("verdict.html", verdict=findings.verdict),
         sections=sections,
         version=version,

@@ -26,7 +26,7 @@ class ReportSettings:
     unsure_cost, wrong_cost : float
         Costs of the decisions section.
     n_draws : int, optional
-        Resamples a method; None: what takes some seconds, 0: no intervals by resampling.
+        Resamples a method, and simulations of chance; None: what takes some seconds, 0: none.
     """
 
     methods: tuple[str, ...] | None = None

@@ -19,7 +19,7 @@ from lore_core.report.findings import Findings
 _WORST_ROWS = 50
 #: What each table holds, by its name.
 ABOUT_TABLES = {
-    "metrics": "every metric before recalibration: value, 95 % interval, p by chance, n",
+    "metrics": "every metric before recalibration: value, unit, 95 % interval, p by chance, rows",
     "reliability": "confidence bins: rows, promised, got, interval",
     "rows": "one line an evaluation row: promised, came, local error, place, after each method",
     "worst_rows": "the rows with the largest local errors and all that is known of them",
@@ -28,7 +28,7 @@ ABOUT_TABLES = {
     "bandwidth_curve": "MLCE and ALCE at every γ",
     "bandwidth_chance": "what a calibrated model would show at every γ",
     "variables": "columns ranked by evidence that the gap differs along them",
-    "recalibrators": "methods × metrics: value, interval, paired difference to the first",
+    "recalibrators": "methods × metrics: value, unit, interval, paired difference, p, rows",
     "recalibrated_reliability": "confidence bins after each method",
     "recalibrated_bandwidth_curves": "MLCE and ALCE at every γ after each method",
     "worst_group": "the MCE of the worst group under every method",
@@ -43,9 +43,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
     made: dict[str, pd.DataFrame] = {}
     local = None if findings.summary is None else findings.summary.local
     if findings.summary is not None:
-        made["metrics"] = metric_table(findings.summary, findings.chance).assign(
-            rows=findings.summary.n_rows
-        )
+        made["metrics"] = metric_table(findings.summary, findings.chance)
         made["reliability"] = findings.summary.reliability.frame()
     made["rows"] = _rows(findings, local)
     if local is not None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
-from lore_core.chance.intervals import MOST_TRIED, calibration_intervals
 from lore_core.chance.simulation import (
     NullBand,
     NullErrors,
@@ -16,9 +13,6 @@ from lore_core.data.binning import confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.view.view import View
-
-#: Simulations of each true error tried, where it is not said.
-_INTERVAL_DRAWS = 100
 
 
 def chance_errors_of(
@@ -55,38 +49,6 @@ def chance_errors_of(
         **view.local,
         n_draws=n_draws,
         within=within,
-        random_state=view.seed,
-        progress=progress,
-    )
-
-
-def intervals_of(
-    view: View, *, n_draws: int | None = None, progress: Progress | None = None
-) -> pd.DataFrame | None:
-    """95 % intervals of the true calibration errors; None without simulations.
-
-    Parameters
-    ----------
-    view : View
-        What is looked at.
-    n_draws : int, optional
-        Simulations of each true error tried; by default 100, of local errors only where that takes
-        some seconds.
-    progress : callable, optional
-        Called with the share done.
-    """
-    if n_draws == 0:
-        return None
-    points = view.points_if_any
-    if n_draws is None and points is not None:
-        affordable = affordable_null_draws(len(points), points.shape[1], MOST_TRIED)
-        points = points if affordable else None
-    return calibration_intervals(
-        view.aimed.confidence,
-        view.aimed.outcome,
-        points,
-        **view.local,
-        n_draws=_INTERVAL_DRAWS if n_draws is None else n_draws,
         random_state=view.seed,
         progress=progress,
     )

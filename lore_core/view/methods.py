@@ -11,7 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lore_core.chance.bootstrap import N_RESAMPLED, affordable_draws
 from lore_core.chance.budget import affordable_intervals
+from lore_core.chance.intervals import N_SIMULATED
 from lore_core.comparison.groups import compare_groups, group_report
 from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.summary import Summary, summarize
@@ -79,12 +81,25 @@ def grouping_of(
     if frame is None:
         return None
     column = group_columns(dataset)[0] if column is None else column
-    largest = int(frame[column].astype(str).value_counts().max())
-    return Grouping(column, min(min_group_size or MIN_GROUP_SIZE, largest))
+    return Grouping(column, counted_from(group_names(dataset.evaluation, [column]), min_group_size))
+
+
+def counted_from(groups: NDArray[np.object_], min_group_size: int | None = None) -> int:
+    """Return from how many rows on a group counts.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n,)
+        The group of every row.
+    min_group_size : int, optional
+        What is wished for; see :func:`grouping_of`.
+    """
+    largest = int(pd.Series(groups).value_counts().max())
+    return min(min_group_size or MIN_GROUP_SIZE, largest)
 
 
 def resampling_of(
-    view: View, *, n_methods: int = 1, wanted: int = 200, on: Embedding | None = None
+    view: View, *, n_methods: int = 1, wanted: int = N_RESAMPLED, on: Embedding | None = None
 ) -> dict[str, Any]:
     """Return the intervals that can be waited for, as :func:`summary_of` takes them.
 
@@ -105,7 +120,7 @@ def resampling_of(
 
 
 def summary_of(
-    view: View, resampling: Mapping[str, Any], progress: Progress | None = None
+    view: View, *, n_draws: int | None = None, progress: Progress | None = None
 ) -> Summary:
     """Every metric of the evaluation rows; the local ones where there is a map.
 
@@ -113,12 +128,19 @@ def summary_of(
     ----------
     view : View
         What is looked at.
-    resampling : mapping
-        ``n_draws, local_draws, local_intervals``, as
-        :func:`~lore_core.comparison.summary.summarize` takes them.
+    n_draws : int, optional
+        Resamples, and simulations of each true error tried, behind the intervals; 0 for none. By
+        default what takes some seconds.
     progress : callable, optional
         Called with the share done.
     """
+    if n_draws is None:
+        resampling = resampling_of(view)
+        resampling["n_draws"] = affordable_draws(len(view.evaluation), None)
+    else:
+        resampling = {"n_draws": n_draws, "n_simulated": max(n_draws, N_SIMULATED)}
+    # Nothing to compare with: resampled local metrics would be for nothing.
+    resampling["local_draws"] = False
     return summarize(
         view.evaluation,
         view.points_if_any,
@@ -155,7 +177,8 @@ def comparison_of(
     methods : sequence of Recalibrator
         The first is the one the others are held against.
     resampling : mapping
-        See :func:`summary_of`.
+        ``n_draws, local_draws, local_intervals``, as
+        :func:`~lore_core.comparison.summary.summarize` takes them.
     grouping : Grouping, optional
         Adds the maximum group-wise MCE.
     measured_on : Embedding, optional
@@ -215,7 +238,7 @@ def worst_groups_of(
     groups: Any,
     *,
     min_group_size: int,
-    n_draws: int = 200,
+    n_draws: int = N_RESAMPLED,
 ) -> pd.DataFrame:
     """Maximum group-wise MCE of every method.
 
@@ -241,7 +264,7 @@ def worst_groups_of(
 
 
 def group_reports_of(
-    view: View, datasets: Mapping[str, Dataset], groups: Any, *, n_draws: int = 60
+    view: View, datasets: Mapping[str, Dataset], groups: Any, *, n_draws: int = N_SIMULATED
 ) -> dict[str, pd.DataFrame]:
     """Each group's numbers under every method.
 

@@ -108,8 +108,7 @@ class Scene:
     @property
     def supported(self) -> NDArray[np.float64]:
         """Signed errors of the rows with enough neighbours, shown or not: the colour scale."""
-        known = self.rows & (self.errors.effective_size >= MIN_EFFECTIVE_SIZE)
-        return self.errors.signed[known]
+        return self.errors.signed[self.rows & self.errors.supported()]
 
     def table(self, rows: NDArray[np.int64]) -> pd.DataFrame:
         """Return what is known of some rows, for when they are pointed at."""

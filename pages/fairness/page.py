@@ -9,7 +9,6 @@ import streamlit as st
 from lore_core import Comparison, region_report
 from lore_core.figures import group_figure, landscape_figure, reliability_figure, shared_limit
 from lore_core.metrics.catalogue import ECE, MCE, MIN_GROUP_SIZE, WORST_GROUP_MCE
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.view import View
 from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
@@ -101,8 +100,7 @@ def _one_group(
     first, second = result.summaries[before].local, result.summaries[after].local
     if points.shape[1] != 2 or first is None or second is None:
         return
-    known = inside & (first.effective_size >= MIN_EFFECTIVE_SIZE)
-    limit = shared_limit(first.signed[known], second.signed[inside])
+    limit = shared_limit(*(item.signed[inside & item.supported()] for item in (first, second)))
     for column, place, method, local in zip(
         st.columns(2), ("before", "after"), (before, after), (first, second), strict=True
     ):

@@ -9,6 +9,7 @@ from lore_core import describe_maximum
 from lore_core.chance import describe_bias
 from lore_core.chance.intervals import ABOUT_INTERVALS
 from lore_core.comparison import Summary, local_bin_table
+from lore_core.comparison.tables import metric_table
 from lore_core.figures import reliability_figure
 from lore_core.metrics.catalogue import MLCE, TILES
 from lore_core.metrics.metric import Metric
@@ -84,9 +85,18 @@ else:
         "over all bins and all rows, however little they rest on: read them after the others."
     )
 
-chance = None
+chance = compute.chance_errors(view) if found.local is not None else None
+st.download_button(
+    "Metrics as CSV",
+    lambda: metric_table(found, chance).to_csv(index=False).encode(),
+    "lore-lens-metrics.csv",
+    "text/csv",
+    icon=":material/download:",
+    on_click="ignore",
+    type="tertiary",
+    help="Every metric with its unit, 95 % interval, p-value by chance and number of rows.",
+)
 if found.local is not None:
-    chance = compute.chance_errors(view)
     st.caption(describe_maximum(found.local, chance))
 st.caption(describe_bias(found.reliability, chance))
 

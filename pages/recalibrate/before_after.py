@@ -9,7 +9,6 @@ from lore_core import Comparison, region_report
 from lore_core.figures import cdf_figure, landscape_figure, reliability_figure, shared_limit
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.charts import show_chart
@@ -31,7 +30,7 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
     points = view.points(on=on_map)
     about = f"confidence {bin_name}, γ = {view.gamma:g} on {measured_on}"
     if points.shape[1] == 2:
-        known = [rows & (local.effective_size >= MIN_EFFECTIVE_SIZE) for local in (first, second)]
+        known = [rows & local.supported() for local in (first, second)]
         limit = shared_limit(first.signed[known[0]], second.signed[known[1]])
         for column, place, name, local in zip(
             st.columns(2), _PLACES, pair, (first, second), strict=True

@@ -79,7 +79,7 @@ st.subheader("Take it away", anchor=False)
 with st.container(horizontal=True):
     st.download_button(
         "Metrics as CSV",
-        lambda: result.table.rename_axis("method").to_csv().encode(),
+        lambda: result.long().to_csv(index=False).encode(),
         "lore-lens-metrics.csv",
         "text/csv",
         icon=":material/download:",

@@ -107,9 +107,8 @@ def region_outline(
 
 @_kept(12, "Bootstrapping intervals …")
 def summary(view: View) -> Summary:
-    """Every metric of the evaluation rows, with as many bootstrap draws as can be afforded."""
-    # Nothing to compare with: resampled local metrics would be for nothing.
-    return methods.summary_of(view, methods.resampling_of(view) | {"local_draws": False})
+    """Every metric of the evaluation rows, with the intervals that can be waited for."""
+    return methods.summary_of(view)
 
 
 @_kept(4, "Fitting the recalibrators …", *_FITTED)
@@ -121,7 +120,7 @@ def comparison(
     return methods.comparison_of(
         view,
         [known[label] for label in labels],
-        methods.resampling_of(view, n_methods=len(labels), wanted=100, on=measured_on),
+        methods.resampling_of(view, n_methods=len(labels), on=measured_on),
         grouping=grouping,
         measured_on=measured_on,
     )

@@ -36,18 +36,18 @@ class TestMetrics:
         assert (found["evaluation_rows"], found["calibration_rows"]) == (800, 800)
 
     def test_intervals_and_chance(self, run_json, file, dataset, points):
-        found = run_json("metrics", file, "--draws", "40", "--seed", "3")["metrics"]
+        found = run_json("metrics", file, "--draws", "60", "--seed", "3")["metrics"]
         aimed = dataset.evaluation.target()
         intervals = lore.calibration_intervals(
-            aimed.confidence, aimed.outcome, points, n_draws=40, random_state=3
+            aimed.confidence, aimed.outcome, points, n_draws=60, random_state=3
         )
         for name in ("ECE", "MCE", "ALCE", "MLCE"):
             low, high = intervals.loc[name, ["low", "high"]]
             assert (found[name]["low"], found[name]["high"]) == (low, high)
-        chance = lore.null_errors(aimed.confidence, points, n_draws=40, random_state=3)
+        chance = lore.null_errors(aimed.confidence, points, n_draws=60, random_state=3)
         assert found["ALCE"]["p_value"] == chance.p_value("alce", found["ALCE"]["value"])
         assert found["ALCE"]["p_value"] < 0.05 < found["ECE"]["p_value"]
-        draws = lore.summarize(dataset.evaluation, n_draws=40, random_state=3).draws.interval()
+        draws = lore.summarize(dataset.evaluation, n_draws=60, random_state=3).draws.interval()
         assert found["accuracy"]["low"] == draws.loc["accuracy", "low"]
 
     def test_top_places(self, run, run_json, file):

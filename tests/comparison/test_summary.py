@@ -15,6 +15,7 @@ from lore_core import (
     summarize,
 )
 from lore_core.chance import affordable_draws, affordable_intervals, bootstrap_draws
+from lore_core.chance.bootstrap import N_RESAMPLED
 from lore_core.comparison import describe_rows, local_bin_table
 from lore_core.metrics.catalogue import MAX_GROUPWISE
 
@@ -67,20 +68,20 @@ def test_interval_of_the_accuracy_is_the_binomial_one():
 
 
 def test_draws_shrink_with_the_work():
-    assert affordable_draws(1000, 2) == 200
-    few = affordable_intervals(1000, 2, n_methods=8, wanted=100)
-    assert few == {"n_draws": 100, "local_draws": True, "local_intervals": True}
-    many = affordable_intervals(1_000_000, 50, wanted=100)
-    assert many == {"n_draws": 100, "local_draws": False, "local_intervals": False}
+    assert affordable_draws(1000, 2) == N_RESAMPLED
+    few = affordable_intervals(1000, 2, n_methods=8)
+    assert few == {"n_draws": N_RESAMPLED, "local_draws": True, "local_intervals": True}
+    many = affordable_intervals(1_000_000, 50)
+    assert many == {"n_draws": N_RESAMPLED, "local_draws": False, "local_intervals": False}
     assert affordable_intervals(1000, None)["local_intervals"] is False
     # Resampled, but not simulated; and nothing at all.
     assert affordable_intervals(200_000, 2)["local_draws"]
     assert not affordable_intervals(200_000, 2)["local_intervals"]
     assert affordable_intervals(100_000_000, None)["n_draws"] == 0
-    assert 20 <= affordable_draws(200_000, 2) < 200 or affordable_draws(200_000, 2) == 0
+    assert 20 <= affordable_draws(200_000, 2) < N_RESAMPLED or affordable_draws(200_000, 2) == 0
     assert affordable_draws(1_000_000, 50) == 0
-    assert affordable_draws(100_000, None) == 200
-    assert 20 <= affordable_draws(5_000_000, None) < 200
+    assert affordable_draws(100_000, None) == N_RESAMPLED
+    assert 20 <= affordable_draws(5_000_000, None) < N_RESAMPLED
     assert affordable_draws(10**9, None) == 0
 
 

@@ -42,7 +42,7 @@ def test_the_name_of_a_made_map():
     assert made.label == "PCA 3-D, isotropic scale"
     every = make_map(dataset, MapName("identity"))
     assert (every.name.title, every.name.typed) == ("All features", "identity")
-    assert every.label == "features 4-D, isotropic scale"
+    assert every.label == "All features, isotropic scale"
 
 
 def test_no_features_no_map():

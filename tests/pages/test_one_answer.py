@@ -11,13 +11,17 @@ import pytest
 
 import lore_core as lore
 from lore_core.cli import main
+from lore_core.comparison.tables import metric_table
 from lore_core.metrics.catalogue import CATALOGUE, TILES
 from lore_core.places import describe_place, evidence_of
 from lore_core.report import ReportSettings, report_files
 from lore_core.view import View
+from lore_core.view.chance import chance_errors_of
 from lore_core.view.methods import summary_of
-from lore_core.view.where import places_of, verdict_of
+from lore_core.view.scene import Scene
+from lore_core.view.where import errors_of, places_of, reliability_of, verdict_of
 
+DRAWS = 39
 ASKED = ("accuracy", "ECE", "MCE", "NLL", "Brier", "MLCE", "ALCE", "MLCE supported")
 
 
@@ -69,10 +73,24 @@ def said(view):
 
 
 @pytest.fixture(scope="module")
-def values(view):
-    summary = summary_of(view, {"n_draws": 0})
-    numbers = {**summary.values, **summary.details}
-    return {name: float(numbers[name]) for name in ASKED if name in numbers}
+def metrics(view):
+    """Every metric with interval, chance, unit and rows, from as few draws as have an interval."""
+    chance = chance_errors_of(view, n_draws=DRAWS) if view.is_local else None
+    return metric_table(summary_of(view, n_draws=DRAWS), chance).set_index("metric")
+
+
+@pytest.fixture(scope="module")
+def values(metrics):
+    return {name: metrics["value"][name] for name in ASKED if name in metrics.index}
+
+
+@pytest.fixture(scope="module")
+def on_the_map(view):
+    """What the rows come to, place by place; nothing without a map."""
+    if not view.is_local:
+        return ""
+    scene = Scene(view, errors_of(view), reliability_of(view), None, view.embedding, view.map_name)
+    return scene.sentence
 
 
 def test_the_page(open_page, dataset, view, said, values):
@@ -87,40 +105,63 @@ def test_the_page(open_page, dataset, view, said, values):
         assert tiles[metric.title] == metric.text_alone(values[metric.name])
 
 
-def test_the_command(dataset, view, said, values, tmp_path, capsys):
+def test_the_page_has_the_intervals_of_the_library(open_page, dataset, view):
+    page, found = open_page("overview", dataset), summary_of(view).intervals
+    tiles = {tile.label: tile.delta for tile in page.app.metric}
+    shown = [metric for metric in TILES if metric.name in found.index]
+    assert len(shown) >= 4
+    for metric in shown:
+        assert metric.interval_text(*found.loc[metric.name, ["low", "high"]]) in tiles[metric.title]
+
+
+def test_the_map(open_page, dataset, view, on_the_map, tmp_path, capsys):
+    page = open_page("landscape", dataset)
+    if not view.is_local:
+        assert "rows, promised" not in page.text
+        return
+    assert on_the_map in page.text.replace("\\", "")
     path = tmp_path / "rows.npz"
     lore.save_npz(dataset, path)
-    assert main(["metrics", str(path), "--draws", "0", "--json"]) == 0
+    assert main(["landscape", str(path), "--no-outlines"]) == 0
+    assert capsys.readouterr().out == f"{on_the_map}\n"
+
+
+def test_the_command(dataset, view, said, values, metrics, tmp_path, capsys):
+    path, out = tmp_path / "rows.npz", tmp_path / "metrics.csv"
+    lore.save_npz(dataset, path)
+    assert main(["metrics", str(path), "--draws", str(DRAWS), "--json", "-o", str(out)]) == 0
     found = json.loads(capsys.readouterr().out)
+    pd.testing.assert_frame_equal(pd.read_csv(out), metrics.reset_index(), check_dtype=False)
     assert found["verdict"] == {
         "level": said.level,
         "sentence": said.sentence,
         "evidence": said.evidence,
     }
-    metrics = {name: found["metrics"][name]["value"] for name in values}
-    assert metrics == pytest.approx(values, abs=1e-12)
+    numbers = {name: found["metrics"][name]["value"] for name in values}
+    assert numbers == pytest.approx(values, abs=1e-12)
     search = places_of(view)
     assert [place["sentence"] for place in found["places"]] == [
         describe_place(place) for place in search.places[:3]
     ]
 
 
-def test_the_report(view, said, values):
-    settings = ReportSettings(methods=("No recalibration",), n_draws=0)
+def test_the_report(view, said, values, metrics, on_the_map):
+    settings = ReportSettings(methods=("No recalibration",), n_draws=DRAWS)
     files = report_files(view, settings, images=False)
     page = " ".join(files["index.html"].decode().split())
     page = page.replace("&lt;", "<").replace("&amp;", "&").replace("&#39;", "'")
     assert said.sentence in page
     assert said.evidence in page
-    table = pd.read_csv(io.BytesIO(files["tables/metrics.csv"])).set_index("metric")["value"]
-    assert dict(table[list(values)]) == pytest.approx(values, abs=1e-12)
+    assert on_the_map in page
+    table = pd.read_csv(io.BytesIO(files["tables/metrics.csv"])).set_index("metric")
+    pd.testing.assert_frame_equal(table, metrics, check_dtype=False)
     for name, value in values.items():
         metric = CATALOGUE[name]
         assert f'<td>{metric.heading}</td> <td class="n">{metric.text(value)}</td>' in page
     search = places_of(view)
-    told = pd.read_csv(io.BytesIO(files["tables/places.csv"]))
-    assert list(told["sentence"]) == [describe_place(place) for place in search.places]
-    assert list(told["evidence"]) == [evidence_of(place, search) for place in search.places]
+    listed = pd.read_csv(io.BytesIO(files["tables/places.csv"]))
+    assert list(listed["sentence"]) == [describe_place(place) for place in search.places]
+    assert list(listed["evidence"]) == [evidence_of(place, search) for place in search.places]
     rows = pd.read_csv(io.BytesIO(files["tables/rows.csv"]))["place"]
     assert ((rows > 0) == search.inside()).all()
     for place in search.places:

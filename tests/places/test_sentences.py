@@ -125,7 +125,9 @@ def well_formed(text: str) -> None:
 
 
 def says_the_place(text: str, place: Place) -> None:
-    found = re.search(rf"promised {SHARE}, (?:got )?{SHARE}(?: came true)? \(([\d,]+) rows?\)", text)
+    found = re.search(
+        rf"promised {SHARE}, (?:got )?{SHARE}(?: came true)? \(([\d,]+) rows?\)", text
+    )
     assert found, text
     same(found[1], place.confidence)
     same(found[2], place.accuracy)

@@ -75,7 +75,7 @@ def test_a_handful_of_rows(make_dataset, n, text_of):
 def test_one_class_as_target(dataset, nasty, text_of):
     files = files_of(dataset, target=1)
     page = text_of(files)
-    assert "target dog &amp; co" in page
+    assert "target class dog &amp; co" in page
     assert "these are the numbers of the top-label confidence" in page
     assert b"--target 'dog & co'" in files["rerun.sh"]
 

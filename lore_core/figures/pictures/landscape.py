@@ -276,8 +276,7 @@ def _how_to_read(value: Value, field: Field | None) -> str:
         else " Each pixel averages the local errors of the rows on it."
     )
     if field.masked_share > 0.005:
-        empty = share_words(field.masked_share)
-        said += f" {empty} of the area near these rows is empty: too few effective neighbours."
+        said += " Empty near these rows: too few effective neighbours."
     if field.outside_share is not None:
         said += (
             " Only places beyond chance are coloured: "

@@ -11,6 +11,7 @@ from lore_core.figures.browser.landscape import landscape_json
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.svg import Drawing
 from lore_core.report.findings import Findings
+from lore_core.report.landscape import scene_of
 from lore_core.report.rendering import missing, render
 
 
@@ -28,17 +29,20 @@ def landscape_section(
     drawings : mapping of str to Drawing
         From :func:`~lore_core.report.drawings.report_drawings`.
     """
-    if landscape is None or findings.drawn_on is None or findings.embedding is None:
+    local = None if findings.summary is None else findings.summary.local
+    on = findings.drawn_on
+    if landscape is None or on is None or findings.embedding is None or local is None:
         why = findings.missing.get("map") or findings.missing.get(
             "summary", "No map could be drawn."
         )
         return missing(why)
     return render(
         "landscape.html",
+        sentence=scene_of(findings, local, on).sentence,
         gamma=findings.view.gamma,
         limit=with_points(landscape.scale.limit),
         kernel_map=findings.embedding.description,
-        drawn_map=None if findings.drawn_on is findings.embedding else findings.drawn_on.label,
+        drawn_map=None if on is findings.embedding else on.label,
         has_outlines=bool(landscape.regions),
         still=drawings["landscape"],
         fields=landscape_json(landscape),

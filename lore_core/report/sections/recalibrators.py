@@ -60,7 +60,7 @@ def recalibrators_section(findings: Findings, drawings: Mapping[str, Drawing]) -
         "recalibrators.html",
         n_calibration=0 if calibration is None else len(calibration),
         n_rows=len(findings.evaluation),
-        target=None if top_label else findings.target_name,
+        target=None if top_label else findings.view.target_name,
         by=by,
         best=_best(result),
         first=first,
