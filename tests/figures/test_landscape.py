@@ -236,12 +236,12 @@ def test_what_is_hidden_is_said(field, points):
     partly = dataclasses.replace(field, masked_share=0.123)
     said = landscape_figure(partly, points, **COMMON).how_to_read
     assert "exact" in said
-    assert "12 % of the area" in said
+    assert "Empty near these rows: too few effective neighbours" in said
     averaged = dataclasses.replace(field, exact=False, masked_share=0.0)
     said = landscape_figure(averaged, points, **COMMON).how_to_read
     assert "exact" not in said
     assert "averages" in said
-    assert "left empty" not in said
+    assert "Empty" not in said
 
 
 class Test3D:
