@@ -86,7 +86,7 @@ class FittedOn:
         for item in found.values():
             if item is not None and item.known_rows not in (0, n_rows):
                 raise InputError(
-                    f"the {item.name.sized} map must hold the {n_rows:,} calibration rows alone; "
+                    f"the {item.name.title} map must hold the {n_rows:,} calibration rows alone; "
                     f"it holds {item.known_rows:,}. Pass embedding.rows(calibration)."
                 )
         return [
