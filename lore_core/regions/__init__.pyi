@@ -30,6 +30,7 @@ from .row_tables import (
 from .selection import (
     Region as Region,
     RegionReport as RegionReport,
+    Selection as Selection,
     region_report as region_report,
     report_by as report_by,
 )

@@ -74,6 +74,71 @@ class Region:
 
 
 @dataclass(frozen=True)
+class Selection:
+    """Regions of which each adds its points or takes them away, one after the other.
+
+    Attributes
+    ----------
+    parts : tuple of (int, Region)
+        +1 adds, −1 takes away.
+    """
+
+    parts: tuple[tuple[int, Region], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.parts)
+
+    def contains(self, coordinates: Points) -> NDArray[np.bool_]:
+        """Return which points are selected.
+
+        Parameters
+        ----------
+        coordinates : Embedding or array-like of shape (n, 2)
+            Points of the map.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        z = as_coordinates(coordinates, "coordinates")
+        selected = np.zeros(len(z), dtype=bool)
+        for sign, region in self.parts:
+            selected[region.contains(z)] = sign > 0
+        return selected
+
+    @property
+    def text(self) -> str:
+        """The selection as short text, for a link."""
+        corners = (
+            ("+" if sign > 0 else "-")
+            + "_".join(f"{x:.6g},{y:.6g}" for x, y in zip(region.x, region.y, strict=True))
+            for sign, region in self.parts
+        )
+        return ";".join(corners)
+
+    @classmethod
+    def from_text(cls, text: str) -> Selection:
+        """Read :attr:`text`.
+
+        Raises
+        ------
+        InputError
+            If it is no selection.
+        """
+        try:
+            return cls(tuple(map(_part, filter(None, text.split(";")))))
+        except (ValueError, TypeError) as error:
+            raise InputError(f"{text!r} is no selection.") from error
+
+
+def _part(text: str) -> tuple[int, Region]:
+    """Read a region and its sign."""
+    corners = [corner.split(",") for corner in text[1:].split("_")]
+    x, y = zip(*((float(x), float(y)) for x, y in corners), strict=True)
+    return (-1 if text[0] == "-" else 1), Region(x, y)
+
+
+@dataclass(frozen=True)
 class RegionReport:
     """What a set of rows promised and got.
 

@@ -22,6 +22,7 @@ from pages.landscape.places import (
     outlines,
     search_places,
     title_of,
+    titles_of,
 )
 from pages.landscape.region import ROWS_TAB, point_number, region_panel
 from pages.shared import compute
@@ -118,21 +119,29 @@ tabs = below.tabs([PLACES_TAB, ROWS_TAB, _DIVIDED], **linked("below"))
 search = chosen_one = None
 key: tuple[Hashable, ...] = ()
 outlined: tuple[tuple[str, Outline], ...] = ()
-if tabs[0].open or beyond:
-    with tabs[0]:
-        if is_searched(view):
-            against_control()
-            search = search_places(view)
-    if search is not None:
-        key = search_key(view, search)
-        chosen_one = chosen_place(key, len(search.places))
-        if on_map.n_components == 2:
-            outlined = outlines(view, on_map, search, key, chosen_one)
-        if beyond:
-            scene = replace(scene, only=search.inside())
+# What is beyond chance is drawn stronger, whichever list is open.
+with tabs[0]:
+    if is_searched(view):
+        against_control()
+        search = search_places(view)
+if search is not None:
+    key = search_key(view, search)
+    chosen_one = chosen_place(key, len(search.places))
+    if on_map.n_components == 2:
+        outlined = outlines(view, on_map, search, key, chosen_one)
+    if beyond:
+        scene = replace(scene, only=search.inside())
 # Not at every move of γ: simulations take their time.
 chance = compute.chance_errors(view, bin_index=chosen) if beyond else None
-drawing = Drawing(value, layer, () if scene.only is None else key, outlined)
+drawing = Drawing(
+    value,
+    layer,
+    key,
+    None if search is None else search.inside(),
+    outlined,
+    titles={} if search is None else titles_of(search),
+    chosen=chosen_one,
+)
 with picture:
     big, side = st.columns([2.1, 1], gap="medium")
     with big:

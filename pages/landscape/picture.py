@@ -1,15 +1,14 @@
-"""The big picture of the page: field, rows or height on the chosen map."""
+"""The big picture of the page: the live map, or the error as height, or rows in space."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field as attribute, replace
+from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
 
-from lore_core import Region
 from lore_core.data.dataset import CALIBRATION
 from lore_core.figures import (
     landscape_3d_figure,
@@ -17,13 +16,25 @@ from lore_core.figures import (
     shared_limit,
     surface_figure,
 )
+from lore_core.figures.browser.landscape import Layer, LiveLandscape
+from lore_core.figures.pictures.every_row import every_row
+from lore_core.figures.pictures.landscape_picture import LandscapePicture, Value
 from lore_core.figures.plotly.landscape_3d import CAMERAS
-from lore_core.regions import Outline
+from lore_core.regions import Field, Outline, Selection
 from lore_core.view.scene import Scene
-from pages.landscape.region import drawn_region, region_panel, take_selection
+from pages.landscape.region import drawn_region, region_panel, take_row, take_selection
 from pages.shared import compute
-from pages.shared.charts import show_chart
+from pages.shared.charts import chart_line, show_chart
 from pages.shared.controls import theme_mode
+from pages.shared.live import live_landscape
+from pages.shared.places import choose_place
+
+_KEY = "landscape"
+_VIEW, _KEPT_VIEW = "view", "_view"
+#: Where the reader looks at first.
+_ALL = (0, 0, 1)
+#: The colours mean what they mean at this bandwidth, so that they can be compared while γ moves.
+_REFERENCE_GAMMA = 0.2
 
 
 @dataclass(frozen=True)
@@ -36,16 +47,25 @@ class Drawing:
         What the colour means.
     layer : {"field", "rows", "both", "3-D"}
         What is drawn.
-    only_key : tuple
-        Names the rows that alone are shown, if there are such.
+    search_key : tuple
+        Names the search for places.
+    inside : ndarray of bool or None
+        Rows that are beyond chance; None where none were looked for.
     outlines : tuple of (str, Outline)
-        Regions to outline.
+        Places to outline, by their numbers.
+    titles : mapping of str to str
+        What they are, in words.
+    chosen : int or None
+        The place that is looked at, from 0.
     """
 
-    value: str
-    layer: str
-    only_key: tuple[Hashable, ...]
-    outlines: tuple[tuple[str, Outline], ...]
+    value: Value
+    layer: Literal["field", "rows", "both", "3-D"]
+    search_key: tuple[Hashable, ...] = ()
+    inside: np.ndarray | None = None
+    outlines: tuple[tuple[str, Outline], ...] = ()
+    titles: dict[str, str] = attribute(default_factory=dict)
+    chosen: int | None = None
 
 
 def _camera() -> str:
@@ -63,7 +83,7 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
     """Draw the landscape."""
     common: dict[str, Any] = {
         "value": drawing.value,
-        "limit": shared_limit(scene.supported),
+        "limit": _limit(scene),
         "rows": scene.in_words,
         "axes": scene.axes,
         "mode": theme_mode(),
@@ -74,47 +94,113 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
         )
         show_chart(chart, "landscape_3d")
         return
-    field = compute.field(scene.view, scene.bin_index, scene.on, drawing.only_key, scene.only)
-    if drawing.layer == "3-D":
+    only_key = () if scene.only is None else drawing.search_key
+    field = compute.field(scene.view, scene.bin_index, scene.on, only_key, scene.only)
+    layer = drawing.layer
+    if layer == "3-D":
         show_chart(surface_figure(field, camera=_camera(), **common), "landscape_height")
         return
-    region = drawn_region(scene.axes)
+    selection = drawn_region(scene.axes)
     chart = landscape_figure(
-        None if drawing.layer == "rows" else field,
+        None if layer == "rows" else field,
         scene.points,
-        points=None
-        if drawing.layer == "field"
-        else scene.drawn(over_field=drawing.layer == "both"),
+        points=None if layer == "field" else scene.drawn(over_field=layer == "both"),
         worst=scene.table(scene.worst),
         n_total=int(scene.shown.sum()),
-        region=region,
+        region=selection,
         found=drawing.outlines,
         places=scene.classes,
         **common,
     )
-    show_chart(
-        chart,
-        "landscape",
-        on_select=lambda: take_selection("landscape", scene.axes),
-        selection_mode=("points", "box", "lasso"),
-    )
-    if region is None:
+    _show_map(scene, drawing, layer, chart.picture, field, selection)
+    chart_line(chart, _KEY)
+    if not selection:
         st.caption(
-            "Draw a lasso or a box on the map to report on the rows inside it; click a ring to "
-            "see its row below."
+            "Shift and drag, or the lasso, reports on the rows inside; a click on a number looks "
+            "closer at a place, on a ring shows its row below."
         )
+
+
+def _limit(scene: Scene) -> float:
+    """End of the colour scale, the same at every γ."""
+    at = scene.view.with_(gamma=_REFERENCE_GAMMA)
+    return shared_limit(replace(scene, view=at, errors=compute.errors(at)).supported)
+
+
+def _show_map(
+    scene: Scene,
+    drawing: Drawing,
+    layer: Layer,
+    picture: LandscapePicture,
+    field: Field,
+    selection: Selection,
+) -> None:
+    view, inside = scene.view, drawing.inside
+    key = drawing.search_key
+    vivid = None
+    if inside is not None and scene.only is None:
+        vivid = compute.region_outline(view.dataset, scene.on, (*key, "all"), inside)
+    map_key = f"{view.dataset.digest} {scene.on.digest}"
+    live = LiveLandscape(
+        picture=picture,
+        field=field,
+        rows=every_row(view.evaluation, view.aimed, view.target, scene.errors, scene.points),
+        rows_key=repr((*view.key("target", "n_bins", "binning"), scene.on.digest)),
+        map_key=map_key,
+        layer=layer,
+        bin_index=scene.bin_index,
+        vivid=vivid,
+        inside=inside,
+        only=scene.only is not None,
+        titles=drawing.titles,
+        selection=selection,
+        chosen=drawing.chosen,
+        view=_seen(map_key),
+    )
+    live_landscape(
+        live,
+        _KEY,
+        on_view_change=lambda: _take_view(map_key),
+        on_selection_change=lambda: take_selection(_KEY, scene.axes),
+        on_place_change=lambda: choose_place(key, int(st.session_state[_KEY].place)),
+        on_row_change=lambda: take_row(_KEY),
+    )
+
+
+def _take_view(map_key: str) -> None:
+    """Keep where the reader looks."""
+    st.session_state[_KEPT_VIEW] = (map_key, st.session_state[_KEY].get(_VIEW))
+
+
+def _seen(map_key: str) -> tuple[float, ...] | None:
+    """Return where the reader looks, in this session or in the one a link is from, and name it."""
+    if _KEPT_VIEW not in st.session_state:
+        try:
+            x, y, zoom = map(float, st.query_params.get(_VIEW, "").split(","))
+        except ValueError:
+            x = y = zoom = np.nan
+        known = np.isfinite([x, y, zoom]).all() and zoom > 0
+        st.session_state[_KEPT_VIEW] = (map_key, (x, y, zoom) if known else None)
+    of_map, seen = st.session_state[_KEPT_VIEW]
+    if of_map != map_key or seen is None or tuple(seen) == _ALL:
+        st.query_params.pop(_VIEW, None)
+        return None
+    text = ",".join(f"{number:.9g}" for number in seen)
+    if st.query_params.get(_VIEW) != text:
+        st.query_params[_VIEW] = text
+    return tuple(seen)
 
 
 def show_region(scene: Scene) -> None:
     """Report on what was drawn on the picture, if anything was."""
     region = drawn_region(scene.axes)
-    if region is None or scene.on.n_components != 2:
+    if not region or scene.on.n_components != 2:
         return
     view, chosen = scene.view, scene.bin_index
     region_panel(
         view,
         scene.errors,
-        region.contains(scene.points) & scene.rows,
+        _contains(region, scene.points) & scene.rows,
         among=scene.rows,
         fitted_on=_calibration_inside(scene, region),
         # Without γ: it moves the errors, not what the region holds.
@@ -127,12 +213,17 @@ def show_region(scene: Scene) -> None:
     )
 
 
-def _calibration_inside(scene: Scene, region: Region) -> np.ndarray:
+def _contains(region: Selection, points: np.ndarray) -> np.ndarray:
+    """Return which rows are selected, as the browser counts them: it has the map in 32 bits."""
+    return region.contains(points.astype(np.float32))
+
+
+def _calibration_inside(scene: Scene, region: Selection) -> np.ndarray:
     """Calibration rows inside the same outline and, where one is chosen, in the same bin."""
     view = scene.view
     if view.calibration is None:
         return np.zeros(0, dtype=bool)
-    inside = region.contains(view.points(CALIBRATION, on=scene.on))
+    inside = _contains(region, view.points(CALIBRATION, on=scene.on))
     if scene.bin_index is None:
         return inside
     c = view.calibration.target(view.target).confidence

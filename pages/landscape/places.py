@@ -126,6 +126,11 @@ def title_of(place: Place, number: int) -> str:
     return f"Place {number + 1} · {name_of_place(place)}"
 
 
+def titles_of(search: PlaceSearch) -> dict[str, str]:
+    """Name all places, by their numbers from 1."""
+    return {str(k + 1): title_of(place, k) for k, place in enumerate(search.places)}
+
+
 def _show(
     view: View,
     search: PlaceSearch,

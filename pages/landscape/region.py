@@ -9,13 +9,20 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from lore_core import Dataset, Region, describe_composition, region_report, reliability_table
+from lore_core import (
+    Dataset,
+    InputError,
+    Region,
+    describe_composition,
+    region_report,
+    reliability_table,
+)
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import POINTS, Unit, decimal, p_words
 from lore_core.figures import reliability_figure
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import COMPARED
-from lore_core.regions import row_table, worst_rows
+from lore_core.regions import Selection, row_table, worst_rows
 from lore_core.regions.region_recalibration import why_too_few
 from lore_core.view import View
 from pages.shared import compute
@@ -46,28 +53,36 @@ def point_number(point: Any) -> int | None:
 
 
 def take_selection(key: str, map_name: str) -> None:
-    """Keep a lasso, a box or a clicked row of the chart ``key``."""
-    event: Any = st.session_state[key].selection
-    if event.lasso:
-        corners = event.lasso[-1]
-        region = Region(tuple(map(float, corners["x"])), tuple(map(float, corners["y"])))
-        clear_region()
-        st.session_state[_REGION] = (map_name, region)
-    elif event.box:
-        region = Region.box(event.box[-1]["x"], event.box[-1]["y"])
-        clear_region()
-        st.session_state[_REGION] = (map_name, region)
-    elif len(event.points) == 1:
-        row = point_number(event.points[0])
-        if row is not None:
-            st.session_state[_ROW] = row
-            st.session_state["below"] = ROWS_TAB
+    """Keep what was drawn on the map ``key``, and name it in the link."""
+    parts = st.session_state[key].get("selection") or []
+    drawn = Selection(
+        tuple((1 if p["sign"] > 0 else -1, Region(tuple(p["x"]), tuple(p["y"]))) for p in parts)
+    )
+    clear_region()
+    if drawn:
+        st.session_state[_REGION] = (map_name, drawn)
 
 
-def drawn_region(map_name: str) -> Region | None:
-    """Return the region drawn on this map, if any."""
-    kept = st.session_state.get(_REGION)
-    return kept[1] if kept is not None and kept[0] == map_name else None
+def take_row(key: str) -> None:
+    """Show the row that was clicked on the map ``key``."""
+    st.session_state[_ROW] = int(st.session_state[key].row)
+    st.session_state["below"] = ROWS_TAB
+
+
+def drawn_region(map_name: str) -> Selection:
+    """Return what was drawn on this map, in this session or in the one a link is from."""
+    named = st.query_params.get(_REGION[1:])
+    if named is not None and _REGION not in st.session_state:
+        try:
+            st.session_state[_REGION] = (map_name, Selection.from_text(named))
+        except InputError:
+            del st.query_params[_REGION[1:]]
+    name, drawn = st.session_state.get(_REGION, ("", Selection()))
+    if name != map_name or not drawn:
+        return Selection()
+    if named != drawn.text:
+        st.query_params[_REGION[1:]] = drawn.text
+    return drawn
 
 
 def picked_row(default: int) -> int:
@@ -78,6 +93,7 @@ def picked_row(default: int) -> int:
 def clear_region() -> None:
     """Select nothing."""
     st.session_state.pop(_REGION, None)
+    st.query_params.pop(_REGION[1:], None)
     forget_place()
 
 

@@ -51,6 +51,18 @@ def show_chart(chart: Chart, key: str, *, narrow: bool = False, **plot: Any) -> 
         alt=chart.alt,
         **plot,
     )
+    chart_line(chart, key, narrow=narrow)
+    return event
+
+
+def chart_line(chart: Chart, key: str, *, narrow: bool = False) -> None:
+    """Say under a chart how to read it, and offer its exports.
+
+    Parameters
+    ----------
+    chart, key, narrow
+        See :func:`show_chart`.
+    """
     with st.container(horizontal=True, wrap=False, vertical_alignment="top", gap="small"):
         st.caption(chart.how_to_read, width="stretch")
         with st.popover(
@@ -60,7 +72,6 @@ def show_chart(chart: Chart, key: str, *, narrow: bool = False, **plot: Any) -> 
             help="Export this chart",
         ):
             _exports(chart, key)
-    return event
 
 
 def _exports(chart: Chart, key: str) -> None:

@@ -14,7 +14,6 @@ from lore_core import (
     Comparison,
     Dataset,
     Embedding,
-    Region,
     composition,
 )
 from lore_core.comparison import Summary
@@ -25,6 +24,7 @@ from lore_core.regions import (
     Field,
     Outline,
     RegionRecalibration,
+    Selection,
     recalibrate_region,
     rows_outline,
 )
@@ -51,7 +51,7 @@ def _kept(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], An
             View: lambda view: view.key(*parts),
             Dataset: lambda dataset: dataset.digest,
             Embedding: lambda embedding: embedding.digest,
-            Region: lambda region: (region.x, region.y),
+            Selection: lambda selection: selection.text,
             # What was fitted on a view is told apart by the view and the methods.
             Comparison: lambda result: tuple(result.datasets),
         },

@@ -255,11 +255,51 @@ class App:
 
     # Charts -----------------------------------------------------------------------------------
 
+    @property
+    def map(self) -> Locator:
+        """The landscape that is drawn by the page's own script."""
+        return self.page.locator(".st-key-landscape[data-stale=false] .stage")
+
+    def seen(self, script: str):
+        """What a script says of the landscape's state, once there is one."""
+        return self.until(
+            lambda: self.map.evaluate(f"node => {{ const m = node.landscape; return {script}; }}"),
+            "the landscape is drawn",
+        )
+
+    def map_drawn(self) -> None:
+        expect(self.map).to_be_visible()
+        self.seen("m.scene !== null && m.rows !== null")
+        self.settle()
+
+    def map_ink(self) -> str:
+        """Numbers of the field in short: equal exactly if the picture is."""
+        return self.seen(
+            "`${m.field.values.reduce((s, v) => s + (v > 8 ? 0 : v), 0)}"
+            " ${m.field.values.filter(v => v < 8).length}`"
+        )
+
+    def map_place(self, x: float, y: float) -> tuple[float, float]:
+        """Pixel of the window at which a point of the map lies."""
+        self.map.scroll_into_view_if_needed()
+        box = self.map.bounding_box()
+        px, py = self.seen(f"m.view.toPixel({x}, {y})")
+        return box["x"] + px, box["y"] + py
+
+    def lasso(self, corners, tool: str = "Lasso") -> None:
+        """Draw round corners of the map, or a box from one to the other."""
+        self.map.get_by_role("button", name=re.compile(f"^{tool}")).click()
+        places = [self.map_place(*corner) for corner in corners]
+        self.drag([*places, places[0]] if tool == "Lasso" else places)
+
     def chart(self, key: str) -> Locator:
         # While a picture is redrawn the old one may stand beside it.
         return self.page.locator(f".st-key-{key}[data-stale=false] .js-plotly-plot")
 
     def drawn(self, key: str) -> None:
+        if key == "landscape":
+            self.map_drawn()
+            return
         expect(self.chart(key)).to_be_visible()
         self.until(
             lambda: self.chart(key).evaluate("gd => !!gd._fullData && gd._fullData.length > 0"),
@@ -270,20 +310,6 @@ class App:
     def read(self, key: str, script: str, argument: object = None):
         """What a script says about a chart, once it is drawn."""
         return self.until(lambda: self.chart(key).evaluate(script, argument), f"{key} is drawn")
-
-    def ink(self, key: str) -> str:
-        """Numbers of a heatmap in short: equal exactly if the picture is."""
-        return self.read(
-            key,
-            """gd => {
-                const trace = (gd._fullData || []).find(t => t.type === "heatmap");
-                if (!trace) return null;
-                let sum = 0, count = 0;
-                for (const row of trace.z) for (const z of row)
-                    if (z !== null && Number.isFinite(+z)) { sum += +z; count += 1; }
-                return `${count} ${sum} ${trace.zmax}`;
-            }""",
-        )
 
     def place(self, key: str, x: float, y: float, axes: str = "") -> tuple[float, float]:
         """Pixel of the window at which a point of a chart lies."""

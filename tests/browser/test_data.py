@@ -55,9 +55,7 @@ def test_a_reload_and_a_link_keep_uploaded_data(open_app, other, light, server, 
 def test_what_was_selected_on_other_data_is_gone(open_app, other):
     app = open_app("landscape", gamma=2.0)
     app.drawn("landscape")
-    box = app.chart("landscape").bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    app.drag([(x - 80, y - 80), (x + 80, y - 80), (x + 80, y + 80), (x - 80, y + 80)])
+    app.lasso([(-1, -1), (1, -1), (1, 1), (-1, 1)])
     app.sees("Selected region")
     app.settle()
     app.go("Data")
@@ -134,8 +132,8 @@ class TestLearnedMaps:
         app.until(
             lambda: (
                 app.page.get_by_test_id("stProgress").count() == 0
-                and app.chart("landscape").count() == 1
-                and "on t-SNE 2-D" in app.chart("landscape").inner_text()
+                and app.map.count() == 1
+                and "on t-SNE 2-D" in app.map.get_attribute("aria-label")
             ),
             "a landscape on t-SNE",
             patience=180_000,  # t-SNE's threads wait for each other on a busy machine

@@ -76,7 +76,7 @@ def test_the_cameras_button_saves_an_svg(open_app):
 def test_no_chart_offers_an_upload(open_app):
     app = open_app("landscape", gamma=0.5)
     app.drawn("landscape")
-    for key in ("landscape", "chooser", "cdf"):
+    for key in ("chooser", "cdf"):
         app.chart(key).hover()
         titles = app.chart(key).evaluate(
             "gd => [...gd.querySelectorAll('.modebar-btn')].map(b => b.dataset.title || '')"
@@ -89,8 +89,8 @@ def test_the_rows_of_a_region(open_app, points):
     app = open_app("landscape", gamma=0.5)
     app.drawn("landscape")
     x, y = np.quantile(points, 0.25, axis=0), np.quantile(points, 0.75, axis=0)
-    corners = [(x[0], x[1]), (y[0], x[1]), (y[0], y[1]), (x[0], y[1]), (x[0], x[1])]
-    app.drag([app.place("landscape", *corner) for corner in corners])
+    corners = [(x[0], x[1]), (y[0], x[1]), (y[0], y[1]), (x[0], y[1])]
+    app.lasso(corners)
     app.sees("Selected region")
     app.settle()
     name, table = save(app, app.button("All of them as CSV"))

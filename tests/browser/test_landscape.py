@@ -11,25 +11,6 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
-#: Milliseconds from the next key to the next picture of the map, as the reader sees it.
-STOPWATCH = """() => {
-    const find = () => document.querySelector(
-        ".st-key-landscape[data-stale=false] .js-plotly-plot");
-    const old = find();
-    window.redrawn = NaN;
-    document.addEventListener("keydown", () => {
-        const started = performance.now();
-        const look = () => {
-            const now = find();
-            if (now && now !== old && now.querySelector(".heatmaplayer image"))
-                window.redrawn = performance.now() - started;
-            else requestAnimationFrame(look);
-        };
-        look();
-    }, {once: true, capture: true});
-}"""
-
-
 @pytest.fixture
 def app(open_app):
     app = open_app("landscape", gamma=0.5)
@@ -38,20 +19,16 @@ def app(open_app):
 
 
 def test_a_gamma_move_redraws_the_map_and_the_link(app):
-    before = app.ink("landscape")
-    app.page.evaluate(STOPWATCH)
+    before = app.map_ink()
     app.gamma.focus()
     app.page.keyboard.press("ArrowRight")
-    app.page.wait_for_function("window.redrawn > 0")
-    assert app.ink("landscape") != before
-    seconds = app.page.evaluate("window.redrawn") / 1000
-    print(f"landscape redrawn {seconds:.2f} s after a γ move")  # noqa: T201 -- told, never judged
+    app.until(lambda: app.map_ink() != before, "another picture")
     app.until_query("gamma", "0.6")
     expect(app.gamma).to_have_attribute("aria-valuetext", "0.6")
-    second = app.ink("landscape")
+    second = app.map_ink()
     app.page.keyboard.press("ArrowLeft")
     app.until_query("gamma", "0.5")
-    app.until(lambda: app.ink("landscape") == before, "the first picture again")
+    app.until(lambda: app.map_ink() == before, "the first picture again")
     assert second != before
 
 
@@ -61,8 +38,7 @@ def test_many_quick_gamma_moves_end_at_the_last(app):
         app.page.keyboard.press("ArrowRight")
     app.until_query("gamma", "3.0")
     app.sees(re.compile(r"^Confidence|^All confidences"))
-    subtitle = "gd => gd._fullLayout.title.subtitle.text"
-    app.until(lambda: "γ = 3 " in app.chart("landscape").evaluate(subtitle), "the picture of γ = 3")
+    app.until(lambda: "γ = 3 " in app.seen("m.scene.alt"), "the picture of γ = 3")
 
 
 def test_the_number_of_bins(app):
@@ -75,10 +51,10 @@ def test_the_number_of_bins(app):
 
 
 def test_a_bin_by_its_name(app, dataset):
-    before = app.ink("landscape")
+    before = app.map_ink()
     app.choose("Confidence bin", "worst")
     app.until_query("bin", "worst")
-    app.until(lambda: app.ink("landscape") != before, "the picture of one bin")
+    app.until(lambda: app.map_ink() != before, "the picture of one bin")
     app.sees(re.compile(r"Confidence 0\.\d\d–[01]\.\d\d: \d+ rows, promised"))
 
 
@@ -112,14 +88,9 @@ def winding(polygon, points):
 
 
 def outline(app):
-    """Corners of the dashed outline on the map."""
-    app.until(
-        lambda: app.chart("landscape").evaluate("gd => (gd._fullLayout.shapes || []).length"),
-        "an outline",
-    )
-    path = app.chart("landscape").evaluate("gd => gd._fullLayout.shapes.at(-1).path")
-    numbers = re.findall(r"(-?[\d.e-]+),(-?[\d.e-]+)", path)
-    return np.array(numbers, dtype=float)
+    """Corners of what was drawn on the map last."""
+    x, y = app.seen("m.selection.length && [m.selection.at(-1).x, m.selection.at(-1).y]")
+    return np.column_stack([x, y])
 
 
 def selected(app):
@@ -131,12 +102,11 @@ def selected(app):
 def test_a_lasso_reports_on_the_rows_inside(app, dataset, points):
     low, high = np.quantile(points, [0.2, 0.8], axis=0)
     corners = [(low[0], low[1]), (high[0], low[1]), (high[0], high[1]), (low[0] * 0.5, high[1])]
-    places = [app.place("landscape", *corner) for corner in corners]
-    app.drag([*places, places[0]])
+    app.lasso(corners)
     n, text = selected(app)
     app.settle()
     inside = winding(outline(app), points)
-    assert n == inside.sum() > 50
+    assert n == inside.sum() == app.seen("m.selected.count") > 50
     rows = dataset.evaluation
     assert f"promised {rows.confidence[inside].mean():.1%}" in text
     assert f"got {rows.outcome[inside].mean():.1%}" in text
@@ -147,10 +117,7 @@ def test_a_lasso_reports_on_the_rows_inside(app, dataset, points):
 def test_a_box_counts_all_rows_of_the_bin_inside(app, dataset, points):
     app.choose("Confidence bin", "worst")
     app.until_query("bin", "worst")
-    app.chart("landscape").hover()
-    app.chart("landscape").locator('[data-val="select"]').click()
-    x, y = np.quantile(points, 0.15, axis=0), np.quantile(points, 0.85, axis=0)
-    app.drag([app.place("landscape", *x), app.place("landscape", *y)])
+    app.lasso([np.quantile(points, 0.15, axis=0), np.quantile(points, 0.85, axis=0)], "Box")
     n, _ = selected(app)
     app.settle()
     box = outline(app)
@@ -163,25 +130,89 @@ def test_a_box_counts_all_rows_of_the_bin_inside(app, dataset, points):
     assert n == (inside & in_bin).sum() > 0
 
 
-def test_a_click_on_a_ring_shows_its_row(app):
+def test_shift_adds_and_alt_takes_away(app, points):
+    low, high = np.quantile(points, [0.1, 0.9], axis=0)
+    middle = (low + high) / 2
+    app.lasso([low, middle], "Box")
+    selected(app)
+    for key, one, other in (("Shift", middle, high), ("Alt", (low * 3 + middle) / 4, middle)):
+        app.page.keyboard.down(key)
+        app.drag([app.map_place(*one), app.map_place(*other)])
+        app.page.keyboard.up(key)
+    app.until(lambda: app.seen("m.selection.length") == 3, "three parts")
+    signs = app.seen("m.selection.map(part => part.sign)")
+    assert signs == [1, 1, -1]
+    parts = app.seen("m.selection.map(part => [part.x, part.y])")
+    inside = np.zeros(len(points), dtype=bool)
+    for sign, corners in zip(signs, parts, strict=True):
+        inside[winding(np.transpose(corners), points)] = sign > 0
+    app.until(lambda: selected(app)[0] == inside.sum(), "all three counted")
+    assert app.seen("m.selected.count") == inside.sum()
+    app.map.focus()
+    app.page.keyboard.press("Escape")
+    expect(app.page.get_by_text("Selected region")).to_have_count(0)
+
+
+def test_the_view_outlives_every_change_and_is_in_the_link(app):
+    app.map.focus()
+    for key in ("+", "+", "+", "ArrowLeft", "ArrowUp"):
+        app.page.keyboard.press(key)
+    app.until(lambda: app.query().get("view"), "a view in the link")
+    view = app.seen("[m.view.x, m.view.y, m.view.zoom]")
+    app.map.evaluate("node => { window.before = node; }")
+    app.gamma.focus()
+    app.page.keyboard.press("ArrowRight")
+    app.until_query("gamma", "0.6")
+    app.bins.focus()
+    app.page.keyboard.press("ArrowLeft")
+    app.until_query("bins", "14")
+    app.choose("Confidence bin", "worst")
+    app.until_query("bin", "worst")
+    app.page.get_by_test_id("stMain").get_by_role("radio", name="absolute").click()
+    app.until_query("error", "absolute")
+    app.page.emulate_media(color_scheme="dark")
+    app.settle()
+    assert app.map.evaluate("node => node === window.before")
+    assert app.seen("[m.view.x, m.view.y, m.view.zoom]") == pytest.approx(view, abs=1e-6)
+    app.go("Overview")
+    app.go("Landscape")
+    app.map_drawn()
+    assert app.seen("[m.view.x, m.view.y, m.view.zoom]") == pytest.approx(view, abs=1e-6)
+    app.page.reload()
+    app.map_drawn()
+    assert app.seen("[m.view.x, m.view.y, m.view.zoom]") == pytest.approx(view, abs=1e-6)
+    app.map.focus()
+    app.page.keyboard.press("0")
+    app.until_query("view", None)
+
+
+def test_the_wheel_scrolls_the_page_unless_the_map_has_the_focus(app):
+    app.map.hover()
+    app.page.mouse.wheel(0, 120)
+    assert app.seen("m.view.zoom") == 1
+    app.map.focus()
+    app.map.hover()
+    app.page.mouse.wheel(0, -120)
+    assert app.seen("m.view.zoom") > 1
+
+
+def test_a_click_on_a_ring_shows_its_row(app, points):
     app.choose("Confidence bin", "all")
-    rings = app.trace("landscape", "worst rows")
-    z = np.column_stack([rings["x"], rings["y"]])
+    rings = np.array(app.seen("m.scene.worst"))
+    z = points[rings]
     apart = np.abs(z[:, None] - z[None]).sum(axis=2) + 1e9 * np.eye(len(z))
     loneliest = int(apart[1:].min(axis=1).argmax()) + 1  # the first would be shown anyway
-    row = rings["customdata"][loneliest]
-    app.page.mouse.click(*app.place("landscape", *z[loneliest]))
-    app.sees(f"Row {row}")
+    app.page.mouse.click(*app.map_place(*z[loneliest]))
+    app.sees(f"Row {rings[loneliest]}")
 
 
 @pytest.mark.parametrize("picture", ["rows", "both", "3-D"])
 def test_other_pictures(app, picture):
     app.page.get_by_test_id("stMain").get_by_role("radio", name=picture).click()
     app.until_query("picture", picture)
-    key = "landscape_height" if picture == "3-D" else "landscape"
-    app.drawn(key)
-    kind = {"rows": "scattergl", "both": "heatmap", "3-D": "surface"}[picture]
-    # While a chart is exchanged, the new one is there before it is drawn.
+    if picture != "3-D":
+        app.until(lambda: app.seen("m.scene.layer") == picture, f"{picture} drawn")
+        return
+    app.drawn("landscape_height")
     kinds = "gd => (gd._fullData || []).map(t => t.type)"
-    app.until(lambda: kind in app.chart(key).evaluate(kinds), f"a {kind}")
-    assert app.chart(key).locator(".no-webgl, .no-webgl-message").count() == 0
+    app.until(lambda: "surface" in app.chart("landscape_height").evaluate(kinds), "a surface")

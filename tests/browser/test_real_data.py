@@ -30,10 +30,10 @@ def test_find_where_shirts_go_wrong_and_lower_it(real_data, open_app):
 
     app.go("Landscape")
     app.drawn("landscape")
-    before = app.ink("landscape")
+    before = app.map_ink()
     app.gamma.focus()
     app.page.keyboard.press("ArrowRight")
-    app.until(lambda: app.ink("landscape") != before, "another picture")
+    app.until(lambda: app.map_ink() != before, "another picture")
     app.settle()
     app.page.get_by_role("tab", name="By class or group").click()
     app.sees(re.compile("Largest number of excess mistakes first"))

@@ -42,8 +42,7 @@ def test_a_lasso_says_what_is_inside(open_app, dataset, points):
         np.quantile(points[:, k], q) for k, q in ((0, [0.62, 0.995]), (1, [0.02, 0.98]))
     )
     corners = [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
-    places = [app.place("landscape", *corner) for corner in corners]
-    app.drag([*places, places[0]])
+    app.lasso(corners)
     app.sees("Selected region")
     app.drawn("inside")
     app.sees("What it is made of, against the rest")

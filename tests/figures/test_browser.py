@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lore_core.figures import landscape_figure
-from lore_core.figures.browser.landscape import landscape_json
+from lore_core.figures.browser.slider import landscape_json
 from lore_core.figures.pictures.landscape_picture import Layer
 from lore_core.figures.style import diverging, shades
 from lore_core.regions import rows_outline

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core import Region
 from lore_core.figures import (
     landscape_3d_figure,
     landscape_figure,
@@ -15,7 +14,14 @@ from lore_core.figures import (
 )
 from lore_core.figures.plotly.landscape_3d import CAMERAS
 from lore_core.figures.style import PAPER, diverging, sequential
-from lore_core.regions import drawn_rows, row_table, rows_outline, smoothed_field, worst_rows
+from lore_core.regions import (
+    Selection,
+    drawn_rows,
+    row_table,
+    rows_outline,
+    smoothed_field,
+    worst_rows,
+)
 
 COMMON = {"limit": 0.3, "rows": "300 rows", "n_total": 300}
 
@@ -220,10 +226,20 @@ class TestRows:
 
 
 def test_a_region_is_outlined_by_its_corners(field, points):
-    region = Region((0.0, 1.0, 0.5), (0.0, 0.0, 2.0))
-    chart = landscape_figure(field, points, region=region, **COMMON)
-    (shape,) = chart.figure.layout.shapes
-    assert shape.path == "M 0,0 L 1,0 L 0.5,2 Z"
+    drawn = Selection.from_text("+0,0_1,0_0.5,2;-0,0_1,0_0,1")
+    shapes = landscape_figure(field, points, region=drawn, **COMMON).figure.layout.shapes
+    assert [s.path for s in shapes] == ["M 0,0 L 1,0 L 0.5,2 Z", "M 0,0 L 1,0 L 0,1 Z"]
+    assert [s.line.dash for s in shapes] == ["dash", "dot"]
+
+
+def test_the_frame_fits_the_bulk_and_says_what_it_leaves_out(field, points):
+    stray = np.vstack([points, [[90.0, 0.0]]])
+    picture = landscape_figure(field, stray, **COMMON).picture
+    (low, high), _ = picture.extent
+    assert low < points[:, 0].min()
+    assert points[:, 0].max() < high < 10
+    assert picture.n_outside == 1
+    assert "1 outside the frame" in picture.subtitle
 
 
 def test_a_lasso_is_at_hand_and_both_axes_have_one_scale(field, points):

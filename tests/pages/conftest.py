@@ -57,6 +57,33 @@ class Page:
         return json.loads(chart.proto.spec)
 
     @property
+    def scene(self) -> dict:
+        """What the landscape in the browser was sent to show, arrays in their shapes."""
+        return self._sent("landscape")
+
+    @property
+    def drawn_rows(self) -> dict:
+        """The rows it was sent."""
+        return self._sent("landscape_rows")
+
+    def _sent(self, key: str) -> dict:
+        (sent,) = [c for c in self.app.get("bidi_component") if c.proto.id.endswith(f"-{key}")]
+        content = sent.proto.bytes
+        length = int.from_bytes(content[-4:], "little")
+        header = json.loads(content[-4 - length : -4])
+        for name, (kind, place, size) in header.pop("arrays").items():
+            header[name] = np.frombuffer(content, f"<{kind}", size, place)
+        return header
+
+    @property
+    def field(self) -> np.ndarray:
+        """Signed errors of the landscape's nodes."""
+        scene = self.scene
+        r = scene["field"]["resolution"]
+        error = scene["error"].reshape(r, r).astype(float)
+        return np.where(error == -128, np.nan, error) / 127 * scene["field"]["scale"]
+
+    @property
     def figures(self) -> list[str]:
         return [chart.proto.id.split("-", 2)[-1] for chart in self.app.get("plotly_chart")]
 

@@ -17,7 +17,7 @@ NASTY = ("<b>x</b>", "a & b", "**[link](http://x)** $y$ :red[z]")
 FIGURES = {
     "data": [],
     "overview": ["reliability"],
-    "landscape": ["landscape", "chooser", "cdf"],
+    "landscape": ["chooser", "cdf"],
     "variables": ["along", "grid"],
     "bandwidth": ["curve", "suggestion"],
     "recalibrate": [

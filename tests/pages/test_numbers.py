@@ -106,17 +106,15 @@ def test_landscape_field_of_one_bin(open_page, dataset, points, error):
         gamma=1.0,
         rows=table.bins.assign(rows.confidence) == index,
     )
-    raster = next(t for t in page.figure("landscape")["data"] if t["type"] == "heatmap")
-    shown = field.signed if error == "signed" else np.abs(field.signed)
-    np.testing.assert_allclose(array(raster["z"]), shown * 100, rtol=1e-6)
-    np.testing.assert_allclose(array(raster["x"]), field.x, rtol=1e-6)
-    assert raster["zmin"] == (-raster["zmax"] if error == "signed" else 0)
+    step = np.nanmax(np.abs(field.signed)) / 127
+    np.testing.assert_allclose(page.field, field.signed, atol=step / 2 + 1e-9)
+    assert page.scene["field"]["x"] == field.x[[0, -1]].tolist()
+    assert page.scene["scale"]["signed"] is (error == "signed")
     assert table.bins.name(index) in page.text
     assert f"{table.count[index]:,} rows" in page.text
     name = table.bins.name(index)
     by_name = open_page("landscape", dataset, gamma=1.0, bins=5, bin=name, error=error)
-    same = next(t for t in by_name.figure("landscape")["data"] if t["type"] == "heatmap")
-    assert same["z"] == raster["z"]
+    np.testing.assert_array_equal(by_name.field, page.field)
 
 
 def test_landscape_of_every_bin_at_once(open_page, dataset, points):
@@ -124,11 +122,14 @@ def test_landscape_of_every_bin_at_once(open_page, dataset, points):
     found = lore.local_errors(rows.confidence, rows.outcome, points, gamma=1.0, n_bins=5)
     field = lore.regions.smoothed_field(found.signed, found.effective_size, points)
     page = open_page("landscape", dataset, gamma=1.0, bins=5)
-    raster = next(t for t in page.figure("landscape")["data"] if t["type"] == "heatmap")
-    np.testing.assert_allclose(array(raster["z"]), field.signed * 100, rtol=1e-5, atol=1e-5)
-    rings = next(t for t in page.figure("landscape")["data"] if t.get("name") == "worst rows")
+    step = np.nanmax(np.abs(field.signed)) / 127
+    np.testing.assert_allclose(page.field, field.signed, atol=step / 2 + 1e-9)
     worst = lore.regions.worst_rows(found, n_rows=30, min_effective_size=10.0)
-    np.testing.assert_array_equal(array(rings["customdata"]), worst)
+    np.testing.assert_array_equal(page.scene["worst"], worst)
+    errors = page.scene["rowError"] / 32767
+    np.testing.assert_allclose(errors, found.signed, atol=1 / 32767)
+    np.testing.assert_array_equal(page.drawn_rows["bin"], found.bin_index)
+    np.testing.assert_array_equal(page.drawn_rows["x"], points[:, 0].astype(np.float32))
     line = page.figure("cdf")["data"][0]
     np.testing.assert_allclose(array(line["x"])[-1], found.maximum * 100)
     page = open_page("landscape", dataset, gamma=1.0, bins=5, beyond="true")
@@ -136,6 +137,13 @@ def test_landscape_of_every_bin_at_once(open_page, dataset, points):
     np.testing.assert_allclose(array(line["x"])[-1], found.maximum * 100)
     low, high = lore.null_errors(rows.confidence, points, gamma=1.0, n_bins=5).band()
     np.testing.assert_allclose(array(chance["x"]), np.concatenate([high, low[::-1]]) * 100)
+
+
+def test_colours_mean_the_same_at_every_bandwidth(open_page, dataset):
+    limits = {
+        open_page("landscape", dataset, gamma=gamma).scene["scale"]["limit"] for gamma in (0.1, 5.0)
+    }
+    assert len(limits) == 1
 
 
 @pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-
 import numpy as np
 import pytest
 
@@ -35,12 +33,8 @@ def search(planted, view):
     return lore.find_places(planted.evaluation, view.points(), gamma=0.2)
 
 
-def _traces(page):
-    return page.figure("landscape")["data"]
-
-
 def _outlined(page):
-    return [item["name"] for item in _traces(page) if item.get("name", "").startswith("region ")]
+    return [item["name"] for item in page.scene["regions"]]
 
 
 def _plain(text):
@@ -100,7 +94,7 @@ def test_looking_closer_reports_on_the_place(open_page, planted, view, search):
     text = _plain(page.text)
     assert f"**Place 1 · {name_of_place(place)}** · {report.sentence}" in text
     assert evidence_of(place, search)[1:] in text
-    assert set(_outlined(page)) <= {"region 1"}
+    assert set(_outlined(page)) <= {"1"}
     fitted_on = calibration_rows_of(view, place)
     found = lore.regions.recalibrate_region(planted.calibration, rows, fitted_on, search.mask(0))
     assert found.sentence in text
@@ -129,18 +123,9 @@ def test_what_places_are_compared_with_comes_with_the_link(open_page, planted, v
 def test_exactly_the_places_are_coloured(open_page, planted, view, search, bin_name):
     page = open_page("landscape", planted, beyond="true", bin=bin_name)
     plain_page = open_page("landscape", planted, bin=bin_name)
-    raster, everything = (
-        next(trace for trace in _traces(item) if trace["type"] == "heatmap")
-        for item in (page, plain_page)
-    )
-    sent, known = (
-        np.isfinite(np.frombuffer(base64.b64decode(item["z"]["bdata"]), item["z"]["dtype"]))
-        for item in (raster, everything)
-    )
-    x, y = (
-        np.frombuffer(base64.b64decode(raster[axis]["bdata"]), raster[axis]["dtype"])
-        for axis in "xy"
-    )
+    sent, known = (np.isfinite(item.field) for item in (page, plain_page))
+    scene = page.scene
+    x, y = (np.linspace(*scene["field"][axis], scene["field"]["resolution"]) for axis in "xy")
     rows = np.ones(len(planted.evaluation), dtype=bool)
     if bin_name == "worst":
         aimed = planted.evaluation.target()
@@ -151,12 +136,9 @@ def test_exactly_the_places_are_coloured(open_page, planted, view, search, bin_n
     nearest = np.concatenate(
         [np.abs(part[:, None] - z).sum(axis=2).argmin(axis=1) for part in np.split(nodes, 100)]
     )
-    np.testing.assert_array_equal(sent, known & search.inside()[rows][nearest])
-    rings = next(trace for trace in _traces(page) if trace.get("name") == "worst rows")
-    ringed = np.frombuffer(
-        base64.b64decode(rings["customdata"]["bdata"]), rings["customdata"]["dtype"]
-    )
-    assert search.inside()[ringed].all()
+    np.testing.assert_array_equal(sent.ravel(), known.ravel() & search.inside()[rows][nearest])
+    assert search.inside()[scene["worst"]].all()
+    np.testing.assert_array_equal(scene["inside"], search.inside())
 
 
 @pytest.mark.parametrize("picture", ["field", "rows", "both", "3-D"])

@@ -9,8 +9,13 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
+from lore_core.regions import Selection
 
 MAP = "PCA 2-D"
+
+
+def box(x, y):
+    return Selection(((1, lore.Region.box(x, y)),))
 
 
 @pytest.fixture
@@ -42,7 +47,7 @@ def selected(open_page, dataset, region):
 
     def open_(data=dataset, **settings):
         page = open_page("landscape", data, **settings)
-        page.app.session_state["_region"] = (MAP, region)
+        page.app.session_state["_region"] = (MAP, Selection(((1, region),)))
         return page.run()
 
     return open_
@@ -118,14 +123,14 @@ class TestRegion:
         page = open_page("landscape", data)
         points = lore.embed(data.features, "pca", 2, random_state=0).coordinates
         low = points.min(axis=0) - 1
-        page.app.session_state["_region"] = (MAP, lore.Region.box([low[0], 90], [low[1], 90]))
+        page.app.session_state["_region"] = (MAP, box([low[0], 90], [low[1], 90]))
         page.run()
         assert "Nothing to compare" in page.text
         assert page.errors == []
 
     def test_an_empty_region(self, open_page, dataset):
         page = open_page("landscape", dataset)
-        page.app.session_state["_region"] = (MAP, lore.Region.box([900, 901], [900, 901]))
+        page.app.session_state["_region"] = (MAP, box([900, 901], [900, 901]))
         page.run()
         assert "No rows lie in this region." in page.text
 

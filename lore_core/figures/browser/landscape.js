@@ -1,159 +1,310 @@
-"use strict";
-// A landscape at every bandwidth, drawn without a server: what browser/landscape.py says.
-(() => {
-  const data = JSON.parse(document.getElementById("landscape-data").textContent);
-  const el = (id) => document.getElementById(id);
-  const [canvas, slider, chosen, said, hover] =
-    ["landscape", "gamma", "picture", "gamma-said", "hover"].map(el);
-  const R = data.resolution;
-  const bytes = (text, Kind) => {
-    const raw = atob(text);
-    const out = new Uint8Array(raw.length);
-    for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
-    return new Kind(out.buffer);
-  };
-  for (const layer of data.layers) {
-    layer.error = bytes(layer.error, Int8Array);
-    layer.support = bytes(layer.support, Uint8Array);
+// One landscape in a page: mount it, tell it what to show, take it away.
+
+import { build, drawScale, labelNodes } from "./dom.js";
+import { decode } from "./fields.js";
+import { canvasPainter } from "./canvas.js";
+import { glPainter } from "./gl.js";
+import { fieldLines, rowLines, showHover } from "./hover.js";
+import { listen } from "./interact.js";
+import { placeLabels } from "./labels.js";
+import { drawOverlay } from "./overlay.js";
+import { RowIndex } from "./rows.js";
+import { View } from "./view.js";
+
+/** Pixels² a row needs to be drawn over the field when one looks near. */
+const ROOM = 400;
+/** Pixels around the pointer in which a row is pointed at. */
+const REACH = 9;
+/** Rows drawn while the map moves. */
+const MOST_MOVING = 150_000;
+const REST = 160;
+const SHOWN = 1;
+const VIVID = 2;
+const SELECTED = 4;
+const KNOWN = 8;
+const LONELY = 16;
+
+/**
+ * Mount a landscape.
+ * @param root where it stands
+ * @param mode () => "light" | "dark"
+ * @param send (what, value): "view", "selection", "place", "row", as the reader does it
+ */
+export function mount(root, { mode, send }) {
+  const parts = build(root);
+  const { stage } = parts;
+  let painter = glPainter(parts.picture);
+  painter ??= canvasPainter(parts.picture);
+  let [scene, rows, index, view, look, labels] = [null, null, null, null, null, []];
+  let [field, flags, selected, selection] = [null, null, null, []];
+  let [drawn, pointed, hot, tool, moving] = [null, -1, null, "pan", false];
+  let [asked, resting, telling] = [0, 0, 0];
+
+  const shown = (i) => (flags ? (flags[i] & SHOWN) !== 0 : true);
+  const redraw = () => { asked ||= requestAnimationFrame(paint); };
+
+  function paint() {
+    asked = 0;
+    if (!scene || !view || !stage.clientWidth) return;
+    const what = layers();
+    const dense = parts.picture.width / view.width;
+    painter.draw({
+      window: view.window,
+      scale: scene.scale,
+      ...what,
+      size: what.size * dense,
+      chosen: selection.length > 0,
+      most: moving ? MOST_MOVING : Infinity,
+    });
+    const rings = scene.worst.map((row) => place(row)).filter(Boolean);
+    const shownRegions = scene.regions.map((region) => ({
+      ...region, chosen: scene.chosen === region.number, hot: hot === region.number,
+    }));
+    const at = pointed >= 0 ? [rows.x[pointed], rows.y[pointed]] : null;
+    drawOverlay(parts.overlay, view, {
+      look, shape: scene.shape, regions: shownRegions, rings, selection, drawn, pointed: at,
+    });
+    placeLabels(labels, view);
+    parts.said.textContent = said(what);
   }
-  for (const look of Object.values(data.looks)) look.colors = bytes(look.colors, Uint8Array);
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  let printing = false;
-  const theme = () => (dark.matches && !printing ? data.looks.dark : data.looks.light);
 
-  const color = (look, share) => {
-    const at = 3 * Math.round(255 * Math.min(1, Math.max(0, share)));
-    return look.colors.slice(at, at + 3);
-  };
+  /** What is drawn at this distance: the field from afar, rows where there is room for each. */
+  function layers() {
+    const area = view.width * view.height;
+    const seen = index ? index.count(view.window) : 0;
+    const near = seen > 0 && seen * ROOM < area;
+    const alone = scene.layer === "rows";
+    const size = Math.min(11, Math.max(1.6, 0.5 * Math.sqrt(area / Math.max(seen, 1))));
+    const over = scene.layer === "both" || near;
+    return {
+      field: !alone,
+      rows: index !== null && (alone || over),
+      strength: near && scene.layer === "field" ? 0.5 : 1,
+      size: alone || near ? size : Math.min(size, 5),
+      seen,
+      near,
+    };
+  }
 
-  const width = data.x[1] - data.x[0];
-  const height = data.y[1] - data.y[0];
-  const step = [width / (R - 1), height / (R - 1)];
-  const ratio = Math.min(2, Math.max(0.4, height / width));
-  const small = document.createElement("canvas");
-  small.width = small.height = R;
-
-  const size = () => {
-    const css = canvas.clientWidth || 640;
-    const dense = window.devicePixelRatio || 1;
-    canvas.width = Math.round(css * dense);
-    canvas.height = Math.round(css * ratio * dense);
-    canvas.style.height = `${css * ratio}px`;
-  };
-  const place = (x, y) => [
-    ((x - data.x[0] + step[0] / 2) / (width + step[0])) * canvas.width,
-    (1 - (y - data.y[0] + step[1] / 2) / (height + step[1])) * canvas.height,
-  ];
-  const lines = (pen, all) => {
-    pen.beginPath();
-    for (let i = 0; i < all.length; i += 4) {
-      pen.moveTo(...place(all[i], all[i + 1]));
-      pen.lineTo(...place(all[i + 2], all[i + 3]));
+  function said({ rows: drawsRows, seen }) {
+    const n = (count) => count.toLocaleString("en");
+    const words = [];
+    if (drawsRows) words.push(`all of about ${n(seen)} rows in sight are drawn`);
+    else words.push(`${n(scene.total)} rows as a field; zoom in to see each`);
+    if (scene.worst.length) words.push(`${scene.worst.length} worst ringed`);
+    if (scene.outside) words.push(`${n(scene.outside)} outside the frame`);
+    if (selection.length && selected) {
+      words.push(`${n(selected.count)} selected`);
     }
-    pen.stroke();
-  };
+    return words.join(" · ");
+  }
 
-  const draw = () => {
-    size();
-    const look = theme();
-    const layer = data.layers[+chosen.value];
-    const k = +slider.value;
-    const table = [];
-    for (let v = -127; v <= 127; v++) {
-      const error = (v / 127) * layer.scale[k];
-      table.push(color(look, (error / data.limit + 1) / 2));
+  function place(row) {
+    const i = scene.rowAt ? scene.rowAt[row] : row;
+    return rows && rows.x[i] !== undefined ? [rows.x[i], rows.y[i]] : null;
+  }
+
+  function resize() {
+    const [w, h] = [stage.clientWidth, stage.clientHeight];
+    if (!w || !view) return;
+    const dense = Math.min(2, window.devicePixelRatio || 1);
+    for (const canvas of [parts.picture, parts.overlay]) {
+      canvas.width = Math.round(w * dense);
+      canvas.height = Math.round(h * dense);
     }
-    const brush = small.getContext("2d");
-    const image = brush.createImageData(R, R);
-    for (let row = 0; row < R; row++) {
-      for (let column = 0; column < R; column++) {
-        const code = layer.error[k * R * R + row * R + column];
-        if (code === -128) continue;
-        const at = 4 * ((R - 1 - row) * R + column);
-        image.data.set(table[code + 127], at);
-        image.data[at + 3] = 255;
+    view.resize(w, h);
+    paint();
+  }
+
+  function mark() {
+    if (!scene || !rows) return;
+    selected = selection.length ? index.selected(selection) : null;
+    const n = rows.x.length;
+    flags = new Uint8Array(n);
+    let count = 0;
+    for (let i = 0; i < n; i++) {
+      let flag = scene.bin === null || rows.bin[i] === scene.bin ? SHOWN : 0;
+      if (!scene.rowError || !scene.inside || scene.inside[i]) flag |= VIVID;
+      else if (scene.only) flag &= ~SHOWN;
+      if (scene.rowError) flag |= scene.rowSupport[i] < scene.rowLeast ? KNOWN | LONELY : KNOWN;
+      if (selected && selected[i] && flag & SHOWN) {
+        flag |= SELECTED;
+        count++;
       }
+      flags[i] = flag;
     }
-    brush.putImageData(image, 0, 0);
-    const pen = canvas.getContext("2d");
-    const dense = window.devicePixelRatio || 1;
-    pen.fillStyle = look.paper;
-    pen.fillRect(0, 0, canvas.width, canvas.height);
-    pen.imageSmoothingEnabled = false;
-    pen.drawImage(small, 0, 0, canvas.width, canvas.height);
-    pen.lineCap = "round";
-    pen.strokeStyle = look.faint;
-    pen.lineWidth = dense;
-    lines(pen, data.shape);
-    pen.strokeStyle = look.ink;
-    pen.lineWidth = 2 * dense;
-    if (el("outlines").checked) {
-      pen.font = `bold ${12 * dense}px sans-serif`;
-      pen.textAlign = "center";
-      pen.textBaseline = "middle";
-      for (const region of data.regions) {
-        lines(pen, region.lines);
-        const [x, y] = place(...region.at);
-        const half = pen.measureText(region.name).width / 2 + 3 * dense;
-        pen.fillStyle = look.ink;
-        pen.fillRect(x - half, y - 9 * dense, 2 * half, 18 * dense);
-        pen.fillStyle = look.paper;
-        pen.fillText(region.name, x, y + dense);
+    if (selected) selected.count = count;
+    painter.setErrors(scene.rowError);
+    painter.setFlags(flags);
+  }
+
+  function rest(what) {
+    clearTimeout(resting);
+    moving = what;
+    if (what) resting = setTimeout(() => { moving = false; redraw(); }, REST);
+    clearTimeout(telling);
+    telling = setTimeout(() => send("view", view.saved), 500);
+    redraw();
+  }
+
+  function hover(point, event) {
+    if (!scene) return;
+    const [x, y] = view.toMap(...point);
+    const row = index ? index.nearest(x, y, REACH / view.scale, shown) : -1;
+    const what = layers();
+    const ring = row >= 0 && scene.worst.includes(row);
+    pointed = row >= 0 && (what.rows || ring) ? row : -1;
+    hot = pointed < 0 ? regionAt(x, y) : null;
+    stage.classList.toggle("points", pointed >= 0 || hot !== null);
+    const lines = pointed >= 0 ? rowLines(scene, rows, pointed) : fieldLines(field, x, y);
+    showHover(parts.hover, event ? lines : [], point, stage);
+    redraw();
+  }
+
+  /** Number of the smallest place around a point, or null: crossings of its outline tell. */
+  function regionAt(x, y) {
+    let [found, least] = [null, Infinity];
+    for (const { number, lines } of scene.regions) {
+      let inside = false;
+      for (let i = 0; i < lines.length; i += 4) {
+        const [x0, y0, x1, y1] = lines.slice(i, i + 4);
+        if (y0 > y !== y1 > y && x < x0 + ((y - y0) * (x1 - x0)) / (y1 - y0)) inside = !inside;
       }
+      if (inside && lines.length < least) [found, least] = [number, lines.length];
     }
-    const gamma = data.gammas[k];
-    const own = k === data.start ? " (the report's)" : "";
-    said.textContent = `γ = ${gamma}${own}`;
-    slider.setAttribute("aria-valuetext", `gamma ${gamma}`);
-    el("which").textContent = layer.note;
-    bar(look);
+    return found;
+  }
+
+  function choose(number) {
+    send("place", number);
+  }
+
+  function select(parts_) {
+    selection = parts_;
+    mark();
+    send("selection", selection);
+    redraw();
+  }
+
+  const on = {
+    view: (isMoving) => rest(isMoving),
+    point: hover,
+    leave: () => {
+      pointed = -1;
+      hot = null;
+      parts.hover.hidden = true;
+      redraw();
+    },
+    drawing: (line) => {
+      drawn = line;
+      parts.hover.hidden = true;
+      redraw();
+    },
+    select: (corners, sign) => {
+      const map = corners.map(([px, py]) => view.toMap(px, py).map((v) => +v.toPrecision(6)));
+      const part = { sign: sign || 1, x: map.map((c) => c[0]), y: map.map((c) => c[1]) };
+      select(sign ? [...selection, part] : [part]);
+    },
+    click: (point) => {
+      hover(point, null);
+      if (pointed >= 0) send("row", pointed);
+      else if (hot !== null) choose(hot);
+    },
+    escape: () => (selection.length ? select([]) : stage.blur()),
   };
 
-  const bar = (look) => {
-    const strip = el("bar");
-    strip.width = 256;
-    strip.height = 1;
-    const pen = strip.getContext("2d");
-    for (let i = 0; i < 256; i++) {
-      pen.fillStyle = `rgb(${color(look, i / 255).join(",")})`;
-      pen.fillRect(i, 0, 1, 1);
+  function take(name) {
+    tool = name;
+    for (const each of ["pan", "lasso", "box"]) {
+      parts.buttons[each].setAttribute("aria-pressed", each === name);
     }
+    stage.classList.toggle("draws", name !== "pan");
+  }
+  for (const name of ["pan", "lasso", "box"]) parts.buttons[name].onclick = () => take(name);
+  const zoom = (factor) => () => {
+    view.zoomAt(factor, view.width / 2, view.height / 2);
+    rest(true);
   };
+  parts.buttons.in.onclick = zoom(1.5);
+  parts.buttons.out.onclick = zoom(1 / 1.5);
+  parts.buttons.reset.onclick = () => {
+    view.reset();
+    rest(true);
+  };
+  take("pan");
+  const watch = new ResizeObserver(resize);
+  watch.observe(stage);
 
-  const points = (error) => `${error >= 0 ? "+" : "−"}${Math.abs(error * 100).toFixed(1)} points`;
-  const read_out = (event) => {
-    const box = canvas.getBoundingClientRect();
-    const column = Math.floor(((event.clientX - box.left) / box.width) * R);
-    const row = R - 1 - Math.floor(((event.clientY - box.top) / box.height) * R);
-    if (column < 0 || row < 0 || column >= R || row >= R) return;
-    const layer = data.layers[+chosen.value];
-    const k = +slider.value;
-    const at = k * R * R + row * R + column;
-    const support = layer.support[at];
-    if (support === 0) {
-      hover.textContent = "No row is near this place.";
-      return;
+  function dress() {
+    const name = mode();
+    look = { ...scene.looks[name], colors: scene[name] };
+    const share = (color) => color.match(/\w\w/g).map((part) => parseInt(part, 16) / 255);
+    painter.setLook({
+      colors: look.colors, paper: share(look.paper), ink: share(look.line), quiet: share(look.quiet),
+    });
+    for (const key of ["ink", "paper", "quiet", "grid", "accent"]) {
+      parts.box.style.setProperty(`--${key === "grid" ? "line" : key}`, look[key]);
     }
-    const n = Math.expm1(((support - 1) / 254) * data.logSupport);
-    const about = n < 9.95 ? n.toFixed(1) : Number(n.toPrecision(2)).toLocaleString("en");
-    hover.textContent =
-      layer.error[at] === -128
-        ? `Hidden: n_eff is about ${about}, fewer than the ${data.least} needed.`
-        : `Local error ${points((layer.error[at] / 127) * layer.scale[k])}, ` +
-          `n_eff about ${about}.`;
-  };
+    drawScale(parts.scale, scene.scale, look.colors);
+  }
 
-  data.layers.forEach((layer, i) => chosen.add(new Option(layer.name, i)));
-  slider.max = data.gammas.length - 1;
-  slider.value = data.start;
-  for (const control of [slider, chosen, el("outlines")]) control.addEventListener("input", draw);
-  canvas.addEventListener("pointermove", read_out);
-  canvas.addEventListener("pointerdown", read_out);
-  canvas.addEventListener("pointerleave", () => { hover.textContent = hover.dataset.idle; });
-  dark.addEventListener("change", draw);
-  window.addEventListener("resize", draw);
-  window.addEventListener("beforeprint", () => { printing = true; draw(); });
-  window.addEventListener("afterprint", () => { printing = false; draw(); });
-  document.documentElement.classList.add("scripted");
-  draw();
-})();
+  const state = () => ({ view, scene, rows, field, selection, selected, labels });
+  // For who looks on: a test, a benchmark.
+  Object.defineProperty(stage, "landscape", { get: state });
+
+  return {
+    /** Show a scene; the view stays unless the map is another one. */
+    update(next) {
+      const before = scene;
+      scene = next;
+      stage.setAttribute("aria-label", next.alt);
+      field = {
+        ...next.field, error: next.error, support: next.support, vivid: next.vivid,
+        values: decode({ error: next.error, scale: next.field.scale }),
+      };
+      if (!view) {
+        view = new View(next.frame);
+        view.saved = next.view;
+        listen(stage, view, on, () => tool);
+      } else if (before.map !== next.map) {
+        view.reframe(next.frame);
+        view.reset();
+      }
+      if (JSON.stringify(before?.selection) !== JSON.stringify(next.selection)) {
+        selection = next.selection;
+      }
+      dress();
+      painter.setField(field);
+      labels = labelNodes(next, choose);
+      parts.labels.replaceChildren(...labels.map((label) => label.node));
+      mark();
+      resize();
+    },
+    /** Take the rows: once for each map and set of bins. */
+    setRows(next) {
+      if (rows && rows.key === next.key) return;
+      rows = next;
+      index = new RowIndex(rows.x, rows.y);
+      painter.setRows(rows);
+      mark();
+      redraw();
+    },
+    /** The theme changed. */
+    redress() {
+      if (!scene) return;
+      dress();
+      redraw();
+    },
+    get state() {
+      return state();
+    },
+    unmount() {
+      watch.disconnect();
+      cancelAnimationFrame(asked);
+      clearTimeout(telling);
+      clearTimeout(resting);
+      painter.free();
+      parts.box.remove();
+    },
+  };
+}

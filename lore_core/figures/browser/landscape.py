@@ -1,101 +1,222 @@
-"""The landscape as a browser reads it: fields at every bandwidth, in two bytes a node."""
+"""A landscape as a browser takes it: its rows once, and what is shown of them."""
 
 from __future__ import annotations
 
-import base64
-from importlib.resources import files
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.figures.browser.packing import pack
 from lore_core.figures.pictures.contours import segments
-from lore_core.figures.pictures.landscape_picture import LandscapePicture, Layer
+from lore_core.figures.pictures.every_row import EveryRow
+from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture
+from lore_core.figures.pictures.picture import Floats
 from lore_core.figures.style import MODES, NEUTRAL, palette, rgba, shades
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
+from lore_core.regions.field import Field, Outline
+from lore_core.regions.selection import Selection
 
+Layer = Literal["field", "rows", "both"]
+
+#: Rows whose own errors go along with every scene; of more the field tells the colours.
+MOST_WITH_ERRORS = 50_000
 #: Code of a node that holds no value.
 _NOTHING = -128
+_FIELD_STEPS, _ROW_STEPS = 255, 65535
+_SIDES = 32767
 
 
-def landscape_script() -> str:
-    """Return the script that draws what :func:`landscape_json` says."""
-    return (files("lore_core.figures.browser") / "landscape.js").read_text(encoding="utf-8")
+@dataclass(frozen=True, kw_only=True)
+class LiveLandscape:
+    """What a browser draws, and what the reader has done to it.
 
-
-def landscape_json(picture: LandscapePicture) -> dict[str, Any]:
-    """Say what a landscape shows, as plain values.
-
-    Parameters
+    Attributes
     ----------
     picture : LandscapePicture
-        What to show: fields of one or more layers on a 2-D map.
+        Worst rows, places, names and colours.
+    field : Field
+        The error over the map.
+    rows : EveryRow
+        All rows of the map.
+    rows_key : str
+        Names these columns: equal only where they are, but for errors.
+    map_key : str
+        Names the map; where it changes the view starts anew.
+    layer : {"field", "rows", "both"}
+        What is drawn.
+    bin_index : int or None
+        The confidence bin that is shown.
+    vivid : Outline or None
+        Where most rows are beyond chance; all else is paler. None: nothing is known.
+    inside : ndarray of bool of shape (n,) or None
+        Rows that are beyond chance.
+    only : bool
+        Whether no other rows are shown.
+    titles : mapping
+        What each outlined region is called in words, by its name.
+    selection : Selection
+        What the reader has drawn.
+    chosen : int or None
+        Number of the chosen region, from 0.
+    view : tuple of float or None
+        Where the reader looks, from a link.
+    """
+
+    picture: LandscapePicture
+    field: Field
+    rows: EveryRow
+    rows_key: str
+    map_key: str
+    layer: Layer
+    bin_index: int | None = None
+    vivid: Outline | None = None
+    inside: NDArray[np.bool_] | None = None
+    only: bool = False
+    titles: dict[str, str]
+    selection: Selection
+    chosen: int | None = None
+    view: tuple[float, ...] | None = None
+
+    def packed_rows(self) -> bytes:
+        """Pack what does not change with γ."""
+        rows = self.rows
+        header = {"key": self.rows_key, "classes": list(rows.class_names)}
+        arrays: dict[str, NDArray[np.generic]] = {
+            "x": rows.at[:, 0].astype(np.float32),
+            "y": rows.at[:, 1].astype(np.float32),
+            "confidence": np.rint(rows.confidence * 65535).astype(np.uint16),
+            "outcome": rows.outcome.astype(np.uint8),
+            "bin": rows.bin_index.astype(np.uint8),
+        }
+        if rows.predicted is not None and rows.label is not None:
+            arrays["predicted"] = rows.predicted.astype(np.uint16)
+            arrays["label"] = rows.label.astype(np.uint16)
+        return pack(header, arrays)
+
+    def packed_scene(self) -> bytes:
+        """Pack what is shown."""
+        picture, field = self.picture, self.field
+        described, arrays = packed_field(field)
+        vivid = np.ones((1, 1)) if self.vivid is None else self.vivid.inside
+        arrays["vivid"] = np.rint(vivid * 255).astype(np.uint8)
+        arrays["shape"] = segments(field.x, field.y, field.context.astype(np.float64)).astype(
+            np.float32
+        )
+        arrays |= {mode: shades(picture.scale.colors(mode), 256) for mode in MODES}
+        header: dict[str, Any] = {
+            "alt": picture.alt,
+            "rows": self.rows_key,
+            "map": self.map_key,
+            "field": described,
+            "frame": picture.extent,
+            "scale": scale_header(picture.scale),
+            "layer": self.layer,
+            "bin": self.bin_index,
+            "total": int(self._shown.sum()),
+            "outside": picture.n_outside,
+            "only": self.only,
+            "worst": [] if picture.worst is None else picture.worst.row.tolist(),
+            "regions": [
+                {
+                    "name": region.name,
+                    "title": self.titles.get(region.name, ""),
+                    "number": int(region.name) - 1,
+                    "at": region.at,
+                    "lines": np.round(region.lines, 6).ravel().tolist(),
+                }
+                for region in picture.regions
+            ],
+            "names": [{"name": item.name, "x": item.x, "y": item.y} for item in picture.places],
+            "looks": {mode: _look(mode) for mode in MODES},
+            "selection": [
+                {"sign": sign, "x": region.x, "y": region.y}
+                for sign, region in self.selection.parts
+            ],
+            "chosen": self.chosen,
+            "view": self.view,
+        }
+        if len(self.rows.at) <= MOST_WITH_ERRORS:
+            added, columns = packed_errors(self.rows.error, self.rows.effective_size)
+            header |= added
+            arrays |= columns
+            if self.inside is not None:
+                arrays["inside"] = self.inside.astype(np.uint8)
+        return pack(header, arrays)
+
+    @property
+    def _shown(self) -> NDArray[np.bool_]:
+        index = self.rows.bin_index
+        shown = np.ones(len(index), bool) if self.bin_index is None else index == self.bin_index
+        return shown & self.inside if self.only and self.inside is not None else shown
+
+
+def packed_field(field: Field) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]]]:
+    """Return a field in two bytes a node.
 
     Returns
     -------
-    dict
-        Bytes are base64. Of each layer ``error`` holds an int8 for each γ and node, −128 where
-        nothing is shown, else ``scale * error / 127`` is the signed error; ``support`` a uint8, 0
-        where no row is near, else n_eff = exp((v − 1) / 254 · ``logSupport``) − 1 in round numbers.
-        ``colors`` are 256 RGB values from end to end of the scale, by theme.
+    header : dict
+        ``scale``: a code of 127 is so large an error; ``logSupport``: log(1 + n_eff) of the code
+        255, 0 of the code 1.
+    arrays : dict
+        ``error``, int8, −128 where nothing is shown; ``support``, uint8, 0 where no row is near.
     """
-    field = picture.layers[0].fields[picture.start]
-    sizes = [item.effective_size for layer in picture.layers for item in layer.fields]
-    largest = max(float(np.nanmax(size, initial=1.0)) for size in sizes)
-    log_support = float(np.log1p(largest))
-    return {
-        "gammas": list(picture.gammas),
-        "start": picture.start,
+    known = np.isfinite(field.signed)
+    scale = max(float(np.abs(field.signed[known]).max(initial=0.0)), 1e-9)
+    error = np.full(field.signed.shape, _NOTHING, np.int8)
+    error[known] = np.rint(field.signed[known] / scale * 127).astype(np.int8)
+    support, log_support = _log_coded(field.effective_size, _FIELD_STEPS)
+    header = {
         "resolution": len(field.x),
-        "x": _rounded(field.x[[0, -1]], 6),
-        "y": _rounded(field.y[[0, -1]], 6),
-        "limit": picture.scale.limit,
+        "x": field.x[[0, -1]].tolist(),
+        "y": field.y[[0, -1]].tolist(),
+        "scale": scale,
         "logSupport": log_support,
         "least": MIN_EFFECTIVE_SIZE,
-        "layers": [_packed(layer, log_support) for layer in picture.layers],
-        "shape": _lines(segments(field.x, field.y, field.context.astype(np.float64))),
-        "regions": [
-            {"name": item.name, "at": _rounded(np.array(item.at), 5), "lines": _lines(item.lines)}
-            for item in picture.regions
-        ],
-        "looks": {
-            mode: {
-                "colors": _base64(shades(picture.scale.colors(mode), 256)),
-                "paper": palette(mode)["paper"],
-                "ink": palette(mode)["ink"],
-                "faint": rgba(NEUTRAL[mode], 0.55),
-            }
-            for mode in MODES
-        },
     }
+    return header, {"error": error, "support": support.astype(np.uint8)}
 
 
-def _packed(layer: Layer, log_support: float) -> dict[str, Any]:
-    signed = np.stack([field.signed for field in layer.fields])
-    size = np.stack([field.effective_size for field in layer.fields])
-    known, near = np.isfinite(signed), np.isfinite(size)
-    scale = np.abs(np.where(known, signed, 0.0)).max(axis=(1, 2)).clip(1e-9)
-    error = np.full(signed.shape, _NOTHING, np.int8)
-    error[known] = np.rint(signed / scale[:, None, None] * 127)[known].astype(np.int8)
-    support = np.zeros(size.shape, np.uint8)
-    share = np.log1p(np.maximum(size[near], 0.0)) / max(log_support, 1e-9)
-    support[near] = 1 + np.rint(share.clip(0, 1) * 254).astype(np.uint8)
+def packed_errors(
+    error: Floats, effective_size: Floats
+) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]]]:
+    """Return rows' own errors in four bytes a row: 32767 is an error of 1."""
+    size, log_support = _log_coded(effective_size, _ROW_STEPS)
+    least = 1 + round(float(np.log1p(MIN_EFFECTIVE_SIZE)) / log_support * (_ROW_STEPS - 1))
+    # Rounding must not tell a row to have enough neighbours, nor too few.
+    enough = effective_size >= MIN_EFFECTIVE_SIZE
+    size = np.where(enough, np.maximum(size, least), np.minimum(size, least - 1))
+    header = {"rowLogSupport": log_support, "rowLeast": least}
+    signed = np.rint(np.nan_to_num(error).clip(-1, 1) * _SIDES).astype(np.int16)
+    return header, {"rowError": signed, "rowSupport": size.astype(np.uint16)}
+
+
+def _log_coded(size: Floats, steps: int) -> tuple[NDArray[np.int64], float]:
+    near = np.isfinite(size)
+    log_support = max(float(np.log1p(size[near].max(initial=1.0))), 1e-9)
+    coded = np.zeros(size.shape, np.int64)
+    share = np.log1p(np.maximum(size[near], 0.0)) / log_support
+    coded[near] = 1 + np.rint(share.clip(0, 1) * (steps - 1)).astype(np.int64)
+    return coded, log_support
+
+
+def scale_header(scale: ErrorScale) -> dict[str, Any]:
+    """Return what a colour means."""
+    ends = {"signed": scale.is_signed, "limit": scale.limit}
+    return {**ends, "title": scale.title, "ticks": scale.ticks}
+
+
+def _look(mode: Literal["light", "dark"]) -> dict[str, str]:
+    colors = palette(mode)
     return {
-        "name": layer.name,
-        "note": layer.note,
-        "scale": _rounded(scale, 6),
-        "error": _base64(error),
-        "support": _base64(support),
+        "paper": colors["paper"],
+        "ink": colors["ink"],
+        "quiet": colors["quiet"],
+        "grid": colors["line"],
+        "accent": colors["accent"],
+        "line": colors["ink"],
+        "halo": rgba(colors["paper"], 0.75),
+        "faint": rgba(NEUTRAL[mode], 0.45),
     }
-
-
-def _base64(array: NDArray[np.generic]) -> str:
-    return base64.b64encode(array.tobytes()).decode()
-
-
-def _rounded(values: NDArray[np.float64], digits: int) -> list[float]:
-    return [float(f"{value:.{digits}g}") for value in values.ravel()]
-
-
-def _lines(lines: NDArray[np.float64]) -> list[float]:
-    return _rounded(lines, 4)

@@ -29,7 +29,7 @@ from lore_core.figures.pictures.picture import (
 )
 from lore_core.figures.style import Mode
 from lore_core.regions.field import Field, Outline
-from lore_core.regions.selection import Region
+from lore_core.regions.selection import Selection
 
 #: Pixels of a map in a narrow window; where there are more, names lie further apart still.
 _NARROW = 330.0
@@ -40,6 +40,9 @@ _HEIGHTS = {
     "signed": "Hills are places that promise too much, valleys those that promise too little.",
     "absolute": "Height is the size of the local error, whichever way it leans.",
 }
+#: Share of the rows at either end that may be outliers, and how far the frame follows them, as a
+#: share of where the others lie.
+_TAIL, _REACH = 0.005, 0.25
 #: Letters of a value in a hover or of a name on the map, and columns a hover lists.
 _LONGEST_VALUE, _MOST_COLUMNS = 40, 5
 #: Columns of a table of rows that a hover puts into words of its own.
@@ -57,7 +60,7 @@ def landscape_figure(
     limit: float,
     rows: str,
     axes: str = "map",
-    region: Region | None = None,
+    region: Selection | None = None,
     found: Sequence[tuple[str, Outline]] = (),
     places: pd.DataFrame | None = None,
     mode: Mode = "light",
@@ -86,8 +89,8 @@ def landscape_figure(
         Which rows these are, in words.
     axes : str
         Name of the map.
-    region : Region, optional
-        A region to outline.
+    region : Selection, optional
+        What the reader has drawn, to be outlined.
     found : sequence of (str, Outline)
         Names of regions that were found, and where they lie: outlined and numbered.
     places : DataFrame, optional
@@ -96,11 +99,14 @@ def landscape_figure(
     mode, height, title
         Look.
     """
-    low, high = coordinates.min(axis=0), coordinates.max(axis=0)
-    widest = float((high - low).max() or 1.0)
-    pad = _PAD * widest
+    extent, widest = _extent(coordinates)
+    inside = [
+        (low <= z) & (z <= high) for (low, high), z in zip(extent, coordinates.T, strict=True)
+    ]
+    n_outside = int((~np.logical_and(*inside)).sum())
     drawn = 0 if points is None else len(points)
     said = f"{drawn:,} of {n_total:,} rows drawn" if drawn else f"{n_total:,} rows"
+    said += f", {n_outside:,} outside the frame" if n_outside else ""
     regions = tuple(_outlined(name, outline) for name, outline in found)
     picture = LandscapePicture(
         title=title or TITLES[value],
@@ -110,14 +116,15 @@ def landscape_figure(
         name="landscape",
         table=_rows_table(points, coordinates) if field is None else _field_table(field),
         axes=axes,
-        extent=tuple(zip((low - pad).tolist(), (high + pad).tolist(), strict=True)),
+        extent=extent,
+        n_outside=n_outside,
         scale=ErrorScale(value, limit),
         layers=() if field is None else (Layer(rows, (field,)),),
         points=_map_rows(points, coordinates),
         worst=_map_rows(worst, coordinates),
         regions=regions,
         places=_places(places, regions, widest),
-        lasso=region,
+        lasso=region or Selection(),
     )
     return LandscapeChart(picture, mode, height)
 
@@ -204,6 +211,17 @@ def surface_figure(
         camera=camera,
     )
     return LandscapeChart(picture, mode, height)
+
+
+def _extent(coordinates: Floats) -> tuple[tuple[tuple[float, float], ...], float]:
+    """Return ends of the axes round the bulk of the rows, not round outliers; and the longer."""
+    low, high = np.quantile(coordinates, [_TAIL, 1 - _TAIL], axis=0)
+    reach = _REACH * (high - low)
+    low = np.maximum(coordinates.min(axis=0), low - reach)
+    high = np.minimum(coordinates.max(axis=0), high + reach)
+    widest = float((high - low).max() or 1.0)
+    pad = _PAD * widest
+    return tuple(zip((low - pad).tolist(), (high + pad).tolist(), strict=True)), widest
 
 
 def _outlined(name: str, outline: Outline) -> OutlinedRegion:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ from lore_core.figures.pictures.picture import (
 )
 from lore_core.figures.style import Mode, Scale, diverging, sequential
 from lore_core.regions.field import Field, Outline
-from lore_core.regions.selection import Region
+from lore_core.regions.selection import Selection
 
 Value = Literal["signed", "absolute"]
 
@@ -164,8 +164,10 @@ class LandscapePicture(Picture):
         Regions that were found.
     places : tuple of PlaceName
         Names on the map.
-    lasso : Region or None
-        A region that the reader has drawn.
+    lasso : Selection
+        What the reader has drawn.
+    n_outside : int
+        Rows outside the ends of the axes.
     camera : str
         Where a view in space is seen from.
     """
@@ -181,7 +183,8 @@ class LandscapePicture(Picture):
     worst: MapRows | None = None
     regions: tuple[OutlinedRegion, ...] = ()
     places: tuple[PlaceName, ...] = ()
-    lasso: Region | None = None
+    lasso: Selection = field(default_factory=Selection)
+    n_outside: int = 0
     camera: str = ""
 
     @property

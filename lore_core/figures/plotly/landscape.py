@@ -44,10 +44,10 @@ def landscape(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
     figure.update_yaxes(scaleanchor="x", scaleratio=1)
     figure.update_layout(uirevision=picture.axes, dragmode="lasso", clickmode="event+select")
     _add_names(figure, picture, mode)
-    if picture.lasso is not None:
-        corners = zip(picture.lasso.x, picture.lasso.y, strict=True)
+    for sign, region in picture.lasso.parts:
+        corners = zip(region.x, region.y, strict=True)
         path = " L ".join(f"{x:.6g},{y:.6g}" for x, y in corners)
-        line = {"color": ink, "dash": "dash", "width": 2}
+        line = {"color": ink, "dash": "dash" if sign > 0 else "dot", "width": 2}
         figure.add_shape(type="path", path=f"M {path} Z", line=line)
     return figure
 

@@ -1,0 +1,98 @@
+// The parts of the landscape that are elements of the page.
+
+import { colorOf } from "./fields.js";
+import { STYLE } from "./style.js";
+
+const ICONS = {
+  pan: "M8 1v14M1 8h14M8 1l-2 2M8 1l2 2M8 15l-2-2M8 15l2-2M1 8l2-2M1 8l2 2M15 8l-2-2M15 8l-2 2",
+  lasso: "M8 3c4 0 6.5 1.6 6.5 4S12 11 8 11 1.5 9.4 1.5 7 4 3 8 3M5 11c-1 1-1 2 .5 2.5S7 15 6 15",
+  box: "M2 3h12v10H2z",
+  in: "M8 3v10M3 8h10",
+  out: "M3 8h10",
+  reset: "M2 6V2h4M14 6V2h-4M2 10v4h4M14 10v4h-4",
+};
+const TOOLS = [
+  ["pan", "Move the map (drag)"],
+  ["lasso", "Lasso: draw around rows; Shift adds, Alt takes away"],
+  ["box", "Box: draw a rectangle; Shift adds, Alt takes away"],
+  ["in", "Nearer (+)"],
+  ["out", "Further (−)"],
+  ["reset", "All of the map (0)"],
+];
+
+/** Make an element. */
+export function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+/** Build everything under a root; returns the elements by what they are. */
+export function build(root) {
+  const layer = () => element("canvas", { class: "layer", "aria-hidden": "true" });
+  const parts = {
+    style: element("style", {}, STYLE),
+    picture: layer(),
+    overlay: layer(),
+    labels: element("div", { class: "labels" }),
+    tools: element("div", { class: "tools", role: "toolbar", "aria-label": "Map" }),
+    hover: element("div", { class: "hover", role: "status" }),
+    said: element("div", { class: "said", role: "status" }),
+    scale: element("div", { class: "scale", "aria-hidden": "true" }),
+    buttons: {},
+  };
+  parts.hover.hidden = true;
+  for (const [name, title] of TOOLS) {
+    const button = element("button", { type: "button", title, "aria-label": title });
+    button.innerHTML = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${ICONS[name]}"/></svg>`;
+    parts.tools.append(button);
+    parts.buttons[name] = button;
+  }
+  parts.stage = element(
+    "div",
+    { class: "stage", tabindex: "0", role: "application", "aria-roledescription": "map" },
+    parts.picture, parts.overlay, parts.labels, parts.tools, parts.hover,
+  );
+  parts.below = element("div", { class: "below" }, parts.said, parts.scale);
+  parts.box = element("div", { class: "lore" }, parts.style, parts.stage, parts.below);
+  root.append(parts.box);
+  return parts;
+}
+
+/** Draw the colour bar and write its ticks. */
+export function drawScale(node, scale, colors) {
+  const strip = element("canvas", { width: "256", height: "1" });
+  const pen = strip.getContext("2d");
+  const low = scale.signed ? -scale.limit : 0;
+  for (let i = 0; i < 256; i++) {
+    const error = low + (i / 255) * (scale.limit - low);
+    pen.fillStyle = `rgb(${colorOf(error, scale, colors).join(",")})`;
+    pen.fillRect(i, 0, 1, 1);
+  }
+  const ticks = scale.ticks.map(([value, words]) => {
+    const tick = element("span", {}, words);
+    tick.style.left = `${((value - low) / (scale.limit - low)) * 100}%`;
+    return tick;
+  });
+  node.replaceChildren(strip, ...ticks);
+}
+
+/** Label nodes of places (buttons) and names, the places first. */
+export function labelNodes(scene, choose) {
+  const places = scene.regions.map(({ name, title, at: [x, y], number }) => {
+    const chosen = scene.chosen === number;
+    const words = title || `Place ${name}`;
+    const node = element(
+      "button",
+      { class: "place", type: "button", title: words, "aria-label": words, "aria-pressed": chosen },
+      name,
+    );
+    node.onclick = () => choose(number);
+    return { x, y, node, always: true };
+  });
+  const names = scene.names.map(({ name, x, y }) => ({
+    x, y, node: element("span", { class: "name" }, name),
+  }));
+  return [...places, ...names];
+}

@@ -1,0 +1,47 @@
+// The error over the map: decoded, and blended between two bandwidths.
+
+/** Stands for a node without a value. */
+export const NOTHING = 9;
+const EMPTY = -128;
+
+/** Signed errors of a field's nodes as numbers. */
+export function decode(field) {
+  const step = field.scale / 127;
+  return Float32Array.from(field.error, (code) => (code === EMPTY ? NOTHING : code * step));
+}
+
+/** Nodes between two fields; a node that one of them lacks goes with the nearer. */
+export function blend(one, other, share) {
+  if (share <= 0) return one;
+  if (share >= 1) return other;
+  const near = share < 0.5 ? one : other;
+  const mixed = new Float32Array(one.length);
+  for (let i = 0; i < mixed.length; i++) {
+    const a = one[i];
+    const b = other[i];
+    mixed[i] = a === NOTHING || b === NOTHING ? near[i] : a + share * (b - a);
+  }
+  return mixed;
+}
+
+/** n_eff behind a coded support; 0 where no row is near. */
+export function supportOf(code, steps, logSupport) {
+  return code === 0 ? 0 : Math.expm1(((code - 1) / (steps - 1)) * logSupport);
+}
+
+/** Number of the node nearest to a place, or -1 outside the field. */
+export function nodeAt(field, x, y) {
+  const R = field.resolution;
+  const column = Math.round(((x - field.x[0]) / (field.x[1] - field.x[0])) * (R - 1));
+  const row = Math.round(((y - field.y[0]) / (field.y[1] - field.y[0])) * (R - 1));
+  return column < 0 || row < 0 || column >= R || row >= R ? -1 : row * R + column;
+}
+
+/** Red, green and blue of an error. */
+export function colorOf(error, scale, colors) {
+  const value = scale.signed ? error : Math.abs(error);
+  const low = scale.signed ? -scale.limit : 0;
+  const share = Math.min(1, Math.max(0, (value - low) / (scale.limit - low)));
+  const at = 3 * Math.round(255 * share);
+  return [colors[at], colors[at + 1], colors[at + 2]];
+}

@@ -1,0 +1,245 @@
+// Field and rows by WebGL2: the field is a texture, a row is a point.
+
+const FIELD_VERTEX = `#version 300 es
+in vec2 corner;
+uniform vec4 window;
+out vec2 place;
+void main() {
+  gl_Position = vec4(corner, 0.0, 1.0);
+  place = mix(window.xy, window.zw, corner * 0.5 + 0.5);
+}`;
+
+const SHARED = `
+precision highp float;
+uniform highp sampler2D colors;
+uniform vec2 ends;
+uniform float absolute;
+vec3 color_of(float error) {
+  float value = absolute > 0.5 ? abs(error) : error;
+  float share = clamp((value - ends.x) / (ends.y - ends.x), 0.0, 1.0);
+  return texelFetch(colors, ivec2(int(share * 255.0 + 0.5), 0), 0).rgb;
+}`;
+
+const FIELD_FRAGMENT = `#version 300 es
+${SHARED}
+uniform highp sampler2D field;
+uniform highp sampler2D vivid;
+uniform vec4 extent;
+uniform vec3 paper;
+uniform float strength;
+in vec2 place;
+out vec4 shade;
+void main() {
+  int last = textureSize(field, 0).x - 1;
+  vec2 node = (place - extent.xy) / (extent.zw - extent.xy) * float(last);
+  if (any(lessThan(node, vec2(-0.5))) || any(greaterThan(node, vec2(float(last) + 0.5)))) discard;
+  ivec2 base = ivec2(floor(node));
+  vec2 part = node - vec2(base);
+  float weight = 0.0, sum = 0.0;
+  for (int k = 0; k < 4; k++) {
+    ivec2 step = ivec2(k & 1, k >> 1);
+    ivec2 at = clamp(base + step, ivec2(0), ivec2(last));
+    float error = texelFetch(field, at, 0).r;
+    float w = (step.x == 1 ? part.x : 1.0 - part.x) * (step.y == 1 ? part.y : 1.0 - part.y);
+    if (error > 8.0) continue;
+    weight += w;
+    sum += w * error;
+  }
+  if (weight < 0.5) discard;
+  vec3 color = color_of(sum / weight);
+  float size = float(textureSize(vivid, 0).x);
+  float clear = texture(vivid, (node / float(last) * (size - 1.0) + 0.5) / size).r;
+  float alpha = mix(0.38, 1.0, smoothstep(0.46, 0.54, clear));
+  shade = vec4(mix(paper, color, alpha * strength), 1.0);
+}`;
+
+const ROW_VERTEX = `#version 300 es
+${SHARED}
+uniform highp sampler2D field;
+uniform vec4 window;
+uniform vec4 extent;
+uniform vec3 quiet;
+uniform float size;
+uniform float chosen;
+in vec2 place;
+in float error;
+in uint flags;
+out vec4 shade;
+void main() {
+  // Bits of a row: 1 shown, 2 beyond chance, 4 selected, 8 its own error is known, 16 it is too
+  // lonely to have one.
+  if ((flags & 1u) == 0u) {
+    gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
+    gl_PointSize = 0.0;
+    return;
+  }
+  gl_Position = vec4((place - window.xy) / (window.zw - window.xy) * 2.0 - 1.0, 0.0, 1.0);
+  gl_PointSize = size;
+  float value = error;
+  bool lonely = (flags & 16u) != 0u;
+  if ((flags & 8u) == 0u) {
+    int last = textureSize(field, 0).x - 1;
+    vec2 node = (place - extent.xy) / (extent.zw - extent.xy) * float(last) + 0.5;
+    value = texelFetch(field, clamp(ivec2(node), ivec2(0), ivec2(last)), 0).r;
+    lonely = value > 8.0;
+  }
+  float alpha = (flags & 2u) != 0u ? 0.95 : 0.5;
+  if (chosen > 0.5) alpha = (flags & 4u) != 0u ? 1.0 : 0.18;
+  shade = vec4(lonely ? quiet : color_of(value), lonely ? alpha * 0.35 : alpha);
+}`;
+
+const ROW_FRAGMENT = `#version 300 es
+precision mediump float;
+uniform vec3 ink;
+uniform float edge;
+in vec4 shade;
+out vec4 color;
+void main() {
+  float r = length(gl_PointCoord - 0.5) * 2.0;
+  if (r > 1.0) discard;
+  vec3 rgb = r > 1.0 - edge ? mix(shade.rgb, ink, 0.55) : shade.rgb;
+  color = vec4(rgb * shade.a, shade.a);
+}`;
+
+/** Draw on a canvas by WebGL2; null where the browser has none. */
+export function glPainter(canvas) {
+  const gl = canvas.getContext("webgl2", { antialias: false, alpha: true });
+  if (!gl) return null;
+  const fieldProgram = program(gl, FIELD_VERTEX, FIELD_FRAGMENT);
+  const rowProgram = program(gl, ROW_VERTEX, ROW_FRAGMENT);
+  const quad = gl.createVertexArray();
+  gl.bindVertexArray(quad);
+  attribute(gl, fieldProgram, "corner", new Float32Array([-1, -1, 1, -1, -1, 1, 1, 1]), 2, gl.FLOAT);
+  const rows = gl.createVertexArray();
+  const textures = ["field", "vivid", "colors"].map(() => texture(gl));
+  const buffers = { place: gl.createBuffer(), error: gl.createBuffer(), flags: gl.createBuffer() };
+  gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
+  let look = null;
+  let field = null;
+  let count = 0;
+
+  const upload = (unit, ...image) => {
+    gl.activeTexture(gl.TEXTURE0 + unit);
+    gl.bindTexture(gl.TEXTURE_2D, textures[unit]);
+    gl.texImage2D(gl.TEXTURE_2D, 0, ...image);
+  };
+  const fill = (name, data) => {
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffers[name]);
+    gl.bufferData(gl.ARRAY_BUFFER, data, gl.STATIC_DRAW);
+  };
+  const setField = (next) => {
+    const R = next.resolution;
+    upload(0, gl.R32F, R, R, 0, gl.RED, gl.FLOAT, next.values);
+    if (!field || field.vivid !== next.vivid) {
+      const side = Math.sqrt(next.vivid.length);
+      upload(1, gl.R8, side, side, 0, gl.RED, gl.UNSIGNED_BYTE, next.vivid);
+      for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) {
+        gl.texParameteri(gl.TEXTURE_2D, name, gl.LINEAR);
+      }
+    }
+    field = next;
+  };
+  const common = (used, picture) => {
+    const uniform = (name) => gl.getUniformLocation(used, name);
+    gl.useProgram(used);
+    gl.uniform1i(uniform("field"), 0);
+    gl.uniform1i(uniform("vivid"), 1);
+    gl.uniform1i(uniform("colors"), 2);
+    gl.uniform4fv(uniform("window"), picture.window);
+    gl.uniform4f(uniform("extent"), field.x[0], field.y[0], field.x[1], field.y[1]);
+    const { signed, limit } = picture.scale;
+    gl.uniform2f(uniform("ends"), signed ? -limit : 0, limit);
+    gl.uniform1f(uniform("absolute"), signed ? 0 : 1);
+    return uniform;
+  };
+  return {
+    setLook(next) {
+      look = next;
+      upload(2, gl.RGB8, 256, 1, 0, gl.RGB, gl.UNSIGNED_BYTE, look.colors);
+    },
+    setField,
+    setRows({ x, y }) {
+      count = x.length;
+      const place = new Float32Array(2 * count);
+      for (let i = 0; i < count; i++) {
+        place[2 * i] = x[i];
+        place[2 * i + 1] = y[i];
+      }
+      fill("place", place);
+    },
+    setErrors: (error) => fill("error", error || new Int16Array(count)),
+    setFlags: (flags) => fill("flags", flags),
+    draw(picture) {
+      gl.viewport(0, 0, canvas.width, canvas.height);
+      gl.clearColor(0, 0, 0, 0);
+      gl.clear(gl.COLOR_BUFFER_BIT);
+      if (!field || !look) return;
+      if (picture.field) {
+        const uniform = common(fieldProgram, picture);
+        gl.disable(gl.BLEND);
+        gl.uniform3fv(uniform("paper"), look.paper);
+        gl.uniform1f(uniform("strength"), picture.strength);
+        gl.bindVertexArray(quad);
+        gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
+      }
+      if (picture.rows && count) {
+        const uniform = common(rowProgram, picture);
+        gl.enable(gl.BLEND);
+        gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+        gl.uniform1f(uniform("size"), picture.size);
+        gl.uniform1f(uniform("edge"), picture.size > 5 ? 1.6 / picture.size : 0);
+        gl.uniform1f(uniform("chosen"), picture.chosen ? 1 : 0);
+        gl.uniform3fv(uniform("ink"), look.ink);
+        gl.uniform3fv(uniform("quiet"), look.quiet);
+        gl.bindVertexArray(rows);
+        bind(gl, rowProgram, "place", buffers.place, 2, gl.FLOAT, false);
+        bind(gl, rowProgram, "error", buffers.error, 1, gl.SHORT, true);
+        bind(gl, rowProgram, "flags", buffers.flags, 1, gl.UNSIGNED_BYTE, null);
+        gl.drawArrays(gl.POINTS, 0, Math.min(count, picture.most));
+      }
+      gl.bindVertexArray(null);
+    },
+    free: () => gl.getExtension("WEBGL_lose_context")?.loseContext(),
+  };
+}
+
+function program(gl, vertex, fragment) {
+  const made = gl.createProgram();
+  for (const [kind, source] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
+    const shader = gl.createShader(kind);
+    gl.shaderSource(shader, source);
+    gl.compileShader(shader);
+    gl.attachShader(made, shader);
+  }
+  gl.linkProgram(made);
+  if (!gl.getProgramParameter(made, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(made));
+  return made;
+}
+
+function texture(gl) {
+  const made = gl.createTexture();
+  gl.bindTexture(gl.TEXTURE_2D, made);
+  for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) {
+    gl.texParameteri(gl.TEXTURE_2D, name, gl.NEAREST);
+  }
+  for (const name of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) {
+    gl.texParameteri(gl.TEXTURE_2D, name, gl.CLAMP_TO_EDGE);
+  }
+  return made;
+}
+
+function attribute(gl, used, name, data, size, type) {
+  const buffer = gl.createBuffer();
+  gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+  gl.bufferData(gl.ARRAY_BUFFER, data, gl.STATIC_DRAW);
+  bind(gl, used, name, buffer, size, type, false);
+}
+
+/** Let an attribute read a buffer: as numbers, as shares of their range, or (null) as integers. */
+function bind(gl, used, name, buffer, size, type, normalized) {
+  const at = gl.getAttribLocation(used, name);
+  gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+  gl.enableVertexAttribArray(at);
+  if (normalized === null) gl.vertexAttribIPointer(at, size, type, 0, 0);
+  else gl.vertexAttribPointer(at, size, type, normalized, 0, 0);
+}

@@ -1,0 +1,62 @@
+// What is said of the row or the place that is pointed at.
+
+import { nodeAt, supportOf } from "./fields.js";
+
+const points = (error) =>
+  `${error >= 0 ? "+" : "−"}${Math.abs(error * 100).toFixed(1)} points`;
+
+/** n_eff in round numbers. */
+export function about(n) {
+  return n < 9.95 ? n.toFixed(1) : Number(n.toPrecision(3)).toLocaleString("en");
+}
+
+/** Lines about a row: what it is, what was promised, what came, how far it is off around it. */
+export function rowLines(scene, rows, i) {
+  const right = rows.outcome[i] === 1;
+  const lines = [`row ${rows.row ? rows.row[i] : i}`];
+  if (rows.predicted) {
+    const [said, true_] = [rows.predicted[i], rows.label[i]].map((k) => rows.classes[k]);
+    lines[0] += `: ${said} ${said === true_ ? "(right)" : `(wrong, true ${true_})`}`;
+  }
+  const outcome = rows.predicted ? "" : right ? ", occurred" : ", did not occur";
+  lines.push(`confidence ${((rows.confidence[i] / 65535) * 100).toFixed(1)} %${outcome}`);
+  if (scene.rowError) {
+    const n = supportOf(scene.rowSupport[i], 65535, scene.rowLogSupport);
+    lines.push(`local error ${points(scene.rowError[i] / 32767)}, n_eff ${about(n)}`);
+  }
+  return lines;
+}
+
+/** Lines about a place of the field that has no row under the pointer. */
+export function fieldLines(field, x, y) {
+  const node = nodeAt(field, x, y);
+  if (node < 0 || field.support[node] === 0) return [];
+  const n = about(supportOf(field.support[node], 255, field.logSupport));
+  if (field.error[node] === -128) {
+    return [`hidden: n_eff about ${n}, fewer than the ${field.least} needed`];
+  }
+  return [`local error ${points((field.error[node] / 127) * field.scale)}`, `n_eff about ${n}`];
+}
+
+/** Write lines into the box beside the pointer, the first one set off; none hides it. */
+export function showHover(box, lines, [px, py], stage, image) {
+  box.hidden = lines.length === 0;
+  if (box.hidden) return;
+  box.replaceChildren();
+  if (image) {
+    const picture = document.createElement("img");
+    picture.src = image;
+    picture.alt = "";
+    box.append(picture);
+  }
+  lines.forEach((line, k) => {
+    const node = document.createElement(k ? "div" : "b");
+    node.textContent = line;
+    box.append(node);
+  });
+  const [w, h] = [box.offsetWidth, box.offsetHeight];
+  const left = px + 16 + w > stage.clientWidth ? px - w - 12 : px + 16;
+  const top = py + 16 + h > stage.clientHeight ? py - h - 12 : py + 16;
+  box.style.transform = `translate(${Math.max(2, left)}px, ${Math.max(2, top)}px)`;
+  box.style.left = box.style.top = "0";
+}

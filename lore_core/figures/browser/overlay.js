@@ -1,0 +1,58 @@
+// Lines over the map: around all rows, around places, rings of the worst rows, a selection.
+
+/** Draw what is thin and few on a canvas of its own. */
+export function drawOverlay(canvas, view, what) {
+  const pen = canvas.getContext("2d");
+  const dense = canvas.width / view.width;
+  pen.setTransform(dense, 0, 0, dense, 0, 0);
+  pen.clearRect(0, 0, view.width, view.height);
+  pen.lineCap = pen.lineJoin = "round";
+  const { look } = what;
+  const pieces = (lines, color, width) => {
+    pen.strokeStyle = color;
+    pen.lineWidth = width;
+    pen.beginPath();
+    for (let i = 0; i < lines.length; i += 4) {
+      pen.moveTo(...view.toPixel(lines[i], lines[i + 1]));
+      pen.lineTo(...view.toPixel(lines[i + 2], lines[i + 3]));
+    }
+    pen.stroke();
+  };
+  // Without a line around all rows a small bin floats in nowhere.
+  if (what.shape) pieces(what.shape, look.faint, 1);
+  for (const region of what.regions) {
+    pieces(region.lines, look.halo, 5);
+    pieces(region.lines, look.line, region.chosen || region.hot ? 3 : 1.8);
+  }
+  pen.strokeStyle = look.line;
+  pen.lineWidth = 1.4;
+  for (const [x, y] of what.rings) {
+    pen.beginPath();
+    pen.arc(...view.toPixel(x, y), 5, 0, 2 * Math.PI);
+    pen.stroke();
+  }
+  for (const part of what.selection) {
+    pen.setLineDash(part.sign > 0 ? [6, 4] : [2, 4]);
+    outline(pen, part.x.map((x, i) => view.toPixel(x, part.y[i])), look, true);
+  }
+  pen.setLineDash([]);
+  if (what.drawn) outline(pen, what.drawn, look, false);
+  if (what.pointed) {
+    pen.lineWidth = 2;
+    pen.strokeStyle = look.line;
+    pen.beginPath();
+    pen.arc(...view.toPixel(...what.pointed), 7, 0, 2 * Math.PI);
+    pen.stroke();
+  }
+}
+
+function outline(pen, corners, look, closed) {
+  pen.beginPath();
+  corners.forEach(([x, y], i) => (i ? pen.lineTo(x, y) : pen.moveTo(x, y)));
+  if (closed) pen.closePath();
+  for (const [color, width] of [[look.halo, 4], [look.line, 2]]) {
+    pen.strokeStyle = color;
+    pen.lineWidth = width;
+    pen.stroke();
+  }
+}

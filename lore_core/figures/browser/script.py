@@ -1,0 +1,23 @@
+"""The modules of the browser's landscape as one script: no build step, no network."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+#: In the order they need each other.
+_MODULES = (
+    "protocol", "fields", "view", "rows", "gl", "canvas", "overlay", "labels", "hover", "style",
+    "dom", "interact", "landscape", "hub",
+)  # fmt: skip
+_IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE | re.DOTALL)
+_EXPORT = re.compile(r"^export (?=(async |function|const|class))", re.MULTILINE)
+
+
+@cache
+def landscape_script() -> str:
+    """Return the modules joined: what they import from each other is in the same scope."""
+    folder = files("lore_core.figures.browser")
+    sources = ((folder / f"{name}.js").read_text(encoding="utf-8") for name in _MODULES)
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", source)) for source in sources)

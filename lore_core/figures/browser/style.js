@@ -1,0 +1,52 @@
+// How the landscape looks; colours come from the page's theme where it has one.
+
+export const STYLE = `
+.lore { container-type: inline-size; --ink: #1f2933; --paper: #ffffff; --quiet: #5f6b7a; --line: #e4e7eb; --accent: #0f766e;
+  color: var(--ink); font: 13px/1.35 var(--st-font, system-ui, sans-serif); }
+.lore * { box-sizing: border-box; }
+.lore .stage { position: relative; overflow: hidden; width: 100%; height: clamp(320px, 68cqw, 540px);
+  border-radius: 8px; border: 1px solid var(--line); cursor: grab; touch-action: pan-y;
+  user-select: none; -webkit-user-select: none; background: var(--paper); }
+.lore .stage:focus { outline: 2px solid var(--accent); outline-offset: 1px; touch-action: none; }
+.lore .stage.draws { cursor: crosshair; }
+.lore .stage.points { cursor: pointer; }
+.lore canvas.layer { position: absolute; inset: 0; width: 100%; height: 100%; display: block; }
+.lore .labels { position: absolute; inset: 0; pointer-events: none; }
+.lore .labels > * { position: absolute; left: 0; top: 0; white-space: nowrap; margin: 0; }
+.lore .name { padding: 0 3px; font-size: 12px; border-radius: 3px;
+  background: color-mix(in srgb, var(--paper) 70%, transparent); }
+.lore .place { pointer-events: auto; cursor: pointer; min-width: 20px; padding: 1px 5px; border: 0;
+  border-radius: 10px; font: 600 12px/18px inherit; font-family: inherit; color: var(--paper);
+  background: var(--ink); }
+.lore .place[aria-pressed=true], .lore .place:hover { background: var(--accent); }
+.lore button:focus-visible, .lore input:focus-visible { outline: 2px solid var(--accent);
+  outline-offset: 2px; }
+.lore .tools { position: absolute; top: 8px; right: 8px; display: flex; flex-direction: column;
+  gap: 2px; padding: 3px; border-radius: 8px; border: 1px solid var(--line);
+  background: color-mix(in srgb, var(--paper) 88%, transparent); }
+.lore .tools button { width: 28px; height: 28px; padding: 0; border: 0; border-radius: 6px;
+  background: none; color: var(--ink); font-size: 15px; line-height: 1; cursor: pointer; }
+.lore .tools button:hover { background: var(--line); }
+.lore .tools button[aria-pressed=true] { background: var(--accent); color: var(--paper); }
+.lore .tools svg { width: 16px; height: 16px; vertical-align: middle; fill: none;
+  stroke: currentColor; stroke-width: 1.6; stroke-linecap: round; stroke-linejoin: round; }
+.lore .hover { position: absolute; z-index: 2; max-width: 260px; padding: 6px 9px; font-size: 12px;
+  border-radius: 6px; border: 1px solid var(--line); background: var(--paper); color: var(--ink);
+  box-shadow: 0 2px 10px rgb(0 0 0 / 18%); pointer-events: none; overflow-wrap: anywhere; }
+.lore .hover b { font-weight: 600; }
+.lore .hover img { display: block; float: right; margin: 0 0 4px 8px; width: 64px; height: 64px;
+  object-fit: contain; image-rendering: pixelated; }
+.lore .below { display: flex; flex-wrap: wrap; gap: 4px 18px; align-items: flex-start;
+  justify-content: space-between; margin-top: 6px; color: var(--quiet); font-size: 12px; }
+.lore .below .said { flex: 1 1 220px; }
+.lore .scale { position: relative; flex: 0 1 280px; min-width: 200px; padding-bottom: 30px; }
+.lore .scale canvas { display: block; width: 100%; height: 9px; border-radius: 4px; }
+.lore .scale span { position: absolute; top: 11px; transform: translateX(-50%); white-space: pre;
+  text-align: center; line-height: 1.15; font-size: 11px; }
+.lore .scale span:first-of-type { transform: none; text-align: left; }
+.lore .scale span:last-of-type { transform: translateX(-100%); text-align: right; }
+.lore [hidden] { display: none; }
+@media (prefers-reduced-motion: no-preference) {
+  .lore .tools button, .lore .place { transition: background 0.12s; }
+}
+`;

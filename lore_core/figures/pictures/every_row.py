@@ -1,0 +1,77 @@
+"""Every row of a map in columns, for pictures that can draw them all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.data.dataset import TOP_LABEL, Dataset, Target
+from lore_core.figures.pictures.picture import Floats
+from lore_core.metrics.local_error import LocalErrors
+
+
+@dataclass(frozen=True, eq=False)
+class EveryRow:
+    """Columns of n rows.
+
+    Attributes
+    ----------
+    at : ndarray of shape (n, 2)
+        Places on the map.
+    confidence : ndarray of shape (n,)
+        What was promised, in [0, 1].
+    outcome : ndarray of shape (n,)
+        1 where it came.
+    predicted, label : ndarray of int of shape (n,) or None
+        Classes said and true; None where one class is aimed at.
+    class_names : tuple of str
+        Their names.
+    bin_index : ndarray of int of shape (n,)
+        Confidence bins.
+    error, effective_size : ndarray of shape (n,)
+        Signed local errors, and n_eff behind each.
+    """
+
+    at: Floats
+    confidence: Floats
+    outcome: NDArray[np.float64]
+    predicted: NDArray[np.int64] | None
+    label: NDArray[np.int64] | None
+    class_names: tuple[str, ...]
+    bin_index: NDArray[np.int64]
+    error: Floats
+    effective_size: Floats
+
+
+def every_row(
+    dataset: Dataset, aimed: Target, target: str | int, errors: LocalErrors, at: Floats
+) -> EveryRow:
+    """Take rows into columns.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The rows.
+    aimed : Target
+        Their confidence and outcome.
+    target : "top-label" or int
+        Which that is.
+    errors : LocalErrors
+        Their local errors.
+    at : ndarray of shape (n, 2)
+        Their places on the map.
+    """
+    is_top = target == TOP_LABEL
+    return EveryRow(
+        at=at,
+        confidence=aimed.confidence,
+        outcome=aimed.outcome,
+        predicted=dataset.predictions if is_top else None,
+        label=dataset.labels if is_top else None,
+        class_names=tuple(dataset.class_names),
+        bin_index=errors.bin_index,
+        error=errors.signed,
+        effective_size=errors.effective_size,
+    )

@@ -1,0 +1,75 @@
+"""What Python packs for the browser's landscape, and the one script that reads it."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+import lore_core as lore
+from lore_core.figures.browser.landscape import packed_errors, packed_field
+from lore_core.figures.browser.packing import pack
+from lore_core.figures.browser.script import landscape_script
+from lore_core.regions import Selection
+
+
+def test_a_buffer_holds_its_arrays_where_the_header_says():
+    sent = {"odd": np.array([1, 2, 3], np.uint8), "wide": np.array([0.5, -1.5], np.float32)}
+    content = pack({"name": "é"}, sent)
+    length = int.from_bytes(content[-4:], "little")
+    header = json.loads(content[-4 - length : -4])
+    assert header["name"] == "é"
+    assert header["arrays"] == {"odd": ["u1", 0, 3], "wide": ["f4", 8, 2]}
+    np.testing.assert_array_equal(np.frombuffer(content, "<f4", 2, 8), sent["wide"])
+
+
+def test_support_comes_back_in_round_numbers(field):
+    header, arrays = packed_field(field)
+    near = np.isfinite(field.effective_size)
+    np.testing.assert_array_equal(arrays["support"] > 0, near)
+    codes = arrays["support"][near] - 1.0
+    back = np.expm1(codes / 254 * header["logSupport"])
+    np.testing.assert_allclose(back, field.effective_size[near], rtol=0.03, atol=0.05)
+
+
+def test_rows_with_too_few_neighbours_are_below_the_least_code():
+    size = np.array([9.999, 10.0, 1.0, 500.0])
+    header, arrays = packed_errors(np.zeros(4), size)
+    np.testing.assert_array_equal(arrays["rowSupport"] >= header["rowLeast"], size >= 10)
+
+
+def test_the_script_holds_every_module_and_imports_none():
+    script = landscape_script()
+    folder = files("lore_core.figures.browser")
+    for module in folder.iterdir():
+        if module.name.endswith(".js") and module.name != "slider.js":
+            for name in re.findall(
+                r"^export (?:async )?(?:function|const|class) (\w+)",
+                module.read_text("utf-8"),
+                re.M,
+            ):
+                assert len(re.findall(rf"^(?:function|const|class) {name}\b", script, re.M)) == 1
+    assert not re.search(r"^(import|export) ", script, re.M)
+
+
+class TestSelection:
+    @pytest.fixture
+    def selection(self):
+        square = lore.Region((0.0, 2.0, 2.0, 0.0), (0.0, 0.0, 2.0, 2.0))
+        return Selection(((1, square), (-1, lore.Region.box([1, 3], [1, 3]))))
+
+    def test_each_part_adds_or_takes_away(self, selection):
+        points = [(0.5, 0.5), (1.5, 1.5), (1.5, 0.5), (2.5, 2.5)]
+        assert selection.contains(points).tolist() == [True, False, True, False]
+
+    def test_its_text_is_the_same_selection(self, selection):
+        assert Selection.from_text(selection.text) == selection
+        assert Selection.from_text("") == Selection()
+
+    @pytest.mark.parametrize("text", ["+1,2", "+1,2_3_4,5", "+a,b_c,d_e,f", "1"])
+    def test_other_text_is_none(self, text):
+        with pytest.raises(lore.InputError, match="selection|region"):
+            Selection.from_text(text)
