@@ -106,5 +106,5 @@ def test_figures_have_the_pages_colour(
 def test_names_of_the_user_are_shown_as_they_are(open_app):
     app = open_app("landscape", gamma=0.5)
     app.map_drawn()
-    names = app.map.locator(".name").all_inner_texts()
+    names = app.map.locator(".name").all_text_contents()
     assert {"dog & co", "<b>emu</b>"} <= set(names)
