@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lore_core.cli.options import ViewOptions, examples, json_option, view_options
+from lore_core.cli.options import ViewOptions, examples, view_options
 from lore_core.cli.output import (
     TABLES,
     Progress,
+    json_option,
     output_path,
     say,
     text_table,

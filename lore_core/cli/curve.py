@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lore_core.cli.figure_files import FigureOptions, figure_options
-from lore_core.cli.options import ViewOptions, examples, json_option, view_options
-from lore_core.cli.output import Progress, note, records, say, text_table
+from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.output import Progress, json_option, note, records, say, text_table
 from lore_core.data.json_text import as_json
 from lore_core.data.number_text import POINTS
 from lore_core.metrics.catalogue import CURVES

@@ -6,8 +6,8 @@ import click
 
 from lore_core.cli.compare import compare_one, method_option, methods_of
 from lore_core.cli.figure_files import FigureOptions, figure_options
-from lore_core.cli.options import ViewOptions, examples, json_option, view_options
-from lore_core.cli.output import Progress, records, say, text_table
+from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.output import Progress, json_option, records, say, text_table
 from lore_core.data.json_text import as_json
 from lore_core.data.number_text import PLAIN, decimal, percent
 

@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lore_core.cli.options import ViewOptions, examples, json_option, view_options
-from lore_core.cli.output import (
-    TABLES,
-    Progress,
-    output_path,
-    say,
-    text_table,
-    write_numbers,
-)
-from lore_core.data.json_text import as_json
+from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.output import NumberOptions, Progress, number_options, say, text_table
 from lore_core.data.number_text import p_words
 from lore_core.metrics.catalogue import CATALOGUE
 
@@ -49,18 +41,14 @@ _FEWEST_DRAWS = 39
     help="Simulations and resamples behind intervals and p-values, 39 or more (default: what takes "
     "some seconds; 0: none).",
 )
-@json_option
-@click.option("-o", "--out", metavar="FILE", help="Also write them: .csv, .parquet or .json.")
-def metrics(
-    given: ViewOptions, *, top: int, draws: int | None, json_: bool, out: str | None
-) -> None:
+@number_options
+def metrics(given: ViewOptions, *, top: int, draws: int | None, numbers: NumberOptions) -> None:
     """Every metric of the Overview, with interval and chance.
 
     The verdict in one sentence and what it rests on; global and local metrics of the evaluation
     rows, their 95 % intervals and how often a calibrated model would show as much by chance; and
     the places behind the verdict.
     """
-    path = None if out is None else output_path(out, TABLES)
     from lore_core.cli.places import described, say_places
     from lore_core.cli.view import open_view
     from lore_core.comparison.tables import metric_table
@@ -91,10 +79,7 @@ def metrics(
         "metrics": table.set_index("metric").to_dict(orient="index"),
         "places": listed.to_dict(orient="records"),
     }
-    if path is not None:
-        write_numbers(path, table, content)
-    if json_:
-        say(as_json(content))
+    if numbers.give(table, content):
         return
     say(said.sentence)
     if said.evidence:

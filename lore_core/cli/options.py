@@ -18,8 +18,6 @@ data_argument = click.argument(
     "data", nargs=-1, required=True, metavar="DATA...", type=click.Path()
 )
 
-json_option = click.option("--json", "json_", is_flag=True, help="Print JSON instead of text.")
-
 
 @dataclass(frozen=True)
 class ViewOptions:

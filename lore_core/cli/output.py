@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 #: Files that hold a table, by suffix.
 TABLES = (".csv", ".parquet", ".json")
+_KINDS = ".csv, .parquet or .json"
+
+json_option = click.option("--json", "json_", is_flag=True, help="Print JSON instead of text.")
 
 
 def say(text: str) -> None:
@@ -39,18 +44,8 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def write_numbers(path: Path, table: pd.DataFrame, content: Any = None) -> None:
-    """Write a table as the suffix says: .csv, .parquet or .json.
-
-    Parameters
-    ----------
-    path : Path
-        Where to.
-    table : DataFrame
-        The table.
-    content : optional
-        What a .json file holds instead: the table with everything around it.
-    """
+def write_numbers(path: Path, table: pd.DataFrame, content: Any) -> None:
+    """Write a table as the suffix says, .csv or .parquet; to .json what ``content`` holds."""
     from lore_core.data.atomic_files import replaced_at_once
 
     with replaced_at_once(path) as place:
@@ -59,8 +54,36 @@ def write_numbers(path: Path, table: pd.DataFrame, content: Any = None) -> None:
         elif path.suffix.lower() == ".parquet":
             table.to_parquet(place, index=False)
         else:
-            whole = records(table) if content is None else content
-            place.write_text(as_json(whole) + "\n", encoding="utf-8")
+            place.write_text(as_json(content) + "\n", encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class NumberOptions:
+    """Where the numbers of a command go, besides the text it prints."""
+
+    path: Path | None
+    as_json: bool  #: Whether JSON is printed in place of the text
+
+    def give(self, table: pd.DataFrame, content: Any) -> bool:
+        """Write and print what was asked for; whether that is all, so that no text follows."""
+        if self.path is not None:
+            write_numbers(self.path, table, content)
+        if self.as_json:
+            say(as_json(content))
+        return self.as_json
+
+
+def number_options(command: Callable[..., Any], *, what: str = "them") -> Callable[..., Any]:
+    """Give a command its :class:`NumberOptions` as ``numbers``, checked before it begins."""
+
+    @json_option
+    @click.option("-o", "--out", metavar="FILE", help=f"Also write {what}: {_KINDS}.")
+    @functools.wraps(command)
+    def called(*given: Any, json_: bool, out: str | None, **rest: Any) -> Any:
+        path = None if out is None else output_path(out, TABLES)
+        return command(*given, numbers=NumberOptions(path, json_), **rest)
+
+    return called
 
 
 def text_table(columns: Mapping[str, Sequence[str]]) -> str:

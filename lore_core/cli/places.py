@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lore_core.cli.options import ViewOptions, examples, json_option, view_options
-from lore_core.cli.output import TABLES, Progress, output_path, say, write_numbers
-from lore_core.data.json_text import as_json
+from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.output import NumberOptions, Progress, number_options, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,16 +36,14 @@ against_option = click.option(
 )
 @view_options()
 @against_option
-@json_option
-@click.option("-o", "--out", metavar="FILE", help="Also write them: .csv, .parquet or .json.")
-def places(given: ViewOptions, *, against: Any, json_: bool, out: str | None) -> None:
+@number_options
+def places(given: ViewOptions, *, against: Any, numbers: NumberOptions) -> None:
     """Find the places where the confidence is wrong.
 
     Rows that columns name, alone and in pairs, and regions of the map, together: found on one half
     of the rows, tried on the other. Each with its gap on held-out rows and, of a region, what its
     rows are made of.
     """
-    path = None if out is None else output_path(out, TABLES)
     from lore_core.cli.view import open_view
     from lore_core.places.sentences import describe_search
     from lore_core.view.where import places_of
@@ -62,10 +59,7 @@ def places(given: ViewOptions, *, against: Any, json_: bool, out: str | None) ->
         "alpha": search.alpha,
         "places": table.to_dict(orient="records"),
     }
-    if path is not None:
-        write_numbers(path, table, content)
-    if json_:
-        say(as_json(content))
+    if numbers.give(table, content):
         return
     say_places(table)
     if len(table):

@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lore_core.cli.options import ViewOptions, examples, json_option, view_options
-from lore_core.cli.output import (
-    TABLES,
-    output_path,
-    records,
-    say,
-    text_table,
-    write_numbers,
-)
-from lore_core.data.json_text import as_json
+from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.output import NumberOptions, number_options, records, say, text_table
 from lore_core.data.number_text import POINTS, p_words, signed_points
 
 if TYPE_CHECKING:
@@ -38,10 +30,9 @@ if TYPE_CHECKING:
     metavar="N",
     help="Most parts a number is cut into.",
 )
-@json_option
-@click.option("-o", "--out", metavar="FILE", help="Also write them: .csv, .parquet or .json.")
+@number_options
 def variables(
-    given: ViewOptions, *, variable: str | None, parts: int, json_: bool, out: str | None
+    given: ViewOptions, *, variable: str | None, parts: int, numbers: NumberOptions
 ) -> None:
     """Rank columns along which the confidence is wrong.
 
@@ -50,7 +41,6 @@ def variables(
     """
     import dataclasses
 
-    path = None if out is None else output_path(out, TABLES)
     from lore_core import gap_along
     from lore_core.cli.view import open_view
     from lore_core.data.validation import InputError
@@ -76,10 +66,7 @@ def variables(
         "sentence": sentence,
         "table": records(table),
     }
-    if path is not None:
-        write_numbers(path, table, content)
-    if json_:
-        say(as_json(content))
+    if numbers.give(table, content):
         return
     if sentence is not None:
         say(sentence)
