@@ -20,9 +20,8 @@ from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
     Points,
-    as_confidence,
     as_coordinates,
-    as_outcome,
+    as_rows,
     check_integer,
     check_lengths,
     check_share,
@@ -112,8 +111,7 @@ def calibration_intervals(
     Where the truth is 0 only the lower limit can be wrong, so 97.5 % of such 95 % intervals hold
     it. ``docs/trust.md`` has the coverage measured on data of known truth.
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
-    check_lengths(outcome=a, confidence=c)
+    c, a = as_rows(confidence, outcome)
     level = check_share(level, "level")
     n_draws = check_integer(n_draws, "n_draws", minimum=math.ceil(2 / (1 - level) - 1 - 1e-9))
     index = (confidence_bins(c, n_bins, binning) if bins is None else bins).assign(c)

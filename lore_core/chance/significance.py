@@ -18,14 +18,7 @@ from scipy import special, stats
 
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
-from lore_core.data.validation import (
-    Points,
-    as_confidence,
-    as_coordinates,
-    as_outcome,
-    check_lengths,
-    check_share,
-)
+from lore_core.data.validation import Points, as_placed_rows, check_share
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth, told
 
@@ -138,10 +131,7 @@ def local_significance(
     rate is controlled by the procedure of Benjamini and Yekutieli (2001), which holds under any
     dependence.
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
-    check_lengths(outcome=a, confidence=c)
-    z = as_coordinates(embedding)
-    check_lengths(embedding=z, confidence=c)
+    c, a, z = as_placed_rows(confidence, outcome, embedding)
     variance = c * (1 - c)
     means = laplacian_means(
         z,

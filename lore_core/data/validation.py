@@ -219,6 +219,25 @@ def as_coordinates(values: Points, name: str = "embedding") -> NDArray[np.float6
     return np.ascontiguousarray(array)
 
 
+def as_rows(
+    confidence: ArrayLike, outcome: ArrayLike, **others: Any
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return confidences and outcomes, of as many rows as the others have."""
+    c, a = as_confidence(confidence), as_outcome(outcome)
+    check_lengths(outcome=a, confidence=c, **others)
+    return c, a
+
+
+def as_placed_rows(
+    confidence: ArrayLike, outcome: ArrayLike, embedding: Points
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return confidences, outcomes and coordinates (n, d), of as many rows."""
+    c, a = as_rows(confidence, outcome)
+    z = as_coordinates(embedding)
+    check_lengths(embedding=z, confidence=c)
+    return c, a, z
+
+
 def as_group_labels(values: Any, name: str = "groups") -> NDArray[np.object_]:
     """Return one group name a row; several columns become their intersection, ``"a × b"``."""
     array = np.asarray(values)

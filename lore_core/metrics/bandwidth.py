@@ -13,14 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
-from lore_core.data.validation import (
-    InputError,
-    Points,
-    as_confidence,
-    as_coordinates,
-    as_outcome,
-    check_lengths,
-)
+from lore_core.data.validation import InputError, Points, as_placed_rows
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import reliability_table
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth, told
@@ -111,10 +104,7 @@ def bandwidth_curve(
     -----
     Lemma 1: as γ→∞ the MLCE converges to the MCE (and the ALCE to the ECE).
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
-    check_lengths(outcome=a, confidence=c)
-    z = as_coordinates(embedding)
-    check_lengths(embedding=z, confidence=c)
+    c, a, z = as_placed_rows(confidence, outcome, embedding)
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     index = confidence_bins(c, n_bins, binning).assign(c)
     means = laplacian_means(

@@ -11,14 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from lore_core.data.binning import Binning, accuracy_without_self, confidence_bins
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress
-from lore_core.data.validation import (
-    InputError,
-    Points,
-    as_confidence,
-    as_coordinates,
-    as_outcome,
-    check_lengths,
-)
+from lore_core.data.validation import InputError, Points, as_confidence, as_placed_rows
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.local_error import scaled_bandwidth, told
@@ -104,10 +97,7 @@ def suggest_bandwidth(
     predicted by its own confidence, so that all numbers of bins are judged on the same rows.
     Clipped to [1e-6, 1 − 1e-6]. Both limits, γ→0 and γ→∞, are the bin's accuracy: no locality.
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
-    check_lengths(outcome=a, confidence=c)
-    z = as_coordinates(embedding)
-    check_lengths(embedding=z, confidence=c)
+    c, a, z = as_placed_rows(confidence, outcome, embedding)
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     tried = (n_bins,) if isinstance(n_bins, (int, np.integer)) else tuple(dict.fromkeys(n_bins))
     if not tried:

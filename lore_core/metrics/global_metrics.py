@@ -14,11 +14,10 @@ from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.validation import (
     InputError,
-    as_confidence,
     as_group_labels,
     as_labels,
-    as_outcome,
     as_probabilities,
+    as_rows,
     check_integer,
     check_lengths,
 )
@@ -170,8 +169,7 @@ def reliability_table(
     -------
     ReliabilityTable
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
-    check_lengths(outcome=a, confidence=c)
+    c, a = as_rows(confidence, outcome)
     bins = confidence_bins(c, n_bins, binning)
     index = bins.assign(c)
     count = np.bincount(index, minlength=bins.n_bins)
@@ -239,9 +237,8 @@ def groupwise_calibration_error(
         gap_high, ece, mce``. The intervals of the gaps (Wilson) hold all at once with 95 %: each is
         taken at 1 − 5 %/groups (Bonferroni).
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
     names = as_group_labels(groups)
-    check_lengths(outcome=a, confidence=c, groups=names)
+    c, a = as_rows(confidence, outcome, groups=names)
     bins = confidence_bins(c, n_bins, binning)
     unique, member = np.unique(names.astype(str), return_inverse=True)
     n_groups = len(unique)

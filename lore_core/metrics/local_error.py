@@ -11,14 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.progress import Progress
-from lore_core.data.validation import (
-    Points,
-    as_confidence,
-    as_coordinates,
-    as_outcome,
-    check_lengths,
-    check_positive,
-)
+from lore_core.data.validation import Points, as_placed_rows, check_positive
 from lore_core.kernel_sums import laplacian_means
 
 #: Fewer effective neighbours than this are no evidence, whatever they say.
@@ -150,10 +143,7 @@ def local_errors(
     i's confidence bin and k_γ(z, z') = exp(−‖z − z'‖₁ / (d·γ)): Luo et al. 2022, eq. 4 before the
     absolute value.
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
-    check_lengths(outcome=a, confidence=c)
-    z = as_coordinates(embedding)
-    check_lengths(embedding=z, confidence=c)
+    c, a, z = as_placed_rows(confidence, outcome, embedding)
     bins = confidence_bins(c, n_bins, binning)
     index = bins.assign(c)
     means = laplacian_means(
@@ -205,10 +195,7 @@ def local_calibration_error(
     >>> local_calibration_error([0.9, 0.9], [1, 0], [[0.0], [0.0]], signed=True)
     array([0.4, 0.4])
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
-    check_lengths(outcome=a, confidence=c)
-    z = as_coordinates(embedding)
-    check_lengths(embedding=z, confidence=c)
+    c, a, z = as_placed_rows(confidence, outcome, embedding)
     # Without what local_errors adds, in half its time.
     error = laplacian_means(
         z,

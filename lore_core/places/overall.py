@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.binning import Binning, confidence_bins
-from lore_core.data.validation import as_confidence, as_outcome, check_lengths
+from lore_core.data.validation import as_rows
 from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.places.average import Average
 
@@ -91,8 +91,8 @@ def overall_gap(
     -------
     Overall
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
-    n = check_lengths(confidence=c, outcome=a)
+    c, a = as_rows(confidence, outcome)
+    n = len(c)
     low, high = wilson_interval(a.sum(), n)
     bins = confidence_bins(c, n_bins, binning)
     index = bins.assign(c)

@@ -44,6 +44,10 @@ class Columns:
         """What the file calls its parts: ``"array"`` or ``"column"``."""
         return "array" if self.format == "NPZ" else "column"
 
+    def flat(self, name: str) -> bool:
+        """Whether a column holds one value a row, be it as an array of one column."""
+        return self.shapes[name][1:] in ((), (1,))
+
     def load(self, name: str) -> Any:
         """Return the values: a Series for a 1-D column, an array for others."""
         return self.loader(name)

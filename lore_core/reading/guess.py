@@ -121,10 +121,6 @@ class _Guess:
                 return name
         return None
 
-    def flat(self, name: str) -> bool:
-        shape = self.columns.shapes[name]
-        return len(shape) == 1 or (len(shape) == 2 and shape[1] == 1)
-
 
 def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     """Fill what ``given`` leaves open (``None``) by guesses; roles nobody fits stay ``None``.
@@ -225,8 +221,7 @@ def _images(state: _Guess) -> str | None:
 def _probabilities(state: _Guess, mapping: ColumnMapping) -> tuple[tuple[str, ...], str | None]:
     matrix = state.named(_PROBABILITIES, (2,))
     if matrix is not None:
-        flat = state.flat(matrix)
-        return (matrix,), "positive" if flat else "probabilities"
+        return (matrix,), "positive" if state.columns.flat(matrix) else "probabilities"
     family = _family(state, _PROBABILITY_FAMILY)
     if len(family) > 1:
         return family, "probabilities"
@@ -292,9 +287,7 @@ def _kind_of_given(columns: Columns, given: ColumnMapping) -> str:
     names = given.probabilities or ()
     if all(_key(name).startswith("logit") for name in names):
         return "logits"
-    shape = columns.shapes[names[0]]
-    single = len(names) == 1 and (len(shape) == 1 or (len(shape) == 2 and shape[1] == 1))
-    if not single:
+    if len(names) > 1 or not columns.flat(names[0]):
         return "probabilities"
     if given.prediction or _key(names[0]) in _CONFIDENCE:
         return "confidence"

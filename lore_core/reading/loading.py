@@ -121,10 +121,7 @@ def inspect(source: Sources, *, mapping: _Given = None) -> FileOverview:
 
 def guess_mapping(source: Sources, *, mapping: _Given = None) -> ColumnMapping:
     """Return the guess which column plays which role; what ``mapping`` says is kept."""
-    given = as_mapping(mapping)
-    opened = [open_columns(raw) for raw in sources_of(source)]
-    chosen = next((columns for columns in opened if not _only_images(columns)), opened[0])
-    return guess(chosen, given)
+    return inspect(source, mapping=mapping).mapping
 
 
 def read(sources: Sources, *, mapping: _Given = None, name: str | None = None) -> Reading:
@@ -294,8 +291,7 @@ def _attach(parts: list[FileRows], columns: Columns, notes: list[str]) -> list[F
     differ.
     """
     mapping = guess(columns, ColumnMapping())
-    assert mapping.images is not None  # it is an image file
-    count = columns.shapes[mapping.images][0]
+    count = _image_rows(columns)
     fitting = [part for part in parts if part.rows_of_file == count and part.images is None]
     if len(fitting) > 1:
         hint = half_of(columns.file, anywhere=True).split
@@ -323,7 +319,7 @@ def _attach(parts: list[FileRows], columns: Columns, notes: list[str]) -> list[F
                 f"row {int(part.rows[row])} is {beside.iloc[row]!s}, not "
                 f"{part.labels.iloc[row]!s}. Save both in the same order."
             )
-    images = pictures(columns, mapping.images)[part.rows]
+    images = pictures(columns, str(mapping.images))[part.rows]
     notes.append(
         f"The images of '{columns.file}' were attached to '{part.columns.file}', row by row."
     )

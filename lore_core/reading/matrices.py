@@ -21,18 +21,17 @@ def matrix_of(
         whole = whole.reshape(len(whole), -1)
         return np.asarray(whole, dtype=dtype or _float_type(whole.dtype))
     widths = [int(np.prod(columns.shapes[name][1:])) for name in names]
-    matrix: NDArray[Any] | None = None
+    matrix: NDArray[Any] = np.empty((0, sum(widths)), dtype=dtype or np.float32)
     start = 0
     for name, width in zip(names, widths, strict=True):
         values = columns.numbers(name)[taken]
-        kind = dtype or _float_type(values.dtype)
-        if matrix is None:
+        kind = np.result_type(matrix.dtype, dtype or _float_type(values.dtype))
+        if start == 0:
             matrix = np.empty((len(values), sum(widths)), dtype=kind)
-        elif np.result_type(matrix.dtype, kind) != matrix.dtype:
-            matrix = matrix.astype(np.result_type(matrix.dtype, kind))
+        elif kind != matrix.dtype:
+            matrix = matrix.astype(kind)
         matrix[:, start : start + width] = values.reshape(len(values), -1)
         start += width
-    assert matrix is not None  # there is at least one name
     return matrix
 
 

@@ -124,7 +124,6 @@ def report_on(
     files: tuple[FileFacts, ...],
     dropped: tuple[str, ...],
     notes: tuple[str, ...],
-    warnings: tuple[str, ...] = (),
 ) -> ReadingReport:
     """Return the report on a dataset that was just read."""
     parts = {
@@ -152,7 +151,7 @@ def report_on(
         images=_images(dataset),
         dropped=dropped,
         notes=notes,
-        warnings=(*warnings, *_warnings(dataset, shown, groups)),
+        warnings=tuple(_warnings(dataset, shown, groups)),
     )
 
 

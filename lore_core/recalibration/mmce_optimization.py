@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.probabilities import log_probabilities, softmax
-from lore_core.data.validation import OnMaps, as_confidence, as_outcome, check_lengths
+from lore_core.data.validation import OnMaps, as_rows
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.recalibration.temperature_scaling import State, TemperatureScaling
 
@@ -45,8 +45,7 @@ def maximum_mean_calibration_error(confidence: ArrayLike, outcome: ArrayLike) ->
     Kumar, Sarawagi, Jain, "Trainable calibration measures for neural networks from kernel mean
     embeddings", ICML 2018, eq. 5.
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
-    check_lengths(outcome=a, confidence=c)
+    c, a = as_rows(confidence, outcome)
     return float(np.sqrt(_squared(c, a)))
 
 

@@ -11,9 +11,8 @@ from scipy import ndimage
 from lore_core.data.validation import (
     InputError,
     Points,
-    as_confidence,
     as_coordinates,
-    as_outcome,
+    as_rows,
     check_integer,
     check_lengths,
 )
@@ -26,6 +25,8 @@ from lore_core.regions.joined_rows import nearest_rows
 REACH = 0.035
 #: Width of the picture-level average of :func:`smoothed_field`, as a share of the map's width.
 SMOOTHING = 0.012
+#: Nodes of an outline along each side.
+_OUTLINE_NODES = 120
 
 
 @dataclass(frozen=True)
@@ -157,9 +158,8 @@ def error_field(
     -----
     A node is a target without weight: S_γ(z) = Σ_j (c_j − a_j) k(z, z_j) / Σ_j k(z, z_j).
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
     z = as_coordinates(coordinates, "coordinates")
-    check_lengths(outcome=a, confidence=c, coordinates=z)
+    c, a = as_rows(confidence, outcome, coordinates=z)
     chosen = np.ones(len(c), dtype=bool) if rows is None else rows
     bandwidth = scaled_bandwidth(gamma, 2)
     resolution = check_integer(resolution, "resolution", minimum=2)
@@ -291,9 +291,7 @@ class Outline:
         return bool(len(points)) and bool(self.encloses(points).mean() > 0.5)
 
 
-def rows_outline(
-    coordinates: Points, inside: NDArray[np.bool_], *, resolution: int = 120
-) -> Outline:
+def rows_outline(coordinates: Points, inside: NDArray[np.bool_]) -> Outline:
     """Find the part of the map where most rows belong to a set.
 
     Parameters
@@ -302,12 +300,10 @@ def rows_outline(
         The map, all rows.
     inside : ndarray of shape (n,)
         Mask of the set's rows.
-    resolution : int
-        Nodes along each side.
     """
     z = as_coordinates(coordinates, "coordinates")
     check_lengths(inside=inside, coordinates=z)
-    grid = _grid(z, inside, check_integer(resolution, "resolution", minimum=2), np.inf)
+    grid = _grid(z, inside, _OUTLINE_NODES, np.inf)
     share = np.zeros(grid.near.shape)
     if inside.any():
         means = laplacian_means(

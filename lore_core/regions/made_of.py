@@ -14,7 +14,7 @@ from scipy.special import rel_entr
 from lore_core.chance.many_tests import holm
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import share_words
-from lore_core.data.validation import InputError, check_integer, check_lengths
+from lore_core.data.validation import InputError, check_lengths
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.variables.attributes import PAIR, PREDICTED, RIGHT, TRUE, attributes
 from lore_core.variables.cutting import Attribute
@@ -29,6 +29,11 @@ LOOKED_AT = "looked_at"
 _HALVINGS = 70
 #: The range of ratios the search looks at, as powers of e.
 _LARGEST_LOG = 40.0
+#: Values held by fewer rows are not looked at.
+_FEWEST_ROWS = 5
+#: What a sentence names: values of so many columns, of this adjusted p-value at most, so many times
+#: as frequent inside as outside, and held by this share of the set.
+_MOST_NAMED, _SIGNIFICANCE, _MIN_LIFT, _MIN_SHARE = 3, 0.05, 1.25, 0.1
 #: Smaller p-values are only put in order.
 _SMALLEST = 1e-250
 
@@ -38,9 +43,7 @@ def composition(
     inside: ArrayLike,
     *,
     among: ArrayLike | None = None,
-    extra: pd.DataFrame | Mapping[str, Any] | None = None,
     coded: Sequence[Attribute] | None = None,
-    min_rows: int = 5,
 ) -> pd.DataFrame:
     """List the values that rows inside hold more often than the rows they are compared with.
 
@@ -54,12 +57,8 @@ def composition(
     among : array-like of bool, of shape (n,), optional
         The rows the set was drawn from; those not inside are what it is compared with. By default
         all rows.
-    extra : DataFrame or mapping of str to array-like of shape (n,), optional
-        Further columns to look at.
     coded : sequence of Attribute, optional
-        ``attributes(dataset, extra=extra)``, computed once where many sets are described.
-    min_rows : int
-        Values held by fewer rows of ``among`` are not looked at.
+        ``attributes(dataset)``, computed once where many sets are described.
 
     Returns
     -------
@@ -88,11 +87,10 @@ def composition(
         np.ones(len(dataset), dtype=bool) if among is None else _mask(among, "among", len(dataset))
     )
     members = members & around
-    min_rows = check_integer(min_rows, "min_rows")
     n_inside, n_outside = int(members.sum()), int((around & ~members).sum())
     if n_inside == 0 or n_outside == 0:
         return _frame({name: [] for name in COLUMNS}, 0)
-    divided_by = attributes(dataset, extra=extra) if coded is None else coded
+    divided_by = attributes(dataset) if coded is None else coded
     names: list[tuple[str, str]] = []
     ranged: list[bool] = []
     counts: list[NDArray[np.int64]] = []
@@ -103,7 +101,7 @@ def composition(
         values, member = _candidates(attribute)
         within, total = member @ within, member @ total
         # What all rows hold, and what hardly any row holds, cannot set a set apart.
-        enough = (total >= min_rows) & (total < n_inside + n_outside)
+        enough = (total >= _FEWEST_ROWS) & (total < n_inside + n_outside)
         if attribute.name == PAIR:
             # The accuracy is no part of what the set is made of.
             enough &= np.array([value != RIGHT for value in values])
@@ -180,27 +178,14 @@ def _one_range_each(
     return np.array(kept, dtype=np.int64)
 
 
-def describe_composition(
-    frame: pd.DataFrame,
-    *,
-    n_parts: int = 3,
-    significance: float = 0.05,
-    min_lift: float = 1.25,
-    min_share: float = 0.1,
-) -> str:
+def describe_composition(frame: pd.DataFrame) -> str:
     """Say in a line what a set is mostly made of.
 
     Parameters
     ----------
     frame : DataFrame
-        From :func:`composition`.
-    n_parts : int
-        At most so many columns are named.
-    significance : float
-        Largest adjusted p-value of a value that is named.
-    min_lift, min_share : float
-        A value is named if it is so many times as frequent inside as outside, or more, and held by
-        this share of the set, or more.
+        From :func:`composition`. At most three columns are named, by values beyond chance that are
+        a quarter more frequent inside than outside, or more, and held by a tenth of the set.
 
     Returns
     -------
@@ -214,14 +199,14 @@ def describe_composition(
     if looked_at == 0:
         return "nothing to compare with"
     clear = frame[
-        (frame["p_adjusted"] <= significance)
-        & (frame["lift"] >= min_lift)
-        & (frame["share_inside"] >= min_share)
+        (frame["p_adjusted"] <= _SIGNIFICANCE)
+        & (frame["lift"] >= _MIN_LIFT)
+        & (frame["share_inside"] >= _MIN_SHARE)
         & ~frame["attribute"].isin([TRUE, PAIR])
     ]
     if clear.empty:
         return f"made up like the rest: none of {looked_at:,} values stands out beyond chance"
-    named = clear.drop_duplicates("attribute").head(n_parts)
+    named = clear.drop_duplicates("attribute").head(_MOST_NAMED)
     most = named["share_inside"] > 0.5
     parts: list[str] = []
     for how, rows in (("mostly", named[most]), ("more often than elsewhere", named[~most])):
@@ -238,9 +223,9 @@ def describe_composition(
 
 
 def ratio_interval(
-    k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, *, z: float = NORMAL_95
+    k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Score interval of the ratio of two independent shares, (k1/n1) / (k2/n2).
+    """95 % score interval of the ratio of two independent shares, (k1/n1) / (k2/n2).
 
     Parameters
     ----------
@@ -248,8 +233,6 @@ def ratio_interval(
         Rows that hold the value.
     n1, n2 : array-like
         Rows, each at least 1.
-    z : float
-        Normal quantile; 1.96 gives 95 %.
 
     Returns
     -------
@@ -258,9 +241,9 @@ def ratio_interval(
 
     Notes
     -----
-    The ratios θ that a score test of p1 = θ p2 does not reject: |k1/n1 − θ k2/n2| ≤ z·sd, with the
-    variance at the likeliest p1, p2 under that θ. Its coverage stays near 95 % at small and at zero
-    counts, where the interval of the log ratio (Katz) is undefined or too short.
+    The ratios θ that a score test of p1 = θ p2 does not reject: |k1/n1 − θ k2/n2| ≤ 1.96·sd, with
+    the variance at the likeliest p1, p2 under that θ. Its coverage stays near 95 % at small and at
+    zero counts, where the interval of the log ratio (Katz) is undefined or too short.
 
     References
     ----------
@@ -279,7 +262,7 @@ def ratio_interval(
         near, far = start.copy(), np.full(start.shape, sign * _LARGEST_LOG)
         for _ in range(_HALVINGS):
             middle = (near + far) / 2
-            out = sign * _score(a, m, b, n, np.exp(middle)) < -z
+            out = sign * _score(a, m, b, n, np.exp(middle)) < -NORMAL_95
             far = np.where(out, middle, far)
             near = np.where(out, near, middle)
         return np.asarray(np.exp((near + far) / 2))

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from lore_core.data.dataset import Dataset
 from lore_core.metrics.local_error import LocalErrors
 
+#: Names on a map, at most, and the rows that a class needs to have one.
+_MOST_NAMES, _FEWEST_ROWS = 12, 10
+
 
 def worst_rows(
     errors: LocalErrors,
@@ -143,14 +146,9 @@ def row_table(
 
 
 def class_places(
-    dataset: Dataset,
-    coordinates: NDArray[np.float64],
-    within: NDArray[np.bool_],
-    *,
-    min_rows: int = 10,
-    max_places: int = 12,
+    dataset: Dataset, coordinates: NDArray[np.float64], within: NDArray[np.bool_]
 ) -> pd.DataFrame:
-    """Find where to write each predicted class's name on a map: amid its rows.
+    """Find where to write the most frequent predicted classes' names on a map: amid their rows.
 
     Parameters
     ----------
@@ -160,10 +158,6 @@ def class_places(
         Their places on the map.
     within : ndarray of shape (n,)
         Mask of the rows shown.
-    min_rows : int
-        Classes predicted on fewer of them get no name.
-    max_places : int
-        The most frequent classes are named, at most so many.
 
     Returns
     -------
@@ -174,7 +168,7 @@ def class_places(
     predicted = dataset.predictions[within]
     points = coordinates[within]
     count = np.bincount(predicted, minlength=dataset.n_classes)
-    named = [k for k in np.argsort(-count, kind="stable")[:max_places] if count[k] >= min_rows]
+    named = [k for k in np.argsort(-count, kind="stable")[:_MOST_NAMES] if count[k] >= _FEWEST_ROWS]
     places = []
     for k in named:
         own = points[predicted == k]

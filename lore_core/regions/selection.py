@@ -9,15 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.number_text import gap_words, percent, rows_words
-from lore_core.data.validation import (
-    InputError,
-    Points,
-    as_confidence,
-    as_coordinates,
-    as_group_labels,
-    as_outcome,
-    check_lengths,
-)
+from lore_core.data.validation import InputError, Points, as_coordinates, as_group_labels, as_rows
 from lore_core.metrics.global_metrics import wilson_interval
 
 
@@ -193,8 +185,7 @@ def region_report(
     inside : ndarray of shape (n,)
         Mask of the region's rows.
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
-    check_lengths(outcome=a, confidence=c, inside=inside)
+    c, a = as_rows(confidence, outcome, inside=inside)
     n = int(inside.sum())
     if n == 0:
         return RegionReport(0, np.nan, np.nan, np.nan, np.nan)
@@ -228,8 +219,8 @@ def report_by(
         gap_high, excess``. The interval is 95 % (Wilson); the excess is rows × gap, how many more
         mistakes there were than promised.
     """
-    c, a, by = as_confidence(confidence), as_outcome(outcome), as_group_labels(names, "names")
-    check_lengths(outcome=a, confidence=c, names=by)
+    by = as_group_labels(names, "names")
+    c, a = as_rows(confidence, outcome, names=by)
     rows = np.ones(len(c), dtype=bool) if inside is None else inside
     unique, member = np.unique(by[rows].astype(str), return_inverse=True)
     count = np.bincount(member, minlength=len(unique))

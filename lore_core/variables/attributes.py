@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -35,13 +34,7 @@ _MIN_COUNTED = 20
 _IMAGE_CHUNK = 4096
 
 
-def attributes(
-    dataset: Dataset,
-    *,
-    extra: pd.DataFrame | Mapping[str, Any] | None = None,
-    n_parts: int = 4,
-    classes: bool = True,
-) -> list[Attribute]:
+def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
     """Code every column of a dataset.
 
     Parameters
@@ -49,17 +42,14 @@ def attributes(
     dataset : Dataset
         Rows. Its classes, groups, metadata, image brightness and features are taken, unless there
         are more than 20 features without names of their own, or more than 200 with.
-    extra : DataFrame or mapping of str to array-like of shape (n,), optional
-        Further columns.
     n_parts : int
         Numbers are cut at quantiles into so many parts of about equal size.
-    classes : bool
-        Whether to begin with predicted class, true class, and both together where they differ.
 
     Returns
     -------
     list of Attribute
-        Columns that say the same as an earlier one, and constant ones, are left out.
+        Predicted class, true class, both together where they differ, then the columns. Those that
+        say the same as an earlier one, and constant ones, are left out.
     """
     n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
     kept: list[Attribute] = []
@@ -74,31 +64,23 @@ def attributes(
             seen.add(same)
             kept.append(attribute)
 
-    if classes:
-        for item in _classes(dataset):
-            add(item)
-    for name, origin, values in columns(dataset, extra=extra):
+    for item in _classes(dataset):
+        add(item)
+    for name, origin, values in columns(dataset):
         add(cut(name, values, origin=origin, n_parts=n_parts))
     return kept
 
 
-def attribute(
-    dataset: Dataset,
-    name: str,
-    *,
-    extra: pd.DataFrame | Mapping[str, Any] | None = None,
-    n_parts: int = 4,
-) -> Attribute:
+def attribute(dataset: Dataset, name: str, *, n_parts: int = 4) -> Attribute:
     """Code one column of a dataset, by the name :func:`attributes` gives it.
 
-    ``dataset``, ``extra``, ``n_parts``: see :func:`attributes`. Raises InputError if there is no
-    such column.
+    ``n_parts``: see :func:`attributes`. Raises InputError if there is no such column.
     """
     n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
     for item in _classes(dataset) if name in (PREDICTED, TRUE, PAIR) else []:
         if item.name == name:
             return item
-    for known, origin, values in columns(dataset, extra=extra):
+    for known, origin, values in columns(dataset):
         if known == name:
             return cut(name, values, origin=origin, n_parts=n_parts)
     raise InputError(f"'name' must be a column of the dataset; got {name!r}.")
@@ -110,11 +92,7 @@ def says_the_truth(dataset: Dataset, attribute: Attribute) -> bool:
 
 
 def telling_attributes(
-    dataset: Dataset,
-    *,
-    target: str | int = TOP_LABEL,
-    extra: pd.DataFrame | Mapping[str, Any] | None = None,
-    n_parts: int = 4,
+    dataset: Dataset, *, target: str | int = TOP_LABEL, n_parts: int = 4
 ) -> list[Attribute]:
     """Code the columns along which a finding would be one: known before the truth is.
 
@@ -124,7 +102,7 @@ def telling_attributes(
         Rows.
     target : "top-label" or int
         See :meth:`~lore_core.data.dataset.Dataset.target`.
-    extra, n_parts
+    n_parts
         See :func:`attributes`.
 
     Returns
@@ -135,7 +113,7 @@ def telling_attributes(
     """
     outcome = dataset.target(target).outcome
     found = []
-    for item in attributes(dataset, extra=extra, n_parts=n_parts):
+    for item in attributes(dataset, n_parts=n_parts):
         if item.name in (TRUE, PAIR) or _follows(dataset.labels, item.codes):
             continue
         # (The predicted class of a classifier that is always right follows from the true one.)
@@ -159,9 +137,7 @@ def _division(codes: NDArray[np.integer[Any]]) -> bytes:
     return hashlib.sha256(order.astype(np.int64).data).digest()
 
 
-def columns(
-    dataset: Dataset, *, extra: pd.DataFrame | Mapping[str, Any] | None = None
-) -> list[tuple[str, Origin, pd.Series[Any]]]:
+def columns(dataset: Dataset) -> list[tuple[str, Origin, pd.Series[Any]]]:
     """List every column that says something about a row, classes apart: name, origin, values.
 
     Columns that only tell the rows apart are left out.
@@ -171,11 +147,6 @@ def columns(
 
     def put(name: object, origin: Origin, values: Any) -> None:
         series = pd.Series(np.asarray(values) if not isinstance(values, pd.Series) else values)
-        if len(series) != len(dataset):
-            raise InputError(
-                f"'{name}' must have as many rows as the dataset; got {len(series):,} and "
-                f"{len(dataset):,}."
-            )
         if _is_identifier(str(name), series):
             return
         text = str(name)
@@ -184,9 +155,6 @@ def columns(
         taken.add(text)
         listed.append((text, origin, series.reset_index(drop=True)))
 
-    if extra is not None:
-        for name, values in extra.items():
-            put(name, "extra", values)
     groups, metadata = dataset.groups, dataset.metadata
     if groups is not None:
         for position, name in enumerate(groups.columns):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-Origin = Literal["class", "group", "metadata", "image", "feature", "extra"]
+Origin = Literal["class", "group", "metadata", "image", "feature"]
 
 MISSING, EMPTY = "missing", "(empty)"
 #: A numeric column with at most so many distinct values is taken value by value.

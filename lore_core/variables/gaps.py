@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,7 @@ from lore_core.chance.many_tests import holm
 from lore_core.data.binning import confidence_bins
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import p_sentence, signed_points
-from lore_core.data.validation import (
-    InputError,
-    as_confidence,
-    as_outcome,
-    check_integer,
-    check_lengths,
-    check_positive,
-)
+from lore_core.data.validation import InputError, as_rows, check_integer, check_positive
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.variables.attributes import telling_attributes
@@ -70,9 +62,8 @@ def gap_along(
     InputError
         If the lengths disagree or a number is out of range.
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
     attribute = _attribute(values, n_bins, max_names)
-    check_lengths(outcome=a, confidence=c, values=attribute.codes)
+    c, a = as_rows(confidence, outcome, values=attribute.codes)
     size = len(attribute.values)
     table = _cells(c, a, attribute.codes, size)
     borders = [*attribute.borders, *[""] * (size - len(attribute.borders))]
@@ -120,11 +111,10 @@ def smooth_gap(
     k(u, u_j) and k = exp(−|u − u_j| / h), exactly, by one pass of running sums. The band is that of
     Wilson for n_eff rows; it is a band for the smoothed gap, and for each point alone.
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
     series = pd.Series(np.asarray(values))
+    c, a = as_rows(confidence, outcome, values=series)
     if not pd.api.types.is_numeric_dtype(series):
         raise InputError(f"'values' must hold numbers only to be smoothed; got {series.dtype}.")
-    check_lengths(outcome=a, confidence=c, values=series)
     x = series.to_numpy(np.float64)
     known = np.isfinite(x)
     x, c, a = x[known], c[known], a[known]
@@ -176,9 +166,8 @@ def gap_grid(
         One row a combination, those without rows too: ``x, y`` (ordered categories), ``rows,
         confidence, accuracy, gap, gap_low, gap_high, shown``.
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
     across, up = (_attribute(values, n_bins, max_names) for values in (values_x, values_y))
-    check_lengths(outcome=a, confidence=c, values_x=across.codes, values_y=up.codes)
+    c, a = as_rows(confidence, outcome, values_x=across.codes, values_y=up.codes)
     n_x, n_y = len(across.values), len(up.values)
     table = _cells(c, a, up.codes.astype(np.int64) * n_x + across.codes, n_x * n_y)
     for place, name, codes, names in (
@@ -192,11 +181,7 @@ def gap_grid(
 
 
 def rank_variables(
-    dataset: Dataset,
-    *,
-    target: str | int = TOP_LABEL,
-    n_bins: int = 12,
-    extra: pd.DataFrame | Mapping[str, Any] | None = None,
+    dataset: Dataset, *, target: str | int = TOP_LABEL, n_bins: int = 12
 ) -> pd.DataFrame:
     """Rank all columns by the evidence that the gap differs along them: where to look first.
 
@@ -209,8 +194,6 @@ def rank_variables(
         See :meth:`~lore_core.data.dataset.Dataset.target`.
     n_bins : int
         Most parts of a number; fewer where there are too few rows to tell so many apart.
-    extra : DataFrame or mapping of str to array-like of shape (n,), optional
-        Further columns.
 
     Returns
     -------
@@ -240,7 +223,7 @@ def rank_variables(
     most = check_integer(n_bins, "n_bins", minimum=2)
     n_parts = int(np.clip((q * (1 - q)).sum() / (2 * _MIN_VARIANCE), 2, most))
     records = []
-    for attribute in telling_attributes(dataset, target=target, extra=extra, n_parts=n_parts):
+    for attribute in telling_attributes(dataset, target=target, n_parts=n_parts):
         record = _heterogeneity(c, a, q, _few_names(attribute, MAX_NAMES))
         if record is not None:
             records.append({"variable": attribute.name, "origin": attribute.origin, **record})

@@ -146,18 +146,13 @@ def target_control(dataset: Dataset) -> str | int:
     return TOP_LABEL if chosen == TOP_LABEL else choices.index(chosen) - 1
 
 
-def view_controls(*, gamma: bool = True, extra: bool = True) -> View:
-    """Draw the shared settings in one row and return what they say.
-
-    ``gamma``: draw the γ slider; pages that show all γ leave it out. ``extra``: draw the popover
-    with target, binning and feature map.
-    """
-    loaded = current()
-    dataset = loaded.dataset
+def view_controls() -> View:
+    """Draw the shared settings in one row and return what they say."""
+    dataset = current().dataset
     has_features = dataset.features is not None
     names = available_maps(dataset)
     columns = st.columns([2.4, 1.6, 1.5, 1.1], vertical_alignment="bottom")
-    value = gamma_control(columns[0]) if gamma and has_features else 0.2
+    value = gamma_control(columns[0]) if has_features else 0.2
     n_bins = bins_control(columns[1])
     wanted = ""
     if has_features:
@@ -167,19 +162,16 @@ def view_controls(*, gamma: bool = True, extra: bool = True) -> View:
             **linked("features"),
             help="The features in which rows count as near: the kernel works on this map.",
         )
-    target: str | int = TOP_LABEL
-    binning: Binning = "equal-width"
-    if extra:
-        with columns[3].popover("More", icon=":material/tune:", width="stretch"):
-            target = target_control(dataset)
-            binning = st.segmented_control(
-                "Bins of",
-                ["equal-width", "equal-mass"],
-                default="equal-width",
-                required=True,
-                **linked("binning"),
-                help="Equal steps of confidence, or about as many rows in each.",
-            )
+    with columns[3].popover("More", icon=":material/tune:", width="stretch"):
+        target = target_control(dataset)
+        binning: Binning = st.segmented_control(
+            "Bins of",
+            ["equal-width", "equal-mass"],
+            default="equal-width",
+            required=True,
+            **linked("binning"),
+            help="Equal steps of confidence, or about as many rows in each.",
+        )
     maps = dict([_usable(dataset, wanted)]) if wanted else {}
     if not has_features:
         st.info(

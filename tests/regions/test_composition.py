@@ -159,7 +159,7 @@ def test_the_same_division_is_listed_once():
     assert [item.name for item in found] == ["predicted class"]
 
 
-def test_extra_columns_images_and_features():
+def test_columns_images_and_features():
     rng = np.random.default_rng(1)
     n = 400
     images = np.zeros((n, 4, 4), dtype=np.uint8)
@@ -167,16 +167,14 @@ def test_extra_columns_images_and_features():
     images += rng.integers(0, 50, (n, 1, 1)).astype(np.uint8)
     features = pd.DataFrame(rng.normal(size=(n, 2)), columns=["age", "income"])
     features.loc[:49, "age"] += 3
-    extra = {"site": np.where(np.arange(n) < 50, "north", "south")}
-    data = rows(n, images=images, features=features)
-    frame = composition(data, np.arange(n) < 50, extra=extra)
+    metadata = pd.DataFrame({"site": np.where(np.arange(n) < 50, "north", "south")})
+    data = rows(n, images=images, features=features, metadata=metadata)
+    frame = composition(data, np.arange(n) < 50)
     top = frame.groupby("attribute")["p_adjusted"].min()
     assert top["site"] < 1e-6
     assert top["image brightness"] < 1e-6
     assert top["age"] < 1e-6
     assert top.get("income", 1.0) > 0.01
-    with pytest.raises(InputError, match="'site' must have as many rows"):
-        composition(data, np.arange(n) < 50, extra={"site": ["x"]})
 
 
 def test_an_embedding_is_passed_over():

@@ -1,4 +1,4 @@
-"""Where a raster crosses a level, as lines anything can draw."""
+"""Where a raster crosses ½, as lines anything can draw."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 
 def segments(
-    x: NDArray[np.float64], y: NDArray[np.float64], values: NDArray[np.float64], level: float = 0.5
+    x: NDArray[np.float64], y: NDArray[np.float64], values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Find where a raster crosses a level: marching squares, as single straight pieces.
+    """Find where a raster crosses ½: marching squares, as single straight pieces.
 
     Parameters
     ----------
@@ -17,8 +17,6 @@ def segments(
         Nodes.
     values : ndarray of shape (r, c)
         At (y, x).
-    level : float
-        The height of the line.
 
     Returns
     -------
@@ -26,7 +24,7 @@ def segments(
         x0, y0, x1, y1 of each piece.
     """
     # A border of nothing closes lines at the edge of the raster.
-    v = np.pad(values, 1) - level
+    v = np.pad(values, 1) - 0.5
     xs = np.concatenate([[2 * x[0] - x[1]], x, [2 * x[-1] - x[-2]]])
     ys = np.concatenate([[2 * y[0] - y[1]], y, [2 * y[-1] - y[-2]]])
     up = v > 0
