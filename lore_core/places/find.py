@@ -24,6 +24,7 @@ from lore_core.places.candidates import PART_OF, Candidate, Rows, SearchedHalf, 
 from lore_core.places.held_out import Held, Tried, try_on
 from lore_core.places.overall import OVERALL_ALPHA, mean_gap_p
 from lore_core.variables.attributes import telling_attributes
+from lore_core.variables.predicate import Predicate
 
 #: Candidates of each half that are tried on the other one.
 MOST_TRIED = 12
@@ -50,8 +51,8 @@ class Place:
         Row numbers, of both halves.
     sign : int
         +1: overconfident, −1: underconfident.
-    conditions : tuple of (str, str)
-        Column and value that make it up, in words; empty for a region of the map.
+    conditions : tuple of Predicate
+        What columns hold of its rows, and of theirs alone; empty for a region of the map.
     confidence, accuracy : float
         Means over all its rows. Half of them had a part in finding it: ``held`` is the evidence.
     held : Held
@@ -61,7 +62,7 @@ class Place:
 
     rows: NDArray[np.int64]
     sign: int
-    conditions: tuple[tuple[str, str], ...]
+    conditions: tuple[Predicate, ...]
     confidence: float
     accuracy: float
     held: Held
@@ -81,6 +82,16 @@ class Place:
     def is_region(self) -> bool:
         """Whether it is an outline on the map and not a slice in words."""
         return not self.conditions
+
+    def holds(self, dataset: Dataset) -> NDArray[np.bool_]:
+        """Return which rows of any dataset with these columns are meant, shape (n,).
+
+        Parameters
+        ----------
+        dataset : Dataset
+            Of a place that is no region of a map.
+        """
+        return np.asarray(np.logical_and.reduce([part.holds(dataset) for part in self.conditions]))
 
     @property
     def mended_globally(self) -> bool:
@@ -147,7 +158,7 @@ class PlaceSearch:
                 {
                     "place": number,
                     "kind": "region" if item.is_region else "slice",
-                    "where": " and ".join(f"{name} {value}" for name, value in item.conditions),
+                    "where": " and ".join(map(str, item.conditions)),
                     "leans": "overconfident" if item.sign > 0 else "underconfident",
                     "rows": item.n_rows,
                     "confidence": item.confidence,
@@ -291,7 +302,7 @@ def _listed(confirmed: list[Tried], rows: Rows) -> list[Place]:
         place = Place(
             rows=chosen,
             sign=candidate.sign,
-            conditions=tuple(part.words(rows.attributes) for part in candidate.conditions),
+            conditions=tuple(part.predicate(rows.attributes) for part in candidate.conditions),
             confidence=float(rows.confidence[chosen].mean()),
             accuracy=float(rows.outcome[chosen].mean()),
             held=held,

@@ -26,8 +26,8 @@ def name_of_place(place: Place) -> str:
     """Name a place as a sentence begins with it: ``"Rows predicted Shirt"``."""
     if place.is_region:
         return "One region of the map"
-    predicted = [value for name, value in place.conditions if name == PREDICTED]
-    others = [f"{name} {value}" for name, value in place.conditions if name != PREDICTED]
+    predicted = [part.value for part in place.conditions if part.column == PREDICTED]
+    others = [str(part) for part in place.conditions if part.column != PREDICTED]
     text = "Rows"
     if predicted:
         text += f" predicted {predicted[0]}"

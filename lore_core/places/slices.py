@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from lore_core.places.average import Average
 from lore_core.variables.cutting import Attribute
+from lore_core.variables.predicate import Predicate
 
 
 @dataclass(frozen=True)
@@ -27,18 +29,23 @@ class Condition:
         codes = attributes[self.column].codes
         return np.asarray((codes >= self.first) & (codes < self.end))
 
-    def words(self, attributes: Sequence[Attribute]) -> tuple[str, str]:
-        """Column and value in words."""
-        attribute = attributes[self.column]
-        if self.end - self.first == 1:
-            return attribute.name, attribute.values[self.first]
-        last = len(attribute.borders)
-        if self.first == 0:
-            return attribute.name, f"< {attribute.borders[self.end - 1]}"
-        if self.end > last:
-            return attribute.name, f"≥ {attribute.borders[self.first - 1]}"
-        low, high = attribute.borders[self.first - 1], attribute.borders[self.end - 1]
-        return attribute.name, f"{low} to {high}"
+    def predicate(self, attributes: Sequence[Attribute]) -> Predicate:
+        """Return it as data, for rows whose columns are cut in another way."""
+        attribute, first, end = attributes[self.column], self.first, self.end
+        name, value = attribute.name, attribute.values[first]
+        if end - first == 1 and attribute.only and math.isfinite(attribute.only[first]):
+            number = attribute.only[first]
+            return Predicate(name, value, number, math.nextafter(number, math.inf))
+        if first > len(attribute.edges) or not attribute.edges:  # missing, or a name
+            return Predicate(name, value)
+        borders, edges = ("", *attribute.borders, ""), (-math.inf, *attribute.edges, math.inf)
+        if first == 0:
+            value = f"< {borders[end]}"
+        elif end > len(attribute.edges):
+            value = f"≥ {borders[first]}"
+        else:
+            value = f"{borders[first]} to {borders[end]}"
+        return Predicate(name, value, edges[first], edges[end])
 
 
 Slice = tuple[Condition, ...]

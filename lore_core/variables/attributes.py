@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.validation import InputError, check_integer
-from lore_core.variables.cutting import Attribute, Origin, cut
+from lore_core.variables.cutting import Attribute, Origin, cut, is_line
 
 PREDICTED, TRUE, PAIR = "predicted class", "true class", "true and predicted class"
 BRIGHTNESS = "image brightness"
@@ -30,6 +30,8 @@ _IDENTIFIER = re.compile(r"(^|[_\W])(id|ids|uuid|index|idx|row|key)($|[_\W])", r
 _IDENTIFIERS_SPREAD = 20
 #: In fewer rows rising whole numbers may well be more than row numbers.
 _MIN_COUNTED = 20
+#: Columns whose ranks are correlated like this say the same, seen on so many rows.
+_SAME_ORDER, _COMPARED = 0.98, 4000
 #: Images are averaged so many at a time.
 _IMAGE_CHUNK = 4096
 
@@ -49,26 +51,51 @@ def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
     -------
     list of Attribute
         Predicted class, true class, both together where they differ, then the columns. Those that
-        say the same as an earlier one, and constant ones, are left out.
+        say the same as an earlier one, or order the rows alike (rank correlation of 0.98 or more),
+        and constant ones, are left out.
     """
     n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
     kept: list[Attribute] = []
-    seen: set[bytes] = set()
+    divisions: set[bytes] = set()
+    orders: dict[bytes, list[NDArray[np.float64]]] = {}
 
-    def add(attribute: Attribute) -> None:
+    def add(attribute: Attribute, values: pd.Series[Any] | None = None) -> None:
         if np.all(attribute.codes == attribute.codes[0]):
             return
-        # Two columns that divide the rows alike are one piece of news.
-        same = _division(attribute.codes)
-        if same not in seen:
-            seen.add(same)
-            kept.append(attribute)
+        # Two columns that divide or order the rows alike are one piece of news, told by the first:
+        # what the reader calls it, not what was made of an image.
+        division = _division(attribute.codes)
+        if division in divisions:
+            return
+        order = None if values is None else _order(values)
+        if values is not None and order is not None:
+            missing = values.isna().to_numpy().tobytes()
+            alike = orders.setdefault(missing, [])
+            if alike and np.abs(np.array(alike) @ order).max() >= _SAME_ORDER:
+                return
+            alike.append(order)
+        divisions.add(division)
+        kept.append(attribute)
 
     for item in _classes(dataset):
         add(item)
     for name, origin, values in columns(dataset):
-        add(cut(name, values, origin=origin, n_parts=n_parts))
+        add(cut(name, values, origin=origin, n_parts=n_parts), values)
     return kept
+
+
+def _order(series: pd.Series[Any]) -> NDArray[np.float64] | None:
+    """Return ranks of some rows, whose product with another column's is Spearman's correlation.
+
+    None where values have no order; 0 where one is missing.
+    """
+    if not is_line(series):
+        return None
+    some = series.iloc[np.linspace(0, len(series) - 1, min(len(series), _COMPARED)).astype(int)]
+    rank = some.rank()
+    ranks = (rank - rank.mean()).fillna(0.0).to_numpy(np.float64)
+    length = float(np.linalg.norm(ranks))
+    return np.asarray(ranks / length) if length else None
 
 
 def attribute(dataset: Dataset, name: str, *, n_parts: int = 4) -> Attribute:
@@ -137,17 +164,19 @@ def _division(codes: NDArray[np.integer[Any]]) -> bytes:
     return hashlib.sha256(order.astype(np.int64).data).digest()
 
 
-def columns(dataset: Dataset) -> list[tuple[str, Origin, pd.Series[Any]]]:
+def columns(
+    dataset: Dataset, *, identifiers: bool = False
+) -> list[tuple[str, Origin, pd.Series[Any]]]:
     """List every column that says something about a row, classes apart: name, origin, values.
 
-    Columns that only tell the rows apart are left out.
+    Columns that only tell the rows apart are left out, unless ``identifiers`` are asked for.
     """
     listed: list[tuple[str, Origin, pd.Series[Any]]] = []
     taken = {PREDICTED, TRUE, PAIR}
 
     def put(name: object, origin: Origin, values: Any) -> None:
         series = pd.Series(np.asarray(values) if not isinstance(values, pd.Series) else values)
-        if _is_identifier(str(name), series):
+        if not identifiers and _is_identifier(str(name), series):
             return
         text = str(name)
         while text in taken:

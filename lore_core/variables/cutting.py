@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -31,6 +32,10 @@ class Attribute:
     values: tuple[str, ...]
     #: Of a number, what lies between its parts, in words; empty otherwise.
     borders: tuple[str, ...] = ()
+    #: The same as numbers; dates in nanoseconds.
+    edges: tuple[float, ...] = ()
+    #: Of numbers, the one that each value stands for; NaN where that is several, or none.
+    only: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         # A hundred columns of a million rows are coded at once: one byte a cell is enough for most.
@@ -65,22 +70,41 @@ def cut(name: str, values: Any, *, origin: Origin = "metadata", n_parts: int = 4
     """
     series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values))
     missing = series.isna().to_numpy()
-    dates = pd.api.types.is_datetime64_any_dtype(series)
-    if dates or _is_number(series):
-        known = series[~missing]
-        if dates:
-            numbers = pd.DatetimeIndex(known).as_unit("ns").asi8.astype(np.float64)
-        else:
-            numbers = known.to_numpy(np.float64)
-            infinite = ~np.isfinite(numbers)
-            if infinite.any():
-                numbers = np.clip(numbers, *_finite_range(numbers))
+    if is_line(series):
+        dates = _is_date(series)
+        numbers = numbers_of(series[~missing])
+        infinite = ~np.isfinite(numbers)
+        if infinite.any():
+            numbers = np.clip(numbers, *_finite_range(numbers))
         distinct, count = np.unique(numbers, return_counts=True)
         if len(distinct) > _FEW_VALUES:
             edges = _edges(distinct, count, n_parts, rounded=not dates)
             write = _date if dates else number
             return _cut_numbers(name, origin, numbers, missing, distinct, edges, write)
     return _cut_names(name, origin, series, missing)
+
+
+def is_line(series: pd.Series[Any]) -> bool:
+    """Whether values lie on a line: numbers and dates."""
+    return _is_date(series) or _is_number(series)
+
+
+def numbers_of(series: pd.Series[Any]) -> NDArray[np.float64]:
+    """Return numbers as they are, and dates in nanoseconds; none may be missing."""
+    if _is_date(series):
+        return np.asarray(pd.DatetimeIndex(series).as_unit("ns").asi8, dtype=np.float64)
+    return series.to_numpy(np.float64)
+
+
+def names_of(series: pd.Series[Any]) -> NDArray[np.object_]:
+    """Write every value by itself, as a name."""
+    texts = np.array([_text(value) for value in series.astype(object)], dtype=object)
+    texts[series.isna().to_numpy()] = MISSING
+    return texts
+
+
+def _is_date(series: pd.Series[Any]) -> bool:
+    return bool(pd.api.types.is_datetime64_any_dtype(series))
 
 
 def _is_number(series: pd.Series[Any]) -> bool:
@@ -99,15 +123,19 @@ def _finite_range(numbers: NDArray[np.float64]) -> tuple[float, float]:
 def _cut_names(
     name: str, origin: Origin, series: pd.Series[Any], missing: NDArray[np.bool_]
 ) -> Attribute:
-    texts = np.array([_text(value) for value in series.astype(object)], dtype=object)
+    texts = names_of(series)
     if pd.api.types.is_float_dtype(series):
         texts[~missing] = _few_numbers(series.to_numpy(np.float64)[~missing])
-    texts[missing] = MISSING
     codes, unique = pd.factorize(texts, sort=False)
     order = _natural_order(unique)
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
-    return Attribute(name, origin, place[codes], tuple(str(unique[k]) for k in order))
+    first = np.unique(codes, return_index=True)[1][order]
+    only = tuple(
+        math.nan if missing[k] else float(numbers_of(series.iloc[[k]])[0])
+        for k in (first if is_line(series) else ())
+    )
+    return Attribute(name, origin, place[codes], tuple(str(unique[k]) for k in order), only=only)
 
 
 def _few_numbers(numbers: NDArray[np.float64]) -> list[str]:
@@ -193,11 +221,13 @@ def _cut_numbers(
     start = np.concatenate([[0], np.searchsorted(distinct, edges)])
     end = np.append(start[1:], len(distinct))
     used = np.flatnonzero(end > start)
-    names = []
+    names, only = [], []
     for k in used:
-        if end[k] - start[k] == 1:
-            only = distinct[start[k] : end[k]]
-            names.append(f"= {_few_numbers(only)[0] if write is number else write(float(only[0]))}")
+        single = distinct[start[k] : end[k]] if end[k] - start[k] == 1 else None
+        only.append(math.nan if single is None else float(single[0]))
+        if single is not None:
+            text = _few_numbers(single)[0] if write is number else write(float(single[0]))
+            names.append(f"= {text}")
         elif k == 0:
             names.append(f"< {texts[0]}")
         elif k == len(edges):
@@ -210,8 +240,10 @@ def _cut_numbers(
     codes[~missing] = place[np.searchsorted(edges, numbers, side="right")]
     if missing.any():
         names.append(MISSING)
+        only.append(math.nan)
     borders = tuple(texts[k - 1] for k in used[1:])
-    return Attribute(name, origin, codes, tuple(names), borders)
+    between = tuple(float(edges[k - 1]) for k in used[1:])
+    return Attribute(name, origin, codes, tuple(names), borders, between, tuple(only))
 
 
 def number(value: float) -> str:

@@ -22,7 +22,6 @@ from lore_core.places.verdict import Verdict, conclude
 from lore_core.regions.evidence import RowEvidence, row_evidence
 from lore_core.regions.field import Field, error_field, smoothed_field
 from lore_core.regions.joined_rows import rows_like
-from lore_core.variables.attributes import attribute
 from lore_core.view.view import View
 
 
@@ -210,20 +209,13 @@ def calibration_rows_of(view: View, place: Place) -> NDArray[np.bool_]:
     Returns
     -------
     ndarray of bool, of shape (n_cal,)
-        By the same words where these are names; of a region, and of ranges of a number, those whose
-        nearest evaluation row on the map is one of the place. Empty without calibration rows.
+        By what its columns hold; of a region those whose nearest evaluation row on the map is one
+        of the place. Empty without calibration rows.
     """
     if view.calibration is None:
         return np.zeros(0, dtype=bool)
-    found = np.ones(len(view.calibration), dtype=bool)
-    for name, value in place.conditions:
-        column = attribute(view.calibration, name)
-        if column.numeric:
-            break
-        found &= np.array([known == value for known in column.values])[column.codes]
-    else:
-        if not place.is_region:
-            return found
+    if not place.is_region:
+        return place.holds(view.calibration)
     inside = np.isin(np.arange(len(view.evaluation)), place.rows)
     return rows_like(view.points(), inside, view.points(CALIBRATION))
 

@@ -186,7 +186,7 @@ with picture:
             key=(*key, chosen_one),
             title=plain(title_of(place, chosen_one)),
             note=plain(held_out_note(place, search)),
-            said=[name for name, _ in place.conditions],
+            said=[part.column for part in place.conditions],
         )
     elif layer != "3-D":
         show_region(scene)

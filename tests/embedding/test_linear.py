@@ -105,7 +105,7 @@ def test_rows_keeps_scale_and_transform(clusters):
 
 def test_label_and_description(clusters):
     assert embed(clusters).label == "PCA 2-D, isotropic scale"
-    assert embed(clusters, "identity", scale="none").label == "features 6-D, unscaled"
+    assert embed(clusters, "identity", scale="none").label == "All features, unscaled"
     assert embed(clusters).description.startswith("PCA 2-D, isotropic scale, of 6 features; ")
 
 

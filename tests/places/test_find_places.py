@@ -12,6 +12,7 @@ from lore_core.places.find import find_places
 from lore_core.places.overall import overall_gap
 from lore_core.places.sentences import describe_place, evidence_of
 from lore_core.places.verdict import conclude, detectable_gap
+from lore_core.variables.predicate import Predicate
 
 
 def _data(seed, n=2000, *, gap=None, shift=0.0):
@@ -44,7 +45,7 @@ def test_a_planted_value_is_the_headline():
     data = _data(0, gap=lambda place, age, z: 0.3 * (place == "east"))
     said, search = _verdict(data)
     assert said.level == "local"
-    assert search.places[0].conditions == (("place", "east"),)
+    assert search.places[0].conditions == (Predicate("place", "east"),)
     assert said.sentence.startswith("Rows with place east: promised")
     assert (np.asarray(data.groups["place"])[search.places[0].rows] == "east").all()
     assert search.places[0].held.gap == pytest.approx(0.3, abs=0.12)
@@ -56,16 +57,19 @@ def test_many_rows_that_are_off_come_before_few_that_are_further_off(seed):
         return np.where((place == "east") & (age < 28), 0.5, 0.16 * (place == "south"))
 
     places = _verdict(_data(seed, 10_000, gap=gap))[1].places
-    assert places[0].conditions == (("place", "south"),)
-    assert any(("place", "east") in place.conditions for place in places[1:])
+    assert places[0].conditions == (Predicate("place", "south"),)
+    assert any(Predicate("place", "east") in place.conditions for place in places[1:])
 
 
 def test_a_planted_range_is_named_by_its_ends():
     data = _data(1, 3000, gap=lambda place, age, z: 0.3 * (age < 28))
-    (name, value), *more = _verdict(data)[1].places[0].conditions
-    assert name == "age"
-    assert not more
-    assert 23 <= float(value.removeprefix("< ")) <= 33
+    (place, *_) = _verdict(data)[1].places
+    (part,) = place.conditions
+    assert part.column == "age"
+    assert 23 <= float(part.value.removeprefix("< ")) == part.high <= 33
+    # The same words choose the same rows of any data with such a column.
+    for rows in (data, data.rows(np.arange(0, len(data), 7))):
+        np.testing.assert_array_equal(place.holds(rows), rows.metadata["age"] < part.high)
 
 
 def test_a_planted_blob_is_a_region():
@@ -80,7 +84,9 @@ def test_a_pair_is_found_where_neither_column_tells_it():
     data = _data(
         3, 6000, gap=lambda place, age, z: np.where((place == "south") == (age > 50), 0.12, -0.03)
     )
-    found = {frozenset(name for name, _ in place.conditions) for place in _verdict(data)[1].places}
+    found = {
+        frozenset(part.column for part in place.conditions) for place in _verdict(data)[1].places
+    }
     assert frozenset({"place", "age"}) in found
 
 
@@ -108,7 +114,7 @@ def test_a_gap_everywhere_is_said_once_and_is_no_place():
 def test_what_is_left_over_an_average_gap_is_found():
     data = _data(6, 3000, shift=0.06, gap=lambda place, age, z: 0.25 * (place == "east"))
     said, search = _verdict(data)
-    assert search.places[0].conditions == (("place", "east"),)
+    assert search.places[0].conditions == (Predicate("place", "east"),)
     assert said.level == "local"
     assert "On average it is" in said.evidence
 

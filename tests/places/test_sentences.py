@@ -14,6 +14,7 @@ from lore_core.places.held_out import Held
 from lore_core.places.overall import Overall
 from lore_core.places.sentences import describe_place, describe_search, evidence_of
 from lore_core.places.verdict import conclude, detectable_gap
+from lore_core.variables.predicate import Predicate
 
 SHARE = r"(under 0\.1|over 99\.9|[\d.]+) %"
 POINTS = r"(−?[\d.]+)"
@@ -61,7 +62,7 @@ def places(draw):
     return Place(
         rows=np.arange(draw(st.integers(1, 3000))),
         sign=sign,
-        conditions=tuple(conditions),
+        conditions=tuple(Predicate(*names) for names in conditions),
         confidence=draw(shares),
         accuracy=draw(shares),
         held=draw(helds(sign)),
@@ -132,7 +133,8 @@ def says_the_place(text: str, place: Place) -> None:
     same(found[1], place.confidence)
     same(found[2], place.accuracy)
     assert int(number(found[3])) == place.n_rows
-    for name, value in place.conditions:
+    for part in place.conditions:
+        name, value = part.column, part.value
         assert (f"predicted {value}" if name == "predicted class" else f"{name} {value}") in text
 
 

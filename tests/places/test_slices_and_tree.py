@@ -42,7 +42,7 @@ def test_words_of_a_range_hold_exactly_its_rows():
     (item,) = [cut("age", values, n_parts=4)]
     average = Average.of(np.full(100, 0.7), np.ones(100), "zero")
     for (condition,) in slice_tables([item], (0,), average)[0]:
-        _, said = condition.words([item])
+        said = condition.predicate([item]).value
         rows = values[condition.holds([item])]
         if said.startswith("< "):
             assert rows.max() < float(said[2:]) <= rows.max() + 1

@@ -9,6 +9,7 @@ import pytest
 
 import lore_core as lore
 from lore_core.comparison.rewards import compare_rewards
+from lore_core.variables.predicate import Predicate
 from lore_core.view import View
 from lore_core.view.chance import chance_band_of, chance_errors_of
 from lore_core.view.methods import (
@@ -72,13 +73,19 @@ def test_calibration_rows_of_a_place_by_its_words_or_by_the_map(view):
     view = view.with_(dataset=rows)
     place = lore.find_places(lore.demo.synthetic(3000).dataset).places[0]
     inside = names[rows.in_split("evaluation")] == "a"
-    named = dataclasses.replace(place, rows=np.flatnonzero(inside), conditions=(("name", "a"),))
+    named = dataclasses.replace(
+        place, rows=np.flatnonzero(inside), conditions=(Predicate("name", "a"),)
+    )
     calibration = names[rows.in_split("calibration")] == "a"
     np.testing.assert_array_equal(calibration_rows_of(view, named), calibration)
+    small = Predicate("size", "< 50", -np.inf, 50)
+    ranged = dataclasses.replace(named, conditions=(*named.conditions, small))
+    sizes = rows.groups["size"][rows.in_split("calibration")].to_numpy().astype(float)
+    found = calibration_rows_of(view, ranged)
+    np.testing.assert_array_equal(found, calibration & (sizes < 50))
     near = lore.regions.rows_like(view.points(), inside, view.points("calibration"))
-    for conditions in ((), (("name", "a"), ("size", "< 50"))):
-        other = dataclasses.replace(named, conditions=conditions)
-        np.testing.assert_array_equal(calibration_rows_of(view, other), near)
+    region = dataclasses.replace(named, conditions=())
+    np.testing.assert_array_equal(calibration_rows_of(view, region), near)
     without = view.with_(dataset=rows.evaluation, maps={})
     assert len(calibration_rows_of(without, named)) == 0
 

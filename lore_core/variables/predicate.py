@@ -1,0 +1,61 @@
+"""What a column says of some rows, as data: the same rows are chosen from any dataset."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.data.dataset import Dataset
+from lore_core.data.validation import InputError
+from lore_core.variables.attributes import PREDICTED, columns
+from lore_core.variables.cutting import is_line, names_of, numbers_of
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A column holds one value, or a number within borders."""
+
+    #: By the name that :func:`~lore_core.variables.attributes.columns` gives it.
+    column: str
+    #: In words: ``"north"``, ``"0.2 to 0.4"``, ``"missing"``.
+    value: str
+    #: Numbers from ``low`` up to, not with, ``high``; dates in nanoseconds. None where it is the
+    #: words that must hold.
+    low: float | None = None
+    high: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.column} {self.value}"
+
+    def holds(self, dataset: Dataset) -> NDArray[np.bool_]:
+        """Return for which rows it is true, shape (n,).
+
+        Parameters
+        ----------
+        dataset : Dataset
+            With such a column.
+
+        Raises
+        ------
+        InputError
+            If it has none.
+        """
+        if self.column == PREDICTED:
+            names = np.array(dataset.class_names, dtype=object)
+            return np.asarray(names[dataset.predictions] == self.value)
+        known = {name: values for name, _, values in columns(dataset, identifiers=True)}
+        if self.column not in known:
+            raise InputError(f"'{dataset.name}' must have a column {self.column!r}; it has none.")
+        series = known[self.column]
+        if self.low is None or self.high is None:
+            return np.asarray(names_of(series) == self.value)
+        if not is_line(series):
+            return np.zeros(len(series), dtype=bool)
+        missing = series.isna().to_numpy()
+        inside = np.zeros(len(series), dtype=bool)
+        numbers = numbers_of(series[~missing])
+        inside[~missing] = (numbers >= self.low) & ((numbers < self.high) | math.isinf(self.high))
+        return inside
