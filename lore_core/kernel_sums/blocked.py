@@ -172,15 +172,8 @@ def _tile_one_way(lo, n, first, last, rows, grid, scratch, exclude_self):
 def block_within(lo, hi, rows, grid, exclude_self):
     """Add the terms of all pairs of rows [lo, hi).
 
-    Parameters
-    ----------
-    lo, hi : int
-    rows : (columns, points, whole_columns, whole_points, unit, weights, sums)
-        Coordinates as (d, N) and (N, d), in float64 (read if ``unit`` is 0) and as int32
-        multiples of ``unit``; see :mod:`~lore_core.kernel_sums.pairs`.
-    grid : (rate, squared, start, column)
-    exclude_self : bool
-        Leave out the pair (i, i).
+    ``rows`` are (columns, points, whole_columns, whole_points, unit, weights, sums): coordinates as
+    (d, N) and (N, d), in float64 (read if ``unit`` is 0) and as int32 multiples of ``unit``.
     """
     scratch = _scratch()
     for a in range(lo, hi, TILE):

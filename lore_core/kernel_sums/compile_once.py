@@ -16,22 +16,11 @@ _SOURCES = Path(__file__).resolve().parent
 
 
 def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bool:
-    """Compile the numba kernels unless this machine already has them, and say so.
+    """Compile the kernels unless this machine already has them; whether anything was done.
 
-    Parameters
-    ----------
-    notify : callable
-        Gets one sentence before and one after.
-    force : bool
-        Compile even if a stamp says it was done.
+    ``notify`` gets one sentence before and one after. ``force`` compiles even if a stamp says it
+    was done.
 
-    Returns
-    -------
-    bool
-        Whether anything was done.
-
-    Notes
-    -----
     numba keeps what it compiled beside the sources, or in the user's cache where the sources are
     read-only. So does the stamp, which names the sources, numba and the machine.
     """

@@ -26,23 +26,10 @@ def compute_sums(
     *,
     ones: bool = False,
 ) -> dict[float, NDArray[np.float64]]:
-    """Return the kernel sums for every wanted bandwidth.
+    """Return the kernel sums (m − first, n_t) for every wanted bandwidth.
 
-    Parameters
-    ----------
-    problem : Problem
-    wanted : dict of bandwidth to column
-        For each bandwidth, the first weight column whose sums are wanted.
-    threads : int
-    reporter : Reporter
-    share : float
-        What share of all work this is.
-    ones : bool
-        Add a last weight column of ones.
-
-    Returns
-    -------
-    dict of bandwidth to ndarray of shape (m − first, n_t)
+    ``wanted`` holds for each bandwidth the first weight column whose sums are wanted. This is
+    ``share`` of all work. With ``ones``, a column of ones is the last of the m weight columns.
     """
     if not HAS_NUMBA:
         return plain_sums(problem, wanted, reporter, share, ones=ones)

@@ -10,6 +10,10 @@ The kernels pass two tuples around, so that each has exactly one compiled signat
     because one alone could overflow; ``squared`` (B,) bool: this bandwidth is half the previous
     one, so its kernel is the square of the previous kernel; ``start`` (B + 1,) int64: the rows
     of ``sums`` that belong to each bandwidth; ``column`` (q,) int64: the weight column of each.
+
+A kernel that takes ``b_first, b_last`` sums bandwidths [b_first, b_last), the first of which is not
+the square of another; ``exclude_self`` leaves out the pair (i, i). Orders are int32, codes and
+sides uint8.
 """
 
 from __future__ import annotations
@@ -47,20 +51,9 @@ def kernel_values(distance, n, lift, rate, squared, k):
 def send(first, n_sources, lo, n, distance, weights, sums, grid, k):
     """Add the terms of a few sources to targets lo … lo + n − 1.
 
-    Parameters
-    ----------
-    first, n_sources : int
-        The sources are rows first … first + n_sources − 1.
-    lo, n : int
-    distance : ndarray of at least n_sources · n
-        Distance of source s to target i at s · n + i; inf leaves the pair out.
-    weights, sums, grid
-        As above.
-    k : ndarray as large as ``distance``
-        Scratch.
+    The sources are rows first … first + n_sources − 1; ``distance`` holds that of source s to
+    target i at s · n + i, inf where the pair is left out; ``k``, as large, is scratch.
 
-    Notes
-    -----
     Several sources at once, because a call that passes arrays counts references: for one source
     that would cost more than its arithmetic.
     """

@@ -26,23 +26,7 @@ def plain_sums(
     *,
     ones: bool,
 ) -> dict[float, NDArray[np.float64]]:
-    """Return what :func:`~lore_core.kernel_sums.compute.compute_sums` does, without numba.
-
-    Parameters
-    ----------
-    problem : Problem
-    wanted : dict of bandwidth to column
-        For each bandwidth, the first weight column whose sums are wanted.
-    reporter : Reporter
-    share : float
-        What share of all work this is.
-    ones : bool
-        Add a last weight column of ones.
-
-    Returns
-    -------
-    dict of bandwidth to ndarray of shape (m − first, n_t)
-    """
+    """Return what :func:`~.compute.compute_sums` does, without numba."""
     weights = problem.weights
     if ones:
         weights = np.column_stack([weights, np.ones(len(weights))])

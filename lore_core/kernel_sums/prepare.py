@@ -40,10 +40,6 @@ class Problem:
     #: What rounded coordinates may change; see :mod:`~lore_core.kernel_sums.fixed_point`.
     tolerance: float
 
-    def with_weights(self, weights: NDArray[np.float64]) -> Problem:
-        """Return the same problem with other weights (n_s, m)."""
-        return replace(self, weights=weights)
-
     def scaled(self) -> tuple[Problem, NDArray[np.float64]]:
         """Return the problem with weight columns of moderate size, and their divisors (m,).
 
@@ -55,7 +51,9 @@ class Problem:
         # No further than 2^±1000: 2^1024 is not a number.
         exponent = np.clip(np.frexp(largest)[1], -1000, 1000)
         divisor = np.where(extreme, np.ldexp(1.0, exponent), 1.0)
-        return (self.with_weights(self.weights / divisor) if extreme.any() else self), divisor
+        if not extreme.any():
+            return self, divisor
+        return replace(self, weights=self.weights / divisor), divisor
 
     def source_counts(self) -> NDArray[np.int64]:
         """Return how many sources each target has, shape (n_t,)."""

@@ -10,20 +10,7 @@ from lore_core.kernel_sums.exponential import half_power, square
 
 @compiled
 def line_sweep(lo, hi, rows, grid, b_first, b_last, exclude_self):
-    """Add the sums within rows [lo, hi), which are sorted by x.
-
-    Parameters
-    ----------
-    lo, hi : int
-        The rows of one group.
-    rows : (x, weights, sums)
-        See :mod:`~lore_core.kernel_sums.pairs`.
-    grid : (rate, squared, start, column)
-    b_first, b_last : int
-        Bandwidths [b_first, b_last); the first is not the square of another.
-    exclude_self : bool
-        Leave out the pair (i, i).
-    """
+    """Add the sums within rows [lo, hi), sorted by x; ``rows`` are (x, weights, sums)."""
     x, weights, sums = rows
     rate, squared, start, column = grid
     n = hi - lo

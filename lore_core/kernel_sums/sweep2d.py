@@ -192,16 +192,8 @@ def _leaf(lo, hi, rows, grid, scratch, crossing, exclude_self):
 def plane_order(lo, mid, hi, rows, order, code, crossing):
     """Join the v-orders of two finished halves: everything but the sums is brought into it.
 
-    Parameters
-    ----------
-    lo, mid, hi : int
-        The halves are rows [lo, mid) and [mid, hi).
-    rows, crossing
-        As in :func:`plane_tree`.
-    order : ndarray of shape (hi − lo,)
-        int32; written: the row each place is taken from.
-    code : ndarray of shape (hi − lo,)
-        uint8; written: bit 0 = from the right half, bit 1 = its side.
+    The halves are rows [lo, mid) and [mid, hi). Written: ``order``, the row each place is taken
+    from, and ``code``, bit 0 = from the right half, bit 1 = its side.
     """
     merge_order(lo, mid, hi, rows[1], order, code)
     _reorder_rows(lo, hi, rows, order, crossing)
@@ -257,17 +249,7 @@ def _add_sums(lo, hi, split, rows, grid, b_first, b_last, order, code, scratch, 
 def plane_join(lo, hi, split, rows, grid, b_first, b_last, order, code, crossing):
     """Add the sums across two neighbouring trees, whose rows :func:`plane_order` has joined.
 
-    Parameters
-    ----------
-    lo, hi : int
-    split : float
-        The first u of the right tree.
-    rows, grid, crossing
-        As in :func:`plane_tree`.
-    b_first, b_last : int
-        Bandwidths [b_first, b_last); the first is not the square of another.
-    order, code : ndarray of shape (hi − lo,)
-        As :func:`plane_order` left them.
+    ``split`` is the first u of the right tree.
     """
     n = hi - lo
     scratch = np.empty(n), np.empty(n + 1)
@@ -276,19 +258,10 @@ def plane_join(lo, hi, split, rows, grid, b_first, b_last, order, code, crossing
 
 @compiled
 def plane_tree(lo, hi, rows, grid, crossing, exclude_self):
-    """Add the sums within rows [lo, hi), which are sorted by u; leave them sorted by v.
+    """Add the sums within rows [lo, hi), at least one, sorted by u; leave them sorted by v.
 
-    Parameters
-    ----------
-    lo, hi : int
-        At least one row.
-    rows : (u, v, side, index, weights, sums)
-        See :mod:`~lore_core.kernel_sums.pairs`. ``side`` (N,) uint8 is read only if ``crossing``.
-    grid : (rate, squared, start, column)
-    crossing : bool
-        Count only pairs of different ``side``.
-    exclude_self : bool
-        Leave out the pair (i, i).
+    ``rows`` are (u, v, side, index, weights, sums). If ``crossing``, only pairs of different
+    ``side``, (N,) uint8, count; else it is not read.
     """
     u = rows[0]
     n_bandwidths = len(grid[1])

@@ -59,16 +59,8 @@ def _leaf(lo, hi, rows, grid, exclude_self):
 def space_order(lo, mid, hi, rows, order, side):
     """Join the y-orders of two finished parts: everything but the sums is brought into it.
 
-    Parameters
-    ----------
-    lo, mid, hi : int
-        The parts are rows [lo, mid) and [mid, hi).
-    rows : (x, y, z, index, weights, sums)
-        See :mod:`~lore_core.kernel_sums.pairs`.
-    order : ndarray of at least hi − lo rows
-        int32; written: the row each place is taken from.
-    side : ndarray of at least hi − lo rows
-        uint8; written: 1 = from the right part.
+    The parts are rows [lo, mid) and [mid, hi). Written: ``order``, the row each place is taken
+    from, and ``side``, 1 = from the right part.
     """
     merge_order(lo, mid, hi, rows[1], order, side)
     _reorder_rows(lo, hi, rows, order)
@@ -78,22 +70,12 @@ def space_order(lo, mid, hi, rows, order, side):
 def space_split(lo, hi, at, split, rows, grid, b_first, b_last, order, plane_rows):
     """Bring the sums into the joint order, and pose the plane problem of two joined parts.
 
-    Parameters
-    ----------
-    lo, hi, at : int
-        Row i of the space is row i − at of the plane.
-    split : float
-        The first x of the right part.
-    rows : (x, y, z, index, weights, sums)
-    grid : (rate, squared, start, column)
-    b_first, b_last : int
-        Bandwidths [b_first, b_last); the first is not the square of another.
-    order : ndarray of at least hi − lo rows
-        As :func:`space_order` left it.
-    plane_rows : (y, z, side, index, weights, sums)
-        From row lo − at on. y and z are those of ``rows``, which the plane's sweep will reorder;
-        index, weights and sums are written. The factors exp(−|x − split|/h) differ by
-        bandwidth, so each of these bandwidths' sums has its own column of weights.
+    Row i of the space is row i − ``at`` of the plane; ``split`` is the first x of the right part,
+    ``order`` as :func:`space_order` left it.
+
+    ``plane_rows`` are (y, z, side, index, weights, sums): y and z are those of ``rows``, which the
+    plane's sweep will reorder; index, weights and sums are written. The factors exp(−|x − split|/h)
+    differ by bandwidth, so each of these bandwidths' sums has its own column of weights.
     """
     x, _, _, _, weights, sums = rows
     _, _, _, index, plane_weights, plane_sums = plane_rows
@@ -154,17 +136,7 @@ def space_collect(lo, hi, at, split, rows, grid, b_first, b_last, plane_rows):
 
 @compiled
 def space_tree(lo, hi, rows, grid, exclude_self):
-    """Add the sums within rows [lo, hi), which are sorted by x; leave them sorted by y.
-
-    Parameters
-    ----------
-    lo, hi : int
-        At least one row.
-    rows : (x, y, z, index, weights, sums)
-    grid : (rate, squared, start, column)
-    exclude_self : bool
-        Leave out the pair (i, i).
-    """
+    """Add the sums within rows [lo, hi), at least one, sorted by x; leave them sorted by y."""
     x, y, z, _, _, _ = rows
     rate, squared, start, column = grid
     n_bandwidths = len(squared)

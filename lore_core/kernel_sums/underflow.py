@@ -31,21 +31,10 @@ _OVERFLOW_SCALE = 2.0**-64
 
 @compiled
 def direct_means(points, own, columns, values, bandwidth, means, effective):
-    """Fill in the shifted means of every point by a loop over all sources.
+    """Fill in shifted means (m, t) and (Σk)² / Σk² of points (t, d), by a loop over all sources.
 
-    Parameters
-    ----------
-    points : ndarray of shape (t, d)
-    own : ndarray of shape (t,)
-        Position of the source to leave out, or −1.
-    columns : ndarray of shape (d, s)
-        The sources, at least one besides the one left out.
-    values : ndarray of shape (m, s)
-    bandwidth : float
-    means : ndarray of shape (m, t)
-        Written.
-    effective : ndarray of shape (t,)
-        Written: (Σk)² / Σk².
+    ``own`` is the position of the source to leave out, or −1; ``columns`` (d, s) are the sources,
+    at least one besides it.
     """
     n = columns.shape[1]
     distance = np.empty(n)
@@ -88,7 +77,7 @@ def direct_means(points, own, columns, values, bandwidth, means, effective):
 class GroupSources:
     """The sources of one group, ready to answer for targets whose kernel mass underflows.
 
-    ``sources`` (s, d). ``values`` (m, s): what is averaged.
+    ``values`` (m, s) are averaged over ``sources`` (s, d).
     """
 
     def __init__(self, sources: NDArray[np.float64], values: NDArray[np.float64]) -> None:
@@ -104,19 +93,9 @@ class GroupSources:
     def means(
         self, points: NDArray[np.float64], own: NDArray[np.int64], bandwidth: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the kernel means and effective sizes of targets that have a source.
+        """Return kernel means (m, t) and effective sizes (t,) of points (t, d) that have a source.
 
-        Parameters
-        ----------
-        points : ndarray of shape (t, d)
-        own : ndarray of shape (t,)
-            Position of the source that is the target itself and is left out, or −1.
-        bandwidth : float
-
-        Returns
-        -------
-        means : ndarray of shape (m, t)
-        effective : ndarray of shape (t,)
+        ``own`` is the position of the source that is the target itself and is left out, or −1.
         """
         means = np.empty((len(self._values), len(points)))
         effective = np.empty(len(points))
