@@ -29,18 +29,10 @@ def serve(
     open_browser: bool,
     notify: Callable[[str], None],
 ) -> None:
-    """Serve the dashboard in this process until it is interrupted.
+    """Serve the dashboard in this process until it is interrupted; without files the demo.
 
-    Parameters
-    ----------
-    data : sequence of Path
-        Files to open; none means the demo.
-    port : int
-        A free port.
-    open_browser : bool
-        Whether to open a browser tab, where there is a screen.
-    notify : callable
-        Gets one sentence with the address once the server answers.
+    ``open_browser``: whether to open a tab, where there is a screen. ``notify`` gets one sentence
+    with the address once the server answers.
     """
 
     def announce() -> None:

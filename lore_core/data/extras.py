@@ -45,19 +45,10 @@ def missing(what: str, error: ModuleNotFoundError) -> MissingPackageError | None
 
 
 def require(what: str, *modules: str) -> None:
-    """Say which package is missing before work begins.
+    """Say which package is missing before work begins; nothing is imported.
 
-    Parameters
-    ----------
-    what : str
-        What needs them: the beginning of the sentence.
-    *modules : str
-        Some of :data:`EXTRA_OF`.
-
-    Raises
-    ------
-    MissingPackageError
-        If one cannot be found; nothing is imported.
+    ``what`` begins the sentence; ``modules`` are some of :data:`EXTRA_OF`. Raises
+    MissingPackageError if one cannot be found.
     """
     for module in modules:
         if find_spec(module) is None:

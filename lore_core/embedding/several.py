@@ -9,12 +9,7 @@ from lore_core.data.validation import InputError
 
 
 def maps_by_name(given: Any) -> dict[str | None, Any]:
-    """Return maps by their names; a single one has the name None.
-
-    Parameters
-    ----------
-    given : Embedding, array-like of shape (n, d), dict of those by name, or None
-    """
+    """Return maps by their names: one given without a name has the name None, None is no map."""
     if given is None:
         return {}
     return dict(given) if isinstance(given, Mapping) else {None: given}
@@ -23,18 +18,8 @@ def maps_by_name(given: Any) -> dict[str | None, Any]:
 def chosen_map(given: Any, name: str | None, what: str = "feature_map") -> Any:
     """Return one map: ``given`` itself, or of several by name the named or first one.
 
-    Parameters
-    ----------
-    given : Embedding, array-like of shape (n, d), dict of those by name, or None
-    name : str or None
-        None: the first one.
-    what : str
-        How an error calls the name.
-
-    Raises
-    ------
-    InputError
-        If there is none, or none of that name.
+    ``name``: None is the first one. ``what``: how an error calls the name. Raises InputError if
+    there is none, or none of that name.
     """
     if not isinstance(given, Mapping):
         return given

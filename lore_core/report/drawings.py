@@ -79,10 +79,7 @@ def report_drawings(
 def print_files(drawings: Mapping[str, Drawing]) -> dict[str, bytes]:
     """Return drawings as files, by path in the bundle.
 
-    Parameters
-    ----------
-    drawings : mapping of str to Drawing
-        From :func:`report_drawings`.
+    ``drawings``: from :func:`report_drawings`.
     """
     return {
         f"figures/84mm/{name}.svg": drawings[name].file() for name in _PRINTED if name in drawings

@@ -47,35 +47,18 @@ _MOST_GROUPS = 100
 
 @dataclass
 class Findings:
-    """What was found, part by part; a part that could not be computed is None and says why.
+    """What was found, part by part; a part that could not be computed is None and says why."""
 
-    Attributes
-    ----------
-    view : View
-        What is looked at.
-    settings : ReportSettings
-        What was asked besides.
-    drawn_on : Embedding or None
-        The 2-D map of the pictures, all rows.
-    missing : dict of str to str
-        Why a part is not there, by the part's name.
-    verdict : Verdict or None
-        The headline, and what it rests on.
-    search : PlaceSearch or None
-        Where the confidence is worse than on average.
-    compositions : dict of int to DataFrame
-        What the regions among the places are made of, by the place's number from 0.
-    """
-
-    view: View
-    settings: ReportSettings
-    drawn_on: Embedding | None = None
+    view: View  #: What is looked at
+    settings: ReportSettings  #: What was asked besides
+    drawn_on: Embedding | None = None  #: The 2-D map of the pictures, all rows
     summary: Summary | None = None
-    verdict: Verdict | None = None
+    verdict: Verdict | None = None  #: The headline, and what it rests on
     chance: NullErrors | None = None
     curve: BandwidthCurve | None = None
     band: NullBand | None = None
-    search: PlaceSearch | None = None
+    search: PlaceSearch | None = None  #: Where the confidence is worse than on average
+    #: What the regions among the places are made of, by the place's number from 0.
     compositions: dict[int, pd.DataFrame] = field(default_factory=dict)
     variables: pd.DataFrame | None = None
     comparison: Comparison | None = None
@@ -86,6 +69,7 @@ class Findings:
     rewards: dict[str, RewardCurve] = field(default_factory=dict)
     own_rewards: dict[str, RewardCurve] = field(default_factory=dict)
     reward_sentence: str = ""
+    #: Why a part is not there, by the part's name.
     missing: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -132,19 +116,8 @@ class Findings:
 def examine(view: View, settings: ReportSettings, progress: Progress | None = None) -> Findings:
     """Compute every part of a report; a part these data do not allow is left out and said so.
 
-    Parameters
-    ----------
-    view : View
-        What to look at.
-    settings : ReportSettings
-        What to compute besides.
-    progress : callable, optional
-        Called with the share done; may raise to cancel.
-
-    Raises
-    ------
-    InputError
-        If a setting names something the data do not have.
+    ``settings``: what to compute besides. Raises InputError if a setting names something the data
+    do not have.
     """
     findings = Findings(view, settings, grouping=_grouping(view, settings))
     _ = view.aimed  # raises for an unknown class
@@ -331,23 +304,12 @@ def _decisions(findings: Findings, progress: Progress) -> None:  # noqa: ARG001 
 
 @dataclass(frozen=True)
 class _Part:
-    """One step of the work.
+    """One step of the work."""
 
-    Attributes
-    ----------
-    name : str
-        Of the part, in ``Findings.missing``.
-    said : str
-        What is at work, for whoever waits.
-    share : float
-        About how much of the time it takes.
-    work : callable
-        Fills in its part; or returns why these data do not allow it, before it computes anything.
-    """
-
-    name: str
-    said: str
-    share: float
+    name: str  #: Of the part, in ``Findings.missing``.
+    said: str  #: What is at work, for whoever waits
+    share: float  #: About how much of the time it takes
+    #: Fills in its part; or returns why these data do not allow it, before it computes anything.
     work: Callable[[Findings, Progress], str | None]
 
 

@@ -65,14 +65,7 @@ def landscape_chart(findings: Findings) -> LandscapeChart | None:
 def scene_of(findings: Findings, errors: LocalErrors, on: Embedding) -> Scene:
     """Return all rows on a map, as the dashboard sees them.
 
-    Parameters
-    ----------
-    findings : Findings
-        What the report is about.
-    errors : LocalErrors
-        Of its evaluation rows.
-    on : Embedding
-        The map, all rows.
+    ``errors``: of its evaluation rows. ``on``: the map, all rows.
     """
     return Scene(findings.view, errors, reliability_of(findings.view), None, on, on.name.title)
 
@@ -94,14 +87,7 @@ def live_landscape(
 ) -> LandscapePicture:
     """Show the fields of all rows and of a few confidence bins at every bandwidth.
 
-    Parameters
-    ----------
-    findings : Findings
-        What the report is about.
-    still : LandscapePicture
-        The same at the report's bandwidth.
-    progress : callable, optional
-        Called with the share done; may raise to cancel.
+    ``still``: the same at the report's bandwidth.
     """
     view, on = findings.view, findings.drawn_on
     table, points = reliability_of(view), view.points(on=on)

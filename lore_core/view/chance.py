@@ -24,16 +24,8 @@ def chance_errors_of(
 ) -> NullErrors | None:
     """All summaries at the view's γ if every confidence were right; None without simulations.
 
-    Parameters
-    ----------
-    view : View
-        What is looked at.
-    bin_index : int, optional
-        Confidence bin of the CDF; by default all rows.
-    n_draws : int, optional
-        Simulations; by default what takes some seconds, which for very many rows is none.
-    progress : callable, optional
-        Called with the share done.
+    ``bin_index``: confidence bin of the CDF; by default all rows. ``n_draws``: simulations; by
+    default what takes some seconds, which for very many rows is none.
     """
     c, points = view.aimed.confidence, view.points()
     if n_draws is None:
@@ -59,10 +51,7 @@ def chance_band_of(
 ) -> NullBand | None:
     """MLCE and ALCE over γ if every confidence were right; None without simulations.
 
-    Parameters
-    ----------
-    view, n_draws, progress
-        See :func:`chance_errors_of`.
+    ``view``, ``n_draws``, ``progress``: see :func:`chance_errors_of`.
     """
     points = view.points()
     if n_draws is None:

@@ -28,18 +28,10 @@ from lore_core.view.view import View
 
 @dataclass(frozen=True)
 class Grouping:
-    """What the maximum group-wise MCE is taken over.
+    """What the maximum group-wise MCE is taken over."""
 
-    Attributes
-    ----------
-    column : str
-        Group column.
-    min_group_size : int
-        Groups of fewer evaluation rows are left out.
-    """
-
-    column: str
-    min_group_size: int
+    column: str  #: Group column
+    min_group_size: int  #: Groups of fewer evaluation rows are left out
 
 
 def group_columns(dataset: Dataset) -> list[str]:
@@ -50,12 +42,7 @@ def group_columns(dataset: Dataset) -> list[str]:
 def group_names(dataset: Dataset, columns: Sequence[str]) -> NDArray[np.object_]:
     """Name the group of every row; of several columns the intersections.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        The rows.
-    columns : sequence of str
-        Some of :func:`group_columns`.
+    ``columns``: some of :func:`group_columns`.
     """
     frame = dataset.groups if dataset.groups is not None else pd.DataFrame()
     first, *others = (frame[column].astype(str) for column in columns)
@@ -87,12 +74,8 @@ def grouping_of(
 def counted_from(groups: NDArray[np.object_], min_group_size: int | None = None) -> int:
     """Return from how many rows on a group counts.
 
-    Parameters
-    ----------
-    groups : ndarray of shape (n,)
-        The group of every row.
-    min_group_size : int, optional
-        What is wished for; see :func:`grouping_of`.
+    ``groups`` (n,): the group of every row. ``min_group_size``: what is wished for; see
+    :func:`grouping_of`.
     """
     largest = int(pd.Series(groups).value_counts().max())
     return min(min_group_size or MIN_GROUP_SIZE, largest)
@@ -103,14 +86,8 @@ def resampling_of(
 ) -> dict[str, Any]:
     """Return the intervals that can be waited for, as :func:`summary_of` takes them.
 
-    Parameters
-    ----------
-    view : View
-        What is looked at.
-    n_methods, wanted
-        See :func:`~lore_core.chance.budget.affordable_intervals`.
-    on : Embedding, optional
-        Map of the local metrics; by default the one the kernel works on.
+    ``n_methods``, ``wanted``: see :func:`~lore_core.chance.budget.affordable_intervals`. ``on``:
+    map of the local metrics; by default the one the kernel works on.
     """
     embedding = view.embedding if on is None and view.is_local else on
     dimensions = None if embedding is None else embedding.n_components
@@ -124,15 +101,8 @@ def summary_of(
 ) -> Summary:
     """Every metric of the evaluation rows; the local ones where there is a map.
 
-    Parameters
-    ----------
-    view : View
-        What is looked at.
-    n_draws : int, optional
-        Resamples, and simulations of each true error tried, behind the intervals; 0 for none. By
-        default what takes some seconds.
-    progress : callable, optional
-        Called with the share done.
+    ``n_draws``: resamples, and simulations of each true error tried, behind the intervals; 0 for
+    none. By default what takes some seconds.
     """
     if n_draws is None:
         resampling = resampling_of(view)
@@ -212,10 +182,7 @@ def comparison_of(
 def needs_calibration(dataset: Dataset) -> Dataset:
     """Return the calibration rows.
 
-    Raises
-    ------
-    InputError
-        If there are none.
+    Raises InputError if there are none.
     """
     if dataset.calibration is None:
         raise InputError(
@@ -268,12 +235,8 @@ def group_reports_of(
 ) -> dict[str, pd.DataFrame]:
     """Each group's numbers under every method.
 
-    Parameters
-    ----------
-    view, datasets, groups
-        See :func:`worst_groups_of`.
-    n_draws : int
-        See :func:`~lore_core.comparison.groups.group_report`.
+    ``view``, ``datasets``, ``groups``: see :func:`worst_groups_of`. ``n_draws``: see
+    :func:`~lore_core.comparison.groups.group_report`.
     """
     return {
         method: group_report(

@@ -23,32 +23,15 @@ _DRAWN, _DRAWN_ALONE = 1500, 4000
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Rows of one confidence bin, or all of them, on a map.
+    """Rows of one confidence bin, or all of them, on a map."""
 
-    Attributes
-    ----------
-    view : View
-        What is looked at.
-    errors : LocalErrors
-        Its local errors.
-    reliability : ReliabilityTable
-        Its confidence bins.
-    bin_index : int or None
-        The chosen bin; None for all rows.
-    on : Embedding
-        The map, all rows.
-    axes : str
-        What the map is called.
-    only : ndarray of shape (n,) or None
-        Mask of the rows that alone are shown: those of the places that are beyond chance.
-    """
-
-    view: View
-    errors: LocalErrors
-    reliability: ReliabilityTable
-    bin_index: int | None
-    on: Embedding
-    axes: str
+    view: View  #: What is looked at
+    errors: LocalErrors  #: Its local errors
+    reliability: ReliabilityTable  #: Its confidence bins
+    bin_index: int | None  #: The chosen bin; None for all rows
+    on: Embedding  #: The map, all rows
+    axes: str  #: What the map is called
+    #: (n,); mask of the rows that alone are shown: those of the places that are beyond chance.
     only: NDArray[np.bool_] | None = None
 
     @cached_property

@@ -24,12 +24,7 @@ def _packed(
 def ship(view: View, result: Comparison) -> None:
     """Let the reader choose a method and download what was fitted.
 
-    Parameters
-    ----------
-    view : View
-        What it was fitted on, and with which settings.
-    result : Comparison
-        With the fitted methods.
+    ``view``: what it was fitted on, and with which settings. ``result``: with the fitted methods.
     """
     names = list(result.recalibrators)
     best = [name for name in ("LoRe tuned", "LoRe") if name in preselected(names)]

@@ -58,10 +58,7 @@ def show_chart(chart: Chart, key: str, *, narrow: bool = False, **plot: Any) -> 
 def chart_line(chart: Chart, key: str, *, narrow: bool = False) -> None:
     """Say under a chart how to read it, and offer its exports.
 
-    Parameters
-    ----------
-    chart, key, narrow
-        See :func:`show_chart`.
+    ``chart``, ``key``, ``narrow``: see :func:`show_chart`.
     """
     with st.container(horizontal=True, wrap=False, vertical_alignment="top", gap="small"):
         st.caption(chart.how_to_read, width="stretch")

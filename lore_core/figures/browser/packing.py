@@ -16,12 +16,8 @@ _STEP = 8
 def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
     """Join arrays and a header: the arrays, the header as JSON, its length in four bytes.
 
-    Parameters
-    ----------
-    header : mapping
-        What JSON can hold; ``arrays`` is added to it: kind, place and length of each.
-    arrays : mapping of str to ndarray
-        Of 8-bit, 16-bit or 32-bit integers, or of 32-bit floats; ravelled.
+    ``header``: what JSON can hold; ``arrays`` is added to it: kind, place and length of each.
+    ``arrays``: of 8-bit, 16-bit or 32-bit integers, or of 32-bit floats; ravelled.
     """
     parts: list[bytes] = []
     told: dict[str, tuple[str, int, int]] = {}

@@ -14,33 +14,17 @@ from lore_core.metrics.local_error import LocalErrors
 
 @dataclass(frozen=True, eq=False)
 class EveryRow:
-    """Columns of n rows.
+    """Columns of n rows."""
 
-    Attributes
-    ----------
-    at : ndarray of shape (n, 2)
-        Places on the map.
-    confidence : ndarray of shape (n,)
-        What was promised, in [0, 1].
-    outcome : ndarray of shape (n,)
-        1 where it came.
-    predicted, label : ndarray of int of shape (n,) or None
-        Classes said and true; None where one class is aimed at.
-    class_names : tuple of str
-        Their names.
-    bin_index : ndarray of int of shape (n,)
-        Confidence bins.
-    error, effective_size : ndarray of shape (n,)
-        Signed local errors, and n_eff behind each.
-    """
-
-    at: Floats
-    confidence: Floats
-    outcome: NDArray[np.float64]
+    at: Floats  #: (n, 2); places on the map
+    confidence: Floats  #: (n,); what was promised, in [0, 1]
+    outcome: NDArray[np.float64]  #: (n,); 1 where it came
+    #: (n,); classes said and true; None where one class is aimed at.
     predicted: NDArray[np.int64] | None
     label: NDArray[np.int64] | None
-    class_names: tuple[str, ...]
-    bin_index: NDArray[np.int64]
+    class_names: tuple[str, ...]  #: Their names
+    bin_index: NDArray[np.int64]  #: (n,); confidence bins
+    #: (n,); signed local errors, and n_eff behind each.
     error: Floats
     effective_size: Floats
 

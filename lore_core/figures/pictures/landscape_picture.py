@@ -29,18 +29,10 @@ TITLES = {"signed": "Signed local error", "absolute": "Local calibration error (
 
 @dataclass(frozen=True)
 class ErrorScale:
-    """Which colour means which error.
+    """Which colour means which error."""
 
-    Attributes
-    ----------
-    value : {"signed", "absolute"}
-        SLCE on a diverging scale, or LCE on a sequential one.
-    limit : float
-        End of the scale.
-    """
-
-    value: Value
-    limit: float
+    value: Value  #: SLCE on a diverging scale, or LCE on a sequential one
+    limit: float  #: End of the scale
 
     @property
     def is_signed(self) -> bool:
@@ -75,44 +67,23 @@ class ErrorScale:
 
 @dataclass(frozen=True)
 class MapRows:
-    """Rows drawn one by one.
+    """Rows drawn one by one."""
 
-    Attributes
-    ----------
-    row : ndarray of shape (m,)
-        Their numbers.
-    at : ndarray of shape (m, d)
-        Their places on the map.
-    error, effective_size : ndarray of shape (m,)
-        Their signed local errors, and n_eff behind each.
-    hover : tuple of Hover
-        What is known about each.
-    """
-
-    row: NDArray[np.int64]
-    at: Floats
+    row: NDArray[np.int64]  #: (m,); their numbers
+    at: Floats  #: (m, d); their places on the map
+    #: (m,); their signed local errors, and n_eff behind each.
     error: Floats
     effective_size: Floats
-    hover: tuple[Hover, ...]
+    hover: tuple[Hover, ...]  #: What is known about each
 
 
 @dataclass(frozen=True)
 class Layer:
-    """Fields of one set of rows, one for each bandwidth of the picture.
+    """Fields of one set of rows, one for each bandwidth of the picture."""
 
-    Attributes
-    ----------
-    name : str
-        Which rows, in words.
-    fields : tuple of Field
-        Their errors.
-    note : str
-        What is said under the picture while they are shown.
-    """
-
-    name: str
-    fields: tuple[Field, ...]
-    note: str = ""
+    name: str  #: Which rows, in words
+    fields: tuple[Field, ...]  #: Their errors
+    note: str = ""  #: What is said under the picture while they are shown
 
 
 @dataclass(frozen=True)
@@ -141,51 +112,26 @@ class PlaceName:
 
 @dataclass(frozen=True, kw_only=True)
 class LandscapePicture(Picture):
-    """The signed local error on a map.
+    """The signed local error on a map."""
 
-    Attributes
-    ----------
-    axes : str
-        Name of the map.
-    view : {"map", "height", "space"}
-        Colours on a 2-D map, the error as height over it, or rows in 3-D.
-    extent : tuple of (float, float)
-        Ends of the axes.
-    scale : ErrorScale
-        Colours, the same for all rows, layers and bandwidths.
-    layers : tuple of Layer
-        Sets of rows whose error is drawn as a raster, one at a time.
-    gammas, start
-        Bandwidths of the fields of each layer, and which is shown first; none where there is one
-        field, whose bandwidth is said in words.
-    points, worst : MapRows or None
-        Rows drawn as dots, and those that are ringed.
-    regions : tuple of OutlinedRegion
-        Regions that were found.
-    places : tuple of PlaceName
-        Names on the map.
-    lasso : Selection
-        What the reader has drawn.
-    n_outside : int
-        Rows outside the ends of the axes.
-    camera : str
-        Where a view in space is seen from.
-    """
-
-    axes: str
+    axes: str  #: Name of the map
+    #: Colours on a 2-D map, the error as height over it, or rows in 3-D.
     view: Literal["map", "height", "space"] = "map"
-    extent: tuple[tuple[float, float], ...] = ()
-    scale: ErrorScale
-    layers: tuple[Layer, ...] = ()
+    extent: tuple[tuple[float, float], ...] = ()  #: Ends of the axes
+    scale: ErrorScale  #: Colours, the same for all rows, layers and bandwidths
+    layers: tuple[Layer, ...] = ()  #: Sets of rows whose error is drawn as a raster, one at a time
+    #: Bandwidths of the fields of each layer, and which is shown first; none where there is one
+    #: field, whose bandwidth is said in words.
     gammas: tuple[float, ...] = ()
     start: int = 0
+    #: Rows drawn as dots, and those that are ringed.
     points: MapRows | None = None
     worst: MapRows | None = None
-    regions: tuple[OutlinedRegion, ...] = ()
-    places: tuple[PlaceName, ...] = ()
-    lasso: Selection = field(default_factory=Selection)
-    n_outside: int = 0
-    camera: str = ""
+    regions: tuple[OutlinedRegion, ...] = ()  #: Regions that were found
+    places: tuple[PlaceName, ...] = ()  #: Names on the map
+    lasso: Selection = field(default_factory=Selection)  #: What the reader has drawn
+    n_outside: int = 0  #: Rows outside the ends of the axes
+    camera: str = ""  #: Where a view in space is seen from
 
     @property
     def field(self) -> Field | None:

@@ -14,15 +14,7 @@ from lore_core.report.sections.recalibrators import method_colors
 
 
 def decisions_section(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
-    """Write the reward of every method, best first.
-
-    Parameters
-    ----------
-    findings : Findings
-        What the report is about.
-    drawings : mapping of str to Drawing
-        From :func:`~lore_core.report.drawings.report_drawings`.
-    """
+    """Write the reward of every method, best first."""
     if not findings.own_rewards:
         return missing(findings.missing.get("decisions", ""))
     settings, colors = findings.settings, method_colors(list(findings.own_rewards))

@@ -20,14 +20,7 @@ def landscape_section(
 ) -> Markup:
     """Write the landscape with its slider.
 
-    Parameters
-    ----------
-    findings : Findings
-        What the report is about.
-    landscape : LandscapePicture or None
-        Its fields; None where there is no map.
-    drawings : mapping of str to Drawing
-        From :func:`~lore_core.report.drawings.report_drawings`.
+    ``landscape``: its fields; None where there is no map.
     """
     local = None if findings.summary is None else findings.summary.local
     on = findings.drawn_on

@@ -19,13 +19,7 @@ _LARGEST_SIDE = 64
 
 
 def places_section(findings: Findings) -> Markup:
-    """Write the places, the most interesting first, each with its evidence and examples.
-
-    Parameters
-    ----------
-    findings : Findings
-        What the report is about.
-    """
+    """Write the places, the most interesting first, each with its evidence and examples."""
     search, verdict = findings.search, findings.verdict
     if search is None or verdict is None:
         return missing(findings.missing.get("places", ""))

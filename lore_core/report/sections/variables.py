@@ -11,13 +11,7 @@ _LISTED = 8
 
 
 def variables_section(findings: Findings) -> Markup:
-    """Write which columns the error goes with.
-
-    Parameters
-    ----------
-    findings : Findings
-        What the report is about.
-    """
+    """Write which columns the error goes with."""
     frame = findings.variables
     if frame is None or frame.empty:
         return missing(
