@@ -29,6 +29,11 @@ from lore_core.data.validation import (
 CALIBRATION = "calibration"
 EVALUATION = "evaluation"
 TOP_LABEL = "top-label"
+#: What a dataset has one of for each row.
+_OF_ROWS = (
+    *("probabilities", "labels", "features", "groups", "metadata"),
+    *("images", "split", "predictions", "has_image"),
+)
 
 
 @dataclass(frozen=True)
@@ -144,17 +149,7 @@ class Dataset:
         put("class_names", as_class_names(class_names, n_classes))
         put("name", name)
         put("complete", complete)
-        check_lengths(
-            probabilities=self.probabilities,
-            labels=self.labels,
-            features=self.features,
-            groups=self.groups,
-            metadata=self.metadata,
-            images=self.images,
-            split=self.split,
-            predictions=self.predictions,
-            has_image=self.has_image,
-        )
+        check_lengths(**{name: getattr(self, name) for name in _OF_ROWS})
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -229,16 +224,7 @@ class Dataset:
                 return value.iloc[selection].reset_index(drop=True)
             return value[selection]
 
-        return dataclasses.replace(
-            self,
-            **{
-                name: take(getattr(self, name))
-                for name in (
-                    "probabilities", "labels", "features", "groups",
-                    "metadata", "images", "split", "predictions", "has_image",
-                )
-            },
-        )  # fmt: skip
+        return dataclasses.replace(self, **{name: take(getattr(self, name)) for name in _OF_ROWS})
 
     def in_split(self, split: str) -> NDArray[np.bool_]:
         """Mask of the rows of one split. Without a split every row is an evaluation row."""

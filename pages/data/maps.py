@@ -33,7 +33,7 @@ def panel(dataset: Dataset) -> None:
 
 def _card(dataset: Dataset, name: str, busy: bool) -> None:
     with st.container():
-        embedding = store().embedding(dataset, name)
+        embedding = store().maps.get((dataset.digest, name))
         st.markdown(f"**{name}**")
         if embedding is not None:
             st.caption(f":material/check: ready · {embedding.description}")

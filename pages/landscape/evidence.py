@@ -11,7 +11,7 @@ from lore_core.view import View
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.header import plain
-from pages.shared.thumbnails import has_image, thumbnail_urls
+from pages.shared.thumbnails import thumbnail_urls
 
 _ERROR, _ANSWER = "its local error", "LoRe's answer"
 
@@ -61,8 +61,8 @@ def show_evidence(view: View, row: int) -> None:
         "confidence": share_column("confidence"),
         "right": st.column_config.CheckboxColumn("right"),
     }
-    if has_image(source):
-        table.insert(0, "image", thumbnail_urls(source, table["row"].to_numpy()))
+    if source.images is not None:
+        table.insert(0, "image", thumbnail_urls(source.images, table["row"].to_numpy()))
         columns["image"] = st.column_config.ImageColumn("image", width="small")
     st.dataframe(
         table, hide_index=True, height="content", column_config=columns, key="evidence_rows"

@@ -24,7 +24,7 @@ from pages.shared import compute
 from pages.shared.controls import linked
 from pages.shared.header import plain
 from pages.shared.places import AUTOMATIC, choose_place
-from pages.shared.thumbnails import has_image, thumbnail_urls
+from pages.shared.thumbnails import thumbnail_urls
 
 _EXAMPLES = 6
 #: What a place is compared with, as the reader chooses it.
@@ -166,10 +166,10 @@ def _show(
             on_click=choose_place,
             args=(key, number),
         )
-        if has_image(dataset):
+        if dataset.images is not None:
             rows = telling_rows(
                 target.confidence, target.outcome, place.rows, place.sign, n_rows=_EXAMPLES
             )
             with st.container(horizontal=True, gap="small"):
-                for row, url in zip(rows, thumbnail_urls(dataset, rows), strict=True):
+                for row, url in zip(rows, thumbnail_urls(dataset.images, rows), strict=True):
                     st.image(url, width=56, caption=share_words(target.confidence[row]))

@@ -154,7 +154,7 @@ if missing is not None:
 settings = _settings(view, unsure, wrong)
 _contents(view, settings, images and missing is None)
 key = ("report", view.key(), settings, images)
-content = store().report(key)
+content = store().reports.get(key)
 job = current_job()
 busy = job is not None and job.running
 with st.container(horizontal=True, vertical_alignment="center"):

@@ -40,7 +40,7 @@ def _answer() -> RunsAnswer | None:
     key = _wanted()
     if key is None:
         return None
-    found: RunsAnswer | None = store().runs(key)
+    found: RunsAnswer | None = store().runs.get(key)
     if found is not None:
         _name_in_link(key)
         return found
@@ -74,7 +74,7 @@ if source is not None:
     busy = job is not None and job.running
     if request is not None:
         key = request.key(source)
-        ready = store().runs(key) is not None
+        ready = store().runs.get(key) is not None
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button(
                 "Show" if ready else "Compare",

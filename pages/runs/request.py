@@ -50,7 +50,7 @@ def start(source: RunsSource, request: RunsRequest, seconds: float) -> None:
         ("runs", key),
         f"Comparison of {source.n_runs} runs",
         lambda progress: RunsAnswer(_compare(source, request, progress), request, source.name),
-        lambda answer: store().put_runs(key, answer),
+        lambda answer: store().runs.put(key, answer),
         seconds,
     )
 

@@ -69,22 +69,22 @@ def compute_map(dataset: Dataset, title: str) -> None:
         (dataset.digest, title),
         title,
         lambda progress: make_map(dataset, MAPS[title], progress=progress),
-        lambda embedding: store().put_embedding(dataset, title, embedding),
+        lambda embedding: store().maps.put((dataset.digest, title), embedding),
         seconds(dataset, title),
     )
 
 
 def is_ready(dataset: Dataset, title: str) -> bool:
     """Whether a map is there, or can be made on the spot."""
-    return not MAPS[title].learned or store().embedding(dataset, title) is not None
+    return not MAPS[title].learned or store().maps.get((dataset.digest, title)) is not None
 
 
 def instant_map(dataset: Dataset, title: str) -> Embedding:
     """Return a linear map, which is made on the spot."""
-    embedding = store().embedding(dataset, title)
+    embedding = store().maps.get((dataset.digest, title))
     if embedding is None:
         embedding = make_map(dataset, MAPS[title])
-        store().put_embedding(dataset, title, embedding)
+        store().maps.put((dataset.digest, title), embedding)
     return embedding
 
 
@@ -95,7 +95,7 @@ def find_map(dataset: Dataset, title: str) -> Embedding | None:
     """
     if not MAPS[title].learned:
         return instant_map(dataset, title)
-    found = store().embedding(dataset, title)
+    found = store().maps.get((dataset.digest, title))
     if found is not None:
         return found
     job = current_job()

@@ -12,7 +12,7 @@ from lore_core.data.number_text import gap_words, neighbours_words, percent
 from lore_core.metrics import LocalErrors
 from lore_core.regions import row_table
 from pages.shared.cells import in_hundredths, points_column, share_column
-from pages.shared.thumbnails import has_image, picture, thumbnail_urls
+from pages.shared.thumbnails import picture, thumbnail_urls
 
 _COLUMNS: dict[str, Any] = {
     "row": st.column_config.NumberColumn("row", help="Row number among the evaluation rows."),
@@ -32,10 +32,10 @@ def show_rows(dataset: Dataset, rows: np.ndarray, errors: LocalErrors, key: str)
     table = row_table(dataset, rows, errors).drop(columns="lce")
     table = in_hundredths(table, "confidence", "signed_error")
     name = "image"
-    if has_image(dataset):
+    if dataset.images is not None:
         # The user's own column may be called "image", too.
         name = name if name not in table else f" {name}"
-        table.insert(0, name, thumbnail_urls(dataset, rows))
+        table.insert(0, name, thumbnail_urls(dataset.images, rows))
     event = st.dataframe(
         table,
         hide_index=True,
@@ -43,7 +43,7 @@ def show_rows(dataset: Dataset, rows: np.ndarray, errors: LocalErrors, key: str)
         column_config=_COLUMNS
         | (
             {name: st.column_config.ImageColumn("image", width="small")}
-            if has_image(dataset)
+            if dataset.images is not None
             else {}
         ),
         on_select="rerun",
@@ -59,8 +59,8 @@ def show_row(dataset: Dataset, row: int, errors: LocalErrors) -> None:
     record = row_table(dataset, np.array([row]), errors).iloc[0]
     with st.container(border=True):
         st.markdown(f"**Row {row}**")
-        if has_image(dataset):
-            st.image(picture(dataset, row), width=150, caption=f"row {row}")
+        if dataset.images is not None:
+            st.image(picture(dataset.images[row]), width=150, caption=f"row {row}")
         lines = [
             f"predicted {record['predicted']}, true {record['true']}",
             f"confidence {percent(record['confidence'])}, "

@@ -39,7 +39,7 @@ def current() -> Loaded:
 
 def adopt(loaded: Loaded) -> None:
     """Make these the data every page shows, and name them in the link."""
-    store().put_loaded(loaded)
+    store().loaded.put(loaded.key, loaded)
     before = st.session_state.get(_KEY)
     if before is not None and before.key != loaded.key:
         # What was picked on the old data means nothing on the new ones.
@@ -104,7 +104,7 @@ def ensure_loaded() -> None:
         return
     wanted = st.query_params.get(_PARAMETER)
     if wanted is not None:
-        found = store().loaded(wanted)
+        found = store().loaded.get(wanted)
         if found is not None:
             adopt(found)
             return

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
 from lore_core import Dataset, Embedding
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -30,72 +33,38 @@ class Loaded:
         return self.dataset.digest[:20]
 
 
-class Store:
-    """Bounded, least recently used first out, safe to use from several sessions."""
+class Kept(Generic[Value]):
+    """The ``most`` things used last, by their keys; safe to use from several sessions."""
 
-    def __init__(
-        self, max_datasets: int = 6, max_embeddings: int = 24, max_comparisons: int = 12
-    ) -> None:
+    def __init__(self, most: int) -> None:
         self._lock = threading.Lock()
-        self._limits = {
-            "loaded": max_datasets,
-            "embedding": max_embeddings,
-            "runs": max_comparisons,
-            "report": 3,
-        }
-        self._items: dict[str, OrderedDict[Any, Any]] = {
-            kind: OrderedDict() for kind in self._limits
-        }
+        self._most = most
+        self._items: OrderedDict[Hashable, Value] = OrderedDict()
 
-    def _put(self, kind: str, key: Any, value: Any) -> None:
+    def put(self, key: Hashable, value: Value) -> None:
+        """Keep a thing."""
         with self._lock:
-            items = self._items[kind]
-            items[key] = value
-            items.move_to_end(key)
-            while len(items) > self._limits[kind]:
-                items.popitem(last=False)
+            self._items[key] = value
+            self._items.move_to_end(key)
+            while len(self._items) > self._most:
+                self._items.popitem(last=False)
 
-    def _get(self, kind: str, key: Any) -> Any:
+    def get(self, key: Hashable) -> Value | None:
+        """Return a thing, or None where it was not made or is gone."""
         with self._lock:
-            items = self._items[kind]
-            if key in items:
-                items.move_to_end(key)
-            return items.get(key)
+            if key in self._items:
+                self._items.move_to_end(key)
+            return self._items.get(key)
 
-    def put_loaded(self, loaded: Loaded) -> None:
-        """Keep a dataset."""
-        self._put("loaded", loaded.key, loaded)
 
-    def loaded(self, key: str) -> Loaded | None:
-        """Return the dataset of a link, or None where it is gone."""
-        found: Loaded | None = self._get("loaded", key)
-        return found
+class Store:
+    """What this server keeps."""
 
-    def put_embedding(self, dataset: Dataset, name: str, embedding: Embedding) -> None:
-        """Keep a finished map."""
-        self._put("embedding", (dataset.digest, name), embedding)
-
-    def embedding(self, dataset: Dataset, name: str) -> Embedding | None:
-        """Return a finished map, or None where it has not been computed."""
-        found: Embedding | None = self._get("embedding", (dataset.digest, name))
-        return found
-
-    def put_runs(self, key: str, result: Any) -> None:
-        """Keep a comparison over many runs, with what it was asked."""
-        self._put("runs", key, result)
-
-    def runs(self, key: str) -> Any:
-        """Return a comparison over many runs, or None where it is gone."""
-        return self._get("runs", key)
-
-    def put_report(self, key: Any, content: bytes) -> None:
-        """Keep a finished report, packed."""
-        self._put("report", key, content)
-
-    def report(self, key: Any) -> bytes | None:
-        """Return a finished report, or None where it was not made or is gone."""
-        found: bytes | None = self._get("report", key)
-        return found
+    def __init__(self) -> None:
+        self.loaded: Kept[Loaded] = Kept(6)  #: By :attr:`Loaded.key`
+        self.maps: Kept[Embedding] = Kept(24)  #: By the digest of the dataset and the map's title
+        self.runs: Kept[Any] = Kept(12)  #: Comparisons over many runs, with what was asked
+        self.reports: Kept[bytes] = Kept(3)  #: Packed
 
 
 @st.cache_resource

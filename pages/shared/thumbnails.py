@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
-from lore_core import Dataset
 from lore_core.figures.png import png_url
 
 #: Pixels of an enlarged image.
 _SIZE = 160
 
 
-def has_image(dataset: Dataset) -> bool:
-    """Whether any row has a picture."""
-    return dataset.images is not None
-
-
-def picture(dataset: Dataset, row: int) -> Image.Image:
+def picture(image: NDArray[np.uint8]) -> Image.Image:
     """One row's image, enlarged without smoothing so that its pixels stay what they are."""
-    assert dataset.images is not None
-    image = Image.fromarray(dataset.images[row])
-    factor = max(1, _SIZE // max(image.size))
-    return image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST)
+    shown = Image.fromarray(image)
+    factor = max(1, _SIZE // max(shown.size))
+    return shown.resize((shown.width * factor, shown.height * factor), Image.Resampling.NEAREST)
 
 
-def thumbnail_urls(dataset: Dataset, rows: np.ndarray) -> list[str]:
+def thumbnail_urls(images: NDArray[np.uint8], rows: NDArray[np.int64]) -> list[str]:
     """PNG data URLs of rows, for a table's image column."""
-    assert dataset.images is not None
-    return [png_url(dataset.images[row]) for row in rows]
+    return [png_url(images[row]) for row in rows]

@@ -99,7 +99,7 @@ def open_page(monkeypatch):
             app.query_params[key] = str(value)
         if dataset is not None:
             loaded = Loaded(dataset, "test", facts=("Made by a test.",))
-            store().put_loaded(loaded)
+            store().loaded.put(loaded.key, loaded)
             app.query_params["data"] = loaded.key
         page = Page(app).run()
         return page if name == "data" else page.go(name)

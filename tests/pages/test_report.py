@@ -29,7 +29,7 @@ def make_the_report(page):
     page.run()
     for _ in range(240):
         if "The report is ready" in page.text:
-            return zipfile.ZipFile(io.BytesIO(next(reversed(store()._items["report"].values()))))
+            return zipfile.ZipFile(io.BytesIO(next(reversed(store().reports._items.values()))))
         assert page.errors == []
         time.sleep(0.25)
         page.run()
@@ -42,7 +42,7 @@ def no_browser(monkeypatch):
         monkeypatch.setattr(
             f"lore_core.{module}.why_no_static_images", lambda: "There is no Chrome here."
         )
-    store()._items["report"].clear()
+    store().reports._items.clear()
 
 
 def test_it_holds_what_the_pages_show(open_page, made):
