@@ -64,7 +64,7 @@ def _make(view: View, settings: ReportSettings, images: bool, key: Hashable) -> 
         return zipped(report_files(view, settings, images=images, source=source, progress=progress))
 
     start_job(
-        key, _NAME, work, lambda content: kept.put_report(key, content), _seconds(view, images)
+        key, _NAME, work, lambda content: kept.reports.put(key, content), _seconds(view, images)
     )
 
 
