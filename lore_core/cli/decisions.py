@@ -56,10 +56,9 @@ def decisions(
     Answer only where the confidence reaches 1 − u/w, else say “unsure”: the mean reward a row under
     every method. -o writes the reward over many ratios w/u, as a figure or numbers.
     """
-    import pandas as pd
-
     from lore_core.cli.view import open_view
     from lore_core.comparison.rewards import compare_rewards
+    from lore_core.comparison.tables import stacked
     from lore_core.data.validation import InputError
     from lore_core.metrics import describe_rewards
 
@@ -75,7 +74,7 @@ def decisions(
         result = compare_one(view, methods, None, None, 0, progress)
     first = next(iter(result.datasets))
     own, curves = compare_rewards(result.datasets, [ratio]), compare_rewards(result.datasets)
-    table = pd.concat([curve.frame().assign(method=name) for name, curve in curves.items()])
+    table = stacked({name: curve.frame() for name, curve in curves.items()})
     table = table[["method", *table.columns.drop("method")]]
     at = {name: records(curve.frame())[0] for name, curve in own.items()}
     sentence = describe_rewards(own, unsure_cost=unsure, wrong_cost=wrong)

@@ -45,6 +45,13 @@ def metric_table(summary: Summary, chance: NullErrors | None = None) -> pd.DataF
     return pd.DataFrame(rows, columns=["metric", "value", "unit", "low", "high", "p_value", "rows"])
 
 
+def stacked(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Put the tables of several methods one below the other; the last column says whose."""
+    return pd.concat(
+        [frame.assign(method=label) for label, frame in frames.items()], ignore_index=True
+    )
+
+
 def long_table(
     columns: Mapping[str, pd.DataFrame | None], methods: list[str], metrics: list[str]
 ) -> pd.DataFrame:

@@ -24,20 +24,7 @@ _LIBRARY = "plotly.min.js"
 
 
 def report_charts(findings: Findings, landscape: LandscapeChart | None) -> dict[str, Chart]:
-    """Show what was found as the dashboard does.
-
-    Parameters
-    ----------
-    findings : Findings
-        What the report is about.
-    landscape : LandscapeChart or None
-        From :func:`~lore_core.report.landscape.landscape_chart`.
-
-    Returns
-    -------
-    dict of str to Chart
-        By the name of their files.
-    """
+    """Show what was found as the dashboard does; charts by the name of their files."""
     summary, settings, result = findings.summary, findings.settings, findings.comparison
     rows, gamma = findings.rows, findings.view.gamma
     on = findings.view.map_name

@@ -23,25 +23,10 @@ def configuration(
     options: list[str],
     contents: Mapping[str, str],
 ) -> dict[str, object]:
-    """Gather every setting, the versions, and what the data were.
+    """Gather every setting, the versions, and what the data were, as ``config.json`` says it.
 
-    Parameters
-    ----------
-    findings : Findings
-        What the report is about.
-    digest : str
-        Of the data.
-    source : Source
-        Where they came from.
-    options : list of str
-        Of the command that makes the report again.
-    contents : mapping of str to str
-        Files of the bundle and what each is, by path.
-
-    Returns
-    -------
-    dict
-        As it is written to ``config.json``.
+    ``options`` are those of the command that makes the report again; ``contents`` says what each
+    file of the bundle is, by its path.
     """
     dataset, embedding = findings.dataset, findings.embedding
     calibration = dataset.calibration

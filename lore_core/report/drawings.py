@@ -22,21 +22,9 @@ _PRINTED = ("reliability", "landscape", "bandwidth", "recalibrators", "groups")
 def report_drawings(
     findings: Findings, charts: Mapping[str, Chart], landscape: LandscapePicture | None
 ) -> dict[str, Drawing]:
-    """Draw for a narrow column what the page shows.
+    """Draw for a narrow column what the page shows; what could not be computed has no drawing.
 
-    Parameters
-    ----------
-    findings : Findings
-        What the report is about.
-    charts : mapping of str to Chart
-        The same for a screen; those that fit a column are drawn as they are.
-    landscape : LandscapePicture or None
-        Of the page.
-
-    Returns
-    -------
-    dict of str to Drawing
-        By name; what could not be computed has none.
+    ``charts`` show the same for a screen; those that fit a column are drawn as they are.
     """
     rows, made = findings.rows, {}
     if findings.summary is not None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.comparison.tables import metric_table
+from lore_core.comparison.tables import metric_table, stacked
 from lore_core.data.dataset import TOP_LABEL
+from lore_core.metrics import BandwidthCurve, RewardCurve
 from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
 from lore_core.places import PlaceSearch, describe_place, evidence_of
@@ -65,34 +67,23 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         made["variables"] = findings.variables
     if findings.comparison is not None:
         made["recalibrators"] = findings.comparison.long(findings.comparison.ranking)
-        made["recalibrated_reliability"] = pd.concat(
-            [
-                item.reliability.frame().assign(method=label)
-                for label, item in findings.comparison.summaries.items()
-            ],
-            ignore_index=True,
+        summaries = findings.comparison.summaries.items()
+        made["recalibrated_reliability"] = stacked(
+            {label: item.reliability.frame() for label, item in summaries}
         )
     if findings.method_curves:
-        made["recalibrated_bandwidth_curves"] = pd.concat(
-            [item.frame().assign(method=label) for label, item in findings.method_curves.items()],
-            ignore_index=True,
-        )
+        made["recalibrated_bandwidth_curves"] = stacked(_frames(findings.method_curves))
     if findings.group_table is not None:
         made["worst_group"] = findings.group_table.rename_axis("method").reset_index()
-        made["groups"] = pd.concat(
-            [frame.assign(method=label) for label, frame in findings.group_reports.items()],
-            ignore_index=True,
-        )
+        made["groups"] = stacked(findings.group_reports)
     if findings.rewards:
-        made["decisions"] = pd.concat(
-            [item.frame().assign(method=label) for label, item in findings.rewards.items()],
-            ignore_index=True,
-        )
-        made["decisions_at_own_costs"] = pd.concat(
-            [item.frame().assign(method=label) for label, item in findings.own_rewards.items()],
-            ignore_index=True,
-        )
+        made["decisions"] = stacked(_frames(findings.rewards))
+        made["decisions_at_own_costs"] = stacked(_frames(findings.own_rewards))
     return {name: _plain(frame) for name, frame in made.items()}
+
+
+def _frames(curves: Mapping[str, BandwidthCurve | RewardCurve]) -> dict[str, pd.DataFrame]:
+    return {label: curve.frame() for label, curve in curves.items()}
 
 
 def _places(findings: Findings, search: PlaceSearch) -> pd.DataFrame:

@@ -33,15 +33,7 @@ class Predicate:
     def holds(self, dataset: Dataset) -> NDArray[np.bool_]:
         """Return for which rows it is true, shape (n,).
 
-        Parameters
-        ----------
-        dataset : Dataset
-            With such a column.
-
-        Raises
-        ------
-        InputError
-            If it has none.
+        ``dataset``: with such a column. Raises InputError if it has none.
         """
         if self.column == PREDICTED:
             names = np.array(dataset.class_names, dtype=object)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-import pandas as pd
-
+from lore_core.comparison.tables import stacked
 from lore_core.figures.pictures.curves import marked
 from lore_core.figures.pictures.marks import (
     Axis,
@@ -85,7 +84,6 @@ def reward_figure(
         log=True,
         brief="cost of wrong ÷ cost of unsure",
     )
-    tables = [curve.frame().assign(method=label) for label, curve in curves.items()]
     y_answered = Axis("answered", "share", span=(0, 1.02))
     y = Axis("gain a row, in units of u", brief="gain a row, in u")
     picture = PanelPicture(
@@ -98,7 +96,7 @@ def reward_figure(
         ),
         alt=f"Reward against cost ratio for {', '.join(curves)}, relative to {baseline}",
         name="reward-vs-cost-ratio",
-        table=pd.concat(tables, ignore_index=True),
+        table=stacked({label: curve.frame() for label, curve in curves.items()}),
         panels=(Panel(x, y, gains, 0.66), Panel(x, y_answered, answers, 0.34, detail=True)),
         gap=0.06,
         legend=True,
