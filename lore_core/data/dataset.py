@@ -31,8 +31,15 @@ EVALUATION = "evaluation"
 TOP_LABEL = "top-label"
 #: What a dataset has one of for each row.
 _OF_ROWS = (
-    *("probabilities", "labels", "features", "groups", "metadata"),
-    *("images", "split", "predictions", "has_image"),
+    "probabilities",
+    "labels",
+    "features",
+    "groups",
+    "metadata",
+    "images",
+    "split",
+    "predictions",
+    "has_image",
 )
 
 

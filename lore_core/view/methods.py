@@ -54,15 +54,9 @@ def grouping_of(
 ) -> Grouping | None:
     """Return what the maximum over groups is taken over; None without groups.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        All rows.
-    column : str, optional
-        Group column; by default the first.
-    min_group_size : int, optional
-        By default :data:`~lore_core.metrics.catalogue.MIN_GROUP_SIZE`. Where all groups are
-        smaller, the largest counts.
+    By default that is the first column, and groups of
+    :data:`~lore_core.metrics.catalogue.MIN_GROUP_SIZE` rows or more. Where all are smaller, the
+    largest counts.
     """
     frame = dataset.evaluation.groups
     if frame is None:
@@ -209,16 +203,8 @@ def worst_groups_of(
 ) -> pd.DataFrame:
     """Maximum group-wise MCE of every method.
 
-    Parameters
-    ----------
-    view : View
-        What is looked at.
-    datasets : mapping of str to Dataset
-        Its evaluation rows as each method left them.
-    groups : array-like of shape (n,)
-        Their group names.
-    min_group_size, n_draws
-        See :func:`~lore_core.comparison.groups.compare_groups`.
+    ``datasets`` are the evaluation rows as each method left them, ``groups`` the names of their
+    groups. The rest is as in :func:`~lore_core.comparison.groups.compare_groups`.
     """
     return compare_groups(
         datasets,

@@ -14,7 +14,7 @@ from lore_core.embedding.result import Embedding
 from lore_core.metrics.bandwidth import BandwidthCurve, bandwidth_curve
 from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, suggest_bandwidth
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, local_errors
+from lore_core.metrics.local_error import LocalErrors, local_errors
 from lore_core.places.average import Against
 from lore_core.places.find import Place, PlaceSearch, find_places
 from lore_core.places.overall import overall_gap
@@ -90,26 +90,12 @@ def field_of(
     only: NDArray[np.bool_] | None = None,
     resolution: int = 200,
 ) -> Field:
-    """Signed local error at every place of a 2-D map.
+    """Signed local error at every place of a 2-D map: ``on``, or the one the kernel works on.
 
     Exact for one confidence bin on the kernel's own map; else the rows' own errors, averaged.
-
-    Parameters
-    ----------
-    view : View
-        What is looked at.
-    errors : LocalErrors
-        Its local errors.
-    bin_index : int, optional
-        The confidence bin; by default all rows.
-    on : Embedding, optional
-        The map of the picture, all rows; by default the one the kernel works on.
-    only : ndarray of shape (n,), optional
-        Mask of rows; only where one of them is the nearest row there is a value. With
-        :meth:`PlaceSearch.inside <lore_core.places.find.PlaceSearch.inside>` that is where the
-        error is beyond chance.
-    resolution : int
-        Nodes along each side.
+    ``only`` is a mask of rows: where none of them is the nearest row there is no value. With
+    :meth:`PlaceSearch.inside <lore_core.places.find.PlaceSearch.inside>` that leaves what is beyond
+    chance.
     """
     rows = None if bin_index is None else errors.bin_index == bin_index
     if rows is not None and (on is None or on is view.embedding):
@@ -120,46 +106,14 @@ def field_of(
             gamma=view.gamma,
             rows=rows,
             resolution=resolution,
-            min_effective_size=MIN_EFFECTIVE_SIZE,
             only=only,
         )
-    return row_field(
-        errors,
-        view.points(on=on),
-        rows=rows,
-        resolution=resolution,
-        only=only,
-    )
-
-
-def row_field(
-    errors: LocalErrors,
-    points: NDArray[np.float64],
-    *,
-    rows: NDArray[np.bool_] | None = None,
-    only: NDArray[np.bool_] | None = None,
-    resolution: int = 200,
-) -> Field:
-    """Average rows' own errors over a map, those with enough neighbours.
-
-    Parameters
-    ----------
-    errors : LocalErrors
-        Of all rows.
-    points : ndarray of shape (n, 2)
-        The rows on the map.
-    rows, only : ndarray of shape (n,), optional
-        Masks of the rows that are meant, and of those that are shown.
-    resolution : int
-        Nodes along each side.
-    """
     return smoothed_field(
         errors.signed,
         errors.effective_size,
-        points,
+        view.points(on=on),
         rows=rows,
         resolution=resolution,
-        min_effective_size=MIN_EFFECTIVE_SIZE,
         only=only,
     )
 
@@ -197,20 +151,10 @@ def verdict_of(view: View, search: PlaceSearch | None) -> Verdict:
 
 
 def calibration_rows_of(view: View, place: Place) -> NDArray[np.bool_]:
-    """Find the calibration rows of a place.
+    """Find a place's calibration rows, a mask of shape (n_cal,); empty where there are none.
 
-    Parameters
-    ----------
-    view : View
-        What is looked at.
-    place : Place
-        Of its evaluation rows.
-
-    Returns
-    -------
-    ndarray of bool, of shape (n_cal,)
-        By what its columns hold; of a region those whose nearest evaluation row on the map is one
-        of the place. Empty without calibration rows.
+    By what its columns hold; of a region those whose nearest evaluation row on the map is one of
+    the place.
     """
     if view.calibration is None:
         return np.zeros(0, dtype=bool)

@@ -27,6 +27,7 @@ from lore_core.regions import (
     Selection,
     recalibrate_region,
     rows_outline,
+    smoothed_field,
 )
 from lore_core.variables.attributes import PREDICTED, TRUE, attribute, columns
 from lore_core.view import View, chance, methods, variables, where
@@ -94,7 +95,8 @@ def row_field(
     view: View, key: Hashable, on_map: Embedding, _errors: LocalErrors, _rows: np.ndarray
 ) -> Field:
     """Rows' errors averaged on a map; ``key`` names the errors and the rows."""
-    return where.row_field(_errors, view.points(on=on_map), rows=_rows)
+    points = view.points(on=on_map)
+    return smoothed_field(_errors.signed, _errors.effective_size, points, rows=_rows)
 
 
 @_kept(128, False)
