@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         "lore recalibrate --fit model_cal.npz --method lore --map pca-20 --save m.lore",
         "lore recalibrate --model m.lore new.parquet -o recalibrated.parquet",
         "lore recalibrate --fit cal.csv --method tuned --save m.lore new.csv -o out.csv",
+        "lore recalibrate --fit cal.csv --save m.lore --without-rows",
+        "lore recalibrate --describe m.lore",
     )
 )
 @click.argument("source", required=False, metavar="[FILE]")
@@ -68,6 +70,15 @@ if TYPE_CHECKING:
     help="Which column of --fit plays a role, instead of a guess. May be repeated.",
 )
 @click.option("--save", metavar="M.LORE", help="Where to save what was fitted.")
+@click.option(
+    "--without-rows",
+    is_flag=True,
+    help="Of the calibration rows keep means over ten or more alone, for confidential data; how "
+    "far that changes confidences is said.",
+)
+@click.option(
+    "--describe", metavar="M.LORE", help="List what a saved recalibrator holds, and nothing else."
+)
 @click.option("-o", "--out", metavar="OUT", help="Where to write FILE, recalibrated.")
 @click.option(
     "--suffix",
@@ -95,17 +106,22 @@ def recalibrate(
     group: str | None,
     columns: tuple[str, ...],
     save: str | None,
+    without_rows: bool,
+    describe: str | None,
     out: str | None,
     suffix: str,
     chunk_rows: int,
 ) -> None:
-    """Fit a recalibrator and save it, or apply a saved one to FILE.
+    """Fit a recalibrator and save it, apply a saved one to FILE, or list what it holds.
 
     FILE is .parquet or .csv of any length, with the columns p_<class> and the features. It is
     read in chunks; OUT has the same rows and columns and is there as a whole or not at all.
     """
     from lore_core.data.validation import InputError
 
+    if describe is not None:
+        _describe(describe)
+        return
     if (model is None) == (not data):
         raise InputError(
             "one of '--model' and '--fit' must be given: a saved recalibrator, or data to fit on."
@@ -114,16 +130,20 @@ def recalibrate(
         raise InputError("FILE and '--out' must be given together: what to recalibrate, and where.")
     if data and save is None and source is None:
         raise InputError("'--fit' needs '--save', '--out' or both: otherwise nothing is kept.")
-    if model is not None and save is not None:
-        raise InputError("'--save' goes with '--fit'; '--model' is saved already.")
+    if model is not None and (save is not None or without_rows):
+        raise InputError(
+            "'--save' and '--without-rows' go with '--fit'; '--model' is saved already."
+        )
     target = None if out is None else output_path(out, (".parquet", ".csv"))
     fitted: Any = model
     if data:
         place = None if save is None else output_path(save, (".lore",), "--save")
-        fitted = _fit(data, columns, method, map_, gamma, bins, group)
+        fitted = _fit(data, columns, method, map_, gamma, bins, group, without_rows)
         if place is not None:
+            from lore_core.shipping import describe as contents_of
+
             fitted.save(place)
-            say(f"Saved {fitted.label}, fitted on {fitted.n_rows_:,} rows, to {place}.")
+            say(f"Saved to {place}: {contents_of(place).sentence}")
     if source is None or target is None:
         return
     from lore_core.shipping.files import recalibrate_file
@@ -135,6 +155,15 @@ def recalibrate(
     say(f"Recalibrated {rows:,} rows into {target}.")
 
 
+def _describe(model: str) -> None:
+    from lore_core.cli.output import text_table
+    from lore_core.shipping import describe
+
+    contents = describe(model)
+    say(f"{contents.sentence}\n")
+    say(text_table(contents.table()))
+
+
 def _fit(
     data: tuple[str, ...],
     columns: tuple[str, ...],
@@ -143,9 +172,11 @@ def _fit(
     gamma: float,
     bins: int,
     group: str | None,
+    without_rows: bool,
 ) -> Recalibrator:
     import lore_core as lore
     from lore_core.cli.view import load_data, map_name
+    from lore_core.data.dataset import EVALUATION
     from lore_core.data.validation import InputError
     from lore_core.embedding import make_map
 
@@ -171,4 +202,17 @@ def _fit(
         with Progress() as report:
             # On these rows alone: the rows to come will be placed by the same map.
             embedding = make_map(rows, name, progress=report)
-    return made.fit(rows, embedding)
+    fitted = made.fit(rows, embedding)
+    if not without_rows:
+        return fitted
+    kept = fitted.without_rows()
+    measured = dataset.split is not None and dataset.in_split(EVALUATION).any()
+    tried = dataset.evaluation if measured else rows
+    points = None
+    if embedding is not None and tried.features is not None:
+        points = embedding.transform(tried.features)
+    difference = lore.comparison.confidence_difference(
+        fitted, kept, tried, points, gamma=gamma, n_bins=bins
+    )
+    say(difference.sentence("evaluation" if measured else "calibration"))
+    return kept

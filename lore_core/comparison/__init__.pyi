@@ -1,5 +1,9 @@
 """Public names of this room."""
 
+from .difference import (
+    ConfidenceDifference as ConfidenceDifference,
+    confidence_difference as confidence_difference,
+)
 from .groups import (
     compare_groups as compare_groups,
     group_report as group_report,

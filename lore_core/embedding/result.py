@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -148,6 +149,21 @@ class Embedding:
         """
         kept = self._map.rows(selection) if isinstance(self._map, NeighbourMap) else self._map
         return dataclasses.replace(self, coordinates=self.coordinates[selection], _map=kept)
+
+    def known_by(self, of: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Embedding:
+        """Return the map that knows something else of its rows, such as means; itself if none.
+
+        Parameters
+        ----------
+        of : callable
+            From one value a row, shape (n, m), to another table.
+        """
+        if not isinstance(self._map, NeighbourMap):
+            return self
+        known = dataclasses.replace(
+            self._map, points=of(self._map.points), places=of(self._map.places)
+        )
+        return dataclasses.replace(self, _map=known)
 
     def as_new(self, selection: Selection, *, among: Selection) -> Embedding:
         """Return the chosen rows where a map that knows other rows alone would place them.

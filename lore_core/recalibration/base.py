@@ -8,11 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lore_core import __version__
 from lore_core.data.atomic_files import write_bytes
 from lore_core.data.rows import Rows
-from lore_core.data.validation import InputError, OnMaps
+from lore_core.data.validation import InputError, OnMaps, check_integer
 from lore_core.recalibration import registry
+from lore_core.recalibration.cells import CELL_SIZE
 from lore_core.recalibration.container import pack
 from lore_core.recalibration.dataset_rows import rows_of
 from lore_core.recalibration.fitted_on import FittedOn, Maps
@@ -216,15 +220,81 @@ class Recalibrator(ABC):
         """Return the names of the maps that :meth:`apply` asks for; None: the first."""
         return []
 
-    def to_bytes(self, *, maps: Maps = True) -> bytes:
+    @staticmethod
+    def parts(state: Any) -> list[Recalibrator]:
+        """Return the fitted recalibrators that the state holds."""
+        return []
+
+    @staticmethod
+    def in_cells(state: Any, size: int) -> tuple[Any, NDArray[np.int64] | None]:
+        """Return a state that no single calibration row can be read from.
+
+        Parameters
+        ----------
+        state : dict
+            What :meth:`state` returns.
+        size : int
+            What is kept are means over at least so many rows.
+
+        Returns
+        -------
+        state : dict
+            The same one, where it holds no rows.
+        cell : ndarray of shape (n,) or None
+            Which cell each calibration row is in, −1 for none; None: there are no cells.
+        """
+        return state, None
+
+    def without_rows(self, cell_size: int = CELL_SIZE) -> Self:
+        """Return the fitted method with means over cells in place of its calibration rows.
+
+        For confidential data. Its confidences differ somewhat from those of the method itself;
+        methods that hold a few numbers anyway do not change.
+
+        Parameters
+        ----------
+        cell_size : int
+            Rows of a cell at least, from 3. Rows that are alone in their confidence bin with fewer
+            others are left out: a confidence that falls there stays as it is.
+
+        Raises
+        ------
+        InputError
+            If the method is made of others that hold rows: cells of both, subtracted, could tell
+            single rows apart.
+
+        Notes
+        -----
+        Who knows that a row is in a cell whose outcomes all agree knows its outcome, and who knows
+        all other rows of a cell knows the last. This is no differential privacy.
+        """
+        size = check_integer(cell_size, "cell_size", minimum=3)
+        state, on = self._fitted("its rows can be left out"), self.fitted_on_
+        for part in self.parts(state):
+            if type(part).in_cells is not Recalibrator.in_cells:
+                raise InputError(
+                    f"{self.label} cannot be shipped without rows: it is made of {part.label}, and "
+                    "cells of both, subtracted, could tell single rows apart. Use a part that is a "
+                    "few numbers, such as temperature scaling."
+                )
+        kept, cell = self.in_cells(state, size)
+        made = self.restored(self.settings(), kept, label=self.label, n_rows=self.n_rows_)
+        made.fitted_on_ = on if on is None or cell is None else on.in_cells(cell)
+        return made
+
+    def to_bytes(self, *, maps: Maps = True, rows: bool = True) -> bytes:
         """Return the content of the file that :meth:`save` writes.
 
         Parameters
         ----------
         maps : bool, Embedding or dict of those by name
             See :meth:`save`.
+        rows : bool
+            See :meth:`save`.
         """
         self._check_savable()
+        if not rows:
+            return self.without_rows().to_bytes(maps=maps)
         state, on = self._fitted("it can be saved"), self.fitted_on_
         if on is None:
             raise InputError(f"{self.label} is a part of another recalibrator; save that one.")
@@ -238,9 +308,10 @@ class Recalibrator(ABC):
             "feature_names": list(on.feature_names),
             "group_columns": list(on.group_columns),
             "calibration_rows": self.n_rows_,
+            "known_rows": on.known_rows,
             "method": encode(self, arrays, _taken_apart, what),
             "feature_maps": encode(
-                on.stored_maps(self.used_maps(state), maps, self.n_rows_),
+                on.stored_maps(self.used_maps(state), maps),
                 arrays,
                 _taken_apart,
                 what,
@@ -256,7 +327,7 @@ class Recalibrator(ABC):
                 f"{', '.join(registry.saved_names())}."
             )
 
-    def save(self, path: str | Path, *, maps: Maps = True) -> None:
+    def save(self, path: str | Path, *, maps: Maps = True, rows: bool = True) -> None:
         """Write the fitted method to one file, without pickle.
 
         :func:`lore_core.load_recalibrator` reads it back; :class:`lore_core.shipping.Predictor`
@@ -270,6 +341,8 @@ class Recalibrator(ABC):
             Also keep the feature maps, so that new rows need only their features; without them
             their coordinates must be given. The maps themselves, where ``fit`` got only their
             coordinates.
+        rows : bool
+            False: without single calibration rows, see :meth:`without_rows`.
 
         Raises
         ------
@@ -277,12 +350,15 @@ class Recalibrator(ABC):
             If the method is not fitted, belongs to another library, has a map that no file can
             hold, or the file cannot be written.
 
+        See Also
+        --------
+        lore_core.shipping.describe : What a file holds, and whether single rows can be read.
+
         Notes
         -----
-        A local method consists of its calibration rows: their confidences, outcomes and
-        coordinates are in the file (for t-SNE also their features). Treat it like those rows.
+        A local method consists of its calibration rows: treat its file like those rows.
         """
-        write_bytes(path, self.to_bytes(maps=maps))
+        write_bytes(path, self.to_bytes(maps=maps, rows=rows))
 
 
 def _taken_apart(value: Any) -> Tagged | None:

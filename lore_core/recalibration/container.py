@@ -17,8 +17,8 @@ from lore_core.data.validation import InputError
 #: What the header calls this kind of file.
 FORMAT = "lore-recalibrator"
 #: Raised whenever a file written now could be misread by the version before. Schema 1 held the
-#: attributes of the classes of its day; see old_files.py.
-SCHEMA = 2
+#: attributes of the classes of its day, schema 2 the confidence of every row; see old_files.py.
+SCHEMA = 3
 
 Container = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lore_core.data.validation import InputError, OnMaps
 from lore_core.embedding.result import Embedding
 from lore_core.embedding.several import chosen_map, maps_by_name
 from lore_core.embedding.stored import as_numbers
+from lore_core.recalibration.cells import means_of, sizes_of
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -32,6 +34,8 @@ class FittedOn:
     #: By the name ``fit`` got them under; None: one map without a name. Without coordinates. None
     #: as a value: plain coordinates, which cannot be computed from features.
     feature_maps: Mapping[str | None, Embedding | None] = field(default_factory=dict)
+    #: Rows that learned maps place new ones between: the calibration rows, or cells of them.
+    known_rows: int = 0
 
     @classmethod
     def of(cls, calibration: Dataset, embedding: OnMaps) -> FittedOn:
@@ -46,7 +50,22 @@ class FittedOn:
                 for name, item in maps_by_name(embedding).items()
                 if item is not None
             },
+            known_rows=len(calibration),
         )
+
+    def in_cells(self, cell: NDArray[np.int64]) -> FittedOn:
+        """Return the same with maps that know the means of cells instead of rows.
+
+        Parameters
+        ----------
+        cell : ndarray of shape (known_rows,)
+            Which cell each row is in, −1 for none.
+        """
+        maps = {
+            name: None if item is None else item.known_by(lambda values: means_of(values, cell))
+            for name, item in self.feature_maps.items()
+        }
+        return dataclasses.replace(self, feature_maps=maps, known_rows=len(sizes_of(cell)))
 
     def used_maps(self, used: Sequence[str | None]) -> dict[str | None, Embedding | None]:
         """Return the maps a method uses, in the order ``fit`` got them.
@@ -58,9 +77,7 @@ class FittedOn:
         meant = {name if name is not None and name in given else first for name in used}
         return {name: item for name, item in given.items() if name in meant}
 
-    def stored_maps(
-        self, used: Sequence[str | None], maps: Maps, n_rows: int
-    ) -> list[dict[str, Any]]:
+    def stored_maps(self, used: Sequence[str | None], maps: Maps) -> list[dict[str, Any]]:
         """Return the maps a method uses as numbers, in the order ``fit`` got them.
 
         Parameters
@@ -69,8 +86,6 @@ class FittedOn:
             Their names; None: the first.
         maps : bool, Embedding or dict of those by name
             Whether they are wanted; or the maps, where ``fit`` got only their coordinates.
-        n_rows : int
-            Calibration rows: the only ones whose features a file may hold.
 
         Returns
         -------
@@ -83,12 +98,6 @@ class FittedOn:
             If a map is missing, holds other rows, or is of a kind that no file can hold.
         """
         found = {name: self._map_to_keep(name, maps) for name in self.used_maps(used)}
-        for item in found.values():
-            if item is not None and item.known_rows not in (0, n_rows):
-                raise InputError(
-                    f"the {item.name.title} map must hold the {n_rows:,} calibration rows alone; "
-                    f"it holds {item.known_rows:,}. Pass embedding.rows(calibration)."
-                )
         return [
             {"name": name, "map": None if item is None else as_numbers(item)}
             for name, item in found.items()
@@ -104,6 +113,11 @@ class FittedOn:
             raise InputError(
                 "'maps' must be True, False, an Embedding or a dict of those; got "
                 f"{type(kept).__name__}."
+            )
+        if kept.known_rows not in (0, self.known_rows):
+            raise InputError(
+                f"the {kept.name.title} map must hold the {self.known_rows:,} calibration rows (or "
+                f"cells) alone; it holds {kept.known_rows:,}. Pass embedding.rows(calibration)."
             )
         return kept
 

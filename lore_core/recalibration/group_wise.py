@@ -153,9 +153,20 @@ class GroupWise(Recalibrator):
     @staticmethod
     def used_maps(state: State) -> list[str | None]:
         """Return the names of the maps that any of the copies uses."""
-        copies = [state["everyone"], *(group["recalibrator"] for group in state["groups"])]
-        used = [copy.used_maps(copy.state()) for copy in copies if copy is not None]
+        used = [copy.used_maps(copy.state()) for copy in GroupWise.parts(state)]
         return list(dict.fromkeys(name for names in used for name in names))
+
+    @staticmethod
+    def parts(state: State) -> list[Recalibrator]:
+        """Return everyone's copy and those of the groups."""
+        copies = [state["everyone"], *(group["recalibrator"] for group in state["groups"])]
+        return [copy for copy in copies if copy is not None]
+
+    @staticmethod
+    def in_cells(state: State, size: int) -> tuple[State, None]:
+        """Return the state without the names of groups that nothing was fitted on."""
+        kept = [group for group in state["groups"] if group["calibration_rows"] >= size]
+        return {**state, "groups": kept}, None
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:

@@ -11,6 +11,7 @@ from lore_core.data.binning import Binning, ConfidenceBins, accuracy_by_bin, con
 from lore_core.data.rows import Rows
 from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.cells import counted, rounded
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -23,6 +24,7 @@ class State(TypedDict):
     binning: Binning  #: how the bins were chosen
     edges: NDArray[np.float64]  #: (n_bins + 1,) from 0 to 1
     accuracy: NDArray[np.float64]  #: (n_bins,) of the calibration rows; NaN where there is none
+    count: NDArray[np.int64] | None  #: (n_bins,) how many; None in older files
 
 
 class HistogramBinning(Recalibrator):
@@ -67,6 +69,7 @@ class HistogramBinning(Recalibrator):
             "binning": bins.binning,
             "edges": bins.edges,
             "accuracy": accuracy_by_bin(index, calibration.outcome, bins.n_bins),
+            "count": np.bincount(index, minlength=bins.n_bins),
         }
 
     @staticmethod
@@ -75,3 +78,15 @@ class HistogramBinning(Recalibrator):
         bins = ConfidenceBins(state["edges"], state["binning"])
         new = state["accuracy"][bins.assign(rows.confidence)]
         return rows.with_confidence(np.where(np.isnan(new), rows.confidence, new))
+
+    @staticmethod
+    def in_cells(state: State, size: int) -> tuple[State, None]:
+        """Return the bins, those of fewer rows as if they had none."""
+        count = counted(state["count"], HistogramBinning.label)
+        edges, enough = state["edges"], count >= size
+        return {
+            **state,
+            "edges": edges if state["binning"] == "equal-width" else rounded(edges),
+            "accuracy": np.where(enough, state["accuracy"], np.nan),
+            "count": np.where(enough, count, 0),
+        }, None

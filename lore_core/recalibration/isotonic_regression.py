@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from lore_core.data.rows import Rows
 from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.cells import counted, rounded
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -21,6 +22,7 @@ class State(TypedDict):
 
     confidence: NDArray[np.float64]  #: (m,) where they are
     accuracy: NDArray[np.float64]  #: (m,) what it says there
+    count: NDArray[np.int64] | None  #: (m,) calibration rows of the step; None in older files
 
 
 class IsotonicRegression(Recalibrator):
@@ -51,10 +53,12 @@ class IsotonicRegression(Recalibrator):
 
         fit = Fit(y_min=0.0, y_max=1.0, out_of_bounds="clip")
         fit.fit(calibration.confidence, calibration.outcome)
-        return {
-            "confidence": np.asarray(fit.X_thresholds_, dtype=np.float64),
-            "accuracy": np.asarray(fit.y_thresholds_, dtype=np.float64),
-        }
+        corners = np.asarray(fit.X_thresholds_, dtype=np.float64)
+        accuracy = np.asarray(fit.y_thresholds_, dtype=np.float64)
+        step = _steps(accuracy)
+        starts = np.flatnonzero(np.diff(step, prepend=-1))
+        of_row = np.searchsorted(corners[starts], calibration.confidence, side="right") - 1
+        return {"confidence": corners, "accuracy": accuracy, "count": np.bincount(of_row)[step]}
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
@@ -62,3 +66,31 @@ class IsotonicRegression(Recalibrator):
         return rows.with_confidence(
             np.interp(rows.confidence, state["confidence"], state["accuracy"])
         )
+
+    @staticmethod
+    def in_cells(state: State, size: int) -> tuple[State, None]:
+        """Return the function with steps of fewer rows joined to their neighbours."""
+        count = counted(state["count"], IsotonicRegression.label)
+        step = _steps(state["accuracy"])
+        starts = np.flatnonzero(np.diff(step, prepend=-1))
+        joined, so_far = [0], 0
+        for n in count[starts]:
+            joined.append(joined[-1] + (so_far >= size))
+            so_far = n if so_far >= size else so_far + n
+        if so_far < size:  # the last ones are too few: they join the step before
+            joined = [min(number, joined[-1] - 1) for number in joined]
+        step = np.array(joined[1:])[step].clip(0)
+        weight = np.where(np.isin(np.arange(len(count)), starts), count, 0)
+        total = np.bincount(step, weights=weight)
+        right = np.bincount(step, weights=weight * state["accuracy"])
+        ends = np.flatnonzero((np.diff(step, prepend=-1) > 0) | (np.diff(step, append=-1) != 0))
+        return {
+            "confidence": rounded(state["confidence"][ends]),
+            "accuracy": (right / total)[step[ends]],
+            "count": total[step[ends]].astype(np.int64),
+        }, None
+
+
+def _steps(accuracy: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the step of each corner, shape (m,): corners of one accuracy share one."""
+    return np.asarray(np.cumsum(np.diff(accuracy, prepend=-1.0) > 0) - 1)

@@ -15,6 +15,7 @@ from lore_core.data.validation import InputError, OnMaps, check_positive
 from lore_core.kernel_sums import KernelMeans, laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.cells import cells_of, each_row, means_of, rounded, sizes_of
 from lore_core.recalibration.dataset_rows import coordinates_of, rows_of
 from lore_core.recalibration.local_correction import corrected, lowest_confidence
 
@@ -34,6 +35,7 @@ class State(TypedDict):
     feature_map: str | None
     binning: Binning  #: how the confidence bins were chosen
     edges: NDArray[np.float64]  #: (n_bins + 1,) from 0 to 1
+    count: NDArray[np.int64] | None  #: (n,) rows of each cell, all below their means; None: rows
     points: NDArray[np.float64]  #: (n, d) coordinates of the calibration rows
     bin_index: NDArray[np.int64]  #: (n,) their confidence bins
     outcome: NDArray[np.float64]  #: (n,) 1 where the prediction was right, else 0
@@ -187,6 +189,7 @@ class LoRe(Recalibrator):
             "feature_map": self.feature_map,
             "binning": bins.binning,
             "edges": bins.edges,
+            "count": None,
             "points": points,
             "bin_index": bins.assign(confidence),
             "outcome": outcome,
@@ -206,7 +209,8 @@ class LoRe(Recalibrator):
         """Tell each row the accuracy of the calibration rows around it."""
         means = _around(state, rows, state["leftover"])
         bins = _bins(state)
-        accuracy = accuracy_by_bin(state["bin_index"], state["outcome"], bins.n_bins)
+        index, outcome = (each_row(state[n], state["count"]) for n in ("bin_index", "outcome"))
+        accuracy = accuracy_by_bin(index, outcome, bins.n_bins)
         here = accuracy[bins.assign(rows.confidence)]
         base = state["base"]
         start = rows if base is None else base.applied_to(rows)
@@ -220,6 +224,28 @@ class LoRe(Recalibrator):
         )
         lowest = lowest_confidence(rows.n_classes, state["floor"])
         return start.with_confidence(np.clip(new, lowest, 1.0))
+
+    @staticmethod
+    def in_cells(state: State, size: int) -> tuple[State, NDArray[np.int64] | None]:
+        """Return means over cells of neighbours in one confidence bin; sparse bins are left out."""
+        if state["count"] is not None:
+            return state, None
+        cell = cells_of(state["points"], state["bin_index"], size)
+        edges = state["edges"]
+        return {
+            **state,
+            "edges": edges if state["binning"] == "equal-width" else rounded(edges),
+            "count": sizes_of(cell),
+            "points": means_of(state["points"], cell),
+            "bin_index": means_of(state["bin_index"], cell).astype(np.int64),
+            "outcome": means_of(state["outcome"], cell),
+            "leftover": means_of(state["leftover"], cell),
+        }, cell
+
+    @staticmethod
+    def parts(state: State) -> list[Recalibrator]:
+        """Return the base, if there is one."""
+        return [] if state["base"] is None else [state["base"]]
 
     def local_accuracy(self, evaluation: Dataset, embedding: OnMaps) -> LocalAccuracy:
         """Return the calibration accuracy around each row, and how many rows it rests on.
@@ -242,12 +268,12 @@ def _bins(state: State) -> ConfidenceBins:
 
 def _around(state: State, rows: Rows, values: NDArray[np.float64]) -> KernelMeans:
     """Average a value of the calibration rows around each row, in its confidence bin."""
-    d = state["points"].shape[1]
+    d, count = state["points"].shape[1], state["count"]
     return laplacian_means(
         rows.place(state["feature_map"], d),
-        state["points"],
-        values,
+        each_row(state["points"], count),
+        each_row(values, count),
         bandwidth=scaled_bandwidth(state["gamma"], d),
         target_groups=_bins(state).assign(rows.confidence),
-        source_groups=state["bin_index"],
+        source_groups=each_row(state["bin_index"], count),
     )

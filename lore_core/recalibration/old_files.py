@@ -1,7 +1,8 @@
-"""Files of schema 1: what the attributes of the classes of that day are called now.
+"""Files of schemas 1 and 2: what the values of that day are called now.
 
-Such a file holds every attribute of an object, private ones too. Here each is given the place it
-has in the settings and the state of today; nothing else knows the old names.
+A file of schema 1 holds every attribute of an object, private ones too, one of schema 2 a state
+that has changed since. Here each value is given the place it has in the settings and the state of
+today; nothing else knows the old names.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.data.binning import ConfidenceBins, accuracy_by_bin
+from lore_core.data.binning import ConfidenceBins, accuracy_by_bin, confidence_bins
 from lore_core.data.validation import InputError, as_group_labels
-from lore_core.recalibration import group_wise, histogram_binning, lore, tuned_lore
+from lore_core.recalibration import group_wise
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.group_wise import GroupWise
 from lore_core.recalibration.histogram_binning import HistogramBinning
@@ -36,18 +37,53 @@ def _recalibrator(parts: Old) -> Recalibrator:
     fitted = "n_rows_" in old
     return saved_class(kind).restored(
         {name: value for name, value in parameters.items() if name not in _GONE},
-        _STATES[kind](old) if fitted else None,
+        _since_schema_2(kind, _STATES[kind](old)) if fitted else None,
         label=old.get("label", saved_class(kind).label),
         n_rows=old.get("n_rows_", 0),
     )
 
 
-def _histogram(old: Old) -> histogram_binning.State:
+def _of_schema_2(parts: Old) -> Recalibrator:
+    kind, state = parts["class"], parts["state"]
+    return saved_class(kind).restored(
+        parts["settings"],
+        None if state is None else _since_schema_2(kind, state),
+        label=parts["label"],
+        n_rows=parts["calibration_rows"],
+    )
+
+
+def _since_schema_2(kind: str, state: Old) -> Old:
+    """Return a state of today, which says the bins of rows and what few rows rest on."""
+    if kind not in ("IsotonicRegression", "HistogramBinning", "LoRe", "TunedLoRe"):
+        return state
+    state = {**state, "count": None}
+    if kind != "TunedLoRe":
+        return state
+    confidence = state.pop("confidence")
+    sizes = list(dict.fromkeys(member["n_bins"] for member in state["members"]))
+    partitions = [confidence_bins(confidence, n, state["binning"]) for n in sizes]
+    return {
+        **state,
+        "partitions": [
+            {"edges": bins.edges, "bin_index": bins.assign(confidence)} for bins in partitions
+        ],
+        "members": [
+            {
+                **{name: value for name, value in member.items() if name != "n_bins"},
+                "partition": sizes.index(member["n_bins"]),
+            }
+            for member in state["members"]
+        ],
+    }
+
+
+def _histogram(old: Old) -> Old:
     bins: ConfidenceBins = old["bins_"]
     return {"binning": bins.binning, "edges": bins.edges, "accuracy": old["accuracy_"]}
 
 
-def _lore(old: Old) -> lore.State:
+def _lore(old: Old) -> Old:
     bins: ConfidenceBins = old["bins_"]
     return {
         "gamma": float(old["gamma"]),
@@ -64,7 +100,7 @@ def _lore(old: Old) -> lore.State:
     }
 
 
-def _tuned(old: Old) -> tuned_lore.State:
+def _tuned(old: Old) -> Old:
     if not old["_members"]:
         # Of one calibration row; its confidence, which nothing asks for, was not in the file.
         one = old["lore_"].state()
@@ -120,7 +156,7 @@ def _group_wise(old: Old) -> group_wise.State:
     }
 
 
-_STATES: Mapping[str, Callable[[Old], Mapping[str, Any]]] = {
+_STATES: Mapping[str, Callable[[Old], Any]] = {
     "NoRecalibration": lambda _old: {},
     "TemperatureScaling": lambda old: {"temperature": old["temperature_"]},
     "MMCEOptimization": lambda old: {"temperature": old["temperature_"]},
@@ -152,7 +188,7 @@ def _over_groups(kind: str, old: Old) -> GroupWise:
     def binned(n_rows: int, accuracy: NDArray[np.float64]) -> Recalibrator:
         return HistogramBinning.restored(
             {"n_bins": old["n_bins"], "binning": old["binning"]},
-            {"binning": bins.binning, "edges": bins.edges, "accuracy": accuracy},
+            {"binning": bins.binning, "edges": bins.edges, "accuracy": accuracy, "count": None},
             label=HistogramBinning.label,
             n_rows=n_rows,
         )
@@ -182,11 +218,14 @@ def _over_groups(kind: str, old: Old) -> GroupWise:
     )
 
 
-#: How the tagged values of a file of schema 1 are put together.
-BUILDERS: Mapping[str, Callable[[Any], Any]] = {
-    "bins": lambda parts: ConfidenceBins(np.asarray(parts["edges"]), parts["binning"]),
-    "other_classes": lambda parts: parts,
-    "candidate": lambda parts: parts,
-    "table": lambda parts: parts,
-    "recalibrator": _recalibrator,
+#: How the tagged values of a file are put together, by its schema.
+BUILDERS: Mapping[int, Mapping[str, Callable[[Any], Any]]] = {
+    1: {
+        "bins": lambda parts: ConfidenceBins(np.asarray(parts["edges"]), parts["binning"]),
+        "other_classes": lambda parts: parts,
+        "candidate": lambda parts: parts,
+        "table": lambda parts: parts,
+        "recalibrator": _recalibrator,
+    },
+    2: {"recalibrator": _of_schema_2},
 }

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from lore_core.data.validation import InputError
 from lore_core.embedding.stored import as_embedding
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.container import unpack
+from lore_core.recalibration.container import SCHEMA, unpack
 from lore_core.recalibration.fitted_on import FittedOn
 from lore_core.recalibration.registry import saved_class
 from lore_core.recalibration.values import decode
@@ -39,10 +39,10 @@ def load_recalibrator(source: str | Path | bytes | BinaryIO) -> Recalibrator:
     """
     header, arrays = unpack(source)
     builders: Mapping[str, Callable[[Any], Any]] = {"recalibrator": _recalibrator}
-    if header["schema"] == 1:
+    if header["schema"] < SCHEMA:
         from lore_core.recalibration import old_files
 
-        builders = old_files.BUILDERS
+        builders = old_files.BUILDERS[header["schema"]]
     try:
         made = decode(header["method"], arrays, builders)
         if not isinstance(made, Recalibrator):
@@ -55,6 +55,7 @@ def load_recalibrator(source: str | Path | bytes | BinaryIO) -> Recalibrator:
                 item["name"]: None if item["map"] is None else as_embedding(item["map"])
                 for item in decode(header["feature_maps"], arrays, {})
             },
+            known_rows=header.get("known_rows") or header["calibration_rows"],
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, InputError):

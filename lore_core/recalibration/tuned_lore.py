@@ -23,6 +23,7 @@ from lore_core.recalibration.averaging import (
     stacked_weights,
 )
 from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.cells import cells_of, each_row, means_of, rounded, sizes_of
 from lore_core.recalibration.dataset_rows import coordinates_of
 from lore_core.recalibration.local_correction import corrected, lowest_confidence
 from lore_core.recalibration.other_classes import OtherClasses
@@ -45,13 +46,20 @@ class KeptMap(TypedDict):
     points: NDArray[np.float64]  #: (n, d) coordinates of the calibration rows
 
 
+class Partition(TypedDict):
+    """Confidence bins that candidates of some weight use."""
+
+    edges: NDArray[np.float64]  #: (n_bins + 1,) from 0 to 1
+    bin_index: NDArray[np.int64]  #: (n,) bins of the calibration rows
+
+
 class Member(TypedDict):
     """A candidate of some weight."""
 
     map: int  #: its place in ``maps``
+    partition: int  #: its place in ``partitions``
     base: int  #: its place in ``bases``
     gamma: float
-    n_bins: int
     prior_strength: float
     weight: float  #: share of the average
 
@@ -59,10 +67,11 @@ class Member(TypedDict):
 class State(TypedDict):
     """What LoRe tuned fits: the calibration rows, and what was made of all candidates."""
 
-    binning: Binning  #: how confidence bins are chosen
-    confidence: NDArray[np.float64]  #: (n,) of the calibration rows
+    binning: Binning  #: how confidence bins were chosen
+    count: NDArray[np.int64] | None  #: (n,) rows of each cell, all below their means; None: rows
     outcome: NDArray[np.float64]  #: (n,) 1 where the prediction was right, else 0
     maps: list[KeptMap]
+    partitions: list[Partition]
     bases: list[Recalibrator | None]  #: fitted
     leftover: NDArray[np.float64]  #: (n, n_bases) the outcomes, less each base's confidences
     members: list[Member]  #: none where nothing could be compared
@@ -210,14 +219,19 @@ class TunedLoRe(Recalibrator):
         if self.levels:
             levels, level_confidence = confidence_levels(_straight(left_out, line))
             level_edges = levels.edges
-        members, names, chosen = _members(trial, weights)
+        members, names, sizes, chosen = _members(trial, weights)
+        partitions = [confidence_bins(calibration.confidence, n, self.binning) for n in sizes]
         bases = [None if base is None else base.clone().fit(calibration) for base in chosen]
         outcome = calibration.outcome
         return {
             "binning": self.binning,
-            "confidence": calibration.confidence,
+            "count": None,
             "outcome": outcome,
             "maps": [{"name": name, "points": maps[name]} for name in names],
+            "partitions": [
+                {"edges": bins.edges, "bin_index": bins.assign(calibration.confidence)}
+                for bins in partitions
+            ],
             "bases": bases,
             "leftover": np.column_stack(
                 [
@@ -238,9 +252,10 @@ class TunedLoRe(Recalibrator):
         points = coordinates_of(calibration, embedding, None, type(self).label)
         return {
             "binning": self.binning,
-            "confidence": calibration.confidence,
+            "count": None,
             "outcome": calibration.outcome,
             "maps": [{"name": None, "points": points}],
+            "partitions": [],
             "bases": [],
             "leftover": np.empty((len(calibration), 0)),
             "members": [],
@@ -268,21 +283,23 @@ class TunedLoRe(Recalibrator):
             None if base is None else base.applied_to(rows).confidence for base in state["bases"]
         ]
         averaged = np.zeros(len(rows))
-        for (map_, n_bins), chosen in _by_partition(state["members"]).items():
-            bins = confidence_bins(state["confidence"], n_bins, state["binning"])
-            source_index = bins.assign(state["confidence"])
+        count = state["count"]
+        outcome, leftover = (each_row(state[name], count) for name in ("outcome", "leftover"))
+        for (map_, partition), chosen in _by_partition(state["members"]).items():
+            bins = ConfidenceBins(state["partitions"][partition]["edges"], state["binning"])
+            source_index = each_row(state["partitions"][partition]["bin_index"], count)
             index = bins.assign(confidence)
             grid = np.unique([member["gamma"] for member in chosen])
             means = laplacian_means(
                 places[map_],
-                state["maps"][map_]["points"],
-                state["leftover"],
+                each_row(state["maps"][map_]["points"], count),
+                leftover,
                 bandwidth=scaled_bandwidth(grid, places[map_].shape[1]),
                 target_groups=index,
                 source_groups=source_index,
                 effective_size=False,
             )
-            accuracy = accuracy_by_bin(source_index, state["outcome"], bins.n_bins)[index]
+            accuracy = accuracy_by_bin(source_index, outcome, bins.n_bins)[index]
             accuracy = np.where(np.isnan(accuracy), confidence, accuracy)
             for member in chosen:
                 base = member["base"]
@@ -302,6 +319,39 @@ class TunedLoRe(Recalibrator):
             new = state["level_confidence"][levels.assign(new)]
         return OtherClasses(**state["other_classes"]).complete(rows, new)
 
+    @staticmethod
+    def in_cells(state: State, size: int) -> tuple[State, NDArray[np.int64] | None]:
+        """Return means over cells of rows near on all maps, and in one bin however it is cut."""
+        if state["count"] is not None or not state["members"]:
+            return state, None
+        # One cut for everything: of two, the difference of two cells could be a row.
+        index = np.column_stack([part["bin_index"] for part in state["partitions"]])
+        apart = np.unique(index, axis=0, return_inverse=True)[1].ravel()
+        cell = cells_of(np.hstack([kept["points"] for kept in state["maps"]]), apart, size)
+        equal = state["binning"] == "equal-width"
+        edges = state["level_edges"]
+        return {
+            **state,
+            "count": sizes_of(cell),
+            "outcome": means_of(state["outcome"], cell),
+            "leftover": means_of(state["leftover"], cell),
+            "maps": [{**kept, "points": means_of(kept["points"], cell)} for kept in state["maps"]],
+            "partitions": [
+                {
+                    "edges": part["edges"] if equal else rounded(part["edges"]),
+                    "bin_index": means_of(part["bin_index"], cell).astype(np.int64),
+                }
+                for part in state["partitions"]
+            ],
+            "level_edges": None if edges is None else rounded(edges),
+            "level_confidence": rounded(state["level_confidence"]),
+        }, cell
+
+    @staticmethod
+    def parts(state: State) -> list[Recalibrator]:
+        """Return the bases."""
+        return [base for base in state["bases"] if base is not None]
+
 
 def _weights(trial: Trial) -> NDArray[np.float64]:
     """Weights of the candidates in the average, shape (n_candidates,); small ones are 0."""
@@ -314,9 +364,10 @@ def _weights(trial: Trial) -> NDArray[np.float64]:
 
 def _members(
     trial: Trial, weights: NDArray[np.float64]
-) -> tuple[list[Member], list[str | None], list[Recalibrator | None]]:
-    """Return the candidates of some weight, and the maps and bases they use."""
+) -> tuple[list[Member], list[str | None], list[int], list[Recalibrator | None]]:
+    """Return the candidates of some weight, and the maps, numbers of bins and bases they use."""
     names: dict[str | None, int] = {}
+    sizes: dict[int, int] = {}
     bases: dict[int, tuple[int, Recalibrator | None]] = {}
     members: list[Member] = []
     for candidate, weight in zip(trial.candidates, weights, strict=True):
@@ -326,21 +377,21 @@ def _members(
         members.append(
             {
                 "map": names.setdefault(candidate.feature_map, len(names)),
+                "partition": sizes.setdefault(candidate.n_bins, len(sizes)),
                 "base": base,
                 "gamma": candidate.gamma,
-                "n_bins": candidate.n_bins,
                 "prior_strength": candidate.prior_strength,
                 "weight": float(weight),
             }
         )
-    return members, list(names), [base for _, base in bases.values()]
+    return members, list(names), list(sizes), [base for _, base in bases.values()]
 
 
 def _by_partition(members: Sequence[Member]) -> dict[tuple[int, int], list[Member]]:
     """Members that share a map and confidence bins, and so one pass of kernel sums."""
     parts: dict[tuple[int, int], list[Member]] = {}
     for member in members:
-        parts.setdefault((member["map"], member["n_bins"]), []).append(member)
+        parts.setdefault((member["map"], member["partition"]), []).append(member)
     return parts
 
 

@@ -10,6 +10,7 @@ predicts needs neither scikit-learn nor pandas.
 from __future__ import annotations
 
 from lore_core.recalibration.container import SCHEMA
+from lore_core.shipping.contents import FileContents, Held, describe
 from lore_core.shipping.predictor import Predictor
 
-__all__ = ["SCHEMA", "Predictor"]
+__all__ = ["SCHEMA", "FileContents", "Held", "Predictor", "describe"]

@@ -100,5 +100,5 @@ with st.container(horizontal=True):
         icon=":material/download:",
         on_click="ignore",
     )
-ship(view, result)
+ship(view, result, measure_map)
 next_step("pages/fairness/page.py", "does it help everyone? Fairness")

@@ -6,25 +6,46 @@ from collections.abc import Hashable
 
 import streamlit as st
 
-from lore_core import Comparison, InputError, Recalibrator
+from lore_core import Comparison, Embedding, InputError, Recalibrator
+from lore_core.comparison import ConfidenceDifference, confidence_difference
+from lore_core.shipping import FileContents, describe
 from lore_core.view import View
 from pages.shared.header import plain
 from pages.shared.methods import preselected
+
+_AS_MEASURED = "It does to new rows what was measured above."
 
 
 @st.cache_resource(max_entries=6, show_spinner="Packing the recalibrator …")
 def _packed(
     key: Hashable,  # noqa: ARG001 -- what the cache goes by
     _method: Recalibrator,
-) -> bytes:
-    """Return the content of the file."""
-    return _method.to_bytes()
+    rows: bool,
+) -> tuple[bytes, FileContents]:
+    """Return the file and what it holds."""
+    content = _method.to_bytes(rows=rows)
+    return content, describe(content)
 
 
-def ship(view: View, result: Comparison) -> None:
+@st.cache_resource(max_entries=6, show_spinner="Measuring what leaving the rows out changes …")
+def _changed(
+    key: Hashable,  # noqa: ARG001 -- what the cache goes by
+    _view: View,
+    _method: Recalibrator,
+    _measured_on: Embedding | None,
+) -> ConfidenceDifference:
+    """Measure on the evaluation rows what leaving the calibration rows out changes."""
+    points = None if _measured_on is None else _view.points(on=_measured_on)
+    return confidence_difference(
+        _method, _method.without_rows(), _view.evaluation, points, **_view.local
+    )
+
+
+def ship(view: View, result: Comparison, measured_on: Embedding | None) -> None:
     """Let the reader choose a method and download what was fitted.
 
     ``view``: what it was fitted on, and with which settings. ``result``: with the fitted methods.
+    ``measured_on``: all rows on the map of the local metrics.
     """
     names = list(result.recalibrators)
     best = [name for name in ("LoRe tuned", "LoRe") if name in preselected(names)]
@@ -40,28 +61,32 @@ def ship(view: View, result: Comparison) -> None:
         "lore_core.shipping.Predictor applies it with numpy alone, and so does the command "
         "lore recalibrate --model.",
     )
+    confidential = row.toggle(
+        "Without single rows",
+        key="ship_without_rows",
+        help="For confidential data: of the calibration rows the file then holds only means over "
+        "ten or more. How far its confidences are from those measured above is said below.",
+    )
     method = result.recalibrators[chosen]
+    key = (view.key(), chosen)
     try:
-        content = _packed((view.key(), chosen), method)
+        content, contents = _packed(key, method, not confidential)
+        said = _AS_MEASURED
+        if confidential:
+            where = "" if measured_on is None else measured_on.digest
+            said = _changed((*key, where), view, method, measured_on).sentence()
     except InputError as error:  # the rest of the page has nothing to do with it
         st.info(plain(str(error)), icon=":material/info:")
         return
+    st.caption(plain(f"{contents.sentence} {said}"))
+    with st.expander("What the file holds", icon=":material/inventory_2:"):
+        st.dataframe(contents.table(), hide_index=True)
     row.download_button(
-        "Download the fitted recalibrator",
+        f"Download the fitted recalibrator ({max(len(content) / 1e3, 0.1):,.1f} kB)",
         content,
         f"{''.join(c if c.isalnum() else '-' for c in chosen.lower())}.lore",
         "application/octet-stream",
         icon=":material/download:",
         on_click="ignore",
         key="ship_file",
-    )
-    local = not method.is_global
-    st.caption(
-        f"Fitted on {method.n_rows_:,} calibration rows; {max(len(content) / 1e3, 0.1):,.1f} kB."
-        + (
-            " A local method consists of its calibration rows: their confidences, outcomes and "
-            "coordinates are in the file. Treat it like those rows."
-            if local
-            else ""
-        )
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pandas as pd
@@ -132,3 +133,19 @@ def test_the_reward_of_one_group(open_page, dataset):
     expected = lore.reward_curve(rows.confidence[inside], rows.outcome[inside], [8.0]).frame()
     table = frame(page.app.dataframe[0])
     assert table.loc["No recalibration", "reward"] == pytest.approx(expected["reward"].iloc[0])
+
+
+def test_what_a_file_holds_is_said_before_it_is_taken(open_page, dataset):
+    page = open_page("recalibrate", dataset, gamma=1.0)
+    (listed,) = [item.value for item in page.app.dataframe if "holds" in item.value]
+    assert listed["holds"].str.contains("calibration rows").any()
+    assert (listed["single rows"] == "yes").any()
+    assert "Single calibration rows can be read from the file" in page.text
+    page.app.toggle(key="ship_without_rows").set_value(True)
+    page.run()
+    (listed,) = [item.value for item in page.app.dataframe if "holds" in item.value]
+    assert (listed["single rows"] == "no").all()
+    assert "No single row can be read from the file" in page.text
+    assert re.search(
+        r"Without single rows, the confidences of .* evaluation rows differ by", page.text
+    )

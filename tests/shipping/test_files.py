@@ -20,9 +20,13 @@ from lore_core import (
     Predictor,
     TemperatureScaling,
     embed,
+    load,
+    load_recalibrator,
     recalibrate_file,
 )
 from lore_core.cli import main
+from lore_core.comparison import confidence_difference
+from lore_core.shipping import describe
 
 CLASSES = ["p_ash", "p_birch", "p_cedar"]
 KINDS = ["parquet", "csv"]
@@ -262,13 +266,40 @@ def test_the_command(calibration, new, tmp_path, capsys):
     assert "Recalibrated 900 rows" in capsys.readouterr().out
 
 
+def test_the_command_without_rows(calibration, new, tmp_path, capsys):
+    both = pd.concat([table_of(calibration), table_of(new)]).assign(
+        label=np.array(new.class_names)[np.concatenate([calibration.labels, new.labels])],
+        split=["calibration"] * len(calibration) + ["evaluation"] * len(new),
+    )
+    source, saved = write(both, tmp_path / "both.parquet"), tmp_path / "m.lore"
+    options = ["--method", "lore", "--map", "pca-2", "--gamma", "0.3", "--bins", "5"]
+    fit = ["recalibrate", "--fit", str(source), *options, "--save", str(saved)]
+    assert main(fit) == 0
+    assert describe(saved).single_rows
+    assert main([*fit, "--without-rows"]) == 0
+    contents = describe(saved)
+    assert not contents.single_rows
+    out = capsys.readouterr().out
+    assert contents.sentence in out
+    data = load(source)
+    method = LoRe(0.3, 5).fit(data.calibration, embed(data.calibration.features, "pca", 2))
+    off = confidence_difference(method, load_recalibrator(saved), data.evaluation)
+    assert f"the confidences of 900 evaluation rows differ by {off.mean * 100:.1f} points" in out
+    assert main(["recalibrate", "--describe", str(saved)]) == 0
+    said = capsys.readouterr().out
+    assert contents.sentence in said
+    assert all(item.what in said for item in contents.held)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["new.csv", "-o", "out.csv"], "one of '--model' and '--fit' must be given"),
         (["--model", "m.lore", "new.csv"], "FILE and '--out' must be given together"),
         (["--fit", "demo"], "'--fit' needs '--save', '--out' or both"),
-        (["--model", "m.lore", "--save", "n.lore"], "'--save' goes with '--fit'"),
+        (["--model", "m.lore", "--save", "n.lore"], "'--save' and '--without-rows' go with"),
+        (["--model", "m.lore", "--without-rows"], "'--save' and '--without-rows' go with"),
+        (["--describe", "gone.lore"], "'gone.lore' cannot be read"),
         (["--fit", "demo", "--save", "m.pkl"], "'--save' must be a .lore file"),
         (["--model", "gone.lore", "new.csv", "-o", "out.csv"], "'gone.lore' cannot be read"),
     ],

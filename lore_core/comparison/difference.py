@@ -1,0 +1,101 @@
+"""How far the confidences of a method shipped without rows are from those of the method itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lore_core.comparison.summary import summarize
+from lore_core.data.dataset import Dataset
+from lore_core.data.number_text import points_words, rows_words, share_words, with_points
+from lore_core.data.validation import Points
+from lore_core.metrics.catalogue import CATALOGUE
+from lore_core.recalibration.base import Recalibrator
+from lore_core.shipping.predictor import Predictor
+
+#: What the two are compared by, where it is known.
+MEASURED = ("NLL", "Brier", "ALCE")
+
+
+@dataclass(frozen=True)
+class ConfidenceDifference:
+    """What leaving the rows out changed."""
+
+    n_rows: int  #: Rows both were applied to
+    mean: float
+    greatest: float
+    above: dict[float, float]  #: Share of the rows that differ by more than 0.01 and 0.05
+    table: pd.DataFrame  #: Metrics of the method itself (first line) and of what is shipped
+
+    def sentence(self, rows: str = "evaluation") -> str:
+        """Return all of it in words.
+
+        Parameters
+        ----------
+        rows : str
+            Which rows they are.
+        """
+        on = rows_words(self.n_rows).replace(" ", f" {rows} ", 1)
+        if self.greatest == 0:
+            return f"Without single rows, the confidences of {on} are exactly the same."
+        shares = ", ".join(
+            f"{share_words(share) if share else 'none'} of them by more than {with_points(above)}"
+            for above, share in self.above.items()
+        )
+        mean = points_words(self.mean, 1) if self.mean >= 0.0005 else "under 0.1"
+        metrics = [CATALOGUE[str(name)] for name in self.table]
+        before, after = (self.table.iloc[k] for k in (0, 1))
+        changes = ", ".join(
+            f"{metric.name} {metric.text(after[metric.name])} instead of "
+            f"{metric.text_alone(before[metric.name])}"
+            for metric in metrics
+        )
+        return (
+            f"Without single rows, the confidences of {on} differ by "
+            f"{mean} points on average and "
+            f"{points_words(self.greatest, 1)} at most; {shares}. {changes}."
+        )
+
+
+def confidence_difference(
+    exact: Recalibrator,
+    shipped: Recalibrator,
+    rows: Dataset,
+    embedding: Points | None = None,
+    **local: Any,
+) -> ConfidenceDifference:
+    """Hold what is shipped against the method itself, both as a file applies them.
+
+    Parameters
+    ----------
+    exact, shipped : Recalibrator
+        Fitted, with their feature maps; :meth:`~lore_core.Recalibrator.without_rows` gives the
+        second.
+    rows : Dataset
+        What to apply them to.
+    embedding : Embedding or array-like of shape (n, d), optional
+        Their coordinates, for the ALCE.
+    **local
+        ``gamma, n_bins, binning``, as :func:`~lore_core.comparison.summary.summarize` takes them.
+    """
+    before, after = (
+        rows.with_probabilities(
+            Predictor(method).predict(
+                rows.probabilities, rows.features, rows.groups, predictions=rows.predictions
+            )
+        )
+        for method in (exact, shipped)
+    )
+    off = np.abs(after.confidence - before.confidence)
+    found = [summarize(changed, embedding, **local).values for changed in (before, after)]
+    table = pd.DataFrame(found, index=["exact", "shipped"])
+    return ConfidenceDifference(
+        n_rows=len(off),
+        mean=float(off.mean()),
+        greatest=float(off.max()),
+        above={limit: float((off > limit).mean()) for limit in (0.01, 0.05)},
+        table=table[[name for name in MEASURED if name in table]],
+    )

@@ -1,0 +1,126 @@
+"""Calibration rows in cells of at least so many: what a file without single rows holds of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.data.probabilities import expit, logit
+from lore_core.data.validation import InputError
+
+#: Rows of a cell at least. Ten is the usual threshold of statistical offices for what may be
+#: published of a group; see decision 0018.
+CELL_SIZE = 10
+
+
+def cells_of(
+    points: NDArray[np.float64], apart: NDArray[np.int64], size: int = CELL_SIZE
+) -> NDArray[np.int64]:
+    """Put rows into cells of rows that lie near one another, shape (n,); −1: in none.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        Where the rows lie.
+    apart : ndarray of shape (n,)
+        Rows of unlike numbers never share a cell.
+    size : int
+        Rows of a cell at least; 2·size − 1 at most. Where fewer are alike they are in no cell.
+
+    Notes
+    -----
+    Cut in two halves across the widest dimension, as long as both have enough rows: the cells of
+    LeFevre, DeWitt, Ramakrishnan, "Mondrian multidimensional k-anonymity", ICDE 2006. They are
+    small where rows are dense. No row is in two cells, so that no difference of two is a row.
+
+    Raises
+    ------
+    InputError
+        If no cell is left.
+    """
+    cell = np.full(len(points), -1, dtype=np.int64)
+    found = 0
+    waiting = [np.flatnonzero(apart == one) for one in np.unique(apart)]
+    while waiting:
+        rows = waiting.pop()
+        if len(rows) < size:
+            continue
+        if len(rows) < 2 * size:
+            cell[rows] = found
+            found += 1
+            continue
+        here = points[rows]
+        widest = int(np.ptp(here, axis=0).argmax())
+        ordered = rows[np.argsort(here[:, widest], kind="stable")]
+        waiting += [ordered[: len(rows) // 2], ordered[len(rows) // 2 :]]
+    if not found:
+        raise InputError(
+            f"at least {size} calibration rows must share a confidence bin to be shipped without "
+            "single rows; there are no such."
+        )
+    return cell
+
+
+def sizes_of(cell: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows of each cell, shape (n_cells,)."""
+    return np.asarray(np.bincount(cell[cell >= 0]))
+
+
+def means_of(values: NDArray[Any], cell: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean of each cell's rows, shape (n_cells,) or (n_cells, m).
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,) or (n, m)
+        Of the rows.
+    cell : ndarray of shape (n,)
+        As :func:`cells_of` returns it.
+    """
+    kept = cell >= 0
+    count = sizes_of(cell)
+    total = np.zeros((len(count), *values.shape[1:]))
+    np.add.at(total, cell[kept], values[kept])
+    return np.asarray(total / count.reshape(-1, *[1] * (values.ndim - 1)))
+
+
+def each_row(values: NDArray[Any], count: NDArray[np.int64] | None) -> NDArray[Any]:
+    """Return the values of cells once for each of their rows; those of rows as they are.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, …)
+        Of rows or cells.
+    count : ndarray of shape (n,) or None
+        Rows of each cell; None: these are rows.
+    """
+    return values if count is None else np.repeat(values, count, axis=0)
+
+
+def counted(count: NDArray[np.int64] | None, method: str) -> NDArray[np.int64]:
+    """Return how many rows a method's levels rest on.
+
+    Raises
+    ------
+    InputError
+        If it is not known, for the method comes from a file that did not keep it.
+    """
+    if count is None:
+        raise InputError(
+            f"{method} comes from a file that does not say how many rows each level rests on, so "
+            "levels of few rows cannot be left out. Fit it again."
+        )
+    return count
+
+
+def rounded(confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round the odds of confidences to 1 %, as the confidence of a single row is not to be read.
+
+    Parameters
+    ----------
+    confidence : ndarray of shape (m,)
+        In [0, 1]; 0 and 1 stay.
+    """
+    with np.errstate(divide="ignore"):
+        return expit(np.round(logit(confidence), 2))

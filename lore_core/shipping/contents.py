@@ -1,0 +1,270 @@
+"""What a saved file holds, in plain words, and whether single calibration rows can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.data.number_text import rows_words
+from lore_core.data.validation import InputError
+from lore_core.embedding.result import Embedding
+from lore_core.embedding.stored import as_numbers
+from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.cells import rounded
+from lore_core.recalibration.container import SCHEMA, unpack
+from lore_core.recalibration.group_wise import GroupWise
+from lore_core.recalibration.saved import load_recalibrator
+
+
+@dataclass(frozen=True)
+class Held:
+    """One thing in a file."""
+
+    what: str  #: In words
+    shape: tuple[int, ...]  #: Of the array; empty for a few numbers or names
+    n_bytes: int  #: How large it is, not counting names and settings
+    single_rows: bool  #: Whether a single row of the data can be read from it
+
+
+@dataclass(frozen=True)
+class FileContents:
+    """What a file of a recalibrator holds."""
+
+    label: str  #: What tables call the method
+    calibration_rows: int  #: Rows it was fitted on
+    smallest_cell: int | None  #: Rows of the smallest cell, where it holds means over cells
+    #: Rows of a feature map beyond the calibration rows: older files held evaluation rows too.
+    other_rows: int
+    is_old: bool  #: Whether an earlier version wrote it
+    held: tuple[Held, ...]  #: All of it
+
+    @property
+    def single_rows(self) -> bool:
+        """Whether single rows can be read from the file."""
+        return any(item.single_rows for item in self.held)
+
+    @property
+    def sentence(self) -> str:
+        """Whose data can be read from the file."""
+        said = f"{self.label}, fitted on {_calibration(self.calibration_rows)}. "
+        if self.other_rows:
+            said += (
+                f"Single rows can be read from the file, and {self.other_rows:,} of them are no "
+                "calibration rows: treat it like all of them, or fit and save anew."
+            )
+        elif self.single_rows:
+            said += (
+                "Single calibration rows can be read from the file: treat it like those rows. Of "
+                "other rows, evaluation rows among them, it holds none."
+            )
+        elif self.smallest_cell is not None:
+            said += (
+                "No single row can be read from the file: what it says of rows are means over "
+                f"{self.smallest_cell:,} of them or more."
+            )
+        else:
+            said += "No single row can be read from the file."
+        if self.is_old:
+            said += " An earlier version wrote it, which may have kept more of each row."
+        return said
+
+    def table(self) -> dict[str, list[str]]:
+        """Return the list as columns of text: ``holds, shape, size, single rows``."""
+        return {
+            "holds": [item.what for item in self.held],
+            "shape": [" × ".join(f"{n:,}" for n in item.shape) for item in self.held],
+            "size": [_size(item.n_bytes) for item in self.held],
+            "single rows": ["yes" if item.single_rows else "no" for item in self.held],
+        }
+
+
+def describe(source: str | Path | bytes | BinaryIO) -> FileContents:
+    """List what a file that ``Recalibrator.save`` wrote holds.
+
+    Parameters
+    ----------
+    source : str, Path, bytes or binary file
+        The file, its content, or something open for reading.
+
+    Returns
+    -------
+    FileContents
+
+    Raises
+    ------
+    InputError
+        If the file is damaged, changed, of another kind or of a newer schema.
+    """
+    header, _ = unpack(source)
+    method = load_recalibrator(source)
+    on = method.fitted_on_
+    if on is None:
+        raise InputError("the file of a recalibrator must say what it was fitted on.")
+    maps = [item for item in on.feature_maps.values() if item is not None]
+    who = _Who.of(method)
+    held = list(_of_method(method, ""))
+    for embedding in maps:
+        held += _of_map(embedding, who)
+    words = (
+        (on.class_names, "classes"),
+        (on.feature_names, "features"),
+        (on.group_columns, "columns of groups"),
+    )
+    n_known = [len(as_numbers(item).get("points", ())) for item in maps]
+    names = " and ".join(f"{word} ({len(known):,})" for known, word in words if known)
+    return FileContents(
+        label=method.label,
+        calibration_rows=method.n_rows_,
+        smallest_cell=who.smallest_cell,
+        other_rows=max([0, *(n - method.n_rows_ for n in n_known)]),
+        is_old=header["schema"] < SCHEMA,
+        held=(*held, Held(f"names of {names}", (), 0, False)),
+    )
+
+
+@dataclass(frozen=True)
+class _Who:
+    """Whose values there are: calibration rows, or cells of them."""
+
+    rows: int
+    cells: NDArray[np.int64] | None
+
+    @classmethod
+    def of(cls, method: Recalibrator) -> _Who:
+        cells = method.state().get("count") if method.needs_embedding else None
+        return cls(method.n_rows_, cells)
+
+    @property
+    def smallest_cell(self) -> int | None:
+        return None if self.cells is None else int(self.cells.min())
+
+    def __str__(self) -> str:
+        if self.cells is None:
+            return _calibration(self.rows)
+        return f"{len(self.cells):,} cells (means of {self.smallest_cell:,} or more rows)"
+
+
+#: What a method holds beside arrays.
+_NUMBERS = {
+    "NoRecalibration": "nothing: it changes no confidence",
+    "TemperatureScaling": "a temperature",
+    "MMCEOptimization": "a temperature",
+    "PlattScaling": "slope and intercept of a curve",
+    "LoRe": "bandwidth and other settings",
+    "TunedLoRe": "settings and weights of what is averaged",
+    "IsotonicRegression": "settings",
+    "HistogramBinning": "settings",
+}
+#: What the arrays of a state are, by their names in it; {who}: a value for each row, or each cell.
+_ARRAYS = {
+    "points": "places of {who} on the map",
+    "bin_index": "confidence bins of {who}",
+    "outcome": "outcomes (right or wrong) of {who}",
+    "leftover": "outcomes of {who}, less what a global method says of them",
+    "count": "how many calibration rows these are of",
+    "edges": "edges of confidence bins",
+    "level_edges": "edges of the levels that confidences are pooled to",
+    "level_confidence": "what each level says",
+    "confidence": "corners of the step function",
+    "accuracy": "accuracy of each level",
+}
+
+
+def _of_method(method: Recalibrator, inside: str) -> Iterator[Held]:
+    """List what a method and its parts hold."""
+    kind, state = type(method).__name__, method.state()
+    if isinstance(method, GroupWise):
+        sizes = method.sizes_.values()
+        what = f"names of {len(sizes):,} groups, and the calibration rows of each"
+        yield Held(f"{inside}{what}", (), 0, 1 in sizes)
+    else:
+        yield Held(f"{inside}{_NUMBERS[kind]}", (), 0, False)
+    listed: list[NDArray[Any]] = []
+    for name, array in _arrays(state):
+        # Without a base, what is left over are the outcomes.
+        if not any(array is other for other in listed):
+            listed.append(array)
+            more, single = _disclosed(name, array, state, method)
+            what = _ARRAYS[name].format(who=_Who.of(method))
+            yield Held(f"{inside}{what}{more}", array.shape, array.nbytes, single)
+    if state.get("candidates"):
+        columns = state["candidates"].values()
+        n_bytes = sum(column.nbytes for column in columns if isinstance(column, np.ndarray))
+        shape = (len(next(iter(columns))), len(columns))
+        yield Held(f"{inside}settings that were compared, and how each did", shape, n_bytes, False)
+    for part in method.parts(state):
+        yield from _of_method(part, f"{inside}{part.label}, a part of it: ")
+
+
+def _arrays(value: Any, name: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+    """Find the arrays of a state by their names; not those of its parts, nor its one table."""
+    if isinstance(value, np.ndarray):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if key != "candidates":
+                yield from _arrays(item, key)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _arrays(item, name)
+
+
+def _disclosed(
+    name: str, array: NDArray[Any], state: Mapping[str, Any], method: Recalibrator
+) -> tuple[str, bool]:
+    """Return what is to be said of single rows, and whether they can be read."""
+    if "{who}" in _ARRAYS[name]:
+        return "", array.size > 0 and _Who.of(method).cells is None
+    if name in ("edges", "level_edges", "confidence"):
+        single = not (name == "edges" and state["binning"] == "equal-width") and not np.allclose(
+            rounded(array), array, rtol=0, atol=1e-12
+        )
+        return ", some of them confidences of single rows" * single, single
+    if name == "accuracy":
+        count = state["count"]
+        if count is None:
+            return "; of how many rows is not in the file", True
+        least = int(count[count > 0].min())
+        return f"; the smallest is of {rows_words(least)}", least == 1
+    return "", False
+
+
+def _of_map(embedding: Embedding, who: _Who) -> Iterator[Held]:
+    """List what a feature map holds."""
+    name, n_features = embedding.name.title, embedding.n_features
+    of_all = "from sums over all rows the map was made of"
+    scale = embedding.scale_factors
+    yield Held(f"scale of {name}, {of_all}", scale.shape, scale.nbytes, False)
+    parts = as_numbers(embedding)
+    for linear in (parts, parts.get("reduction") or {}):
+        if "mean" in linear:
+            what = f"centre and axes of {len(linear['components']):,} principal components"
+            n_bytes = linear["mean"].nbytes + linear["components"].nbytes
+            shape = (len(linear["components"]) + 1, n_features)
+            yield Held(f"{what} of {n_features:,} features, {of_all}", shape, n_bytes, False)
+    if "points" not in parts:
+        return
+    single = who.cells is None
+    known = str(who)
+    if single and len(parts["points"]) > who.rows:
+        known = f"{len(parts['points']):,} rows, not only calibration rows,"
+    points, places = parts["points"], parts["places"]
+    features = f"{n_features:,} features of {known}"
+    if points.shape[1] < n_features:
+        features = f"{points.shape[1]:,} principal components of the {features}"
+        features += ", from which these can be rebuilt" * single
+    yield Held(features, points.shape, points.nbytes, single)
+    yield Held(f"places of {known} on {name}", places.shape, places.nbytes, single)
+
+
+def _calibration(n_rows: int) -> str:
+    return f"{n_rows:,} calibration {'row' if n_rows == 1 else 'rows'}"
+
+
+def _size(n_bytes: int) -> str:
+    return "" if n_bytes == 0 else f"{max(n_bytes / 1e3, 0.1):,.1f} kB"

@@ -1,0 +1,237 @@
+"""What is kept of calibration rows where none may be read: means over cells of enough of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lore_core import (
+    Dataset,
+    GroupWise,
+    HistogramBinning,
+    InputError,
+    IsotonicRegression,
+    LoRe,
+    PlattScaling,
+    TemperatureScaling,
+    TunedLoRe,
+    embed,
+)
+from lore_core.recalibration.cells import cells_of, means_of, rounded, sizes_of
+
+
+@pytest.mark.parametrize("size", [3, 10])
+def test_cells(size):
+    random = np.random.default_rng(0)
+    points, apart = random.normal(size=(500, 3)), random.choice(4, 500, p=[0.6, 0.37, 0.02, 0.01])
+    cell = cells_of(points, apart, size)
+    count = sizes_of(cell)
+    assert count.min() >= size
+    assert count.max() < 2 * size
+    for one in range(4):
+        here = apart == one
+        # All rows are in a cell, unless too few are alike; and no cell mixes unlike ones.
+        assert (cell[here] >= 0).all() == (here.sum() >= size)
+        assert not np.isin(cell[here & (cell >= 0)], cell[~here]).any()
+    for number in range(len(count)):
+        rows = cell == number
+        np.testing.assert_allclose(means_of(points, cell)[number], points[rows].mean(axis=0))
+    # Near rows share a cell: within cells the spread is far below that of all.
+    of_row = means_of(points, cell)[cell[cell >= 0]]
+    assert np.abs(points[cell >= 0] - of_row).mean() < 0.6 * np.abs(points).mean()
+
+
+def test_rows_at_one_place_and_too_few_rows():
+    assert sizes_of(cells_of(np.zeros((25, 2)), np.zeros(25, np.int64), 10)).tolist() == [13, 12]
+    with pytest.raises(InputError, match="at least 10 calibration rows must share a confidence"):
+        cells_of(np.zeros((9, 2)), np.zeros(9, np.int64), 10)
+
+
+def test_rounded_confidences():
+    exact = np.array([0.0, 0.3, 0.9, 0.99999, 1.0])
+    found = rounded(exact)
+    assert found[[0, 4]].tolist() == [0.0, 1.0]
+    inner = slice(1, 4)
+    assert (found[inner] != exact[inner]).all()
+    odds = found[inner] / (1 - found[inner]) * (1 - exact[inner]) / exact[inner]
+    np.testing.assert_allclose(odds, 1.0, atol=0.0051)
+
+
+@pytest.fixture(scope="module")
+def calibration():
+    return _rows(600, 1)
+
+
+@pytest.fixture(scope="module")
+def new():
+    return _rows(300, 2)
+
+
+def _rows(n, seed):
+    random = np.random.default_rng(seed)
+    z = random.normal(size=(n, 4))
+    c = random.beta(5, 2, n) / 2 + 0.5
+    right = random.random(n) < c - 0.2 * (z[:, 0] > 1)
+    return Dataset(
+        np.column_stack([c, 1 - c]),
+        np.where(right, 0, 1),
+        features=z,
+        groups={"g": np.where(z[:, 1] > 0, "a", "b")},
+    )
+
+
+@pytest.fixture(scope="module")
+def maps(calibration):
+    return {"two": embed(calibration.features), "all": embed(calibration.features, "identity")}
+
+
+LOCAL = {
+    "LoRe": LoRe(0.3, 5),
+    "equal mass": LoRe(0.3, 5, "equal-mass", prior_strength=2.0, base=PlattScaling()),
+    "tuned": TunedLoRe(),
+    "tuned, equal mass": TunedLoRe(binning="equal-mass"),
+}
+
+
+def numbers_of(calibration, maps):
+    tables = [calibration.probabilities, calibration.features]
+    tables += [embedding.coordinates for embedding in maps.values()]
+    return np.unique(np.concatenate([table.ravel() for table in tables]))
+
+
+def held(value):
+    """All numbers of a state, recalibrators in it included."""
+    if hasattr(value, "state"):
+        value = value.state()
+    if isinstance(value, dict):
+        return [number for item in value.values() for number in held(item)]
+    if isinstance(value, (list, tuple)):
+        return [number for item in value for number in held(item)]
+    array = np.asarray(value)
+    return array.ravel().tolist() if array.dtype.kind == "f" else []
+
+
+def found_in(of_rows, numbers):
+    numbers = np.array([number for number in numbers if np.isfinite(number) and number % 1])
+    nearest = np.searchsorted(of_rows, numbers).clip(1, len(of_rows) - 1)
+    off = np.minimum(abs(numbers - of_rows[nearest]), abs(numbers - of_rows[nearest - 1]))
+    return numbers[off < 1e-12]
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_no_number_of_a_calibration_row_is_left(name, calibration, maps):
+    method = LOCAL[name].clone().fit(calibration, maps)
+    kept = method.without_rows()
+    state = kept.state()
+    of_rows = numbers_of(calibration, maps)
+    assert len(found_in(of_rows, held(method))) > 100
+    assert found_in(of_rows, held(kept)).tolist() == []
+    assert state["count"].min() >= 10
+    # An outcome of a cell is that of ten rows or more, not of one.
+    assert len(state["outcome"]) == len(state["count"]) <= len(calibration) / 10
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_it_is_the_method_itself_where_all_rows_of_a_cell_are_alike(name, calibration, new):
+    """Sixteen rows at each of 32 places, of one confidence: a mean over them is each of them."""
+    places = np.repeat(calibration.features[:32], 16, axis=0)
+    right = np.random.default_rng(3).random(512) < 0.7
+    rows = Dataset(np.full((512, 2), [0.8, 0.2]), np.where(right, 0, 1), features=places)
+    method = LOCAL[name].clone()
+    if name.startswith("tuned"):
+        method = TunedLoRe(binning=method.binning, bases=[None], levels=False)
+    method.fit(rows, rows.features)
+    exact = method.recalibrate(new, new.features).confidence
+    kept = method.without_rows().recalibrate(new, new.features).confidence
+    np.testing.assert_allclose(kept, exact, atol=1e-9)
+
+
+def test_rows_of_a_sparse_bin_are_left_out(calibration, maps):
+    method = LoRe(0.3, 15).fit(calibration, maps["two"])
+    index = method.state()["bin_index"]
+    sizes = np.bincount(index, minlength=15)
+    kept = method.without_rows().state()
+    assert 0 < sizes[8] < 10 or (sizes[sizes > 0] < 10).any()
+    assert set(kept["bin_index"]) == set(np.flatnonzero(sizes >= 10))
+    assert kept["count"].sum() == sizes[sizes >= 10].sum()
+
+
+def test_a_learned_map_knows_cells_too(calibration, new):
+    made = embed(calibration.features, "tsne", n_iter=20)
+    method = LoRe(0.3, 5).fit(calibration, made)
+    kept = method.without_rows()
+    (map_,) = kept.fitted_on_.feature_maps.values()
+    assert map_.known_rows == len(kept.state()["count"])
+    of_rows = np.unique(np.concatenate([made._map.points.ravel(), made._map.places.ravel()]))
+    held_by_map = np.concatenate([map_._map.points.ravel(), map_._map.places.ravel()])
+    assert found_in(of_rows, held_by_map).tolist() == []
+    assert np.isfinite(map_.transform(new.features)).all()
+
+
+def test_isotonic_steps_of_enough_rows():
+    """By hand: steps of 12, 3, 5, 11 and 4 rows; the second and third, and the last two, join."""
+    c = np.linspace(0.503, 0.98, 35)
+    sizes, right = [12, 3, 5, 11, 4], [3, 1, 2, 8, 4]
+    outcome = np.concatenate(
+        [np.arange(n)[::-1] >= n - k for n, k in zip(sizes, right, strict=True)]
+    )
+    rows = Dataset(np.column_stack([c, 1 - c]), np.where(outcome, 0, 1))
+    method = IsotonicRegression().fit(rows)
+    state = method.state()
+    steps, first = np.unique(state["accuracy"], return_index=True)
+    np.testing.assert_allclose(steps, [3 / 12, 1 / 3, 2 / 5, 8 / 11, 1.0])
+    assert state["count"][first].tolist() == sizes
+    kept = method.without_rows(8).state()
+    steps, first = np.unique(kept["accuracy"], return_index=True)
+    np.testing.assert_allclose(steps, [3 / 12, 3 / 8, 12 / 15])
+    assert kept["count"][first].tolist() == [12, 8, 15]
+    np.testing.assert_allclose(
+        kept["confidence"], c[[0, 11, 12, 19, 20, 34]], atol=0.002
+    )  # corners of the joined steps, odds rounded
+    assert found_in(np.sort(c), held(kept)).tolist() == []
+
+
+def test_isotonic_regression_of_few_rows_is_one_step():
+    c = np.linspace(0.6, 0.9, 5)
+    rows = Dataset(np.column_stack([c, 1 - c]), [1, 0, 0, 0, 0])
+    kept = IsotonicRegression().fit(rows).without_rows().state()
+    assert set(kept["accuracy"]) == {0.8}
+
+
+def test_histogram_bins_of_enough_rows(calibration):
+    method = HistogramBinning(15).fit(calibration)
+    count = method.state()["count"]
+    np.testing.assert_array_equal(count, np.histogram(calibration.confidence, 15, (0, 1))[0])
+    kept = method.without_rows().state()
+    np.testing.assert_array_equal(np.isnan(kept["accuracy"]), count < 10)
+    assert kept["count"].tolist() == np.where(count < 10, 0, count).tolist()
+
+
+def test_a_few_numbers_stay_as_they_are(calibration, new):
+    for method in (TemperatureScaling(), PlattScaling(), GroupWise(TemperatureScaling())):
+        method.fit(calibration)
+        kept = method.without_rows()
+        np.testing.assert_array_equal(
+            kept.recalibrate(new).probabilities, method.recalibrate(new).probabilities
+        )
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        GroupWise(LoRe()),
+        GroupWise(IsotonicRegression()),
+        LoRe(base=HistogramBinning()),
+        TunedLoRe(bases=[IsotonicRegression()]),
+    ],
+)
+def test_two_ways_of_cutting_the_same_rows_are_refused(method, calibration, maps):
+    method.clone().fit(calibration, maps["two"] if method.needs_embedding else None)
+    fitted = method.clone().fit(calibration, maps["two"] if method.needs_embedding else None)
+    with pytest.raises(InputError, match="cells of both, subtracted, could tell single rows apart"):
+        fitted.without_rows()
+
+
+def test_cells_of_two_rows_are_refused(calibration):
+    with pytest.raises(InputError, match="cell_size"):
+        HistogramBinning().fit(calibration).without_rows(2)
