@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import streamlit as st
 
-from lore_core.data.dataset import CALIBRATION
+from lore_core.data.dataset import CALIBRATION, Dataset
 from lore_core.figures import (
     landscape_3d_figure,
     landscape_figure,
@@ -22,11 +22,13 @@ from lore_core.figures.pictures.landscape_picture import LandscapePicture, Value
 from lore_core.figures.plotly.landscape_3d import CAMERAS
 from lore_core.regions import Field, Outline, Selection
 from lore_core.view.scene import Scene
+from pages.landscape.preview import feed
 from pages.landscape.region import drawn_region, region_panel, take_row, take_selection
 from pages.shared import compute
 from pages.shared.charts import chart_line, show_chart
-from pages.shared.controls import theme_mode
+from pages.shared.controls import GAMMAS, theme_mode
 from pages.shared.live import live_landscape
+from pages.shared.maps import available_maps
 from pages.shared.places import choose_place
 
 _KEY = "landscape"
@@ -156,15 +158,49 @@ def _show_map(
         selection=selection,
         chosen=drawing.chosen,
         view=_seen(map_key),
+        gamma=view.gamma,
+        gammas=tuple(GAMMAS),
+        preview_key="" if scene.only is not None else _preview_key(scene),
     )
     live_landscape(
         live,
         _KEY,
+        on_gamma_change=_take_gamma,
         on_view_change=lambda: _take_view(map_key),
         on_selection_change=lambda: take_selection(_KEY, scene.axes),
         on_place_change=lambda: choose_place(key, int(st.session_state[_KEY].place)),
         on_row_change=lambda: take_row(_KEY),
     )
+
+
+def is_live(dataset: Dataset) -> bool:
+    """Whether the settings of the page ask for the map that has its own γ slider."""
+
+    def setting(name: str, default: str) -> str:
+        return str(st.session_state.get(name, st.query_params.get(name, default)))
+
+    features = setting("features", next(iter(available_maps(dataset)), ""))
+    drawn = setting("map", features)
+    axes = drawn if drawn in available_maps(dataset) else features
+    return setting("picture", "field") != "3-D" and not axes.endswith("3-D")
+
+
+def feed_map(scene: Scene, layer: str) -> None:
+    """Bring the fields of other bandwidths to the map, where it can show them."""
+    if scene.on.n_components == 2 and layer != "3-D" and scene.only is None:
+        feed(scene.view, scene.bin_index, scene.on, _preview_key(scene))
+
+
+def _preview_key(scene: Scene) -> str:
+    parts = scene.view.key("target", "n_bins", "binning", "maps")
+    return repr((*parts, scene.bin_index, scene.on.digest))
+
+
+def _take_gamma() -> None:
+    """Take the bandwidth at which the reader let go of the map's slider."""
+    wanted = float(st.session_state[_KEY].get("gamma", 0.0))
+    if wanted in GAMMAS:
+        st.session_state["gamma"] = wanted
 
 
 def _take_view(map_key: str) -> None:

@@ -30,6 +30,7 @@ GAMMAS = [
     for decade in (-2, -1, 0)
     for step in (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 ] + [10.0, 20.0, 50.0, 100.0]
+_GAMMA = 0.2
 _FALLBACKS = ("PCA 2-D", "All features")
 
 
@@ -102,7 +103,7 @@ def gamma_control(container: st.delta_generator.DeltaGenerator) -> float:
         container.select_slider(
             "Bandwidth γ",
             GAMMAS,
-            value=0.2,
+            value=_GAMMA,
             **linked("gamma"),
             help="How near another row must be to count: small γ looks at single rows, large γ at "
             "the whole confidence bin. In units of the map's scale.",
@@ -146,23 +147,32 @@ def target_control(dataset: Dataset) -> str | int:
     return TOP_LABEL if chosen == TOP_LABEL else choices.index(chosen) - 1
 
 
-def view_controls() -> View:
-    """Draw the shared settings in one row and return what they say."""
+def view_controls(*, own_gamma: bool = False) -> View:
+    """Draw the shared settings in one row and return what they say.
+
+    Parameters
+    ----------
+    own_gamma : bool
+        The page's picture has a γ slider of its own; the plain one stands among the rest.
+    """
     dataset = current().dataset
     has_features = dataset.features is not None
     names = available_maps(dataset)
-    columns = st.columns([2.4, 1.6, 1.5, 1.1], vertical_alignment="bottom")
-    value = gamma_control(columns[0]) if has_features else 0.2
-    n_bins = bins_control(columns[1])
+    apart = has_features and not own_gamma
+    first = st.columns(([2.4] if apart else []) + [1.6, 1.5, 1.1], vertical_alignment="bottom")
+    gamma, columns = first[0], first[-3:]
+    n_bins = bins_control(columns[0])
     wanted = ""
     if has_features:
-        wanted = columns[2].selectbox(
+        wanted = columns[1].selectbox(
             "Similar by",
             names,
             **linked("features"),
             help="The features in which rows count as near: the kernel works on this map.",
         )
-    with columns[3].popover("More", icon=":material/tune:", width="stretch"):
+    with columns[2].popover("More", icon=":material/tune:", width="stretch"):
+        if own_gamma:
+            gamma = st.container()
         target = target_control(dataset)
         binning: Binning = st.segmented_control(
             "Bins of",
@@ -172,6 +182,7 @@ def view_controls() -> View:
             **linked("binning"),
             help="Equal steps of confidence, or about as many rows in each.",
         )
+    value = gamma_control(gamma) if has_features else _GAMMA
     maps = dict([_usable(dataset, wanted)]) if wanted else {}
     if not has_features:
         st.info(

@@ -19,11 +19,20 @@ export default
 """
 _CODE = st.components.v2.component(
     "lore_lens.code",
-    js=f"{landscape_script()}\n{_HAND_OVER} () => globalThis.loreLensReady({{ join, deliver }});",
+    js=f"""{landscape_script()}
+    {_HAND_OVER} () => globalThis.loreLensReady({{ join, deliver, provideBy }});""",
 )
 _ROWS = st.components.v2.component(
     "lore_lens.rows",
     js=f"{_HAND_OVER} async ({{ data }}) => (await globalThis.loreLens).deliver(data);",
+)
+_FEED = st.components.v2.component(
+    "lore_lens.feed",
+    js=f"""{_HAND_OVER} async ({{ data, setStateValue }}) => {{
+      const {{ deliver, provideBy }} = await globalThis.loreLens;
+      if (data) deliver(data);
+      provideBy((asked) => setStateValue("asked", asked));
+    }};""",
 )
 _MAP = st.components.v2.component(
     "lore_lens.map",
@@ -48,3 +57,18 @@ def live_landscape(live: LiveLandscape, key: str, **on_change: Callable[[], None
         _CODE(key="lore_code")
         _ROWS(key=f"{key}_rows", data=live.packed_rows())
         return _MAP(key=key, data=live.packed_scene(), **on_change)
+
+
+def live_feed(preview: bytes | None, key: str, on_asked_change: Callable[[], None]) -> None:
+    """Bring a part of a preview to the landscape, which asks for the next.
+
+    Parameters
+    ----------
+    preview : bytes or None
+        From :func:`~lore_core.figures.browser.preview.packed_preview`.
+    key : str
+        Unique on the page.
+    on_asked_change : callable
+        Called when it asks: ``st.session_state[key].asked`` has ``key``, ``known`` and ``near``.
+    """
+    _FEED(key=key, data=preview, on_asked_change=on_asked_change)

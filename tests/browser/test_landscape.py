@@ -186,6 +186,26 @@ def test_the_view_outlives_every_change_and_is_in_the_link(app):
     app.until_query("view", None)
 
 
+def test_a_bandwidth_is_seen_before_it_is_taken(app):
+    app.until(lambda: app.seen("m.known ? m.known.fields.size : 1") == 34, "every field")
+    app.until(lambda: app.seen("!!m.known.band"), "what chance shows")
+    before, link = app.map_ink(), app.query()
+    app.gamma.scroll_into_view_if_needed()
+    box = app.gamma.bounding_box()
+    y = box["y"] + box["height"] / 2
+    app.page.mouse.move(box["x"] + box["width"] * 0.3, y)
+    app.page.mouse.down()
+    app.page.mouse.move(box["x"] + box["width"] * 0.4, y, steps=4)
+    app.until(lambda: app.map_ink() != before, "the field between two bandwidths")
+    assert app.seen("m.field !== m.exact")
+    assert app.query() == link
+    app.page.mouse.up()
+    app.until(lambda: app.query().get("gamma") != link["gamma"], "the bandwidth in the link")
+    app.until(lambda: app.seen("m.field === m.exact"), "the exact field")
+    app.settle()
+    assert float(app.query()["gamma"]) == app.seen("m.scene.gamma") < 0.5
+
+
 def test_the_wheel_scrolls_the_page_unless_the_map_has_the_focus(app):
     app.map.hover()
     app.page.mouse.wheel(0, 120)

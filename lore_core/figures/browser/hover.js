@@ -1,6 +1,6 @@
 // What is said of the row or the place that is pointed at.
 
-import { nodeAt, supportOf } from "./fields.js";
+import { NOTHING, nodeAt, supportOf } from "./fields.js";
 
 const points = (error) =>
   `${error >= 0 ? "+" : "−"}${Math.abs(error * 100).toFixed(1)} points`;
@@ -13,7 +13,7 @@ export function about(n) {
 /** Lines about a row: what it is, what was promised, what came, how far it is off around it. */
 export function rowLines(scene, rows, i) {
   const right = rows.outcome[i] === 1;
-  const lines = [`row ${rows.row ? rows.row[i] : i}`];
+  const lines = [`row ${i}`];
   if (rows.predicted) {
     const [said, true_] = [rows.predicted[i], rows.label[i]].map((k) => rows.classes[k]);
     lines[0] += `: ${said} ${said === true_ ? "(right)" : `(wrong, true ${true_})`}`;
@@ -30,7 +30,13 @@ export function rowLines(scene, rows, i) {
 /** Lines about a place of the field that has no row under the pointer. */
 export function fieldLines(field, x, y) {
   const node = nodeAt(field, x, y);
-  if (node < 0 || field.support[node] === 0) return [];
+  if (node < 0) return [];
+  if (!field.support) {
+    // Between two bandwidths.
+    const error = field.values[node];
+    return error === NOTHING ? [] : [`local error about ${points(error)}`];
+  }
+  if (field.support[node] === 0) return [];
   const n = about(supportOf(field.support[node], 255, field.logSupport));
   if (field.error[node] === -128) {
     return [`hidden: n_eff about ${n}, fewer than the ${field.least} needed`];

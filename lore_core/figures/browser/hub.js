@@ -1,41 +1,89 @@
-// What arrives in one part of a page for the landscapes in it: rows, once for all scenes of them.
+// What arrives in one part of a page for the landscapes in it: rows and previews, by their names.
 
+import { decode } from "./fields.js";
 import { mount } from "./landscape.js";
 import { unpack } from "./protocol.js";
 
 const maps = new Set();
-const kept = new Map();
-/** Sets of rows that are kept: those shown, and those before. */
-const MOST_KEPT = 2;
+const sets = new Map();
+const previews = new Map();
+/** Sets of rows, and previews, that are kept: those shown, and those before. */
+const MOST_SETS = 2;
+const MOST_PREVIEWS = 4;
+/** Milliseconds after which what was asked for is asked for again. */
+const OVERDUE = 3000;
+let ask = null;
+let overdue = 0;
 
-/** Hand on what Python packed. */
+/** Hand on what Python packed: rows, or a part of a preview. */
 export function deliver(bytes) {
   const pack = unpack(bytes);
-  kept.delete(pack.key);
-  kept.set(pack.key, pack);
-  while (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
-  for (const map of maps) fetchRows(map);
+  if (pack.preview) takePreview(pack);
+  else keep(sets, pack.key, pack, MOST_SETS);
+  for (const map of maps) supply(map);
+  wish();
+}
+
+/** Let what is lacking be asked for: `send({key, known, near})`. */
+export function provideBy(send) {
+  ask = send;
+  wish();
 }
 
 /** Mount a landscape that takes packed scenes. */
 export function join(root, options) {
   const map = mount(root, options);
-  const joined = {
+  maps.add(map);
+  return {
     map,
     show(bytes) {
       map.update(unpack(bytes));
-      fetchRows(map);
+      supply(map);
+      wish();
     },
     leave() {
       maps.delete(map);
       map.unmount();
     },
   };
-  maps.add(map);
-  return joined;
 }
 
-function fetchRows(map) {
-  const rows = kept.get(map.state.scene?.rows);
+function keep(store, key, value, most) {
+  store.delete(key);
+  store.set(key, value);
+  while (store.size > most) store.delete(store.keys().next().value);
+}
+
+function takePreview(pack) {
+  const known = previews.get(pack.preview) ?? { fields: new Map() };
+  for (const [number, field] of Object.entries(pack.fields)) {
+    const error = pack[`error${number}`];
+    known.fields.set(Number(number), {
+      ...field, error, values: decode({ error, scale: field.scale }),
+    });
+  }
+  known.curve = pack.curve ?? known.curve;
+  known.band = pack.band ?? known.band;
+  known.isAll = pack.isAll;
+  keep(previews, pack.preview, known, MOST_PREVIEWS);
+}
+
+function supply(map) {
+  const { scene } = map.state;
+  if (!scene) return;
+  const rows = sets.get(scene.rows);
   if (rows) map.setRows(rows);
+  map.setPreview(previews.get(scene.preview) ?? null);
+}
+
+/** Ask for what the shown landscape lacks, and again if nothing comes. */
+function wish() {
+  clearTimeout(overdue);
+  const scene = [...maps].map((map) => map.state.scene).find((shown) => shown?.preview);
+  if (!ask || !scene) return;
+  const known = previews.get(scene.preview);
+  const has = known ? [...known.fields.keys()] : [];
+  if (known?.isAll && has.length >= scene.gammas.length) return;
+  overdue = setTimeout(wish, OVERDUE);
+  ask({ key: scene.preview, known: has, near: scene.gamma });
 }

@@ -1,8 +1,9 @@
 // One landscape in a page: mount it, tell it what to show, take it away.
 
 import { build, drawScale, labelNodes } from "./dom.js";
-import { decode } from "./fields.js";
+import { blend, decode } from "./fields.js";
 import { canvasPainter } from "./canvas.js";
+import { gammaBar } from "./gamma.js";
 import { glPainter } from "./gl.js";
 import { fieldLines, rowLines, showHover } from "./hover.js";
 import { listen } from "./interact.js";
@@ -33,10 +34,12 @@ const LONELY = 16;
 export function mount(root, { mode, send }) {
   const parts = build(root);
   const { stage } = parts;
+  const bar = gammaBar({ move: preview, rest: (number) => send("gamma", scene.gammas[number]) });
+  parts.box.insertBefore(bar.node, stage);
   let painter = glPainter(parts.picture);
   painter ??= canvasPainter(parts.picture);
   let [scene, rows, index, view, look, labels] = [null, null, null, null, null, []];
-  let [field, flags, selected, selection] = [null, null, null, []];
+  let [field, exact, known, flags, selected, selection] = [null, null, null, null, null, []];
   let [drawn, pointed, hot, tool, moving] = [null, -1, null, "pan", false];
   let [asked, resting, telling] = [0, 0, 0];
 
@@ -56,7 +59,9 @@ export function mount(root, { mode, send }) {
       chosen: selection.length > 0,
       most: moving ? MOST_MOVING : Infinity,
     });
-    const rings = scene.worst.map((row) => place(row)).filter(Boolean);
+    // Of another bandwidth other rows are the worst.
+    const ringed = field === exact ? scene.worst : [];
+    const rings = ringed.map((row) => place(row)).filter(Boolean);
     const shownRegions = scene.regions.map((region) => ({
       ...region, chosen: scene.chosen === region.number, hot: hot === region.number,
     }));
@@ -100,8 +105,7 @@ export function mount(root, { mode, send }) {
   }
 
   function place(row) {
-    const i = scene.rowAt ? scene.rowAt[row] : row;
-    return rows && rows.x[i] !== undefined ? [rows.x[i], rows.y[i]] : null;
+    return rows && rows.x[row] !== undefined ? [rows.x[row], rows.y[row]] : null;
   }
 
   function resize() {
@@ -126,7 +130,9 @@ export function mount(root, { mode, send }) {
       let flag = scene.bin === null || rows.bin[i] === scene.bin ? SHOWN : 0;
       if (!scene.rowError || !scene.inside || scene.inside[i]) flag |= VIVID;
       else if (scene.only) flag &= ~SHOWN;
-      if (scene.rowError) flag |= scene.rowSupport[i] < scene.rowLeast ? KNOWN | LONELY : KNOWN;
+      if (scene.rowError && field === exact) {
+        flag |= scene.rowSupport[i] < scene.rowLeast ? KNOWN | LONELY : KNOWN;
+      }
       if (selected && selected[i] && flag & SHOWN) {
         flag |= SELECTED;
         count++;
@@ -156,7 +162,7 @@ export function mount(root, { mode, send }) {
     pointed = row >= 0 && (what.rows || ring) ? row : -1;
     hot = pointed < 0 ? regionAt(x, y) : null;
     stage.classList.toggle("points", pointed >= 0 || hot !== null);
-    const lines = pointed >= 0 ? rowLines(scene, rows, pointed) : fieldLines(field, x, y);
+    const lines = pointed >= 0 ? rowLines(field === exact ? scene : {}, rows, pointed) : fieldLines(field, x, y);
     showHover(parts.hover, event ? lines : [], point, stage);
     redraw();
   }
@@ -248,7 +254,23 @@ export function mount(root, { mode, send }) {
     drawScale(parts.scale, scene.scale, look.colors);
   }
 
-  const state = () => ({ view, scene, rows, field, selection, selected, labels });
+  /** Show the field between two bandwidths, from those that are there. */
+  function preview(position) {
+    if (!known || !known.fields.size) return;
+    const numbers = [...known.fields.keys()].sort((a, b) => a - b);
+    const low = numbers.findLast((k) => k <= position) ?? numbers[0];
+    const high = numbers.find((k) => k >= position) ?? numbers.at(-1);
+    const share = high > low ? (position - low) / (high - low) : 0;
+    const [one, other] = [known.fields.get(low), known.fields.get(high)];
+    const was = field;
+    const near = share < 0.5 ? one : other;
+    field = { ...near, vivid: exact.vivid, values: blend(one.values, other.values, share) };
+    painter.setField(field);
+    if (was === exact && scene.rowError) mark();
+    redraw();
+  }
+
+  const state = () => ({ view, scene, rows, field, exact, known, selection, selected, labels });
   // For who looks on: a test, a benchmark.
   Object.defineProperty(stage, "landscape", { get: state });
 
@@ -258,7 +280,7 @@ export function mount(root, { mode, send }) {
       const before = scene;
       scene = next;
       stage.setAttribute("aria-label", next.alt);
-      field = {
+      exact = {
         ...next.field, error: next.error, support: next.support, vivid: next.vivid,
         values: decode({ error: next.error, scale: next.field.scale }),
       };
@@ -274,7 +296,9 @@ export function mount(root, { mode, send }) {
         selection = next.selection;
       }
       dress();
-      painter.setField(field);
+      bar.node.hidden = !next.gammas;
+      if (!next.gammas || bar.update(next, look)) field = exact;
+      painter.setField(field ?? exact);
       labels = labelNodes(next, choose);
       parts.labels.replaceChildren(...labels.map((label) => label.node));
       mark();
@@ -289,6 +313,11 @@ export function mount(root, { mode, send }) {
       mark();
       redraw();
     },
+    /** Take fields and a curve for the slider, as far as they are there. */
+    setPreview(next) {
+      known = next;
+      bar.know(next);
+    },
     /** The theme changed. */
     redress() {
       if (!scene) return;
@@ -300,6 +329,7 @@ export function mount(root, { mode, send }) {
     },
     unmount() {
       watch.disconnect();
+      bar.stop();
       cancelAnimationFrame(asked);
       clearTimeout(telling);
       clearTimeout(resting);

@@ -62,6 +62,12 @@ class LiveLandscape:
         Number of the chosen region, from 0.
     view : tuple of float or None
         Where the reader looks, from a link.
+    gamma : float
+        Bandwidth of the field.
+    gammas : tuple of float
+        Those the reader may choose, in order; none where there is no slider.
+    preview_key : str
+        Names what is looked at but for γ, where there are fields for the slider.
     """
 
     picture: LandscapePicture
@@ -78,6 +84,9 @@ class LiveLandscape:
     selection: Selection
     chosen: int | None = None
     view: tuple[float, ...] | None = None
+    gamma: float
+    gammas: tuple[float, ...] = ()
+    preview_key: str = ""
 
     def packed_rows(self) -> bytes:
         """Pack what does not change with γ."""
@@ -136,6 +145,9 @@ class LiveLandscape:
             ],
             "chosen": self.chosen,
             "view": self.view,
+            "gamma": self.gamma,
+            "gammas": self.gammas or None,
+            "preview": self.preview_key,
         }
         if len(self.rows.at) <= MOST_WITH_ERRORS:
             added, columns = packed_errors(self.rows.error, self.rows.effective_size)

@@ -4,7 +4,7 @@ export const STYLE = `
 .lore { container-type: inline-size; --ink: #1f2933; --paper: #ffffff; --quiet: #5f6b7a; --line: #e4e7eb; --accent: #0f766e;
   color: var(--ink); font: 13px/1.35 var(--st-font, system-ui, sans-serif); }
 .lore * { box-sizing: border-box; }
-.lore .stage { position: relative; overflow: hidden; width: 100%; height: clamp(320px, 68cqw, 540px);
+.lore .stage { position: relative; overflow: hidden; width: 100%; height: clamp(320px, 62cqw, 470px);
   border-radius: 8px; border: 1px solid var(--line); cursor: grab; touch-action: pan-y;
   user-select: none; -webkit-user-select: none; background: var(--paper); }
 .lore .stage:focus { outline: 2px solid var(--accent); outline-offset: 1px; touch-action: none; }
@@ -36,6 +36,18 @@ export const STYLE = `
 .lore .hover b { font-weight: 600; }
 .lore .hover img { display: block; float: right; margin: 0 0 4px 8px; width: 64px; height: 64px;
   object-fit: contain; image-rendering: pixelated; }
+.lore .gamma { display: flex; align-items: center; gap: 10px; margin: 0 2px 8px; }
+.lore .gamma button { flex: none; width: 32px; height: 32px; padding: 0; border-radius: 50%;
+  border: 1px solid var(--line); background: none; color: var(--accent); cursor: pointer; }
+.lore .gamma button:hover { background: var(--line); }
+.lore .gamma svg { width: 14px; height: 14px; fill: currentColor; vertical-align: middle; }
+.lore .track { position: relative; flex: 1 1 auto; height: 54px; min-width: 120px; }
+.lore .track canvas { position: absolute; inset: 0; width: 100%; height: 40px; }
+.lore .track input { position: absolute; left: 0; bottom: 0; width: 100%; height: 16px; margin: 0;
+  accent-color: var(--accent); cursor: ew-resize; }
+.lore .track .bar { position: absolute; left: 0; bottom: -3px; width: 0; height: 2px;
+  background: var(--accent); opacity: 0.5; }
+.lore .gamma output { flex: 0 1 230px; font-size: 13px; font-variant-numeric: tabular-nums; }
 .lore .below { display: flex; flex-wrap: wrap; gap: 4px 18px; align-items: flex-start;
   justify-content: space-between; margin-top: 6px; color: var(--quiet); font-size: 12px; }
 .lore .below .said { flex: 1 1 220px; }

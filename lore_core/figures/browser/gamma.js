@@ -1,0 +1,219 @@
+// The bandwidth under the hand: a slider over the largest local error at every γ, and a play button.
+
+import { element } from "./dom.js";
+
+/** Pixels from the end of a slider to the middle of its thumb there. */
+const INSET = 8;
+const PLAY = "M4 2l10 6-10 6z";
+const STOP = "M3 3h10v10H3z";
+/** Bandwidths a second while it plays; fewer, in steps, for who wants little motion. */
+const PACE = 7;
+const QUIET_PACE = 1.5;
+/** Milliseconds after a key until the bandwidth is taken. */
+const PAUSE = 250;
+
+/** Build the slider; `on.move(position)` while it moves, `on.rest(number)` when it rests. */
+export function gammaBar(on) {
+  const input = element("input", {
+    type: "range", min: "0", step: "any", "aria-label": "Bandwidth γ",
+    title: "Line: the largest local error with enough neighbours. Band: what a calibrated model shows.",
+  });
+  const curve = element("canvas", { "aria-hidden": "true" });
+  const play = element("button", { type: "button" });
+  const said = element("output", {});
+  const bar = element("div", { class: "bar", "aria-hidden": "true" });
+  const node = element(
+    "div",
+    { class: "gamma" },
+    play,
+    element("div", { class: "track" }, curve, input, bar),
+    said,
+  );
+  let [gammas, preview, look, pending, playing, timer] = [[1], null, null, null, 0, 0];
+
+  const position = () => Number(input.value);
+  const gammaAt = (at) => {
+    const low = Math.floor(at);
+    const high = Math.min(gammas.length - 1, low + 1);
+    return gammas[low] ** (1 - at + low) * gammas[high] ** (at - low);
+  };
+  /** Where on the slider a γ lies. */
+  const positionOf = (gamma) => {
+    if (gamma <= gammas[0]) return 0;
+    const high = gammas.findIndex((g) => g >= gamma);
+    if (high < 0) return gammas.length - 1;
+    const low = gammas[high - 1];
+    return high - 1 + Math.log(gamma / low) / Math.log(gammas[high] / low);
+  };
+  const set = (at) => {
+    input.value = String(Math.min(gammas.length - 1, Math.max(0, at)));
+    const gamma = gammas[Math.round(position())];
+    input.setAttribute("aria-valuetext", String(gamma));
+    draw();
+  };
+  const move = (at) => {
+    set(at);
+    on.move(position());
+  };
+  const rest = () => {
+    const number = Math.round(position());
+    set(number);
+    pending = { number, until: Date.now() + 10_000 };
+    on.rest(number);
+  };
+  const restSoon = () => {
+    clearTimeout(timer);
+    timer = setTimeout(rest, PAUSE);
+  };
+
+  input.addEventListener("input", () => {
+    stop();
+    move(position());
+  });
+  input.addEventListener("change", rest);
+  input.addEventListener("keydown", (event) => {
+    const step = {
+      ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10,
+      Home: -1e9, End: 1e9,
+    }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    move(Math.round(position()) + step);
+    restSoon();
+  });
+
+  function stop() {
+    if (!playing) return;
+    cancelAnimationFrame(playing);
+    playing = 0;
+    icon();
+  }
+  function start() {
+    const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const last = gammas.length - 1;
+    const from = position() >= last - 0.5 ? 0 : position();
+    let began = null;
+    const step = (now) => {
+      began ??= now;
+      const gone = ((now - began) / 1000) * (calm ? QUIET_PACE : PACE);
+      const at = Math.min(last, from + (calm ? Math.floor(gone) : gone));
+      move(at);
+      if (at >= last) {
+        stop();
+        rest();
+      } else playing = requestAnimationFrame(step);
+    };
+    playing = requestAnimationFrame(step);
+    icon();
+  }
+  play.onclick = () => {
+    if (!playing) start();
+    else {
+      stop();
+      rest();
+    }
+  };
+  const icon = () => {
+    const label = playing ? "Stop" : "Play through γ";
+    play.title = label;
+    play.setAttribute("aria-label", label);
+    play.innerHTML =
+      `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${playing ? STOP : PLAY}"/></svg>`;
+  };
+  icon();
+
+  function draw() {
+    const at = position();
+    const gamma = Number(gammaAt(at).toPrecision(2));
+    said.textContent = `γ = ${gamma}`;
+    const { curve: line, band } = preview || {};
+    const value = line && between(line.gamma, line.mlce, gamma);
+    if (value != null) said.textContent += ` · MLCE ${whole(value)} points`;
+    if (value != null && band) {
+      const ends = [band.low, band.high].map((edge) => between(band.gamma, edge, gamma));
+      if (ends[0] != null && ends[1] != null) {
+        said.textContent += `, by chance ${whole(ends[0])} to ${whole(ends[1])}`;
+      }
+    }
+    const [w, h] = [curve.clientWidth, curve.clientHeight];
+    if (!w || !look) return;
+    const dense = Math.min(2, window.devicePixelRatio || 1);
+    [curve.width, curve.height] = [w * dense, h * dense];
+    const pen = curve.getContext("2d");
+    pen.scale(dense, dense);
+    const x = (g) => INSET + (positionOf(g) / (gammas.length - 1)) * (w - 2 * INSET);
+    const top = 1.1 * Math.max(...(line?.mlce ?? [0.1]), ...(band?.high ?? [0]), 0.05);
+    const y = (v) => h - 1 - (v / top) * (h - 3);
+    if (band) {
+      pen.fillStyle = look.faint;
+      pen.globalAlpha = 0.5;
+      pen.beginPath();
+      trace(pen, band.gamma, band.high, x, y);
+      trace(pen, [...band.gamma].reverse(), [...band.low].reverse(), x, y, true);
+      pen.fill();
+      pen.globalAlpha = 1;
+    }
+    if (line) {
+      pen.strokeStyle = look.accent;
+      pen.lineWidth = 1.8;
+      pen.beginPath();
+      trace(pen, line.gamma, line.mlce, x, y);
+      pen.stroke();
+    }
+    if (value != null) {
+      pen.fillStyle = look.line;
+      pen.beginPath();
+      pen.arc(x(gamma), y(value), 3, 0, 2 * Math.PI);
+      pen.fill();
+    }
+  }
+  new ResizeObserver(draw).observe(curve);
+
+  return {
+    node,
+    /** Take the bandwidths and the one that is shown; not while the hand is on the slider. */
+    update(scene, nextLook) {
+      look = nextLook;
+      gammas = scene.gammas;
+      input.max = String(gammas.length - 1);
+      const number = gammas.indexOf(scene.gamma);
+      const waits = pending && pending.number !== number && Date.now() < pending.until;
+      if (!waits && !playing) {
+        pending = null;
+        set(number);
+      } else draw();
+      return !waits && !playing;
+    },
+    /** Take the curve, and how much of what it needs is there. */
+    know(next) {
+      preview = next;
+      const share = next ? next.fields.size / gammas.length : 0;
+      bar.style.width = share < 1 ? `${share * 100}%` : "0";
+      draw();
+    },
+    stop,
+  };
+}
+
+const whole = (error) => (error * 100).toFixed(0);
+
+/** A value between the γ of a curve, on a logarithmic axis; null where it is unknown. */
+function between(gammas, values, gamma) {
+  const high = gammas.findIndex((g) => g >= gamma);
+  if (high < 0) return values.at(-1);
+  if (high === 0) return values[0];
+  const [a, b] = [values[high - 1], values[high]];
+  if (a === null || b === null) return null;
+  const share = Math.log(gamma / gammas[high - 1]) / Math.log(gammas[high] / gammas[high - 1]);
+  return a + share * (b - a);
+}
+
+function trace(pen, gammas, values, x, y, joins = false) {
+  let goesOn = joins;
+  gammas.forEach((gamma, k) => {
+    if (values[k] === null) return;
+    if (goesOn) pen.lineTo(x(gamma), y(values[k]));
+    else pen.moveTo(x(gamma), y(values[k]));
+    goesOn = true;
+  });
+}

@@ -1,0 +1,60 @@
+"""What the γ slider shows while it moves, as a browser takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.chance.simulation import NullBand
+from lore_core.figures.browser.landscape import packed_field
+from lore_core.figures.browser.packing import pack
+from lore_core.metrics.bandwidth import BandwidthCurve
+from lore_core.regions.field import Field
+
+
+def packed_preview(
+    key: str,
+    fields: Mapping[int, Field],
+    curve: BandwidthCurve | None = None,
+    band: NullBand | None = None,
+    *,
+    is_all: bool = True,
+) -> bytes:
+    """Pack fields by the number of their γ, and the MLCE over γ with what chance shows.
+
+    Parameters
+    ----------
+    key : str
+        Names what is looked at, but for γ.
+    fields : mapping of int to Field
+        One byte a node is sent; a hover over them says no n_eff.
+    curve : BandwidthCurve, optional
+        Its supported MLCE and its ALCE.
+    band : NullBand, optional
+        Of calibrated data.
+    is_all : bool
+        Whether nothing more is to come.
+    """
+    header: dict[str, Any] = {"preview": key, "isAll": is_all, "fields": {}}
+    arrays: dict[str, NDArray[np.generic]] = {}
+    for number, field in fields.items():
+        described, coded = packed_field(field)
+        header["fields"][number] = described
+        arrays[f"error{number}"] = coded["error"]
+    if curve is not None:
+        header["curve"] = {
+            "gamma": curve.gamma.tolist(),
+            "mlce": _known(curve.mlce_supported),
+            "alce": _known(curve.alce),
+        }
+    if band is not None:
+        low, high = band.band("mlce_supported")
+        header["band"] = {"gamma": band.gamma.tolist(), "low": _known(low), "high": _known(high)}
+    return pack(header, arrays)
+
+
+def _known(values: NDArray[np.float64]) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in values]

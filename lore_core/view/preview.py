@@ -1,0 +1,51 @@
+"""Fields of a view while γ moves: coarser, and of very many rows from a sample of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lore_core.embedding.result import Embedding
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, local_errors
+from lore_core.regions.field import Field, error_field, smoothed_field
+from lore_core.view.view import View
+
+#: Nodes along each side, and rows that a field is made of at most.
+RESOLUTION, MOST_ROWS = 128, 100_000
+#: Of a sample so many effective neighbours are enough, if they stand for as many as ever.
+_LEAST_OF_SAMPLE = 5.0
+
+
+def preview_field(
+    view: View, *, bin_index: int | None = None, on: Embedding, most_rows: int = MOST_ROWS
+) -> Field:
+    """Signed local error over a 2-D map, as :func:`~lore_core.view.where.field_of`, sooner.
+
+    Parameters
+    ----------
+    view, bin_index, on
+        See :func:`~lore_core.view.where.field_of`.
+    most_rows : int
+        Of more rows a random sample is taken; the same at every γ.
+    """
+    c, a, z, at = view.aimed.confidence, view.aimed.outcome, view.points(), view.points(on=on)
+    least = MIN_EFFECTIVE_SIZE
+    if len(c) > most_rows:
+        drawn = np.random.default_rng(view.seed).choice(len(c), most_rows, replace=False)
+        # With the outermost rows it covers what the exact field covers.
+        rows = np.unique(np.concatenate([drawn, at.argmin(axis=0), at.argmax(axis=0)]))
+        least = max(_LEAST_OF_SAMPLE, least * len(rows) / len(c))
+        c, a, z, at = c[rows], a[rows], z[rows], at[rows]
+    errors = local_errors(c, a, z, **view.local)
+    inside = None if bin_index is None else errors.bin_index == bin_index
+    if inside is not None and on is view.embedding:
+        return error_field(
+            c, a, z, gamma=view.gamma, rows=inside, resolution=RESOLUTION, min_effective_size=least
+        )
+    return smoothed_field(
+        errors.signed,
+        errors.effective_size,
+        at,
+        rows=inside,
+        resolution=RESOLUTION,
+        min_effective_size=least,
+    )

@@ -1,0 +1,123 @@
+"""What a hand on the γ slider needs before it moves: fields, MLCE and chance at every bandwidth."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import streamlit as st
+
+from lore_core import BandwidthCurve, Embedding
+from lore_core.chance import NullBand
+from lore_core.figures.browser.preview import packed_preview
+from lore_core.regions import Field
+from lore_core.view import View
+from lore_core.view.chance import chance_band_of
+from lore_core.view.preview import preview_field
+from lore_core.view.where import curve_of
+from pages.shared.controls import GAMMAS
+from pages.shared.live import live_feed
+
+#: Fields a message, and seconds to wait for one.
+_BATCH, _PATIENCE = 6, 0.4
+#: Seconds after which nobody is taken to be waiting any more.
+_FORGOTTEN = 6.0
+#: Kernel sums use every core: one preview at a time.
+_TURN = threading.Lock()
+_KEY = "landscape_feed"
+
+
+class Preview:
+    """Fields at every bandwidth the slider offers, made in the background, nearest first.
+
+    Parameters
+    ----------
+    key : str
+        Names what is looked at, but for γ.
+    view : View
+        What is looked at, whichever its γ.
+    bin_index : int or None
+        The confidence bin; None for all rows.
+    on : Embedding
+        The map of the picture.
+    """
+
+    def __init__(self, key: str, view: View, bin_index: int | None, on: Embedding) -> None:
+        self._key, self._view, self._bin, self._on = key, view, bin_index, on
+        self._fields: dict[int, Field] = {}
+        self._curve: BandwidthCurve | None = None
+        self._band: NullBand | None = None
+        self._rests = False
+        self._news = threading.Condition()
+        self._asked = 0.0
+        self._near = view.gamma
+        self._thread = threading.Thread()
+
+    def take(self, near: float, known: set[int]) -> bytes:
+        """Pack what is not yet known in the browser, after a moment if nothing is.
+
+        Parameters
+        ----------
+        near : float
+            The bandwidth whose neighbours come first.
+        known : set of int
+            Numbers of the bandwidths whose fields are known.
+        """
+        self._asked, self._near = time.monotonic(), near
+        with self._news:
+            if not self._rests and not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._work, daemon=True)
+                self._thread.start()
+            self._news.wait_for(lambda: self._rests or self._fields.keys() - known, _PATIENCE)
+            fresh = sorted(self._fields.keys() - known, key=self._distance)[:_BATCH]
+            fields = {k: self._fields[k] for k in fresh}
+            return packed_preview(self._key, fields, self._curve, self._band, is_all=self._rests)
+
+    def _distance(self, k: int) -> float:
+        return abs(float(np.log(GAMMAS[k] / self._near)))
+
+    def _work(self) -> None:
+        while not self._rests and time.monotonic() - self._asked < _FORGOTTEN:
+            with _TURN:
+                self._step()
+            with self._news:
+                self._news.notify_all()
+
+    def _step(self) -> None:
+        """Make what is missed most."""
+        missing = [k for k in range(len(GAMMAS)) if k not in self._fields]
+        if missing:
+            k = min(missing, key=self._distance)
+            at = self._view.with_(gamma=GAMMAS[k])
+            field = preview_field(at, bin_index=self._bin, on=self._on)
+            with self._news:
+                self._fields[k] = field
+        elif self._curve is None:
+            self._curve = curve_of(self._view)
+        else:
+            self._band = chance_band_of(self._view)
+            self._rests = True
+
+
+@st.cache_resource(max_entries=6, show_spinner=False)
+def _preview(key: str, _view: View, _bin: int | None, _on: Embedding) -> Preview:
+    return Preview(key, _view, _bin, _on)
+
+
+@st.fragment
+def feed(view: View, bin_index: int | None, on: Embedding, key: str) -> None:
+    """Bring to the browser what its γ slider lacks, bit by bit, as it asks for it.
+
+    Parameters
+    ----------
+    view, bin_index, on
+        See :class:`Preview`.
+    key : str
+        Names what is looked at, but for γ.
+    """
+    asked = st.session_state.get(_KEY, {}).get("asked") or {}
+    known = set(asked.get("known", ())) if asked.get("key") == key else set()
+    near = float(asked.get("near") or view.gamma)
+    sent = _preview(key, view, bin_index, on).take(near, known) if asked else None
+    live_feed(sent, _KEY, on_asked_change=lambda: None)

@@ -1,0 +1,32 @@
+"""Fields for a moving slider are the exact ones, on a coarser raster, or close to them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lore_core as lore
+from lore_core.view import View
+from lore_core.view.preview import RESOLUTION, preview_field
+from lore_core.view.where import errors_of, field_of
+
+
+@pytest.fixture(scope="module")
+def view():
+    dataset = lore.demo.synthetic(12_000).dataset
+    return View(dataset, gamma=0.3, maps={"map": lore.embed(dataset.features, "identity")})
+
+
+@pytest.mark.parametrize("bin_index", [None, 12])
+def test_of_few_rows_it_is_the_field_itself(view, bin_index):
+    found = preview_field(view, bin_index=bin_index, on=view.embedding)
+    exact = field_of(view, errors_of(view), bin_index=bin_index, resolution=RESOLUTION)
+    np.testing.assert_array_equal(found.signed, exact.signed)
+
+
+def test_of_many_rows_a_sample_shows_nearly_the_same_in_the_same_place(view):
+    few, all_ = (preview_field(view, on=view.embedding, most_rows=n) for n in (4_000, 12_000))
+    np.testing.assert_array_equal([few.x, few.y], [all_.x, all_.y])
+    both = np.isfinite(few.signed) & np.isfinite(all_.signed)
+    assert both.sum() > 0.6 * np.isfinite(all_.signed).sum()
+    assert np.quantile(np.abs(few.signed - all_.signed)[both], 0.9) < 0.08
