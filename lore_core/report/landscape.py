@@ -106,7 +106,12 @@ def live_landscape(
     return replace(
         still,
         layers=tuple(
-            Layer(names[number], tuple(of_bin), _note(counts[number], names[number], of_bin[0]))
+            Layer(
+                names[number],
+                tuple(of_bin),
+                _note(counts[number], names[number], of_bin[0]),
+                counts[number],
+            )
             for number, of_bin in fields.items()
         ),
         gammas=gammas,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from lore_core.figures.browser.slider import landscape_script
+from lore_core.figures.browser.script import page_script
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.svg import Drawing
 from lore_core.figures.svg.style import page_rules, theme_rules
@@ -84,7 +84,7 @@ def report_page(
         "page.html",
         name=dataset.name,
         drawing_rules=Markup(theme_rules() + page_rules()),
-        script=None if landscape is None else Markup(landscape_script()),
+        script=None if landscape is None else Markup(page_script()),
         rows=findings.rows,
         n_calibration=_n_calibration(findings),
         n_classes=dataset.n_classes,

@@ -148,6 +148,7 @@ def _show_map(
         field=field,
         rows=every_row(view.evaluation, view.aimed, view.target, scene.errors, scene.points),
         rows_key=repr((*view.key("target", "n_bins", "binning"), scene.on.digest)),
+        n_shown=int(scene.shown.sum()),
         map_key=map_key,
         layer=layer,
         bin_index=scene.bin_index,

@@ -69,7 +69,8 @@ class Preview:
             if not self._rests and not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._work, daemon=True)
                 self._thread.start()
-            self._news.wait_for(lambda: self._rests or self._fields.keys() - known, _PATIENCE)
+            if len(known) < len(GAMMAS):
+                self._news.wait_for(lambda: self._fields.keys() - known, _PATIENCE)
             fresh = sorted(self._fields.keys() - known, key=self._distance)[:_BATCH]
             fields = {k: self._fields[k] for k in fresh}
             return packed_preview(self._key, fields, self._curve, self._band, is_all=self._rests)

@@ -67,28 +67,44 @@ def test_the_numbers_in_words_are_those_of_the_table(index, dataset):
     assert f'<td>ECE, points</td> <td class="n">{ece * 100:.1f}</td>' in index
 
 
+def unpacked(text):
+    content = base64.b64decode(text)
+    length = int.from_bytes(content[-4:], "little")
+    header = json.loads(content[-4 - length : -4])
+    for name, (kind, place, size) in header.pop("arrays").items():
+        header[name] = np.frombuffer(content, f"<{kind}", size, place)
+    return header
+
+
 def test_the_slider_holds_the_field(payload, dataset, embedding):
-    gammas, r = payload["gammas"], payload["resolution"]
+    layer = payload[0]
+    scene, held = unpacked(layer["scene"]), unpacked(layer["fields"])
+    gammas, r = scene["gammas"], scene["field"]["resolution"]
     assert 12 <= len(gammas) <= 16
-    assert gammas[payload["start"]] == 0.4
+    assert scene["gamma"] == 0.4
     rows = dataset.evaluation
     z = embedding.coordinates[dataset.in_split("evaluation")]
-    layer = payload["layers"][0]
-    error = np.frombuffer(base64.b64decode(layer["error"]), np.int8).reshape(-1, r, r)
-    support = np.frombuffer(base64.b64decode(layer["support"]), np.uint8).reshape(-1, r, r)
-    for k in (payload["start"] - 2, payload["start"], len(gammas) - 1):
+    start = gammas.index(0.4)
+    for k in (start - 2, start, len(gammas) - 1):
+        told = held["fields"][str(k)]
+        error, support = (held[f"{name}{k}"].reshape(r, r) for name in ("error", "support"))
         local = lore.local_errors(rows.confidence, rows.outcome, z, gamma=gammas[k], n_bins=5)
         field = lore.regions.smoothed_field(local.signed, local.effective_size, z, resolution=r)
         known = np.isfinite(field.signed)
-        np.testing.assert_array_equal(error[k] != -128, known)
-        shown = error[k][known] / 127 * layer["scale"][k]
-        half = layer["scale"][k] / 254 + 1e-5
-        assert np.abs(shown - field.signed[known]).max() <= half
-        n_eff = np.expm1((support[k][known] - 1.0) / 254 * payload["logSupport"])
+        np.testing.assert_array_equal(error != -128, known)
+        shown = error[known] / 127 * told["scale"]
+        assert np.abs(shown - field.signed[known]).max() <= told["scale"] / 254 + 1e-5
+        n_eff = np.expm1((support[known] - 1.0) / 254 * told["logSupport"])
         np.testing.assert_allclose(n_eff, field.effective_size[known], rtol=0.03, atol=0.05)
     assert layer["note"].startswith("200 evaluation rows, all confidences together; each place av")
-    assert "worst" in payload["layers"][1]["name"]
-    assert payload["layers"][1]["note"].endswith("each place shows the exact signed error there.")
+    assert "worst" in payload[1]["name"]
+    assert payload[1]["note"].endswith("each place shows the exact signed error there.")
+
+
+def test_no_row_but_the_worst_is_in_the_page(payload):
+    scene = unpacked(payload[0]["scene"])
+    assert "x" not in scene
+    assert len(scene["rings"]) == len(scene["worst"]) <= 30
 
 
 def test_a_bins_field_is_exact(landscape, dataset, embedding):

@@ -38,7 +38,7 @@ export function build(root) {
     labels: element("div", { class: "labels" }),
     tools: element("div", { class: "tools", role: "toolbar", "aria-label": "Map" }),
     hover: element("div", { class: "hover", role: "status" }),
-    said: element("div", { class: "said", role: "status" }),
+    said: element("div", { role: "status" }),
     scale: element("div", { class: "scale", "aria-hidden": "true" }),
     buttons: {},
   };
@@ -54,7 +54,8 @@ export function build(root) {
     { class: "stage", tabindex: "0", role: "application", "aria-roledescription": "map" },
     parts.picture, parts.overlay, parts.labels, parts.tools, parts.hover,
   );
-  parts.below = element("div", { class: "below" }, parts.said, parts.scale);
+  parts.foot = element("div", { class: "said" }, parts.said);
+  parts.below = element("div", { class: "below" }, parts.foot, parts.scale);
   parts.box = element("div", { class: "lore" }, parts.style, parts.stage, parts.below);
   root.append(parts.box);
   return parts;

@@ -9,11 +9,12 @@ const sets = new Map();
 const previews = new Map();
 /** Sets of rows, and previews, that are kept: those shown, and those before. */
 const MOST_SETS = 2;
-const MOST_PREVIEWS = 4;
-/** Milliseconds after which what was asked for is asked for again. */
-const OVERDUE = 3000;
+const MOST_PREVIEWS = 8;
+/** Milliseconds after which the same is asked for again. */
+const OVERDUE = 2000;
 let ask = null;
-let overdue = 0;
+let next = 0;
+let last = "";
 
 /** Hand on what Python packed: rows, or a part of a preview. */
 export function deliver(bytes) {
@@ -34,13 +35,15 @@ export function provideBy(send) {
 export function join(root, options) {
   const map = mount(root, options);
   maps.add(map);
+  const showScene = (scene) => {
+    map.update(scene);
+    supply(map);
+    wish();
+  };
   return {
     map,
-    show(bytes) {
-      map.update(unpack(bytes));
-      supply(map);
-      wish();
-    },
+    showScene,
+    show: (bytes) => showScene(unpack(bytes)),
     leave() {
       maps.delete(map);
       map.unmount();
@@ -76,14 +79,20 @@ function supply(map) {
   map.setPreview(previews.get(scene.preview) ?? null);
 }
 
-/** Ask for what the shown landscape lacks, and again if nothing comes. */
+/** Ask for what the shown landscape lacks: fields at once, the curve now and then. */
 function wish() {
-  clearTimeout(overdue);
+  clearTimeout(next);
   const scene = [...maps].map((map) => map.state.scene).find((shown) => shown?.preview);
   if (!ask || !scene) return;
   const known = previews.get(scene.preview);
   const has = known ? [...known.fields.keys()] : [];
-  if (known?.isAll && has.length >= scene.gammas.length) return;
-  overdue = setTimeout(wish, OVERDUE);
-  ask({ key: scene.preview, known: has, near: scene.gamma });
+  const isFull = has.length >= scene.gammas.length;
+  if (known?.isAll && isFull) return;
+  const asked = JSON.stringify([scene.preview, has]);
+  const wait = asked === last ? OVERDUE : 0;
+  next = setTimeout(() => {
+    last = asked;
+    ask({ key: scene.preview, known: has, near: scene.gamma });
+    wish();
+  }, wait);
 }

@@ -60,8 +60,7 @@ export function mount(root, { mode, send }) {
       most: moving ? MOST_MOVING : Infinity,
     });
     // Of another bandwidth other rows are the worst.
-    const ringed = field === exact ? scene.worst : [];
-    const rings = ringed.map((row) => place(row)).filter(Boolean);
+    const rings = field === exact ? scene.rings : [];
     const shownRegions = scene.regions.map((region) => ({
       ...region, chosen: scene.chosen === region.number, hot: hot === region.number,
     }));
@@ -76,7 +75,7 @@ export function mount(root, { mode, send }) {
   /** What is drawn at this distance: the field from afar, rows where there is room for each. */
   function layers() {
     const area = view.width * view.height;
-    const seen = index ? index.count(view.window) : 0;
+    const seen = index ? countSeen() : 0;
     const near = seen > 0 && seen * ROOM < area;
     const alone = scene.layer === "rows";
     const size = Math.min(11, Math.max(1.6, 0.5 * Math.sqrt(area / Math.max(seen, 1))));
@@ -91,21 +90,24 @@ export function mount(root, { mode, send }) {
     };
   }
 
+  /** Rows of the picture in sight; of very many those in the cells that are touched. */
+  function countSeen() {
+    const most = index.count(view.window);
+    if (!flags || most > MOST_MOVING) return most;
+    return index.within(view.window, shown).length;
+  }
+
   function said({ rows: drawsRows, seen }) {
     const n = (count) => count.toLocaleString("en");
     const words = [];
-    if (drawsRows) words.push(`all of about ${n(seen)} rows in sight are drawn`);
-    else words.push(`${n(scene.total)} rows as a field; zoom in to see each`);
-    if (scene.worst.length) words.push(`${scene.worst.length} worst ringed`);
+    if (drawsRows) words.push(`all ${seen > MOST_MOVING ? "of about " : ""}${n(seen)} rows in sight are drawn`);
+    else words.push(`${n(scene.total)} rows as a field${rows ? "; zoom in to see each" : ""}`);
+    if (scene.rings.length) words.push(`${scene.rings.length} worst ringed`);
     if (scene.outside) words.push(`${n(scene.outside)} outside the frame`);
     if (selection.length && selected) {
       words.push(`${n(selected.count)} selected`);
     }
     return words.join(" · ");
-  }
-
-  function place(row) {
-    return rows && rows.x[row] !== undefined ? [rows.x[row], rows.y[row]] : null;
   }
 
   function resize() {
@@ -207,6 +209,7 @@ export function mount(root, { mode, send }) {
       redraw();
     },
     select: (corners, sign) => {
+      if (!scene.rows) return;
       const map = corners.map(([px, py]) => view.toMap(px, py).map((v) => +v.toPrecision(6)));
       const part = { sign: sign || 1, x: map.map((c) => c[0]), y: map.map((c) => c[1]) };
       select(sign ? [...selection, part] : [part]);
@@ -275,6 +278,9 @@ export function mount(root, { mode, send }) {
   Object.defineProperty(stage, "landscape", { get: state });
 
   return {
+    /** Where a page puts controls and words of its own: beside the slider, and below the map. */
+    head: bar.node,
+    foot: parts.foot,
     /** Show a scene; the view stays unless the map is another one. */
     update(next) {
       const before = scene;
@@ -296,8 +302,9 @@ export function mount(root, { mode, send }) {
         selection = next.selection;
       }
       dress();
-      bar.node.hidden = !next.gammas;
-      if (!next.gammas || bar.update(next, look)) field = exact;
+      // Without rows there is nothing to select.
+      for (const name of ["lasso", "box"]) parts.buttons[name].hidden = !next.rows;
+      if (bar.update(next, look)) field = exact;
       painter.setField(field ?? exact);
       labels = labelNodes(next, choose);
       parts.labels.replaceChildren(...labels.map((label) => label.node));

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field as attribute
 from typing import Any, Literal
 
 import numpy as np
@@ -38,10 +39,12 @@ class LiveLandscape:
         Worst rows, places, names and colours.
     field : Field
         The error over the map.
-    rows : EveryRow
-        All rows of the map.
+    rows : EveryRow or None
+        All rows of the map; without them the field alone is drawn.
     rows_key : str
         Names these columns: equal only where they are, but for errors.
+    n_shown : int
+        How many rows are shown.
     map_key : str
         Names the map; where it changes the view starts anew.
     layer : {"field", "rows", "both"}
@@ -72,25 +75,28 @@ class LiveLandscape:
 
     picture: LandscapePicture
     field: Field
-    rows: EveryRow
-    rows_key: str
+    rows: EveryRow | None = None
+    rows_key: str = ""
+    n_shown: int
     map_key: str
-    layer: Layer
+    layer: Layer = "field"
     bin_index: int | None = None
     vivid: Outline | None = None
     inside: NDArray[np.bool_] | None = None
     only: bool = False
-    titles: dict[str, str]
-    selection: Selection
+    titles: Mapping[str, str] = attribute(default_factory=dict)
+    selection: Selection = attribute(default_factory=Selection)
     chosen: int | None = None
     view: tuple[float, ...] | None = None
     gamma: float
     gammas: tuple[float, ...] = ()
     preview_key: str = ""
 
-    def packed_rows(self) -> bytes:
-        """Pack what does not change with γ."""
+    def packed_rows(self) -> bytes | None:
+        """Pack what does not change with γ; None without rows."""
         rows = self.rows
+        if rows is None:
+            return None
         header = {"key": self.rows_key, "classes": list(rows.class_names)}
         arrays: dict[str, NDArray[np.generic]] = {
             "x": rows.at[:, 0].astype(np.float32),
@@ -106,11 +112,11 @@ class LiveLandscape:
 
     def packed_scene(self) -> bytes:
         """Pack what is shown."""
-        picture, field = self.picture, self.field
-        described, arrays = packed_field(field)
+        picture, shown, worst = self.picture, self.field, self.picture.worst
+        described, arrays = packed_field(shown)
         vivid = np.ones((1, 1)) if self.vivid is None else self.vivid.inside
         arrays["vivid"] = np.rint(vivid * 255).astype(np.uint8)
-        arrays["shape"] = segments(field.x, field.y, field.context.astype(np.float64)).astype(
+        arrays["shape"] = segments(shown.x, shown.y, shown.context.astype(np.float64)).astype(
             np.float32
         )
         arrays |= {mode: shades(picture.scale.colors(mode), 256) for mode in MODES}
@@ -123,10 +129,11 @@ class LiveLandscape:
             "scale": scale_header(picture.scale),
             "layer": self.layer,
             "bin": self.bin_index,
-            "total": int(self._shown.sum()),
+            "total": self.n_shown,
             "outside": picture.n_outside,
             "only": self.only,
-            "worst": [] if picture.worst is None else picture.worst.row.tolist(),
+            "worst": [] if worst is None else worst.row.tolist(),
+            "rings": [] if worst is None else worst.at.tolist(),
             "regions": [
                 {
                     "name": region.name,
@@ -149,19 +156,13 @@ class LiveLandscape:
             "gammas": self.gammas or None,
             "preview": self.preview_key,
         }
-        if len(self.rows.at) <= MOST_WITH_ERRORS:
+        if self.rows is not None and len(self.rows.at) <= MOST_WITH_ERRORS:
             added, columns = packed_errors(self.rows.error, self.rows.effective_size)
             header |= added
             arrays |= columns
             if self.inside is not None:
                 arrays["inside"] = self.inside.astype(np.uint8)
         return pack(header, arrays)
-
-    @property
-    def _shown(self) -> NDArray[np.bool_]:
-        index = self.rows.bin_index
-        shown = np.ones(len(index), bool) if self.bin_index is None else index == self.bin_index
-        return shown & self.inside if self.only and self.inside is not None else shown
 
 
 def packed_field(field: Field) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]]]:

@@ -22,6 +22,7 @@ def packed_preview(
     band: NullBand | None = None,
     *,
     is_all: bool = True,
+    with_support: bool = False,
 ) -> bytes:
     """Pack fields by the number of their γ, and the MLCE over γ with what chance shows.
 
@@ -30,13 +31,15 @@ def packed_preview(
     key : str
         Names what is looked at, but for γ.
     fields : mapping of int to Field
-        One byte a node is sent; a hover over them says no n_eff.
+        One byte a node is sent.
     curve : BandwidthCurve, optional
         Its supported MLCE and its ALCE.
     band : NullBand, optional
         Of calibrated data.
     is_all : bool
         Whether nothing more is to come.
+    with_support : bool
+        Whether n_eff goes along, in a second byte a node.
     """
     header: dict[str, Any] = {"preview": key, "isAll": is_all, "fields": {}}
     arrays: dict[str, NDArray[np.generic]] = {}
@@ -44,6 +47,8 @@ def packed_preview(
         described, coded = packed_field(field)
         header["fields"][number] = described
         arrays[f"error{number}"] = coded["error"]
+        if with_support:
+            arrays[f"support{number}"] = coded["support"]
     if curve is not None:
         header["curve"] = {
             "gamma": curve.gamma.tolist(),

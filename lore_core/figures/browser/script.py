@@ -18,6 +18,15 @@ _EXPORT = re.compile(r"^export (?=(async |function|const|class))", re.MULTILINE)
 @cache
 def landscape_script() -> str:
     """Return the modules joined: what they import from each other is in the same scope."""
+    return _joined(_MODULES)
+
+
+def page_script() -> str:
+    """Return the modules joined for a page that holds all it shows: what ``page.js`` says."""
+    return _joined((*_MODULES, "still", "page"))
+
+
+def _joined(modules: tuple[str, ...]) -> str:
     folder = files("lore_core.figures.browser")
-    sources = ((folder / f"{name}.js").read_text(encoding="utf-8") for name in _MODULES)
+    sources = ((folder / f"{name}.js").read_text(encoding="utf-8") for name in modules)
     return "\n".join(_EXPORT.sub("", _IMPORT.sub("", source)) for source in sources)

@@ -36,18 +36,20 @@ export const STYLE = `
 .lore .hover b { font-weight: 600; }
 .lore .hover img { display: block; float: right; margin: 0 0 4px 8px; width: 64px; height: 64px;
   object-fit: contain; image-rendering: pixelated; }
-.lore .gamma { display: flex; align-items: center; gap: 10px; margin: 0 2px 8px; }
+.lore .gamma { display: flex; flex-wrap: wrap; align-items: center; gap: 10px; margin: 0 2px 8px; }
 .lore .gamma button { flex: none; width: 32px; height: 32px; padding: 0; border-radius: 50%;
   border: 1px solid var(--line); background: none; color: var(--accent); cursor: pointer; }
 .lore .gamma button:hover { background: var(--line); }
 .lore .gamma svg { width: 14px; height: 14px; fill: currentColor; vertical-align: middle; }
+.lore .gamma select { font: inherit; max-width: 100%; padding: 2px 4px; border-radius: 4px;
+  color: var(--ink); background: var(--paper); border: 1px solid var(--line); }
 .lore .track { position: relative; flex: 1 1 auto; height: 54px; min-width: 120px; }
 .lore .track canvas { position: absolute; inset: 0; width: 100%; height: 40px; }
 .lore .track input { position: absolute; left: 0; bottom: 0; width: 100%; height: 16px; margin: 0;
   accent-color: var(--accent); cursor: ew-resize; }
 .lore .track .bar { position: absolute; left: 0; bottom: -3px; width: 0; height: 2px;
   background: var(--accent); opacity: 0.5; }
-.lore .gamma output { flex: 0 1 230px; font-size: 13px; font-variant-numeric: tabular-nums; }
+.lore .gamma output { flex: 0 1 auto; min-width: 66px; font-size: 13px; font-variant-numeric: tabular-nums; }
 .lore .below { display: flex; flex-wrap: wrap; gap: 4px 18px; align-items: flex-start;
   justify-content: space-between; margin-top: 6px; color: var(--quiet); font-size: 12px; }
 .lore .below .said { flex: 1 1 220px; }

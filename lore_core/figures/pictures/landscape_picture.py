@@ -84,6 +84,7 @@ class Layer:
     name: str  #: Which rows, in words
     fields: tuple[Field, ...]  #: Their errors
     note: str = ""  #: What is said under the picture while they are shown
+    n_rows: int = 0  #: How many rows these are
 
 
 @dataclass(frozen=True)
