@@ -189,7 +189,7 @@ def is_live(dataset: Dataset) -> bool:
 def feed_map(scene: Scene, layer: str) -> None:
     """Bring the fields of other bandwidths to the map, where it can show them."""
     if scene.on.n_components == 2 and layer != "3-D" and scene.only is None:
-        feed(scene.view, scene.bin_index, scene.on, _preview_key(scene))
+        feed(scene, _preview_key(scene))
 
 
 def _preview_key(scene: Scene) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -11,13 +12,16 @@ import streamlit as st
 from lore_core import BandwidthCurve, Embedding
 from lore_core.chance import NullBand
 from lore_core.figures.browser.preview import packed_preview
+from lore_core.figures.pictures.landscape import row_hovers
 from lore_core.regions import Field
 from lore_core.view import View
 from lore_core.view.chance import chance_band_of
 from lore_core.view.preview import preview_field
+from lore_core.view.scene import Scene
 from lore_core.view.where import curve_of
 from pages.shared.controls import GAMMAS
 from pages.shared.live import live_feed
+from pages.shared.thumbnails import has_image, thumbnail_urls
 
 #: Fields a message, and seconds to wait for one.
 _BATCH, _PATIENCE = 6, 0.4
@@ -54,7 +58,7 @@ class Preview:
         self._near = view.gamma
         self._thread = threading.Thread()
 
-    def take(self, near: float, known: set[int]) -> bytes:
+    def take(self, near: float, known: set[int], detail: dict[str, Any] | None) -> bytes:
         """Pack what is not yet known in the browser, after a moment if nothing is.
 
         Parameters
@@ -63,17 +67,21 @@ class Preview:
             The bandwidth whose neighbours come first.
         known : set of int
             Numbers of the bandwidths whose fields are known.
+        detail : dict or None
+            What is known of a row that was asked for; then nothing is waited for.
         """
         self._asked, self._near = time.monotonic(), near
         with self._news:
             if not self._rests and not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._work, daemon=True)
                 self._thread.start()
-            if len(known) < len(GAMMAS):
+            if detail is None and len(known) < len(GAMMAS):
                 self._news.wait_for(lambda: self._fields.keys() - known, _PATIENCE)
             fresh = sorted(self._fields.keys() - known, key=self._distance)[:_BATCH]
             fields = {k: self._fields[k] for k in fresh}
-            return packed_preview(self._key, fields, self._curve, self._band, is_all=self._rests)
+            return packed_preview(
+                self._key, fields, self._curve, self._band, is_all=self._rests, detail=detail
+            )
 
     def _distance(self, k: int) -> float:
         return abs(float(np.log(GAMMAS[k] / self._near)))
@@ -107,18 +115,35 @@ def _preview(key: str, _view: View, _bin: int | None, _on: Embedding) -> Preview
 
 
 @st.fragment
-def feed(view: View, bin_index: int | None, on: Embedding, key: str) -> None:
-    """Bring to the browser what its γ slider lacks, bit by bit, as it asks for it.
+def feed(scene: Scene, key: str) -> None:
+    """Bring to the browser what it asks for, bit by bit: what its slider lacks, and rows.
 
     Parameters
     ----------
-    view, bin_index, on
-        See :class:`Preview`.
+    scene : Scene
+        What is on the map.
     key : str
-        Names what is looked at, but for γ.
+        Names what is looked at, but for γ; "" where there is nothing for the slider.
     """
     asked = st.session_state.get(_KEY, {}).get("asked") or {}
-    known = set(asked.get("known", ())) if asked.get("key") == key else set()
-    near = float(asked.get("near") or view.gamma)
-    sent = _preview(key, view, bin_index, on).take(near, known) if asked else None
+    sent = None
+    if asked and asked.get("key") == key:
+        known, near = set(asked["known"]), float(asked["near"])
+        detail = None if asked["row"] is None else _detail(scene, int(asked["row"]))
+        preview = _preview(key, scene.view, scene.bin_index, scene.on)
+        sent = preview.take(near, known, detail)
     live_feed(sent, _KEY, on_asked_change=lambda: None)
+
+
+def _detail(scene: Scene, row: int) -> dict[str, Any] | None:
+    dataset = scene.view.evaluation
+    if not 0 <= row < len(dataset):
+        return None
+    (hover,) = row_hovers(scene.table(np.array([row])))
+    image = thumbnail_urls(dataset, np.array([row]))[0] if has_image(dataset) else None
+    return {
+        "row": row,
+        "gamma": scene.view.gamma,
+        "lines": hover.text.split("\n"),
+        "image": image,
+    }

@@ -20,6 +20,11 @@ const TOOLS = [
   ["reset", "All of the map (0)"],
 ];
 
+/** A small drawing, as HTML. */
+export function icon(path) {
+  return `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${path}"/></svg>`;
+}
+
 /** Make an element. */
 export function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
@@ -45,7 +50,7 @@ export function build(root) {
   parts.hover.hidden = true;
   for (const [name, title] of TOOLS) {
     const button = element("button", { type: "button", title, "aria-label": title });
-    button.innerHTML = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${ICONS[name]}"/></svg>`;
+    button.innerHTML = icon(ICONS[name]);
     parts.tools.append(button);
     parts.buttons[name] = button;
   }

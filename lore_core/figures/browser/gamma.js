@@ -1,6 +1,6 @@
-// The bandwidth under the hand: a slider over the largest local error at every γ, and a play button.
+// The bandwidth under the hand: a slider over the largest local error at every γ, and play.
 
-import { element } from "./dom.js";
+import { element, icon } from "./dom.js";
 
 /** Pixels from the end of a slider to the middle of its thumb there. */
 const INSET = 8;
@@ -16,7 +16,7 @@ const PAUSE = 250;
 export function gammaBar(on) {
   const input = element("input", {
     type: "range", min: "0", step: "any", "aria-label": "Bandwidth γ",
-    title: "Line: the largest local error with enough neighbours. Band: what a calibrated model shows.",
+    title: "Line: the largest local error with enough neighbours. Band: of a calibrated model.",
   });
   const curve = element("canvas", { "aria-hidden": "true" });
   const play = element("button", { type: "button" });
@@ -86,7 +86,7 @@ export function gammaBar(on) {
     if (!playing) return;
     cancelAnimationFrame(playing);
     playing = 0;
-    icon();
+    dressPlay();
   }
   function start() {
     const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -104,7 +104,7 @@ export function gammaBar(on) {
       } else playing = requestAnimationFrame(step);
     };
     playing = requestAnimationFrame(step);
-    icon();
+    dressPlay();
   }
   play.onclick = () => {
     if (!playing) start();
@@ -113,14 +113,13 @@ export function gammaBar(on) {
       rest();
     }
   };
-  const icon = () => {
+  const dressPlay = () => {
     const label = playing ? "Stop" : "Play through γ";
     play.title = label;
     play.setAttribute("aria-label", label);
-    play.innerHTML =
-      `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${playing ? STOP : PLAY}"/></svg>`;
+    play.innerHTML = icon(playing ? STOP : PLAY);
   };
-  icon();
+  dressPlay();
 
   function draw() {
     const at = position();

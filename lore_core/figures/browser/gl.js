@@ -109,7 +109,8 @@ export function glPainter(canvas) {
   const rowProgram = program(gl, ROW_VERTEX, ROW_FRAGMENT);
   const quad = gl.createVertexArray();
   gl.bindVertexArray(quad);
-  attribute(gl, fieldProgram, "corner", new Float32Array([-1, -1, 1, -1, -1, 1, 1, 1]), 2, gl.FLOAT);
+  const corners = new Float32Array([-1, -1, 1, -1, -1, 1, 1, 1]);
+  attribute(gl, fieldProgram, "corner", corners, 2, gl.FLOAT);
   const rows = gl.createVertexArray();
   const textures = ["field", "vivid", "colors"].map(() => texture(gl));
   const buffers = { place: gl.createBuffer(), error: gl.createBuffer(), flags: gl.createBuffer() };

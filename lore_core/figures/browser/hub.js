@@ -15,17 +15,23 @@ const OVERDUE = 2000;
 let ask = null;
 let next = 0;
 let last = "";
+/** The row that is pointed at, until what is known of it has come. */
+let row = null;
 
 /** Hand on what Python packed: rows, or a part of a preview. */
 export function deliver(bytes) {
   const pack = unpack(bytes);
-  if (pack.preview) takePreview(pack);
+  if (pack.detail) {
+    if (pack.detail.row === row) row = null;
+    for (const map of maps) map.setDetail(pack.detail);
+  }
+  if (pack.fields) takePreview(pack);
   else keep(sets, pack.key, pack, MOST_SETS);
   for (const map of maps) supply(map);
   wish();
 }
 
-/** Let what is lacking be asked for: `send({key, known, near})`. */
+/** Let what is lacking be asked for: `send({key, known, near, row})`. */
 export function provideBy(send) {
   ask = send;
   wish();
@@ -33,7 +39,14 @@ export function provideBy(send) {
 
 /** Mount a landscape that takes packed scenes. */
 export function join(root, options) {
-  const map = mount(root, options);
+  const map = mount(root, {
+    ...options,
+    send(what, value) {
+      if (what !== "detail") return options.send(what, value);
+      row = value;
+      wish();
+    },
+  });
   maps.add(map);
   const showScene = (scene) => {
     map.update(scene);
@@ -79,7 +92,7 @@ function supply(map) {
   map.setPreview(previews.get(scene.preview) ?? null);
 }
 
-/** Ask for what the shown landscape lacks: fields at once, the curve now and then. */
+/** Ask for what the shown landscape lacks: fields and rows at once, the curve now and then. */
 function wish() {
   clearTimeout(next);
   const scene = [...maps].map((map) => map.state.scene).find((shown) => shown?.preview);
@@ -87,12 +100,12 @@ function wish() {
   const known = previews.get(scene.preview);
   const has = known ? [...known.fields.keys()] : [];
   const isFull = has.length >= scene.gammas.length;
-  if (known?.isAll && isFull) return;
-  const asked = JSON.stringify([scene.preview, has]);
+  if (known?.isAll && isFull && row === null) return;
+  const asked = JSON.stringify([scene.preview, has, row]);
   const wait = asked === last ? OVERDUE : 0;
   next = setTimeout(() => {
     last = asked;
-    ask({ key: scene.preview, known: has, near: scene.gamma });
+    ask({ key: scene.preview, known: has, near: scene.gamma, row });
     wish();
   }, wait);
 }

@@ -19,6 +19,8 @@ const REACH = 9;
 /** Rows drawn while the map moves. */
 const MOST_MOVING = 150_000;
 const REST = 160;
+/** Milliseconds a row is pointed at until more is asked about it. */
+const WONDER = 120;
 const SHOWN = 1;
 const VIVID = 2;
 const SELECTED = 4;
@@ -40,8 +42,9 @@ export function mount(root, { mode, send }) {
   painter ??= canvasPainter(parts.picture);
   let [scene, rows, index, view, look, labels] = [null, null, null, null, null, []];
   let [field, exact, known, flags, selected, selection] = [null, null, null, null, null, []];
-  let [drawn, pointed, hot, tool, moving] = [null, -1, null, "pan", false];
-  let [asked, resting, telling] = [0, 0, 0];
+  let [drawn, pointed, place, hot, tool, moving] = [null, -1, null, null, "pan", false];
+  let [asked, resting, telling, wondering] = [0, 0, 0, 0];
+  const details = new Map();
 
   const shown = (i) => (flags ? (flags[i] & SHOWN) !== 0 : true);
   const redraw = () => { asked ||= requestAnimationFrame(paint); };
@@ -100,7 +103,8 @@ export function mount(root, { mode, send }) {
   function said({ rows: drawsRows, seen }) {
     const n = (count) => count.toLocaleString("en");
     const words = [];
-    if (drawsRows) words.push(`all ${seen > MOST_MOVING ? "of about " : ""}${n(seen)} rows in sight are drawn`);
+    const vague = seen > MOST_MOVING ? "of about " : "";
+    if (drawsRows) words.push(`all ${vague}${n(seen)} rows in sight are drawn`);
     else words.push(`${n(scene.total)} rows as a field${rows ? "; zoom in to see each" : ""}`);
     if (scene.rings.length) words.push(`${scene.rings.length} worst ringed`);
     if (scene.outside) words.push(`${n(scene.outside)} outside the frame`);
@@ -164,9 +168,21 @@ export function mount(root, { mode, send }) {
     pointed = row >= 0 && (what.rows || ring) ? row : -1;
     hot = pointed < 0 ? regionAt(x, y) : null;
     stage.classList.toggle("points", pointed >= 0 || hot !== null);
-    const lines = pointed >= 0 ? rowLines(field === exact ? scene : {}, rows, pointed) : fieldLines(field, x, y);
-    showHover(parts.hover, event ? lines : [], point, stage);
+    tell(event ? point : null);
     redraw();
+  }
+
+  /** Say what is pointed at; of a row, as soon as it comes, all that is known. */
+  function tell(point) {
+    place = point;
+    clearTimeout(wondering);
+    if (!point) return showHover(parts.hover, [], [0, 0], stage);
+    const write = (lines, image) => showHover(parts.hover, lines, point, stage, image);
+    if (pointed < 0) return write(fieldLines(field, ...view.toMap(...point)));
+    const detail = field === exact ? details.get(pointed) : null;
+    const lines = detail?.lines ?? rowLines(field === exact ? scene : {}, rows, pointed);
+    write(lines, detail?.image);
+    if (!detail && field === exact) wondering = setTimeout(() => send("detail", pointed), WONDER);
   }
 
   /** Number of the smallest place around a point, or null: crossings of its outline tell. */
@@ -200,7 +216,7 @@ export function mount(root, { mode, send }) {
     leave: () => {
       pointed = -1;
       hot = null;
-      parts.hover.hidden = true;
+      tell(null);
       redraw();
     },
     drawing: (line) => {
@@ -249,7 +265,10 @@ export function mount(root, { mode, send }) {
     look = { ...scene.looks[name], colors: scene[name] };
     const share = (color) => color.match(/\w\w/g).map((part) => parseInt(part, 16) / 255);
     painter.setLook({
-      colors: look.colors, paper: share(look.paper), ink: share(look.line), quiet: share(look.quiet),
+      colors: look.colors,
+      paper: share(look.paper),
+      ink: share(look.line),
+      quiet: share(look.quiet),
     });
     for (const key of ["ink", "paper", "quiet", "grid", "accent"]) {
       parts.box.style.setProperty(`--${key === "grid" ? "line" : key}`, look[key]);
@@ -285,6 +304,7 @@ export function mount(root, { mode, send }) {
     update(next) {
       const before = scene;
       scene = next;
+      details.clear();
       stage.setAttribute("aria-label", next.alt);
       exact = {
         ...next.field, error: next.error, support: next.support, vivid: next.vivid,
@@ -325,6 +345,12 @@ export function mount(root, { mode, send }) {
       known = next;
       bar.know(next);
     },
+    /** Take what is known of a row. */
+    setDetail(detail) {
+      if (!scene || detail.gamma !== scene.gamma) return;
+      details.set(detail.row, detail);
+      if (detail.row === pointed) tell(place);
+    },
     /** The theme changed. */
     redress() {
       if (!scene) return;
@@ -340,6 +366,7 @@ export function mount(root, { mode, send }) {
       cancelAnimationFrame(asked);
       clearTimeout(telling);
       clearTimeout(resting);
+      clearTimeout(wondering);
       painter.free();
       parts.box.remove();
     },

@@ -236,10 +236,20 @@ def _map_rows(table: pd.DataFrame | None, coordinates: Floats) -> MapRows | None
     if table is None or table.empty:
         return None
     row = table["row"].to_numpy()
-    others = [column for column in table.columns if column not in _WORDED][:_MOST_COLUMNS]
-    hover = tuple(_row_hover(record, others) for record in table.to_dict("records"))
     error, size = (table[name].to_numpy() for name in ("signed_error", "n_eff"))
-    return MapRows(row, coordinates[row], error, size, hover)
+    return MapRows(row, coordinates[row], error, size, row_hovers(table))
+
+
+def row_hovers(table: pd.DataFrame) -> tuple[Hover, ...]:
+    """Say what is known of rows.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The rows (:func:`~lore_core.regions.row_tables.row_table` with errors).
+    """
+    others = [column for column in table.columns if column not in _WORDED][:_MOST_COLUMNS]
+    return tuple(_row_hover(record, others) for record in table.to_dict("records"))
 
 
 def _row_hover(record: Record, others: Sequence[str]) -> Hover:
