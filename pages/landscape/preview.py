@@ -21,7 +21,7 @@ from lore_core.view.scene import Scene
 from lore_core.view.where import curve_of
 from pages.shared.controls import GAMMAS
 from pages.shared.live import live_feed
-from pages.shared.thumbnails import has_image, thumbnail_urls
+from pages.shared.thumbnails import thumbnail_urls
 
 #: Fields a message, and seconds to wait for one.
 _BATCH, _PATIENCE = 6, 0.4
@@ -140,7 +140,8 @@ def _detail(scene: Scene, row: int) -> dict[str, Any] | None:
     if not 0 <= row < len(dataset):
         return None
     (hover,) = row_hovers(scene.table(np.array([row])))
-    image = thumbnail_urls(dataset, np.array([row]))[0] if has_image(dataset) else None
+    images = dataset.images
+    image = None if images is None else thumbnail_urls(images, np.array([row]))[0]
     return {
         "row": row,
         "gamma": scene.view.gamma,
