@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from lore_core.data.validation import Points
 from lore_core.kernel_sums.compute import compute_sums
 from lore_core.kernel_sums.prepare import Problem, as_problem
-from lore_core.kernel_sums.schedule import Phase, Plan, Reporter, Step, run, thread_count
+from lore_core.kernel_sums.schedule import Phase, Plan, Step, Workers
 from lore_core.kernel_sums.underflow import GroupSources
 
 #: Sums below this may have lost terms to underflow (which begins at 1e-300).
@@ -122,14 +122,11 @@ def laplacian_sums(
         exclude_self=exclude_self,
         tolerance=tolerance,
     )
-    threads = thread_count(n_jobs)
-    reporter = Reporter(progress)
-    scaled, divisor = problem.scaled()
-    wanted = {float(h): 0 for h in problem.bandwidths}
-    sums = compute_sums(scaled, wanted, threads, reporter, 1.0)
+    workers = Workers(n_jobs, progress)
+    sums = compute_sums(problem, {float(h): 0 for h in problem.bandwidths}, workers, 1.0)
     with np.errstate(over="ignore", under="ignore"):
-        result = np.stack([sums[float(h)].T * divisor for h in problem.bandwidths])
-    reporter.finish()
+        result = np.stack([sums[float(h)].T * problem.divisor for h in problem.bandwidths])
+    workers.finish()
     return _shaped(result, problem)
 
 
@@ -192,14 +189,12 @@ def laplacian_means(
         exclude_self=exclude_self,
         tolerance=tolerance,
     )
-    threads = thread_count(n_jobs)
-    reporter = Reporter(progress)
+    workers = Workers(n_jobs, progress)
     m = problem.weights.shape[1]
-    problem, divisor = problem.scaled()
     wanted = {float(h) / 2: m for h in problem.bandwidths} if effective_size else {}
     wanted.update({float(h): 0 for h in problem.bandwidths})
     # After the values a column of ones, whose sums are the masses.
-    sums = compute_sums(problem, wanted, threads, reporter, _SUMS_SHARE, ones=True)
+    sums = compute_sums(problem, wanted, workers, _SUMS_SHARE, ones=True)
     g, n_t = len(problem.bandwidths), len(problem.targets)
     mean = np.empty((g, n_t, m))
     mass = np.empty((g, n_t))
@@ -219,9 +214,9 @@ def laplacian_means(
                 size[b, ~has_source] = 0.0
         mean[b, ~has_source] = np.nan
     del sums
-    _repair(problem, inexact, mean, size, threads, reporter)
-    mean *= divisor
-    reporter.finish()
+    _repair(problem, inexact, mean, size, workers)
+    mean *= problem.divisor
+    workers.finish()
     # NaN stands for "not asked for" without taking memory.
     shown = np.broadcast_to(np.nan, mass.shape) if size is None else size
     if not problem.has_grid:
@@ -241,8 +236,7 @@ def _repair(
     inexact: NDArray[np.bool_],
     mean: NDArray[np.float64],
     size: NDArray[np.float64] | None,
-    threads: int,
-    reporter: Reporter,
+    workers: Workers,
 ) -> None:
     """Replace means and effective sizes whose kernel sums underflowed."""
     affected = inexact.any(axis=0)
@@ -264,7 +258,7 @@ def _repair(
                 work = partial(_repair_rows, problem, near, members, part, h, mean[b], sizes)
                 chains.append([Step(work, float(len(part) * len(members)))])
     cost = sum(step.cost for chain in chains for step in chain)
-    run(Plan([chains], cost), threads, reporter, 1.0 - _SUMS_SHARE)
+    workers.run(Plan([chains], cost), 1.0 - _SUMS_SHARE)
 
 
 def _repair_rows(

@@ -11,7 +11,7 @@ from lore_core.kernel_sums.plain import plain_sums
 from lore_core.kernel_sums.plan_blocks import plan_blocks
 from lore_core.kernel_sums.plan_trees import plan_line, plan_plane, plan_space
 from lore_core.kernel_sums.prepare import Problem, arrange
-from lore_core.kernel_sums.schedule import Reporter, run
+from lore_core.kernel_sums.schedule import Workers
 
 #: How sums in one, two and three dimensions are cut into steps; in more they go over all pairs.
 _PLANS = {1: plan_line, 2: plan_plane, 3: plan_space}
@@ -20,8 +20,7 @@ _PLANS = {1: plan_line, 2: plan_plane, 3: plan_space}
 def compute_sums(
     problem: Problem,
     wanted: dict[float, int],
-    threads: int,
-    reporter: Reporter,
+    workers: Workers,
     share: float,
     *,
     ones: bool = False,
@@ -32,7 +31,7 @@ def compute_sums(
     ``share`` of all work. With ``ones``, a column of ones is the last of the m weight columns.
     """
     if not HAS_NUMBA:
-        return plain_sums(problem, wanted, reporter, share, ones=ones)
+        return plain_sums(problem, wanted, workers, share, ones=ones)
     n_t, m = len(problem.targets), problem.weights.shape[1] + ones
     layout = arrange(problem, apart=problem.targets.shape[1] > 3, ones=ones)
     if not layout.segments:
@@ -44,7 +43,7 @@ def compute_sums(
         # The sweeps reorder the rows.
         rows = layout if number == len(passes) - 1 else layout.copy()
         sums = np.zeros((now.n_sums, len(rows.index)))
-        run(plan(problem, rows, now, sums), threads, reporter, share / len(passes))
+        workers.run(plan(problem, rows, now, sums), share / len(passes))
         targets = slice(None) if problem.is_self else rows.index < n_t
         place = rows.index[targets]
         found = iter(sums)

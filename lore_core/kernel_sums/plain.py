@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.kernel_sums.prepare import Problem
-from lore_core.kernel_sums.schedule import Reporter
+from lore_core.kernel_sums.schedule import Workers
 
 #: Pairs of a block: 8 MB a matrix.
 _BLOCK_PAIRS = 2**20
@@ -21,7 +21,7 @@ _OVERFLOW_SCALE = 2.0**-64
 def plain_sums(
     problem: Problem,
     wanted: dict[float, int],
-    reporter: Reporter,
+    workers: Workers,
     share: float,
     *,
     ones: bool,
@@ -32,7 +32,7 @@ def plain_sums(
         weights = np.column_stack([weights, np.ones(len(weights))])
     n_t, m = len(problem.targets), weights.shape[1]
     results = {h: np.zeros((m - first, n_t)) for h, first in wanted.items()}
-    reporter.section(share, float(n_t))
+    workers.section(share, float(n_t))
     for group in range(problem.n_groups):
         targets = np.flatnonzero(problem.target_groups == group)
         members = np.flatnonzero(problem.source_groups == group)
@@ -48,7 +48,7 @@ def plain_sums(
                     with np.errstate(under="ignore", over="ignore"):
                         k = np.exp(distance / -h)
                     results[h][:, rows] = (k @ own_weights[:, first:]).T
-        reporter.add(float(len(targets)))
+        workers.add(float(len(targets)))
     return results
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ class Problem:
     targets: NDArray[np.float64]
     sources: NDArray[np.float64]  #: (n_s, d); the same object as ``targets`` if ``is_self``
     weights: NDArray[np.float64]  #: (n_s, m)
+    divisor: NDArray[np.float64]  #: (m,); what the weights given were divided by
     has_columns: bool  #: Whether weights came as a matrix, so that results are matrices too
     bandwidths: NDArray[np.float64]  #: (g,)
     has_grid: bool  #: Whether bandwidths came as an array, so that results have a leading axis
@@ -39,21 +40,6 @@ class Problem:
     exclude_self: bool
     #: What rounded coordinates may change; see :mod:`~lore_core.kernel_sums.fixed_point`.
     tolerance: float
-
-    def scaled(self) -> tuple[Problem, NDArray[np.float64]]:
-        """Return the problem with weight columns of moderate size, and their divisors (m,).
-
-        The divisors are powers of 2, so this is exact; the products of very small weights and
-        small kernel values would underflow, the sums of very large ones overflow.
-        """
-        largest = np.abs(self.weights).max(axis=0, initial=0.0)
-        extreme = (largest > 0) & ((largest < 1e-6) | (largest > 1e100))
-        # No further than 2^±1000: 2^1024 is not a number.
-        exponent = np.clip(np.frexp(largest)[1], -1000, 1000)
-        divisor = np.where(extreme, np.ldexp(1.0, exponent), 1.0)
-        if not extreme.any():
-            return self, divisor
-        return replace(self, weights=self.weights / divisor), divisor
 
     def source_counts(self) -> NDArray[np.int64]:
         """Return how many sources each target has, shape (n_t,)."""
@@ -113,10 +99,12 @@ def as_problem(
     h, has_grid = _as_bandwidths(bandwidth)
     codes = _as_group_codes(target_groups, source_groups, len(t), None if is_self else len(s))
     t, s = _drop_constant_dimensions(t, s)
+    moderate, divisor = _moderate(w if w.ndim == 2 else w[:, None])
     return Problem(
         targets=t,
         sources=s,
-        weights=w if w.ndim == 2 else w[:, None],
+        weights=moderate,
+        divisor=divisor,
         has_columns=w.ndim == 2,
         bandwidths=snapped(h),
         has_grid=has_grid,
@@ -153,6 +141,20 @@ def _as_weights(values: ArrayLike, name: str) -> NDArray[np.float64]:
             f"'{name}' must be finite; got {array[row]} at row {row}. Drop or fill these rows."
         )
     return array
+
+
+def _moderate(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return weight columns of moderate size, and their divisors (m,).
+
+    The divisors are powers of 2, so this is exact; the products of very small weights and small
+    kernel values would underflow, the sums of very large ones overflow.
+    """
+    largest = np.abs(weights).max(axis=0, initial=0.0)
+    extreme = (largest > 0) & ((largest < 1e-6) | (largest > 1e100))
+    # No further than 2^±1000: 2^1024 is not a number.
+    exponent = np.clip(np.frexp(largest)[1], -1000, 1000)
+    divisor = np.where(extreme, np.ldexp(1.0, exponent), 1.0)
+    return (weights / divisor if extreme.any() else weights), divisor
 
 
 def _as_bandwidths(bandwidth: ArrayLike) -> tuple[NDArray[np.float64], bool]:

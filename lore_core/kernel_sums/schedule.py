@@ -32,38 +32,6 @@ class Step:
     cost: float
 
 
-class Reporter:
-    """Turn the cost of finished steps into calls of ``progress(fraction)``.
-
-    Work comes in sections, each a known share of the whole with costs on a scale of its own.
-    """
-
-    def __init__(self, progress: Callable[[float], object] | None) -> None:
-        self._progress = progress
-        self._done = 0.0
-        self._end = 0.0
-        self._scale = 0.0
-
-    def section(self, share: float, total: float) -> None:
-        """Begin a section that is ``share`` of all work and whose steps cost ``total``."""
-        self._done = self._end
-        self._end = self._done + share
-        self._scale = share / max(total, 1.0)
-
-    def add(self, cost: float) -> None:
-        """Report that steps of this cost are done."""
-        self._done = min(self._done + cost * self._scale, self._end)
-        self._call(self._done)
-
-    def finish(self) -> None:
-        """Report that all is done."""
-        self._call(1.0)
-
-    def _call(self, fraction: float) -> None:
-        if self._progress is not None and self._progress(min(fraction, 1.0)) is False:
-            raise Cancelled("the progress callback returned False")
-
-
 #: Chains of steps that may run at the same time; those of one chain run in order.
 Phase = list[list[Step]]
 
@@ -103,56 +71,86 @@ class Plan:
     cost: float
 
 
-def run(plan: Plan, threads: int, reporter: Reporter, share: float) -> None:
-    """Do all steps: phases one after the other, the chains of a phase at the same time.
+class Workers:
+    """Threads that do steps of work; between two steps progress is reported.
 
-    ``reporter``: called in this thread only. If it raises, no further step begins. ``share``: what
-    share of all work this plan is.
+    Work comes in sections, each a known share of the whole with costs on a scale of its own. The
+    progress callable is called in the thread of the caller only; if it raises, no further step
+    begins. ``n_jobs`` as of :func:`thread_count`.
     """
-    reporter.section(share, plan.cost)
-    with ExitStack() as stack:
-        pool: ThreadPoolExecutor | None = None
-        for phase in plan.phases:
-            chains = [chain for chain in phase if chain]
-            phase_cost = sum(step.cost for chain in chains for step in chain)
-            if threads == 1 or len(chains) < 2 or phase_cost < _WORTH_THREADS:
-                for chain in chains:
-                    for step in chain:
-                        step.work()
-                        reporter.add(step.cost)
-            else:
-                pool = pool or stack.enter_context(ThreadPoolExecutor(threads))
-                _run_chains(chains, pool, threads, reporter)
-            # Steps hold scratch arrays: let go of them before the next phase makes its own.
-            del phase, chains
 
+    def __init__(self, n_jobs: int | None, progress: Callable[[float], object] | None) -> None:
+        self._threads = thread_count(n_jobs)
+        self._progress = progress
+        self._done = 0.0
+        self._end = 0.0
+        self._scale = 0.0
 
-def _run_chains(chains: Phase, pool: ThreadPoolExecutor, threads: int, reporter: Reporter) -> None:
-    stop = threading.Event()
-    finished: list[float] = []
+    def section(self, share: float, total: float) -> None:
+        """Begin a section that is ``share`` of all work and whose steps cost ``total``."""
+        self._done = self._end
+        self._end = self._done + share
+        self._scale = share / max(total, 1.0)
 
-    def follow(chain: Sequence[Step]) -> None:
-        for step in chain:
-            if stop.is_set():
-                return
-            step.work()
-            finished.append(step.cost)
+    def add(self, cost: float) -> None:
+        """Report that steps of this cost are done."""
+        self._done = min(self._done + cost * self._scale, self._end)
+        self._call(self._done)
 
-    pending: set[Future[None]] = {pool.submit(follow, task) for task in _packed(chains, threads)}
-    reported = 0
-    try:
-        while pending:
-            done, pending = wait(pending, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
-            for future in done:
-                future.result()
-            upto = len(finished)
-            if upto > reported:
-                reporter.add(sum(finished[reported:upto]))
-                reported = upto
-    finally:
-        # When the reporter raised: the steps under way still end before this returns.
-        stop.set()
-        wait(pending)
+    def finish(self) -> None:
+        """Report that all is done."""
+        self._call(1.0)
+
+    def _call(self, fraction: float) -> None:
+        if self._progress is not None and self._progress(min(fraction, 1.0)) is False:
+            raise Cancelled("the progress callback returned False")
+
+    def run(self, plan: Plan, share: float) -> None:
+        """Do all steps: phases one after the other, the chains of a phase at the same time."""
+        self.section(share, plan.cost)
+        with ExitStack() as stack:
+            pool: ThreadPoolExecutor | None = None
+            for phase in plan.phases:
+                chains = [chain for chain in phase if chain]
+                phase_cost = sum(step.cost for chain in chains for step in chain)
+                if self._threads == 1 or len(chains) < 2 or phase_cost < _WORTH_THREADS:
+                    for chain in chains:
+                        for step in chain:
+                            step.work()
+                            self.add(step.cost)
+                else:
+                    pool = pool or stack.enter_context(ThreadPoolExecutor(self._threads))
+                    self._run_chains(chains, pool)
+                # Steps hold scratch arrays: let go of them before the next phase makes its own.
+                del phase, chains
+
+    def _run_chains(self, chains: Phase, pool: ThreadPoolExecutor) -> None:
+        stop = threading.Event()
+        finished: list[float] = []
+
+        def follow(chain: Sequence[Step]) -> None:
+            for step in chain:
+                if stop.is_set():
+                    return
+                step.work()
+                finished.append(step.cost)
+
+        tasks = _packed(chains, self._threads)
+        pending: set[Future[None]] = {pool.submit(follow, task) for task in tasks}
+        reported = 0
+        try:
+            while pending:
+                done, pending = wait(pending, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                upto = len(finished)
+                if upto > reported:
+                    self.add(sum(finished[reported:upto]))
+                    reported = upto
+        finally:
+            # When the progress raised: the steps under way still end before this returns.
+            stop.set()
+            wait(pending)
 
 
 def _packed(chains: Phase, threads: int) -> list[list[Step]]:
