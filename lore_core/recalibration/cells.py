@@ -71,12 +71,7 @@ def sizes_of(cell: NDArray[np.int64]) -> NDArray[np.int64]:
 def means_of(values: NDArray[Any], cell: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the mean of each cell's rows, shape (n_cells,) or (n_cells, m).
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,) or (n, m)
-        Of the rows.
-    cell : ndarray of shape (n,)
-        As :func:`cells_of` returns it.
+    ``values`` (n,) or (n, m): of the rows. ``cell`` (n,): as :func:`cells_of` returns it.
     """
     kept = cell >= 0
     count = sizes_of(cell)
@@ -88,12 +83,7 @@ def means_of(values: NDArray[Any], cell: NDArray[np.int64]) -> NDArray[np.float6
 def each_row(values: NDArray[Any], count: NDArray[np.int64] | None) -> NDArray[Any]:
     """Return the values of cells once for each of their rows; those of rows as they are.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, …)
-        Of rows or cells.
-    count : ndarray of shape (n,) or None
-        Rows of each cell; None: these are rows.
+    ``values`` (n, …): of rows or cells. ``count`` (n,): rows of each cell; None: these are rows.
     """
     return values if count is None else np.repeat(values, count, axis=0)
 
@@ -101,10 +91,7 @@ def each_row(values: NDArray[Any], count: NDArray[np.int64] | None) -> NDArray[A
 def counted(count: NDArray[np.int64] | None, method: str) -> NDArray[np.int64]:
     """Return how many rows a method's levels rest on.
 
-    Raises
-    ------
-    InputError
-        If it is not known, for the method comes from a file that did not keep it.
+    Raises InputError if it is not known, for the method comes from a file that did not keep it.
     """
     if count is None:
         raise InputError(
@@ -117,10 +104,7 @@ def counted(count: NDArray[np.int64] | None, method: str) -> NDArray[np.int64]:
 def rounded(confidence: NDArray[np.float64]) -> NDArray[np.float64]:
     """Round the odds of confidences to 1 %, as the confidence of a single row is not to be read.
 
-    Parameters
-    ----------
-    confidence : ndarray of shape (m,)
-        In [0, 1]; 0 and 1 stay.
+    ``confidence`` (m,): in [0, 1]; 0 and 1 stay.
     """
     with np.errstate(divide="ignore"):
         return expit(np.round(logit(confidence), 2))

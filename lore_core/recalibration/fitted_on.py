@@ -56,10 +56,7 @@ class FittedOn:
     def in_cells(self, cell: NDArray[np.int64]) -> FittedOn:
         """Return the same with maps that know the means of cells instead of rows.
 
-        Parameters
-        ----------
-        cell : ndarray of shape (known_rows,)
-            Which cell each row is in, −1 for none.
+        ``cell`` (known_rows,): which cell each row is in, −1 for none.
         """
         maps = {
             name: None if item is None else item.known_by(lambda values: means_of(values, cell))

@@ -20,12 +20,8 @@ def preview_field(
 ) -> Field:
     """Signed local error over a 2-D map, as :func:`~lore_core.view.where.field_of`, sooner.
 
-    Parameters
-    ----------
-    view, bin_index, on
-        See :func:`~lore_core.view.where.field_of`.
-    most_rows : int
-        Of more rows a random sample is taken; the same at every γ.
+    ``view``, ``bin_index``, ``on``: see :func:`~lore_core.view.where.field_of`. ``most_rows``: of
+    more rows a random sample is taken; the same at every γ.
     """
     c, a, z, at = view.aimed.confidence, view.aimed.outcome, view.points(), view.points(on=on)
     least = MIN_EFFECTIVE_SIZE

@@ -41,33 +41,17 @@ _REFERENCE_GAMMA = 0.2
 
 @dataclass(frozen=True)
 class Drawing:
-    """How a scene is drawn.
+    """How a scene is drawn."""
 
-    Attributes
-    ----------
-    value : {"signed", "absolute"}
-        What the colour means.
-    layer : {"field", "rows", "both", "3-D"}
-        What is drawn.
-    search_key : tuple
-        Names the search for places.
-    inside : ndarray of bool or None
-        Rows that are beyond chance; None where none were looked for.
-    outlines : tuple of (str, Outline)
-        Places to outline, by their numbers.
-    titles : mapping of str to str
-        What they are, in words.
-    chosen : int or None
-        The place that is looked at, from 0.
-    """
-
-    value: Value
-    layer: Literal["field", "rows", "both", "3-D"]
-    search_key: tuple[Hashable, ...] = ()
+    value: Value  #: What the colour means
+    layer: Literal["field", "rows", "both", "3-D"]  #: What is drawn
+    search_key: tuple[Hashable, ...] = ()  #: Names the search for places
+    #: Rows that are beyond chance; None where none were looked for.
     inside: np.ndarray | None = None
+    #: Places to outline, by their numbers.
     outlines: tuple[tuple[str, Outline], ...] = ()
-    titles: dict[str, str] = attribute(default_factory=dict)
-    chosen: int | None = None
+    titles: dict[str, str] = attribute(default_factory=dict)  #: What they are, in words
+    chosen: int | None = None  #: The place that is looked at, from 0
 
 
 def _camera() -> str:

@@ -118,12 +118,8 @@ def _preview(key: str, _view: View, _bin: int | None, _on: Embedding) -> Preview
 def feed(scene: Scene, key: str) -> None:
     """Bring to the browser what it asks for, bit by bit: what its slider lacks, and rows.
 
-    Parameters
-    ----------
-    scene : Scene
-        What is on the map.
-    key : str
-        Names what is looked at, but for γ; "" where there is nothing for the slider.
+    ``scene``: what is on the map. ``key``: names what is looked at, but for γ; "" where there is
+    nothing for the slider.
     """
     asked = st.session_state.get(_KEY, {}).get("asked") or {}
     sent = None

@@ -150,10 +150,8 @@ def target_control(dataset: Dataset) -> str | int:
 def view_controls(*, own_gamma: bool = False) -> View:
     """Draw the shared settings in one row and return what they say.
 
-    Parameters
-    ----------
-    own_gamma : bool
-        The page's picture has a γ slider of its own; the plain one stands among the rest.
+    ``own_gamma``: the page's picture has a γ slider of its own; the plain one stands among the
+    rest.
     """
     dataset = current().dataset
     has_features = dataset.features is not None

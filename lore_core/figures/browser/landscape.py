@@ -31,65 +31,29 @@ _SIDES = 32767
 
 @dataclass(frozen=True, kw_only=True)
 class LiveLandscape:
-    """What a browser draws, and what the reader has done to it.
+    """What a browser draws, and what the reader has done to it."""
 
-    Attributes
-    ----------
-    picture : LandscapePicture
-        Worst rows, places, names and colours.
-    field : Field
-        The error over the map.
-    rows : EveryRow or None
-        All rows of the map; without them the field alone is drawn.
-    rows_key : str
-        Names these columns: equal only where they are, but for errors.
-    n_shown : int
-        How many rows are shown.
-    map_key : str
-        Names the map; where it changes the view starts anew.
-    layer : {"field", "rows", "both"}
-        What is drawn.
-    bin_index : int or None
-        The confidence bin that is shown.
-    vivid : Outline or None
-        Where most rows are beyond chance; all else is paler. None: nothing is known.
-    inside : ndarray of bool of shape (n,) or None
-        Rows that are beyond chance.
-    only : bool
-        Whether no other rows are shown.
-    titles : mapping
-        What each outlined region is called in words, by its name.
-    selection : Selection
-        What the reader has drawn.
-    chosen : int or None
-        Number of the chosen region, from 0.
-    view : tuple of float or None
-        Where the reader looks, from a link.
-    gamma : float
-        Bandwidth of the field.
-    gammas : tuple of float
-        Those the reader may choose, in order; none where there is no slider.
-    preview_key : str
-        Names what is looked at but for γ, where there are fields for the slider.
-    """
-
-    picture: LandscapePicture
-    field: Field
-    rows: EveryRow | None = None
-    rows_key: str = ""
-    n_shown: int
-    map_key: str
-    layer: Layer = "field"
-    bin_index: int | None = None
+    picture: LandscapePicture  #: Worst rows, places, names and colours
+    field: Field  #: The error over the map
+    rows: EveryRow | None = None  #: All rows of the map; without them the field alone is drawn
+    rows_key: str = ""  #: Names these columns: equal only where they are, but for errors.
+    n_shown: int  #: How many rows are shown
+    map_key: str  #: Names the map; where it changes the view starts anew
+    layer: Layer = "field"  #: What is drawn
+    bin_index: int | None = None  #: The confidence bin that is shown
+    #: Where most rows are beyond chance; all else is paler. None: nothing is known.
     vivid: Outline | None = None
-    inside: NDArray[np.bool_] | None = None
-    only: bool = False
+    inside: NDArray[np.bool_] | None = None  #: (n,); rows that are beyond chance
+    only: bool = False  #: Whether no other rows are shown
+    #: What each outlined region is called in words, by its name.
     titles: Mapping[str, str] = attribute(default_factory=dict)
-    selection: Selection = attribute(default_factory=Selection)
-    chosen: int | None = None
-    view: tuple[float, ...] | None = None
-    gamma: float
+    selection: Selection = attribute(default_factory=Selection)  #: What the reader has drawn
+    chosen: int | None = None  #: Number of the chosen region, from 0
+    view: tuple[float, ...] | None = None  #: Where the reader looks, from a link
+    gamma: float  #: Bandwidth of the field
+    #: Those the reader may choose, in order; none where there is no slider.
     gammas: tuple[float, ...] = ()
+    #: Names what is looked at but for γ, where there are fields for the slider.
     preview_key: str = ""
 
     def packed_rows(self) -> bytes | None:

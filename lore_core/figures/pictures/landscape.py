@@ -243,10 +243,7 @@ def _map_rows(table: pd.DataFrame | None, coordinates: Floats) -> MapRows | None
 def row_hovers(table: pd.DataFrame) -> tuple[Hover, ...]:
     """Say what is known of rows.
 
-    Parameters
-    ----------
-    table : DataFrame
-        The rows (:func:`~lore_core.regions.row_tables.row_table` with errors).
+    ``table``: the rows (:func:`~lore_core.regions.row_tables.row_table` with errors).
     """
     others = [column for column in table.columns if column not in _WORDED][:_MOST_COLUMNS]
     return tuple(_row_hover(record, others) for record in table.to_dict("records"))
