@@ -41,6 +41,7 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 _ROLE = re.compile(r":(?:func|class|meth|mod|attr|data):`([^`]+)`")
 _EMPTY_HINTS = ("", "None")
+_BEFORE_RETURNS = ("text", "parameters", "other parameters")
 
 
 class Names:
@@ -73,6 +74,11 @@ class Names:
             found = {str(name): (*room, str(name)) for name in self.package[room[1:]].exports or ()}
         for name in sorted(found, key=str.lower):
             yield name, self._definition(".".join(found[name][1:]))
+
+    def is_class(self, name: str) -> bool:
+        """Whether that is what a listed class is called."""
+        listed = (item for page in self.pages.values() for _, item in page)
+        return any(item.is_class and item.name == name for item in listed)
 
     def _definition(self, path: str) -> Any:
         item = self.package[path]
@@ -185,7 +191,12 @@ def _indented(text: str) -> str:
 def _docstring(names: Names, item: Any) -> Iterator[str]:
     if item.docstring is None:
         return
-    for section in item.docstring.parsed:
+    kinds = [section.kind.value for section in item.docstring.parsed]
+    # A class that is returned says what it is itself; the docstring need not name it.
+    result = str(getattr(item, "returns", None) or "").strip("'").split(".")[-1]
+    untold = item.is_function and "returns" not in kinds and names.is_class(result)
+    told_after = max((k for k, kind in enumerate(kinds) if kind in _BEFORE_RETURNS), default=-1)
+    for position, section in enumerate(item.docstring.parsed):
         kind, value = section.kind.value, section.value
         if kind == "text":
             yield names.text(value) + "\n"
@@ -207,6 +218,8 @@ def _docstring(names: Names, item: Any) -> Iterator[str]:
                 )
         elif kind == "admonition":
             yield f"**{section.title}**\n\n{names.text(value.contents)}\n"
+        if untold and position == told_after:
+            yield f"**Returns**\n\n- *{result}*\n"
 
 
 def _members(item: Any) -> Iterator[tuple[str, Any]]:

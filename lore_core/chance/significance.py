@@ -106,10 +106,6 @@ def local_significance(
     min_effective_size : float
         Rows with a smaller n_eff are not tested.
 
-    Returns
-    -------
-    Significance
-
     Raises
     ------
     InputError

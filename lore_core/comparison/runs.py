@@ -73,10 +73,6 @@ def compare_runs(
     progress : callable, optional
         Called with the share done and the last run's name; it may raise to stop.
 
-    Returns
-    -------
-    RunsComparison
-
     Raises
     ------
     InputError

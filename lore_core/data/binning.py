@@ -72,10 +72,6 @@ def confidence_bins(
         Equal steps of confidence, or about as many rows in each. Equal confidences always share a
         bin, so there may be fewer equal-mass bins than asked for.
 
-    Returns
-    -------
-    ConfidenceBins
-
     Raises
     ------
     InputError

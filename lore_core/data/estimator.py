@@ -29,10 +29,6 @@ def from_estimator(
     groups : DataFrame or array-like of shape (n, g), optional
         Group names.
 
-    Returns
-    -------
-    Dataset
-
     Raises
     ------
     InputError

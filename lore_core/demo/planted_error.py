@@ -61,10 +61,6 @@ def synthetic(
     random_state : int
         Seed.
 
-    Returns
-    -------
-    Synthetic
-
     Raises
     ------
     InputError

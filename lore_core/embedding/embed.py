@@ -70,10 +70,6 @@ def embed(
         Both: ``max_fit_rows`` (20,000): above it the map is fitted on a random part of that many
         rows and the others are placed on it, each by its neighbours; ``None`` fits on all rows.
 
-    Returns
-    -------
-    Embedding
-
     Raises
     ------
     InputError

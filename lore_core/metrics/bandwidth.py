@@ -96,10 +96,6 @@ def bandwidth_curve(
     min_effective_size : float
         Rows with a smaller n_eff are left out of ``mlce_supported``.
 
-    Returns
-    -------
-    BandwidthCurve
-
     Notes
     -----
     Lemma 1: as γ→∞ the MLCE converges to the MCE (and the ALCE to the ECE).
@@ -163,10 +159,6 @@ def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:
     ----------
     curves : sequence of BandwidthCurve
         One a run, at the same bandwidths and the same ``min_effective_size``.
-
-    Returns
-    -------
-    BandwidthSpread
 
     Raises
     ------

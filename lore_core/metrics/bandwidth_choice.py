@@ -81,10 +81,6 @@ def suggest_bandwidth(
     n_bins : int or sequence of int
         Numbers of confidence bins to try.
 
-    Returns
-    -------
-    BandwidthSuggestion
-
     Raises
     ------
     InputError

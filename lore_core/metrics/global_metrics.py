@@ -164,10 +164,6 @@ def reliability_table(
         1 where the prediction was right, else 0.
     n_bins, binning
         See :func:`~lore_core.data.binning.confidence_bins`.
-
-    Returns
-    -------
-    ReliabilityTable
     """
     c, a = as_rows(confidence, outcome)
     bins = confidence_bins(c, n_bins, binning)

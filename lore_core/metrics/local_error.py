@@ -128,10 +128,6 @@ def local_errors(
     progress : callable, optional
         Called with the share done and a short message; may raise to cancel.
 
-    Returns
-    -------
-    LocalErrors
-
     Raises
     ------
     InputError

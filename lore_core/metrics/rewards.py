@@ -107,10 +107,6 @@ def reward_curve(
     baseline : array-like of shape (n,), optional
         Confidences of the same rows before recalibration, to compare with row by row.
 
-    Returns
-    -------
-    RewardCurve
-
     Raises
     ------
     InputError

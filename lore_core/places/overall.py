@@ -86,10 +86,6 @@ def overall_gap(
         Of the calibration error.
     random_state : int
         Seed of the simulation.
-
-    Returns
-    -------
-    Overall
     """
     c, a = as_rows(confidence, outcome)
     n = len(c)

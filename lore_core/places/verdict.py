@@ -72,10 +72,6 @@ def conclude(overall: Overall, search: PlaceSearch | None, *, top_label: bool = 
     top_label : bool
         Whether being right is what is promised, or that one class occurs.
 
-    Returns
-    -------
-    Verdict
-
     Notes
     -----
     The overall test and the search spend 0.01 and 0.04: of models whose every confidence is right

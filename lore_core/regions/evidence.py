@@ -128,10 +128,6 @@ def row_evidence(
     n : int
         How many neighbours to list at most.
 
-    Returns
-    -------
-    RowEvidence
-
     Raises
     ------
     InputError

@@ -100,10 +100,6 @@ def recalibrate_region(
     min_rows : int
         Fewer calibration rows inside are refused: two parameters fitted on them would be noise.
 
-    Returns
-    -------
-    RegionRecalibration
-
     Raises
     ------
     InputError

@@ -91,10 +91,6 @@ def describe(source: str | Path | bytes | BinaryIO) -> FileContents:
     source : str, Path, bytes or binary file
         The file, its content, or something open for reading.
 
-    Returns
-    -------
-    FileContents
-
     Raises
     ------
     InputError
