@@ -15,9 +15,21 @@ from lore_core.data.validation import InputError
 
 #: Names with a meaning of their own in the file; a metadata column of that name is renamed.
 _RESERVED = {
-    "probs", "logits", "confidence", "predictions", "labels", "features", "groups", "group_names",
-    "class_names", "images", "split", "inputs", "input_names", "feature_names",
-}  # fmt: skip
+    "probs",
+    "logits",
+    "confidence",
+    "predictions",
+    "labels",
+    "features",
+    "groups",
+    "group_names",
+    "class_names",
+    "images",
+    "split",
+    "inputs",
+    "input_names",
+    "feature_names",
+}
 #: numpy gives every text of a column the room of its longest one: refuse before memory runs out.
 _MAX_TEXT_BYTES = 4 * 2**30
 

@@ -19,9 +19,13 @@ from lore_core.figures.chart import Chart
 ImageFormat = Literal["png", "svg", "pdf"]
 STATIC_FORMATS: tuple[ImageFormat, ...] = ("png", "svg", "pdf")
 _BROWSERS = (
-    "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
     "microsoft-edge",
-)  # fmt: skip
+)
 _TIMEOUT_SECONDS = 60.0
 _worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="static-image")
 _start = threading.Lock()

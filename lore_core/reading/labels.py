@@ -273,6 +273,5 @@ def _from_texts(
 
 
 def _position(texts: _Texts, names: tuple[str, ...]) -> NDArray[np.int64]:
-    indices = _match(texts, names)
-    assert indices is not None  # the names are the texts themselves
-    return indices
+    place = {name: index for index, name in enumerate(names)}
+    return np.array([place[text] for text in texts.distinct], dtype=np.int64)[texts.codes]

@@ -20,9 +20,18 @@ from lore_core.variables.attributes import PAIR, PREDICTED, RIGHT, TRUE, attribu
 from lore_core.variables.cutting import Attribute
 
 COLUMNS = [
-    "attribute", "value", "rows_inside", "rows", "share_inside", "share_outside",
-    "lift", "lift_low", "lift_high", "p_value", "p_adjusted",
-]  # fmt: skip
+    "attribute",
+    "value",
+    "rows_inside",
+    "rows",
+    "share_inside",
+    "share_outside",
+    "lift",
+    "lift_low",
+    "lift_high",
+    "p_value",
+    "p_adjusted",
+]
 #: Key of ``frame.attrs`` under which :func:`composition` says how many values it looked at.
 LOOKED_AT = "looked_at"
 #: Halvings of the search for an end of the interval: beyond double precision.

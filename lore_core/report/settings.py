@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from lore_core.data.validation import InputError, check_integer, check_positive
 from lore_core.view import View
@@ -93,12 +94,19 @@ def rerun_command(
     options : list of str
         The options it gives to ``lore report``.
     """
-    options = [
-        "--map", map_option(view), "--gamma", repr(view.gamma), "--bins", str(view.n_bins),
-        "--binning", view.binning, "--target", target_name, *source.options,
-        "--simulation-seed", str(view.seed), "--unsure-cost", repr(settings.unsure_cost),
-        "--wrong-cost", repr(settings.wrong_cost),
-    ]  # fmt: skip
+    looked_at = {
+        "--map": map_option(view),
+        "--gamma": repr(view.gamma),
+        "--bins": str(view.n_bins),
+        "--binning": view.binning,
+        "--target": target_name,
+    }
+    computed = {
+        "--simulation-seed": str(view.seed),
+        "--unsure-cost": repr(settings.unsure_cost),
+        "--wrong-cost": repr(settings.wrong_cost),
+    }
+    options = [*chain(*looked_at.items()), *source.options, *chain(*computed.items())]
     for name in settings.methods or ():
         options += ["--method", name]
     if settings.group_column is not None:

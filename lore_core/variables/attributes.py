@@ -194,7 +194,7 @@ def columns(
             if groups is None or name not in groups.columns:
                 put(name, "metadata", metadata.iloc[:, position])
     if dataset.images is not None:
-        put(BRIGHTNESS, "image", _brightness(dataset))
+        put(BRIGHTNESS, "image", _brightness(dataset.images, dataset.has_image))
     for name, values in _feature_columns(dataset):
         put(name, "feature", values)
     return listed
@@ -234,16 +234,17 @@ def _classes(dataset: Dataset) -> list[Attribute]:
     ]
 
 
-def _brightness(dataset: Dataset) -> NDArray[np.float64]:
+def _brightness(
+    pictures: NDArray[np.uint8], has_image: NDArray[np.bool_] | None
+) -> NDArray[np.float64]:
     """Mean grey level of each image, 0 to 1; NaN where a row has none."""
-    assert dataset.images is not None
-    images = dataset.images.reshape(len(dataset), -1)
-    mean = np.empty(len(dataset))
-    for start in range(0, len(dataset), _IMAGE_CHUNK):
+    images = pictures.reshape(len(pictures), -1)
+    mean = np.empty(len(images))
+    for start in range(0, len(images), _IMAGE_CHUNK):
         part = slice(start, start + _IMAGE_CHUNK)
         mean[part] = images[part].mean(axis=1, dtype=np.float64) / 255
-    if dataset.has_image is not None:
-        mean[~dataset.has_image] = np.nan
+    if has_image is not None:
+        mean[~has_image] = np.nan
     return mean
 
 

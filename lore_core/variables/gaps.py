@@ -234,9 +234,21 @@ def rank_variables(
 
 
 RANKED = [
-    "variable", "origin", "parts", "chi2", "dof", "p_value", "p_adjusted", "spread",
-    "worst_value", "worst_rows", "worst_gap", "worst_low", "worst_high", "_log_p",
-]  # fmt: skip
+    "variable",
+    "origin",
+    "parts",
+    "chi2",
+    "dof",
+    "p_value",
+    "p_adjusted",
+    "spread",
+    "worst_value",
+    "worst_rows",
+    "worst_gap",
+    "worst_low",
+    "worst_high",
+    "_log_p",
+]
 
 
 def describe_variable(name: str, table: pd.DataFrame, ranking: pd.DataFrame | None = None) -> str:

@@ -63,13 +63,12 @@ if searched:
 with st.grid(5, min_column_width=150, gap="small"):
     for metric in TILES:
         _tile(found, metric)
-if found.draws is None:
+if found.draws is None or found.intervals is None:
     st.caption(
         f"n = {found.n_rows:,} evaluation rows. No intervals: resampling so many rows would take "
         "too long to wait for."
     )
 else:
-    assert found.intervals is not None  # as there are draws
     without = (
         ""
         if found.local is None or MLCE.name in found.intervals.index

@@ -8,9 +8,22 @@ from importlib.resources import files
 
 #: In the order they need each other.
 _MODULES = (
-    "protocol", "fields", "view", "rows", "gl", "canvas", "overlay", "labels", "hover", "style",
-    "dom", "gamma", "interact", "landscape", "hub",
-)  # fmt: skip
+    "protocol",
+    "fields",
+    "view",
+    "rows",
+    "gl",
+    "canvas",
+    "overlay",
+    "labels",
+    "hover",
+    "style",
+    "dom",
+    "gamma",
+    "interact",
+    "landscape",
+    "hub",
+)
 _IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE | re.DOTALL)
 _EXPORT = re.compile(r"^export (?=(async |function|const|class))", re.MULTILINE)
 
