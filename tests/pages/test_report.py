@@ -92,12 +92,11 @@ def test_a_fitted_recalibrator_can_be_taken_away(open_page, made):
     dataset = made()
     page = open_page("recalibrate", dataset, gamma=0.5, bins=5)
     assert page.app.selectbox(key="ship").value == "LoRe tuned"
-    assert "A local method consists of its calibration rows" in page.text
+    assert "Single calibration rows can be read from the file" in page.text
     assert "ship_file" in downloads(page)
     page.app.selectbox(key="ship").set_value("Temperature scaling")
     page.run()
-    assert "A local method" not in page.text
-    assert "Fitted on 200 calibration rows" in page.text
+    assert "Temperature scaling, fitted on 200 calibration rows. No single row" in page.text
 
 
 def test_what_the_page_fits_places_new_rows_by_itself(made):
@@ -119,7 +118,7 @@ def test_what_the_page_fits_places_new_rows_by_itself(made):
 def test_what_cannot_ship_says_why(open_page, made, monkeypatch):
     from lore_core.recalibration import TemperatureScaling
 
-    def refuse(self, *, maps=True):
+    def refuse(self, *, maps=True, rows=True):
         raise lore.InputError("UMAP maps cannot be saved.")
 
     monkeypatch.setattr(TemperatureScaling, "to_bytes", refuse)

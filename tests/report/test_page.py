@@ -12,6 +12,7 @@ import pytest
 import lore_core as lore
 from lore_core.report.findings import examine
 from lore_core.report.landscape import landscape_chart, live_landscape
+from lore_core.shipping import describe
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +27,13 @@ def payload(index):
 
 
 @pytest.fixture(scope="module")
-def landscape(view, settings):
-    found = examine(view, settings)
-    return live_landscape(found, landscape_chart(found).picture)
+def findings(view, settings):
+    return examine(view, settings)
+
+
+@pytest.fixture(scope="module")
+def landscape(findings):
+    return live_landscape(findings, landscape_chart(findings).picture)
 
 
 def test_nothing_is_asked_of_anyone(index):
@@ -105,6 +110,12 @@ def test_no_row_but_the_worst_is_in_the_page(payload):
     scene = unpacked(payload[0]["scene"])
     assert "x" not in scene
     assert len(scene["rings"]) == len(scene["worst"]) <= 30
+
+
+def test_what_a_file_of_the_best_method_holds(index, findings):
+    result = findings.comparison
+    best = result.recalibrators[result.ranking[0]]
+    assert f"Saved as a file: {describe(best.to_bytes()).sentence}" in index
 
 
 def test_a_bins_field_is_exact(landscape, dataset, embedding):

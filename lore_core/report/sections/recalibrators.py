@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.tables import beyond_chance
 from lore_core.data.dataset import TOP_LABEL
+from lore_core.data.validation import InputError
 from lore_core.figures.style import method_color
 from lore_core.figures.svg import Drawing
 from lore_core.metrics.catalogue import MAX_GROUPWISE, REPORT_TABLE
 from lore_core.metrics.metric import Metric
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
+from lore_core.shipping import describe
 
 
 def method_colors(names: list[str]) -> dict[str, str]:
@@ -63,6 +65,7 @@ def recalibrators_section(findings: Findings, drawings: Mapping[str, Drawing]) -
         target=None if top_label else findings.view.target_name,
         by=by,
         best=_best(result),
+        saved=_saved(result),
         first=first,
         headings=[metric.heading for metric in shown],
         values=values,
@@ -117,6 +120,14 @@ def _numbers(
     if frame is None:
         return np.full((len(methods), len(metrics)), np.nan)
     return frame.reindex(index=methods, columns=[m.name for m in metrics]).to_numpy(np.float64)
+
+
+def _saved(result: Comparison) -> str:
+    """Say what a file of the best method would hold; nothing where no file can hold it."""
+    try:
+        return describe(result.recalibrators[result.ranking[0]].to_bytes()).sentence
+    except InputError:
+        return ""
 
 
 def _best(result: Comparison) -> str:
