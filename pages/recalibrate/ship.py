@@ -80,7 +80,8 @@ def ship(view: View, result: Comparison, measured_on: Embedding | None) -> None:
         return
     st.caption(plain(f"{contents.sentence} {said}"))
     with st.expander("What the file holds", icon=":material/inventory_2:"):
-        st.dataframe(contents.table(), hide_index=True)
+        widths = {"holds": st.column_config.TextColumn(width="large")}
+        st.dataframe(contents.table(), hide_index=True, column_config=widths)
     row.download_button(
         f"Download the fitted recalibrator ({max(len(content) / 1e3, 0.1):,.1f} kB)",
         content,
