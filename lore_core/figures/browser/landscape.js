@@ -21,6 +21,8 @@ const MOST_MOVING = 150_000;
 const REST = 160;
 /** Milliseconds a row is pointed at until more is asked about it. */
 const WONDER = 120;
+/** Milliseconds until what the server was told and did not take is told again. */
+const PATIENCE = 5000;
 const SHOWN = 1;
 const VIVID = 2;
 const SELECTED = 4;
@@ -36,7 +38,13 @@ const LONELY = 16;
 export function mount(root, { mode, send }) {
   const parts = build(root);
   const { stage } = parts;
-  const bar = gammaBar({ move: preview, rest: (number) => send("gamma", scene.gammas[number]) });
+  const bar = gammaBar({
+    move: preview,
+    rest: (number) => {
+      const gamma = scene.gammas[number];
+      say("gamma", gamma, () => scene.gamma === gamma);
+    },
+  });
   parts.box.insertBefore(bar.node, stage);
   let painter = glPainter(parts.picture);
   painter ??= canvasPainter(parts.picture);
@@ -45,6 +53,7 @@ export function mount(root, { mode, send }) {
   let [drawn, pointed, place, hot, tool, moving] = [null, -1, null, null, "pan", false];
   let [asked, resting, telling, wondering] = [0, 0, 0, 0];
   const details = new Map();
+  const unheard = {};
 
   const shown = (i) => (flags ? (flags[i] & SHOWN) !== 0 : true);
   const redraw = () => { asked ||= requestAnimationFrame(paint); };
@@ -203,10 +212,19 @@ export function mount(root, { mode, send }) {
     send("place", number);
   }
 
+  /** Tell the server, and tell it again should the word be lost on its way. */
+  function say(what, value, isTaken, pause = PATIENCE) {
+    send(what, value);
+    clearTimeout(unheard[what]);
+    unheard[what] = setTimeout(() => {
+      if (!isTaken()) say(what, value, isTaken, 2 * pause);
+    }, pause);
+  }
+
   function select(parts_) {
     selection = parts_;
     mark();
-    send("selection", selection);
+    say("selection", parts_, () => isSame(scene.selection, parts_) || selection !== parts_);
     redraw();
   }
 
@@ -318,7 +336,7 @@ export function mount(root, { mode, send }) {
         view.reframe(next.frame);
         view.reset();
       }
-      if (JSON.stringify(before?.selection) !== JSON.stringify(next.selection)) {
+      if (!before || !isSame(before.selection, next.selection)) {
         selection = next.selection;
       }
       dress();
@@ -367,8 +385,11 @@ export function mount(root, { mode, send }) {
       clearTimeout(telling);
       clearTimeout(resting);
       clearTimeout(wondering);
+      Object.values(unheard).forEach(clearTimeout);
       painter.free();
       parts.box.remove();
     },
   };
 }
+
+const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
