@@ -39,6 +39,7 @@ from .comparison.summary import (
     summarize as summarize,
 )
 from .dashboard.launch import launch as launch
+from .dashboard.notebook import landscape as landscape
 from .data.dataset import Dataset as Dataset
 from .data.estimator import from_estimator as from_estimator
 from .data.progress import Cancelled as Cancelled

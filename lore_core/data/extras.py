@@ -14,6 +14,7 @@ EXTRA_OF = {
     "PIL": "figures",
     "openTSNE": "maps",
     "umap": "maps",
+    "anywidget": "notebook",
 }
 _PACKAGE_OF = {"PIL": "pillow", "umap": "umap-learn"}
 

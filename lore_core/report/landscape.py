@@ -21,13 +21,10 @@ from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.regions.field import Field, Outline, rows_outline
 from lore_core.report.findings import Findings
+from lore_core.view.preview import GAMMAS, RESOLUTION
 from lore_core.view.scene import Scene
 from lore_core.view.where import errors_of, field_of, reliability_of
 
-#: Bandwidths of the slider; that of the report is among them too.
-GAMMAS = (0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 4.0, 20.0)
-#: Nodes along each side.
-RESOLUTION = 128
 #: Places listed and outlined.
 LISTED = 8
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from lore_core.figures.browser.landscape import LiveLandscape
+from lore_core.figures.browser.landscape import LiveLandscape, packed_rows
 from lore_core.figures.browser.script import landscape_script
 
 # Streamlit sends a component's script with each of its messages, but a message it sent before by
@@ -55,7 +55,8 @@ def live_landscape(live: LiveLandscape, key: str, **on_change: Callable[[], None
     """
     with st.container(gap=None):
         _CODE(key="lore_code")
-        _ROWS(key=f"{key}_rows", data=live.packed_rows())
+        if live.rows is not None:
+            _ROWS(key=f"{key}_rows", data=packed_rows(live.rows, live.rows_key))
         return _MAP(key=key, data=live.packed_scene(), **on_change)
 
 

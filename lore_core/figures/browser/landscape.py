@@ -56,24 +56,6 @@ class LiveLandscape:
     #: Names what is looked at but for γ, where there are fields for the slider.
     preview_key: str = ""
 
-    def packed_rows(self) -> bytes | None:
-        """Pack what does not change with γ; None without rows."""
-        rows = self.rows
-        if rows is None:
-            return None
-        header = {"key": self.rows_key, "classes": list(rows.class_names)}
-        arrays: dict[str, NDArray[np.generic]] = {
-            "x": rows.at[:, 0].astype(np.float32),
-            "y": rows.at[:, 1].astype(np.float32),
-            "confidence": np.rint(rows.confidence * 65535).astype(np.uint16),
-            "outcome": rows.outcome.astype(np.uint8),
-            "bin": rows.bin_index.astype(np.uint8),
-        }
-        if rows.predicted is not None and rows.label is not None:
-            arrays["predicted"] = rows.predicted.astype(np.uint16)
-            arrays["label"] = rows.label.astype(np.uint16)
-        return pack(header, arrays)
-
     def packed_scene(self) -> bytes:
         """Pack what is shown."""
         picture, shown, worst = self.picture, self.field, self.picture.worst
@@ -127,6 +109,22 @@ class LiveLandscape:
             if self.inside is not None:
                 arrays["inside"] = self.inside.astype(np.uint8)
         return pack(header, arrays)
+
+
+def packed_rows(rows: EveryRow, key: str) -> bytes:
+    """Pack what of rows does not change with γ; ``key`` names it."""
+    header = {"key": key, "classes": list(rows.class_names)}
+    arrays: dict[str, NDArray[np.generic]] = {
+        "x": rows.at[:, 0].astype(np.float32),
+        "y": rows.at[:, 1].astype(np.float32),
+        "confidence": np.rint(rows.confidence * 65535).astype(np.uint16),
+        "outcome": rows.outcome.astype(np.uint8),
+        "bin": rows.bin_index.astype(np.uint8),
+    }
+    if rows.predicted is not None and rows.label is not None:
+        arrays["predicted"] = rows.predicted.astype(np.uint16)
+        arrays["label"] = rows.label.astype(np.uint16)
+    return pack(header, arrays)
 
 
 def packed_field(field: Field) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]]]:

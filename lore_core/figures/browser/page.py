@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from lore_core.chance.simulation import NullBand
 from lore_core.figures.browser.landscape import LiveLandscape
 from lore_core.figures.browser.preview import packed_preview
+from lore_core.figures.pictures.every_row import EveryRow
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.regions.field import Outline
+
+#: What the rows of a page are called.
+ROWS = "rows"
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class StillLayer:
 def still_layers(
     picture: LandscapePicture,
     *,
+    rows: EveryRow | None = None,
     vivid: Outline | None = None,
     curve: BandwidthCurve | None = None,
     band: NullBand | None = None,
@@ -41,6 +46,8 @@ def still_layers(
     ----------
     picture : LandscapePicture
         Of one or more layers, with ``gammas``.
+    rows : EveryRow, optional
+        All rows; their errors are those at the first bandwidth.
     vivid : Outline, optional
         Where most rows are beyond chance; all else is paler.
     curve, band : optional
@@ -51,6 +58,8 @@ def still_layers(
         live = LiveLandscape(
             picture=picture,
             field=layer.fields[picture.start],
+            rows=rows,
+            rows_key="" if rows is None else ROWS,
             n_shown=layer.n_rows,
             map_key=picture.axes,
             vivid=vivid,

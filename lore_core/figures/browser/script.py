@@ -39,6 +39,11 @@ def page_script() -> str:
     return _joined((*_MODULES, "still", "page"))
 
 
+def notebook_script() -> str:
+    """Return the modules joined for a notebook's widget: what ``notebook.js`` says."""
+    return _joined((*_MODULES, "still", "notebook"))
+
+
 def _joined(modules: tuple[str, ...]) -> str:
     folder = files("lore_core.figures.browser")
     sources = ((folder / f"{name}.js").read_text(encoding="utf-8") for name in modules)

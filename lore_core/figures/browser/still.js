@@ -6,10 +6,12 @@ import { unpack } from "./protocol.js";
 
 /**
  * Show layers under a root.
+ * @param rows packed rows, or null
  * @param layers [{name, note, scene, fields}], packed
  * @param send (what, value): told what the reader does
  */
-export function showStill(root, { layers, mode, send = () => {} }) {
+export function showStill(root, { rows = null, layers, mode, send = () => {} }) {
+  if (rows) deliver(rows);
   const parts = layers.map(({ name, note, scene, fields }) => ({
     name, note, scene: unpack(scene), fields: unpack(fields),
   }));
@@ -27,7 +29,7 @@ export function showStill(root, { layers, mode, send = () => {} }) {
     send(what, value) {
       if (what === "gamma") gamma = value;
       else if (what === "place") chosen = chosen === value ? null : value;
-      if (what === "gamma" || what === "place") show();
+      if (what !== "view") show();
       send(what, value);
     },
   });
@@ -47,6 +49,7 @@ export function showStill(root, { layers, mode, send = () => {} }) {
       error: fields[`error${k}`],
       support: fields[`support${k}`],
       rings: isFirst ? scene.rings : [],
+      rowError: isFirst ? scene.rowError : null,
       selection: joined.map.state.selection,
     });
     note.textContent = shown.note;

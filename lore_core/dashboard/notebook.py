@@ -1,0 +1,96 @@
+"""The landscape in a notebook."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lore_core.data.binning import Binning
+from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.extras import require
+from lore_core.data.validation import InputError
+
+if TYPE_CHECKING:
+    from lore_core.dashboard.widget import LandscapeWidget
+    from lore_core.embedding.result import Embedding
+
+_WORST = 30
+
+
+def landscape(
+    dataset: Dataset,
+    embedding: Embedding | None = None,
+    *,
+    target: str | int = TOP_LABEL,
+    gamma: float = 0.2,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+) -> LandscapeWidget:
+    """Show where the confidence is wrong, in a notebook: a map to drag, zoom, play and select on.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Its evaluation rows are shown.
+    embedding : Embedding, optional
+        All rows on a 2-D map (:func:`~lore_core.embedding.embed`); by default two-dimensional PCA.
+    target : "top-label" or int
+        What is being calibrated.
+    gamma : float
+        Bandwidth γ > 0 at first; the slider has others.
+    n_bins, binning
+        Confidence bins.
+
+    Returns
+    -------
+    LandscapeWidget
+        The last line of a cell shows it; ``selected_rows`` are the evaluation rows selected on it.
+
+    Raises
+    ------
+    InputError
+        If there are no features, the map is not 2-D, or anywidget is not installed.
+    """
+    require("A landscape in a notebook", "anywidget")
+    from lore_core.dashboard.widget import LandscapeWidget
+    from lore_core.embedding import embed
+    from lore_core.figures.browser.landscape import packed_rows
+    from lore_core.figures.browser.page import ROWS, still_layers
+    from lore_core.figures.pictures.every_row import every_row
+    from lore_core.figures.pictures.landscape import landscape_figure
+    from lore_core.figures.pictures.landscape_picture import Layer
+    from lore_core.figures.pictures.picture import shared_limit
+    from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
+    from lore_core.regions.row_tables import class_places, row_table, worst_rows
+    from lore_core.view import View
+    from lore_core.view.preview import GAMMAS, preview_field
+    from lore_core.view.where import errors_of
+
+    if embedding is None:
+        if dataset.features is None:
+            raise InputError("'dataset' must have features, or give an 'embedding' of its rows.")
+        embedding = embed(dataset.features, "pca", 2)
+    if embedding.n_components != 2:
+        raise InputError(f"'embedding' must have 2 dimensions; got {embedding.n_components}.")
+    view = View(dataset, target, gamma, n_bins, binning, {embedding.name.title: embedding})
+    points, errors = view.points(), errors_of(view)
+    gammas = tuple(sorted({*GAMMAS, gamma}))
+    fields = tuple(preview_field(view.with_(gamma=item), on=embedding) for item in gammas)
+    start = gammas.index(gamma)
+    worst = worst_rows(errors, n_rows=_WORST, min_effective_size=MIN_EFFECTIVE_SIZE)
+    chart = landscape_figure(
+        fields[start],
+        points,
+        worst=row_table(view.evaluation, worst, errors, extra=0),
+        n_total=len(points),
+        limit=shared_limit(errors.signed[errors.effective_size >= MIN_EFFECTIVE_SIZE]),
+        rows=f"{view.rows}, {view.kernel_in_words}",
+        axes=view.map_name,
+        places=class_places(view.evaluation, points, errors.bin_index >= 0),
+    )
+    layer = Layer("all confidences together", fields, "", len(points))
+    rows = every_row(view.evaluation, view.aimed, target, errors, points)
+    shown = still_layers(
+        replace(chart.picture, layers=(layer,), gammas=gammas, start=start), rows=rows
+    )
+    return LandscapeWidget.of(packed_rows(rows, ROWS), shown, points, gamma)

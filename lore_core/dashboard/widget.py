@@ -1,0 +1,57 @@
+"""A notebook's widget that shows a landscape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import anywidget
+import numpy as np
+import traitlets
+from numpy.typing import NDArray
+
+from lore_core.figures.browser.page import StillLayer
+from lore_core.figures.browser.script import notebook_script
+from lore_core.regions.selection import Region, Selection
+
+
+class LandscapeWidget(anywidget.AnyWidget):
+    """A landscape in a notebook.
+
+    Attributes
+    ----------
+    gamma : float
+        The bandwidth that is shown.
+    selection : list of dict
+        What the reader has drawn: ``sign``, ``x`` and ``y`` of each part.
+    """
+
+    _esm = notebook_script()
+    rows = traitlets.Bytes().tag(sync=True)
+    layers: traitlets.List[dict[str, object]] = traitlets.List().tag(sync=True)
+    gamma = traitlets.Float().tag(sync=True)
+    selection: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
+
+    @classmethod
+    def of(
+        cls,
+        rows: bytes,
+        layers: Sequence[StillLayer],
+        points: NDArray[np.float64],
+        gamma: float,
+    ) -> LandscapeWidget:
+        """Make one of packed rows, packed layers and the rows' places, shape (n, 2)."""
+        widget = cls(rows=rows, layers=[vars(layer) for layer in layers], gamma=gamma)
+        widget._points = points.astype(np.float32)
+        return widget
+
+    @property
+    def selected_rows(self) -> NDArray[np.int64]:
+        """Numbers of the evaluation rows that are selected."""
+        drawn = Selection(
+            tuple(
+                (part["sign"], Region(tuple(part["x"]), tuple(part["y"])))
+                for part in self.selection
+            )
+        )
+        return np.flatnonzero(drawn.contains(self._points))
