@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lore_core.cli.compare import method_option
 from lore_core.cli.options import ViewOptions, examples, view_options
 from lore_core.cli.output import Progress, say
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
@@ -23,14 +24,7 @@ if TYPE_CHECKING:
     )
 )
 @view_options()
-@click.option(
-    "--method",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Only this recalibrator, by its name in the table. May be repeated; the others are held "
-    "against the first.",
-)
+@method_option
 @click.option("--group", metavar="COLUMN", help="Group column of the fairness section.")
 @click.option(
     "--min-group-size",

@@ -75,19 +75,14 @@ def counted_from(groups: NDArray[np.object_], min_group_size: int | None = None)
     return min(min_group_size or MIN_GROUP_SIZE, largest)
 
 
-def resampling_of(
-    view: View, *, n_methods: int = 1, wanted: int = N_RESAMPLED, on: Embedding | None = None
-) -> dict[str, Any]:
+def resampling_of(view: View, *, n_methods: int = 1, on: Embedding | None = None) -> dict[str, Any]:
     """Return the intervals that can be waited for, as :func:`summary_of` takes them.
 
-    ``n_methods``, ``wanted``: see :func:`~lore_core.chance.budget.affordable_intervals`. ``on``:
-    map of the local metrics; by default the one the kernel works on.
+    ``on``: map of the local metrics; by default the one the kernel works on.
     """
     embedding = view.embedding if on is None and view.is_local else on
     dimensions = None if embedding is None else embedding.n_components
-    return affordable_intervals(
-        len(view.evaluation), dimensions, n_methods=n_methods, wanted=wanted
-    )
+    return affordable_intervals(len(view.evaluation), dimensions, n_methods=n_methods)
 
 
 def summary_of(

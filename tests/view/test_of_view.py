@@ -152,7 +152,7 @@ def test_the_largest_group_counts_where_all_are_small(view):
 def test_resampling_is_for_the_map_that_is_measured_on(view):
     on = lore.embed(view.dataset.features, "identity")
     n = len(view.evaluation)
-    assert resampling_of(view, wanted=50) == lore.chance.affordable_intervals(n, 2, wanted=50)
+    assert resampling_of(view) == lore.chance.affordable_intervals(n, 2)
     assert resampling_of(view, on=on) == lore.chance.affordable_intervals(n, 4)
     assert resampling_of(view.with_(maps={})) == lore.chance.affordable_intervals(n, None)
 
