@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import click
@@ -34,6 +35,23 @@ COMMANDS = {
 }
 
 
+#: Arguments of the library, and the options that become them.
+_TYPED = {
+    "binning": "--binning",
+    "column": "--group",
+    "feature_map": "--map",
+    "gamma": "--gamma",
+    "group_column": "--group",
+    "mapping": "--column",
+    "methods": "--method",
+    "min_group_size": "--min-group-size",
+    "n_bins": "--bins",
+    "n_draws": "--draws",
+    "unsure_cost": "--unsure-cost",
+    "wrong_cost": "--wrong-cost",
+}
+
+
 @click.group(
     cls=CommandGroup,
     commands_at=COMMANDS,
@@ -53,6 +71,15 @@ def lore() -> None:
     Each page of the dashboard has a command that does its job. DATA is a .npz, .csv, .parquet or
     .feather file, or a calibration and a test file of the same name; "demo" is the built-in demo.
     """
+
+
+def _as_typed(message: str) -> str:
+    """Name the option that was typed where the library names the argument it became."""
+
+    def typed(found: re.Match[str]) -> str:
+        return f"{found[1]}'{_TYPED[found[2]]}'"
+
+    return re.sub(rf"(^|exceed )'({'|'.join(_TYPED)})'", typed, message)
 
 
 def _say_version(context: click.Context) -> None:
@@ -96,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         if not isinstance(error, InputError):
             raise
-        click.echo(f"lore: {error}", err=True)
+        click.echo(f"lore: {_as_typed(str(error))}", err=True)
         return INPUT_ERROR
     except ModuleNotFoundError as error:
         from lore_core.data.extras import missing

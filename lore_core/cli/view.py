@@ -27,10 +27,15 @@ def needs_map(view: View) -> NDArray[np.float64]:
     """
     from lore_core.data.validation import InputError
 
+    if not view.is_local and view.dataset.features is not None:
+        raise InputError(
+            "'--map' must name a feature map to say where the confidence is wrong, such as pca-2; "
+            "got 'none'. `lore metrics` measures what is global."
+        )
     if not view.is_local:
         raise InputError(
             f"'{view.dataset.name}' must have features (an array 'features' or columns f_*) to "
-            "say where its confidence is wrong, and a '--map'; it has none. "
+            "say where its confidence is wrong; it has none. "
             "`lore metrics` measures what is global."
         )
     return view.points()

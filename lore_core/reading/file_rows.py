@@ -175,8 +175,8 @@ def _check_roles(columns: Columns, mapping: ColumnMapping) -> str:
         )
     if mapping.probability_kind in ("confidence", "positive") and len(mapping.probabilities) > 1:
         raise InputError(
-            f"a {mapping.probability_kind} is one {columns.unit}; the mapping gives "
-            f"{len(mapping.probabilities)} for '{columns.file}'. Name one."
+            f"a {mapping.probability_kind} is one {columns.unit}; "
+            f"{len(mapping.probabilities)} were named for '{columns.file}'. Name one."
         )
     return mapping.label
 

@@ -125,7 +125,7 @@ def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
             fitting += [column for column, parent in columns.parents.items() if parent == name]
             if not fitting:
                 raise InputError(
-                    f"'{columns.file}' has no {columns.unit} '{name}', which the mapping gives as "
+                    f"'{columns.file}' has no {columns.unit} '{name}', which was named as "
                     f"{role.replace('_', ' ')}.{_meant(name, columns.names)} "
                     f"It has: {listed(columns.names)}."
                 )
@@ -133,7 +133,7 @@ def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
         if role in _SINGLE:
             if len(meant) > 1:
                 raise InputError(
-                    f"the mapping gives {listed(meant, 6)} as {role.replace('_', ' ')} of "
+                    f"{listed(meant, 6)} were named as {role.replace('_', ' ')} of "
                     f"'{columns.file}', but only one {columns.unit} can be. Name one."
                 )
             replaced[role] = meant[0]

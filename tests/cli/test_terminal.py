@@ -38,6 +38,7 @@ class TestExitCodes:
             (["--map", "pca-x"], "'--map' must be one of"),
             (["--target", "Shirt"], r"'--target' must be top-label or a class \(negative, posit"),
             (["--column", "label"], "'--column' must be ROLE=NAME"),
+            (["--column", "lable=y"], "'--column' has no role 'lable'"),
             (["-o", "table.txt"], r"'--out' must be a \.csv, \.parquet or \.json file"),
             (["-o", "no/folder/table.csv"], "'--out' must be .* in a directory that exists"),
             (["--draws", "5"], "'--draws' must be 0 or at least 39"),
@@ -54,7 +55,7 @@ class TestExitCodes:
     @pytest.mark.parametrize("name", ["landscape", "curve"])
     def test_features_are_needed(self, file, capsys, name):
         assert main([name, file, "--map", "none"]) == 1
-        assert "must have features" in capsys.readouterr().err
+        assert "'--map' must name a feature map" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
         "arguments",

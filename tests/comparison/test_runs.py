@@ -204,9 +204,9 @@ def test_the_command_prints_json(directory, capsys):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--features", "lda"], "'feature_map' must be one of"),
+        (["--features", "lda"], "'--map' must be one of"),
         (["--out", "table.txt"], "'--out' must be a .csv, .parquet or .json file"),
-        (["--group", "race"], "'group_column' must be one of"),
+        (["--group", "race"], "'--group' must be one of"),
     ],
 )
 def test_the_command_says_what_is_wrong(directory, capsys, more, message):
