@@ -72,7 +72,8 @@ MEAN_CONFIDENCE = Metric(
 )
 NLL = Metric(
     name="NLL",
-    explanation="Mean −log p of the true class, in nats; probabilities clipped at 1e-6.",
+    explanation="Negative log-likelihood: mean −log p of the true class, in nats; p is clipped at "
+    "1e-6.",
     unit=NATS,
     needs=("probabilities",),
     formula="other-scores",
@@ -81,7 +82,7 @@ NLL = Metric(
 )
 BRIER = Metric(
     name="Brier",
-    explanation="Mean squared distance of the probabilities to the truth.",
+    explanation="Brier score: mean squared distance of the probabilities to the truth.",
     unit=PLAIN,
     needs=("probabilities",),
     formula="other-scores",
@@ -120,7 +121,8 @@ WORST_GROUP_GAP = Metric(
 )
 ALCE = Metric(
     name="ALCE",
-    explanation="Mean local calibration error: each row against its neighbours.",
+    explanation="Average local calibration error: the mean over rows, each held against its "
+    "neighbours.",
     unit=POINTS,
     needs=("features",),
     formula="local-calibration-error",
@@ -138,7 +140,8 @@ ALCE = Metric(
 )
 ECE = Metric(
     name="ECE",
-    explanation="Mean |confidence − accuracy| over confidence bins, weighted by rows.",
+    explanation="Expected calibration error: mean |confidence − accuracy| over confidence bins, "
+    "weighted by rows.",
     unit=POINTS,
     formula="confidence-bins",
     measure=lambda rows: rows.reliability.expected_calibration_error,
@@ -155,8 +158,8 @@ ECE_DEBIASED = Metric(
 )
 MCE = Metric(
     name="MCE",
-    explanation="The ECE's gap in the worst bin, however few rows it holds: the paper's maximum, "
-    "which small bins make large by chance.",
+    explanation="Maximum calibration error: the gap of the worst confidence bin, however few rows "
+    "it holds: small ones make it large by chance.",
     unit=POINTS,
     formula="confidence-bins",
     measure=lambda rows: rows.reliability.maximum_calibration_error,
@@ -165,8 +168,8 @@ MCE = Metric(
 )
 MLCE = Metric(
     name="MLCE",
-    explanation="The largest local calibration error of all rows, however few neighbours: the "
-    "paper's maximum. Even a perfectly calibrated model shows a large one at small γ.",
+    explanation="Maximum local calibration error: the largest of all rows, however few neighbours. "
+    "Even a perfectly calibrated model shows a large one at small γ.",
     unit=POINTS,
     needs=("features",),
     formula="local-calibration-error",

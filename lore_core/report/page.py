@@ -11,6 +11,7 @@ from lore_core.figures.browser.script import page_script
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.svg import Drawing
 from lore_core.figures.svg.style import page_rules, theme_rules
+from lore_core.metrics.glossary import GLOSSARY
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import render
 from lore_core.report.sections.decisions import decisions_section
@@ -72,6 +73,7 @@ def report_page(
         _Section("groups", "For whom?", groups_section(findings, drawings)),
         _Section("decisions", "Is it worth it?", decisions_section(findings, drawings)),
         _Section("rows", "What was fitted on which rows", _rows(findings)),
+        _Section("words", "What the words mean", render("words.html", words=GLOSSARY)),
         _Section("methods", "How it was computed", render("methods.html")),
         _Section("limits", "What this report does not say", _limits(findings)),
         _Section(

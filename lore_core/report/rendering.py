@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from lore_core.data import number_text
 from lore_core.metrics.catalogue import CATALOGUE
+from lore_core.metrics.glossary import GLOSSARY
 
 
 @cache
@@ -31,7 +32,7 @@ def _environment() -> Environment:
         "signed_points": number_text.signed_points,
         "thousands": "{:,.0f}".format,
     }
-    environment.globals["metrics"] = CATALOGUE
+    environment.globals |= {"metrics": CATALOGUE, "words": GLOSSARY}
     return environment
 
 

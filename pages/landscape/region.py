@@ -22,6 +22,7 @@ from lore_core.data.number_text import POINTS, Unit, decimal, p_words
 from lore_core.figures import reliability_figure
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import COMPARED
+from lore_core.metrics.glossary import FISHER, GLOSSARY, HOLM
 from lore_core.regions import Selection, row_table, worst_rows
 from lore_core.regions.region_recalibration import why_too_few
 from lore_core.view import View
@@ -208,7 +209,7 @@ def _show_composition(made_of: pd.DataFrame, n_outside: int) -> None:
                 "p",
                 width=70,
                 help=f"Fisher's exact test, adjusted (Holm) for the {looked_at:,} values looked "
-                "at.",
+                f"at. {GLOSSARY[FISHER]} Holm: {GLOSSARY[HOLM]}",
             ),
             "rows": st.column_config.NumberColumn("rows", format="localized", width=60),
         },

@@ -7,16 +7,42 @@ import pandas as pd
 import streamlit as st
 
 from lore_core.figures import bandwidth_figure
+from lore_core.metrics.glossary import GLOSSARY
 from lore_core.recalibration import LoRe, TunedLoRe
 from pages.recalibrate.before_after import before_after
 from pages.recalibrate.ship import ship
 from pages.recalibrate.table import metrics_table
 from pages.shared import compute
+from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import curve_metric, metric_map, theme_mode, view_controls
 from pages.shared.header import question
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared, grouping, grouping_control
+
+
+def _show_candidates(table: pd.DataFrame) -> None:
+    """List settings with what each is; one without an end is said in words."""
+    endless = {"gamma": "∞: whole bins", "prior_strength": "∞: that alone"}
+    shown = in_hundredths(table, "weight").drop(columns="feature_map")
+    for name, words in endless.items():
+        shown[name] = [words if np.isinf(x) else f"{x:.3g}" for x in table[name]]
+    column = st.column_config
+    st.dataframe(
+        shown,
+        hide_index=True,
+        column_config={
+            "gamma": column.TextColumn("γ", help=GLOSSARY["γ, bandwidth"]),
+            "n_bins": column.NumberColumn("bins", help=GLOSSARY["confidence bin"]),
+            "base": column.TextColumn("falls back on", help="What is told where rows are few."),
+            "prior_strength": column.TextColumn("prior strength", help=GLOSSARY["prior strength"]),
+            "leave_one_out_nll": column.NumberColumn(
+                "leave-one-out NLL, nats", format="%.4f", help=GLOSSARY["leave-one-out"]
+            ),
+            "weight": share_column("weight", help="Its share in the average."),
+        },
+    )
+
 
 question(
     "Does recalibration help?",
@@ -50,11 +76,11 @@ tuned = result.recalibrators.get("LoRe tuned")
 if isinstance(tuned, TunedLoRe) and len(tuned.candidates_):
     with st.expander("What “LoRe tuned” chose from", icon=":material/manage_search:"):
         st.caption(
-            f"{len(tuned.candidates_):,} settings, weighed by the leave-one-out likelihood of the "
-            "calibration rows; those of some weight are averaged. The evaluation rows were not "
-            "looked at. Best first:"
+            f"{len(tuned.candidates_):,} settings, weighed by how well each predicts calibration "
+            "rows from the others (leave-one-out); those of some weight are averaged. The "
+            "evaluation rows were not looked at. Best first:"
         )
-        st.dataframe(tuned.candidates_.head(20).drop(columns="feature_map"), hide_index=True)
+        _show_candidates(tuned.candidates_.head(20))
 if measure_map is not None and len(methods) > 1:
     st.subheader("Before and after, place by place", anchor=False)
     if planar_maps(dataset):

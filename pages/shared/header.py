@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from lore_core.metrics.glossary import GLOSSARY
 from pages.shared.session import current, problem
 
 
@@ -24,15 +25,26 @@ def question(title: str, text: str, *, names_data: bool = True) -> None:
     calibration = 0 if dataset.calibration is None else len(dataset.calibration)
     left, right = st.columns([1.1, 1], vertical_alignment="center")
     left.subheader(title, anchor=False, help=text)
-    with right.container(horizontal=True, horizontal_alignment="right", gap="small"):
+    with right.container(
+        horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"
+    ):
         st.badge(plain(dataset.name), icon=":material/dataset:", color="green")
         st.caption(
             f"{len(dataset.evaluation):,} evaluation + {calibration:,} calibration rows",
             width="content",
         )
+        _words()
     trouble = problem()
     if trouble:
         st.warning(plain(trouble), icon=":material/warning:")
+
+
+def _words() -> None:
+    """Offer what the words mean."""
+    with st.popover("Words", icon=":material/menu_book:", type="tertiary", width="content"):
+        st.markdown(
+            "\n".join(f"- **{plain(term)}**: {plain(said)}" for term, said in GLOSSARY.items())
+        )
 
 
 def plain(text: str) -> str:

@@ -10,6 +10,7 @@ import streamlit as st
 from lore_core import Dataset
 from lore_core.data.number_text import gap_words, neighbours_words, percent
 from lore_core.metrics import LocalErrors
+from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions import row_table
 from pages.shared.cells import in_hundredths, points_column, share_column
 from pages.shared.thumbnails import picture, thumbnail_urls
@@ -22,7 +23,7 @@ _COLUMNS: dict[str, Any] = {
         "local error, points", signed=True, help="Confidence − accuracy around this row."
     ),
     "n_eff": st.column_config.NumberColumn(
-        "n_eff", format="%.0f", help="Effective number of neighbours behind the local error."
+        "effective neighbours", format="%.0f", help=GLOSSARY["effective neighbours, n_eff"]
     ),
 }
 

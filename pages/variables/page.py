@@ -7,6 +7,7 @@ import streamlit as st
 
 from lore_core.data.number_text import p_words
 from lore_core.figures import shared_limit, variable_figure, variable_grid_figure
+from lore_core.metrics.glossary import COCHRAN, GLOSSARY, HOLM
 from lore_core.variables import describe_variable
 from lore_core.view import View
 from pages.shared import compute
@@ -51,8 +52,9 @@ def _show_ranking(ranking: pd.DataFrame) -> None:
             "p_adjusted": st.column_config.TextColumn(
                 "p",
                 width=60,
-                help="Test that the gap is the same in all parts (Cochran's Q), adjusted for the "
-                "number of variables (Holm). Small: a difference beyond chance.",
+                help="Test that the gap is the same in all parts, adjusted for the number of "
+                "variables. Small: a difference beyond chance. "
+                f"{COCHRAN}: {GLOSSARY[COCHRAN]} {HOLM}: {GLOSSARY[HOLM]}",
             ),
             "worst_value": st.column_config.TextColumn(
                 "furthest off",

@@ -157,7 +157,7 @@ def test_the_report(view, said, values, metrics, on_the_map):
     pd.testing.assert_frame_equal(table, metrics, check_dtype=False)
     for name, value in values.items():
         metric = CATALOGUE[name]
-        assert f'<td>{metric.heading}</td> <td class="n">{metric.text(value)}</td>' in page
+        assert f'{metric.heading}</abbr></td> <td class="n">{metric.text(value)}</td>' in page
     search = places_of(view)
     listed = pd.read_csv(io.BytesIO(files["tables/places.csv"]))
     assert list(listed["sentence"]) == [describe_place(place) for place in search.places]

@@ -69,7 +69,7 @@ def test_every_section_is_there(index):
 def test_the_numbers_in_words_are_those_of_the_table(index, dataset):
     rows = dataset.evaluation
     ece = lore.expected_calibration_error(rows.confidence, rows.outcome, n_bins=5)
-    assert f'<td>ECE, points</td> <td class="n">{ece * 100:.1f}</td>' in index
+    assert f'ECE, points</abbr></td> <td class="n">{ece * 100:.1f}</td>' in index
 
 
 def unpacked(text):

@@ -22,7 +22,7 @@ export function rowLines(scene, rows, i) {
   lines.push(`confidence ${((rows.confidence[i] / 65535) * 100).toFixed(1)} %${outcome}`);
   if (scene.rowError) {
     const n = supportOf(scene.rowSupport[i], 65535, scene.rowLogSupport);
-    lines.push(`local error ${points(scene.rowError[i] / 32767)}, n_eff ${about(n)}`);
+    lines.push(`local error ${points(scene.rowError[i] / 32767)}, ${about(n)} effective neighbours`);
   }
   return lines;
 }
@@ -39,9 +39,9 @@ export function fieldLines(field, x, y) {
   if (field.support[node] === 0) return [];
   const n = about(supportOf(field.support[node], 255, field.logSupport));
   if (field.error[node] === -128) {
-    return [`hidden: n_eff about ${n}, fewer than the ${field.least} needed`];
+    return [`hidden: about ${n} effective neighbours, fewer than the ${field.least} needed`];
   }
-  return [`local error ${points((field.error[node] / 127) * field.scale)}`, `n_eff about ${n}`];
+  return [`local error ${points((field.error[node] / 127) * field.scale)}`, `about ${n} effective neighbours`];
 }
 
 /** Write lines into the box beside the pointer, the first one set off; none hides it. */

@@ -1,0 +1,55 @@
+"""What the words mean: one sentence each, for the pages, the report and the guide alike."""
+
+from __future__ import annotations
+
+from lore_core.metrics.catalogue import CATALOGUE
+from lore_core.metrics.metric import Metric
+
+#: Tests that a heading or a tip names.
+HOLM, COCHRAN, FISHER = "Holm", "Cochran's Q", "Fisher's exact test"
+
+
+def _metrics(*names: str) -> dict[str, str]:
+    return {_term(CATALOGUE[name]): CATALOGUE[name].explanation for name in names}
+
+
+def _term(metric: Metric) -> str:
+    return metric.label or metric.name
+
+
+#: Every term by the name that pages and reports use, in the order of reading.
+GLOSSARY: dict[str, str] = {
+    "confidence": "What is promised of a row: the probability of the class the model predicts, or "
+    "of the class that is the target.",
+    "gap": "Mean confidence − accuracy, in points: + promises too much (overconfident), − too "
+    "little (underconfident).",
+    "point": "A hundredth: from 78 % to 88 % it is 10 points.",
+    "calibration rows": "Rows that recalibrators are fitted on. What is shown and measured is of "
+    "other rows, the evaluation rows.",
+    "held-out rows": "Those of a place that had no part in finding it. Only their numbers are "
+    "evidence: the others were chosen because they look bad.",
+    "confidence bin": "Rows of about the same confidence, which alone are compared with each "
+    "other.",
+    "LCE": "Local calibration error of a row: the size of the mean gap of the rows near it in its "
+    "confidence bin, nearer ones weighing more.",
+    "γ, bandwidth": "How near another row must be to count: towards 0 each row stands alone, "
+    "towards ∞ all rows of a confidence bin count alike.",
+    "effective neighbours, n_eff": "How many rows of equal weight a local error is worth. Below 10 "
+    "it is no evidence, and nothing is drawn.",
+    **_metrics("NLL", "Brier", "MLCE supported", "ALCE", "ECE", "MCE", "MLCE"),
+    "95 % interval": "What the true number may be: of 100 such intervals about 95 hold theirs. "
+    "Shares have Wilson's, which stays within 0 and 100 %.",
+    "p, p by chance": "How often chance alone shows as much. Small: more than chance.",
+    HOLM: "An adjustment of p-values of many tests, so that even one false alarm among all of "
+    "them is rare.",
+    COCHRAN: "A test whether parts of a column have the same gap, given how sure each is.",
+    FISHER: "A test whether a value is more frequent among some rows than among others.",
+    "Benjamini–Yekutieli": "An adjustment of p-values of many tests that depend on each other, so "
+    "that few of those called real are false.",
+    "leave-one-out": "Each row's outcome is predicted from the other rows without itself.",
+    "LoRe": "Local recalibration: each row is told the weighted accuracy of the calibration rows "
+    "near it.",
+    "prior strength": "How many rows' worth of weight LoRe gives to what it falls back on; at ∞ "
+    "that alone is told.",
+}
+"""By term."""
