@@ -83,19 +83,6 @@ def summary_tests(seed: int, n: int, gap: float) -> dict[str, float]:
     }
 
 
-def curve_band(seed: int, n: int = 1000) -> dict[str, float]:
-    """Share of the bandwidths at which a calibrated world's curve lies in its 90 % band."""
-    world = calibrated(seed, n, "spread (Beta 8, 1)")
-    band = lore.null_band(world.confidence, world.z, n_draws=100, random_state=seed + APART)
-    curve = lore.bandwidth_curve(world.confidence, world.outcome, world.z)
-    inside = {}
-    for metric in ("mlce", "alce"):
-        low, high = band.band(metric)
-        value = getattr(curve, metric)
-        inside[metric.upper()] = float(((value >= low - 1e-9) & (value <= high + 1e-9)).mean())
-    return inside
-
-
 def _truth(world: World, n_bins: int, gamma: float) -> dict[str, float]:
     """Return the metrics of the true gaps of these very rows."""
     index = lore.data.confidence_bins(world.confidence, n_bins).assign(world.confidence)

@@ -14,12 +14,12 @@ from typing import Any
 
 import joblib  # type: ignore[import-untyped]
 import pandas as pd
+from _conclusions import conclusion_section
 from _report import markdown_table
 from _trials import (
     ALPHAS,
     RATES,
     Trial,
-    curve_band,
     discoveries,
     intervals,
     percent,
@@ -107,7 +107,7 @@ power.
 
 
 def summary_section(run: Simulations) -> str:
-    """p-values of the summaries, and bands of the curves."""
+    """p-values of the summaries."""
     rows = []
     for n, gap in ((500, 0.0), (2000, 0.0), (2000, 0.1), (2000, 0.2)):
         found = run.run(summary_tests, 500 if gap == 0 else 200, n, gap)
@@ -120,7 +120,6 @@ def summary_section(run: Simulations) -> str:
             cells.append(text)
         rows.append(cells)
     head = ["rows", "planted gap, points", "MLCE", "MLCE, supported", "ALCE", "ECE"]
-    band = run.run(curve_band, 100)
     world = calibrated(0, 10_000, next(iter(CONFIDENCES)))
     lore.null_band(world.confidence, world.z, n_draws=2)
     started = time.perf_counter()
@@ -135,10 +134,7 @@ gap of a lone row); ties count half. At 500 rows few sets have a row with ten ef
 
 {markdown_table(head, rows)}
 
-The 5–95 % band of the curves over γ held a calibrated model's curve at
-{percent(band["MLCE"])} % (MLCE) and {percent(band["ALCE"])} % (ALCE) of the bandwidths (100 sets
-of 1,000 rows, 100 draws). The band is drawn bandwidth by bandwidth: a whole curve leaves it
-somewhere more often than one time in ten. 200 draws at 30 γ of 10,000 rows in the plane took
+200 draws at 30 γ of 10,000 rows in the plane took
 {seconds:.1f} s.
 """
 
@@ -186,6 +182,7 @@ SECTIONS = {
     "power": power_section,
     "detectable": detectable_section,
     "intervals": interval_section,
+    "conclusions": conclusion_section,
 }
 _HEAD = (
     "# Trust\n\nWritten by `make bench` (`benchmarks/trust.py`); do not edit. Every number\n"

@@ -27,7 +27,7 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "embedding": ("Feature maps", ("embedding",)),
     "metrics": ("Metrics", ("metrics",)),
     "chance": ("Chance and intervals", ("chance",)),
-    "comparison": ("Summaries and comparisons", ("comparison",)),
+    "comparison": ("Summaries, comparisons and conclusions", ("comparison", "conclusions")),
     "places": ("Places and the verdict", ("places",)),
     "regions": ("Regions and rows", ("regions",)),
     "variables": ("Variables", ("variables",)),

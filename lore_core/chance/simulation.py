@@ -31,6 +31,7 @@ from lore_core.data.validation import (
     check_integer,
     check_lengths,
     check_positive,
+    check_share,
 )
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.metrics.bandwidth import default_gammas
@@ -70,10 +71,54 @@ class NullBand:
         return len(self.mlce)
 
     def band(
-        self, metric: CurveKey, level: float = 0.9
+        self, metric: CurveKey, level: float = 0.95
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the middle ``level`` of a summary at each bandwidth: low, high of shape (g,)."""
-        return central_interval(getattr(self, metric), level)
+        """Return the band that a whole curve of a calibrated model stays in.
+
+        Parameters
+        ----------
+        metric : {"mlce_supported", "alce", "mlce"}
+            Which summary.
+        level : float
+            Chance that a further curve stays inside at all bandwidths.
+
+        Returns
+        -------
+        low, high : ndarray of shape (g,)
+            In [0, 1]: as many standard deviations of the draws around their mean, at every
+            bandwidth alike, as (1 − level)/2 of the draws leave on either side somewhere.
+        """
+        draws, mean, deviation = self._spread(metric)
+        tail = (1 - check_share(level, "level")) / 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = np.nan_to_num((draws - mean) / deviation, nan=0.0)
+        below, above = (
+            float(np.quantile(side.max(axis=1), 1 - tail, method="weibull"))
+            for side in (-apart, apart)
+        )
+        low, high = mean - below * deviation, mean + above * deviation
+        return np.maximum(low, 0.0), np.minimum(high, 1.0)
+
+    def excess(self, metric: CurveKey, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return by how many standard deviations a curve lies above the mean of the draws.
+
+        Parameters
+        ----------
+        metric : {"mlce_supported", "alce", "mlce"}
+            Which summary.
+        values : ndarray of shape (g,)
+            It on the data.
+        """
+        _, mean, deviation = self._spread(metric)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((values - mean) / deviation)
+
+    def _spread(
+        self, metric: CurveKey
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the draws, and their mean and standard deviation at every bandwidth."""
+        draws: NDArray[np.float64] = getattr(self, metric)
+        return draws, draws.mean(axis=0), draws.std(axis=0, ddof=1)
 
 
 @dataclass(frozen=True)

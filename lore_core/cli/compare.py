@@ -100,15 +100,19 @@ def compare(
         )
         return
     from lore_core.cli.view import open_view
+    from lore_core.conclusions import conclude_recalibration
+    from lore_core.view.where import places_of
 
     with Progress() as progress:
         view = open_view(given, progress)
         methods = methods_of(given, names, rivals, view.is_local, 0.2)
         result = compare_one(view, methods, group, min_group_size, draws, progress)
+        said = conclude_recalibration(result, places_of(view, progress=progress))
     table = result.long()
     content = {
         **view.settings(),
         "maps": list(view.maps),
+        "conclusion": said.sentence,
         "methods": result.table.to_dict(orient="index"),
         "low": None if result.low is None else result.low.to_dict(orient="index"),
         "high": None if result.high is None else result.high.to_dict(orient="index"),
@@ -118,6 +122,8 @@ def compare(
     if json_:
         say(as_json(content))
         return
+    say(said.sentence)
+    say("")
     shown = [CATALOGUE[str(name)] for name in result.table]
     cells = {item.heading: list(result.table[item.name].map(item.text)) for item in shown}
     say(text_table({"": list(result.table.index), **cells}))

@@ -53,11 +53,12 @@ def curve(
 ) -> None:
     """Supported MLCE, ALCE and MLCE as the bandwidth γ grows.
 
-    For one feature map or several; of the first also the middle 90 % of what a calibrated model
-    with the same confidences would show (columns *_chance_low, *_chance_high). Towards γ = 0 each
-    row stands alone; towards infinity the MLCE becomes the MCE, the ALCE the ECE.
+    For one feature map or several; of the first also where the whole curve of a calibrated model
+    with the same confidences stays, with 95 % (columns *_chance_low, *_chance_high). Towards γ = 0
+    each row stands alone; towards infinity the MLCE becomes the MCE, the ALCE the ECE.
     """
     from lore_core.cli.view import needs_map, open_view
+    from lore_core.conclusions import conclude_bandwidths
     from lore_core.view.chance import chance_band_of
     from lore_core.view.where import curve_of
 
@@ -74,8 +75,10 @@ def curve(
                 "(--draws 100 does it all the same)."
             )
     table = _numbers(curves, chance)
+    said = conclude_bandwidths(curves[view.map_name], chance, on=view.map_name)
     content = {
         **view.settings(),
+        "conclusion": said.sentence,
         "chance_draws": 0 if chance is None else chance.n_draws,
         "limits": {name: _limits(item) for name, item in curves.items()},
         "curve": records(table),
@@ -83,6 +86,8 @@ def curve(
     if json_:
         say(as_json(content))
     elif not figure.paths:
+        say(said.sentence)
+        say("")
         say(_text(table))
         say("")
         say(f"{view.dataset.name}: {view.rows}, {view.bins_in_words}.")

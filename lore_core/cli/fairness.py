@@ -66,13 +66,15 @@ def fairness(
 ) -> None:
     """Measure every group under every recalibrator.
 
-    The maximum group-wise MCE of each method, its worst group and the paired difference to the
-    first method, with 95 % bootstrap intervals.
+    Which groups are off beyond chance and which method mends that; the group furthest off under
+    each method with its gap; and the paper's maximum group-wise MCE. Of both 95 % intervals: of the
+    gaps for all groups at once, of the maximum by resampling.
     """
     path = None if out is None else output_path(out, TABLES)
     import pandas as pd
 
     from lore_core.cli.view import open_view
+    from lore_core.conclusions import conclude_groups
     from lore_core.data.validation import InputError
     from lore_core.view.methods import (
         counted_from,
@@ -95,16 +97,15 @@ def fairness(
         methods = methods_of(given, names, False, view.is_local, view.gamma)
         result = compare_one(view, methods, chosen[0], None, 0, progress)
     worst = worst_groups_of(view, result.datasets, groups, min_group_size=min_group_size)
+    by_method = group_reports_of(view, result.datasets, groups)
+    said = conclude_groups(by_method, min_group_size)
     reports = pd.concat(
-        [
-            table.assign(method=method)
-            for method, table in group_reports_of(view, result.datasets, groups).items()
-        ],
-        ignore_index=True,
+        [table.assign(method=method) for method, table in by_method.items()], ignore_index=True
     )
     reports = reports[["method", *reports.columns.drop("method")]]
     content = {
         **view.settings(),
+        "conclusion": said.sentence,
         "groups_by": chosen,
         "min_group_size": min_group_size,
         "methods": worst.to_dict(orient="index"),
@@ -115,24 +116,24 @@ def fairness(
     if json_:
         say(as_json(content))
         return
+    say(said.sentence)
+    say("")
     say(text_table(_cells(worst)))
     say("")
-    say(
-        f"Groups by {' × '.join(chosen)} of {min_group_size} rows or more, {view.rows}; "
-        f"differences are to {worst.index[0]}."
-    )
+    say(f"Groups by {' × '.join(chosen)} of {min_group_size} rows or more, {view.rows}.")
 
 
 def _cells(worst: pd.DataFrame) -> dict[str, list[str]]:
     return {
         "": [str(name) for name in worst.index],
-        WORST_GROUP_MCE.heading: list(worst["max_group_mce"].map(POINTS.text)),
-        "95 %": list(map(POINTS.interval_text, worst["low"], worst["high"])),
-        "worst group": [str(name) for name in worst["worst_group"]],
-        "its rows": [f"{rows:,}" for rows in worst["worst_rows"]],
-        "difference": list(worst["difference"].map(signed_points)),
-        "95 % ": [
-            POINTS.interval_text(a, b, signed=True)
-            for a, b in zip(worst["difference_low"], worst["difference_high"], strict=True)
+        "furthest off": [str(name) for name in worst["furthest_group"]],
+        "its rows": [f"{rows:,}" for rows in worst["furthest_rows"]],
+        "gap, points": list(worst["gap"].map(signed_points)),
+        "95 %": [
+            POINTS.interval_text(low, high, signed=True)
+            for low, high in zip(worst["gap_low"], worst["gap_high"], strict=True)
         ],
+        WORST_GROUP_MCE.heading: list(worst["max_group_mce"].map(POINTS.text)),
+        "95 % ": list(map(POINTS.interval_text, worst["low"], worst["high"])),
+        "set by": [str(name) for name in worst["worst_group"]],
     }

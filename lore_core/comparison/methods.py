@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy import stats
 
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
@@ -16,7 +17,8 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError, OnMaps, Points
 from lore_core.embedding.several import chosen_map
-from lore_core.metrics.catalogue import RANKED_BY
+from lore_core.metrics.catalogue import COMPARED, RANKED_BY
+from lore_core.metrics.measured import Measured
 from lore_core.metrics.metric import Metric
 from lore_core.recalibration import NoRecalibration, Recalibrator
 
@@ -32,7 +34,8 @@ class Comparison:
     low, high : DataFrame or None
         95 % intervals of the table's metrics, see :class:`~lore_core.comparison.summary.Summary`.
     difference_low, difference_high : DataFrame or None
-        Paired 95 % intervals of each method minus the first.
+        Paired 95 % intervals of each method minus the first: of NLL and Brier score those of
+        :meth:`score_differences`, else percentiles of resamples.
     recalibrators, datasets, summaries : dict
         By method label: the fitted method, the recalibrated evaluation rows, their metrics.
     """
@@ -60,6 +63,24 @@ class Comparison:
         """Methods from best to worst by ``ranked_by``."""
         column = self.table[self.ranked_by.name].sort_values(kind="stable")
         return [str(name) for name in column.index]
+
+    def score_differences(self, score: Metric, to: str) -> pd.DataFrame:
+        """Mean difference of a proper score of every method to one of them, row by row.
+
+        Parameters
+        ----------
+        score : Metric
+            A mean of rows that is known of all.
+        to : str
+            A method.
+
+        Returns
+        -------
+        DataFrame
+            One row a method but ``to``: ``difference, low, high``. The paired Student-t intervals
+            hold for all methods at once with 95 %: each is taken at 1 − 5 %/methods (Bonferroni).
+        """
+        return _score_differences(self.datasets, score, to)
 
     def long(self, methods: list[str] | None = None) -> pd.DataFrame:
         """Everything in one long table, as it is saved.
@@ -190,6 +211,10 @@ def compare(
         paired = {label: item.difference(first) for label, item in draws.items()}
         low, high = (_bound(intervals, side) for side in ("low", "high"))
         difference_low, difference_high = (_bound(paired, side) for side in ("low", "high"))
+        for metric in (item for item in COMPARED if item.proper and item.name in table):
+            apart = _score_differences(datasets, metric, labels[0])
+            difference_low.loc[apart.index, metric.name] = apart["low"]
+            difference_high.loc[apart.index, metric.name] = apart["high"]
     return Comparison(
         table=table,
         low=low,
@@ -200,6 +225,17 @@ def compare(
         datasets=datasets,
         summaries=summaries,
     )
+
+
+def _score_differences(datasets: Mapping[str, Dataset], score: Metric, to: str) -> pd.DataFrame:
+    rows = pd.DataFrame(
+        {name: Measured(item).row_values()[score.name] for name, item in datasets.items()}
+    )
+    apart = rows.drop(columns=to).sub(rows[to], axis=0)
+    n, m = apart.shape
+    half = stats.t.ppf(1 - 0.025 / max(m, 1), n - 1) * apart.std(ddof=1) / np.sqrt(n)
+    mean = apart.mean()
+    return pd.DataFrame({"difference": mean, "low": mean - half, "high": mean + half})
 
 
 def _bound(intervals: dict[str, pd.DataFrame], side: str) -> pd.DataFrame:

@@ -56,6 +56,8 @@ class Place:
     confidence, accuracy : float
         Means over all its rows. Half of them had a part in finding it: ``held`` is the evidence.
     held : Held
+    held_out : ndarray of int
+        Row numbers of those of its rows that had no part in finding it.
     within : int or None
         Number of the place it is a worse part of.
     """
@@ -66,6 +68,7 @@ class Place:
     confidence: float
     accuracy: float
     held: Held
+    held_out: NDArray[np.int64]
     within: int | None = None
 
     @property
@@ -306,6 +309,7 @@ def _listed(confirmed: list[Tried], rows: Rows) -> list[Place]:
             confidence=float(rows.confidence[chosen].mean()),
             accuracy=float(rows.outcome[chosen].mean()),
             held=held,
+            held_out=item.rows,
             within=around,
         )
         kept.append((candidate, place))

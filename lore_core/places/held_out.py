@@ -53,9 +53,10 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """A candidate, what held-out rows say of it, and how interesting that is."""
+    """A candidate, its held-out rows, what they say of it, and how interesting that is."""
 
     candidate: Candidate
+    rows: NDArray[np.int64]
     held: Held
     interest: float
 
@@ -104,6 +105,7 @@ def try_on(
     return [
         Tried(
             item,
+            held[mask],
             _held(c, a, mask, test, same.of_rows(mask), against, float(p[k]), float(adjusted[k])),
             float(interest(test, len(held), item.weight)),
         )

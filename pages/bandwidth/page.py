@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from lore_core.data.number_text import decimal, with_points
+from lore_core.conclusions import conclude_bandwidths
+from lore_core.data.number_text import decimal
 from lore_core.figures import bandwidth_figure, suggestion_figure
+from lore_core.metrics.catalogue import ALCE, ECE, MLCE_SUPPORTED
 from lore_core.metrics.global_metrics import NORMAL_95
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import GAMMAS, curve_metric, theme_mode, view_controls
-from pages.shared.header import question
+from pages.shared.header import conclude, question
 from pages.shared.maps import available_maps, find_map, is_ready
 
 #: Numbers of confidence bins tried besides the one in use.
@@ -25,13 +27,15 @@ def _use(gamma: float, n_bins: int) -> None:
 
 question(
     "Which bandwidth?",
-    "MLCE and ALCE of the evaluation rows as γ grows, for one feature map or several.",
+    "Local errors of the evaluation rows as γ grows, for one feature map or several.",
 )
 view = view_controls()
 if not view.is_local:
     next_step("pages/data/page.py", "load features on the Data page")
     st.stop()
 
+chance = compute.chance_band(view)
+conclude(st.container(), conclude_bandwidths(compute.curve(view), chance, on=view.map_name))
 names = available_maps(view.dataset)
 ready = [name for name in names if is_ready(view.dataset, name)]
 left, right = st.columns([2, 1.3], vertical_alignment="bottom")
@@ -58,19 +62,18 @@ else:
         embedding = find_map(view.dataset, name)
         if embedding is not None:
             curves[name] = compute.curve(view.with_(maps={name: embedding}))
-    chance = compute.chance_band(view) if view.map_name in curves else None
     show_chart(
         bandwidth_figure(
             curves,
             metric=metric,
             rows=about,
             gamma=view.gamma,
-            null=None if chance is None else (view.map_name, chance),
+            null=None if chance is None or view.map_name not in curves else (view.map_name, chance),
             mode=mode,
         ),
         "curve",
     )
-    if view.map_name in curves and chance is None:
+    if chance is None:
         st.caption(
             f"What a calibrated model would show is not drawn: simulating it on {view.rows} of "
             f"{view.map_name} at every γ would take too long. Choose a 2-D map, or ask for one γ "
@@ -129,8 +132,9 @@ else:
         st.caption(
             f"At the settings in use, γ = {view.gamma:g} and {view.n_bins} bins, half of the "
             f"evaluation rows rest on {np.median(errors.effective_size):,.0f} effective neighbours "
-            f"or more. The MLCE there is {with_points(errors.maximum)}; its limits are the "
-            f"largest single |c − a| as γ → 0 and the MCE, "
-            f"{with_points(table.maximum_calibration_error)}, as γ → ∞."
+            f"or more. The supported MLCE there is "
+            f"{MLCE_SUPPORTED.text(errors.supported_maximum())} points, the ALCE "
+            f"{ALCE.text(errors.average)}; as γ → ∞ the ALCE becomes the ECE, "
+            f"{ECE.text(table.expected_calibration_error)} points."
         )
 next_step("pages/recalibrate/page.py", "does recalibration help? Recalibrate")

@@ -6,16 +6,24 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from lore_core import Comparison, region_report
+from lore_core import Comparison
+from lore_core.conclusions import conclude_groups
+from lore_core.data.number_text import gap_words, percent, rows_words
 from lore_core.figures import group_figure, landscape_figure, reliability_figure, shared_limit
-from lore_core.metrics.catalogue import ECE, MCE, MIN_GROUP_SIZE, WORST_GROUP_MCE
+from lore_core.metrics.catalogue import (
+    ECE,
+    MAX_GROUPWISE,
+    MCE,
+    MIN_GROUP_SIZE,
+    WORST_GROUP_MCE,
+)
 from lore_core.view import View
 from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
-from pages.shared.cells import in_hundredths, marked, points_column
+from pages.shared.cells import in_hundredths, points_column
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import linked, map_control, theme_mode, view_controls
-from pages.shared.header import plain, question
+from pages.shared.header import conclude, plain, question
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared, pair_controls
 
@@ -37,36 +45,41 @@ def _group_names(view: View) -> tuple[np.ndarray, str]:
     return group_names(view.evaluation, chosen), " × ".join(chosen)
 
 
-def _worst_table(table: pd.DataFrame, first: str, min_group_size: int) -> None:
-    """Maximum group-wise MCE by method."""
-
-    def tint(row: pd.Series) -> list[str]:
-        return [marked(row["difference_low"], row["difference_high"])] * len(row)
-
-    ends = ("low", "high", "difference", "difference_low", "difference_high")
+def _worst_table(table: pd.DataFrame, min_group_size: int) -> None:
+    """Show the group furthest off by method, and the paper's maximum."""
+    shown = table.drop(columns=["difference", "difference_low", "difference_high"])
+    rows = st.column_config.NumberColumn("its rows", format="localized")
     st.dataframe(
-        in_hundredths(table, "max_group_mce", *ends).style.apply(tint, axis=1),
+        in_hundredths(shown, "gap", "gap_low", "gap_high", "max_group_mce", "low", "high"),
         height="content",
         column_config={
+            "furthest_group": "furthest off",
+            "furthest_rows": rows,
+            "gap": points_column("its gap, points", signed=True),
+            "gap_low": points_column("95 % from", signed=True),
+            "gap_high": points_column("to", signed=True),
             "max_group_mce": points_column(WORST_GROUP_MCE.heading),
             "low": points_column("95 % from"),
             "high": points_column("to"),
-            "worst_group": "worst group",
-            "worst_rows": st.column_config.NumberColumn("its rows", format="localized"),
-            "difference": points_column(f"against {first}", signed=True),
-            "difference_low": points_column("95 % from", signed=True),
-            "difference_high": points_column("to", signed=True),
+            "worst_group": "set by",
+            "worst_rows": rows,
         },
     )
     st.caption(
-        f"The MCE of the worst group with {min_group_size} rows or more. A maximum over noisy "
-        "cells: its bootstrap interval leans upwards. Green or amber: the paired difference is "
-        "beyond chance."
+        f"Groups of {min_group_size} rows or more. Intervals of gaps hold for all groups at once. "
+        f"The {MAX_GROUPWISE} is the paper's: the worst cell of group and confidence bin, however "
+        "few rows it holds, so it is mostly chance and its bootstrap interval leans upwards."
     )
 
 
 def _one_group(
-    view: View, result: Comparison, by: str, names: np.ndarray, sizes: pd.Series, worst: str
+    view: View,
+    result: Comparison,
+    reports: dict[str, pd.DataFrame],
+    by: str,
+    names: np.ndarray,
+    sizes: pd.Series,
+    worst: str,
 ) -> None:
     """One group before and after: reliability, and where it lies on the landscape."""
     head = st.columns(4, vertical_alignment="bottom")
@@ -79,20 +92,23 @@ def _one_group(
     for column, place, method in zip(
         st.columns(2), ("before", "after"), (before, after), strict=True
     ):
-        dataset = result.datasets[method]
-        report = region_report(dataset.confidence, dataset.outcome, inside)
+        found = reports[method].set_index("group").loc[group]
         with column:
             show_chart(
                 reliability_figure(
                     compute.group_reliability(view, result, method, by, group, inside),
-                    rows=f"{group}, {report.n_rows:,} evaluation rows",
+                    rows=f"{group}, {found['rows']:,} evaluation rows",
                     mode=theme_mode(),
                     height=360,
                     title=method,
                 ),
                 f"group_{place}",
             )
-            st.caption(report.sentence)
+            st.caption(
+                f"{rows_words(int(found['rows']))}: promised {percent(found['mean_confidence'])}, "
+                f"got {percent(found['accuracy'])}; gap "
+                f"{gap_words(found['gap'], found['gap_low'], found['gap_high'])}."
+            )
     if not view.is_local or not planar_maps(view.dataset):
         return
     on_name, on_map = map_control(view, head[3])
@@ -136,6 +152,7 @@ if view.dataset.groups is None:
     )
     next_step("pages/data/page.py", "load data with groups")
     st.stop()
+top = st.container()
 names, by = _group_names(view)
 result = compared(view)
 sizes = pd.Series(names).value_counts()
@@ -156,13 +173,11 @@ if len(small):
         "mostly noise.",
         icon=":material/warning:",
     )
-st.subheader("The worst group", anchor=False)
+reports = compute.group_reports(view, result, by, names)
+conclude(top, conclude_groups(reports, min_group_size))
+st.subheader("The group furthest off", anchor=False)
 comparison = compute.worst_groups(view, result, by, names, min(min_group_size, largest))
-_worst_table(
-    comparison,
-    next(iter(result.datasets)),
-    min(min_group_size, largest),
-)
+_worst_table(comparison, min(min_group_size, largest))
 st.subheader("Every group", anchor=False)
 metric = st.segmented_control(
     "Show",
@@ -171,7 +186,6 @@ metric = st.segmented_control(
     required=True,
     **linked("group_metric"),
 )
-reports = compute.group_reports(view, result, by, names)
 show_chart(
     group_figure(
         reports,
@@ -182,5 +196,5 @@ show_chart(
     "group_chart",
 )
 st.subheader("One group, before and after", anchor=False)
-_one_group(view, result, by, names, sizes, str(comparison["worst_group"].iloc[0]))
+_one_group(view, result, reports, by, names, sizes, str(comparison["furthest_group"].iloc[0]))
 next_step("pages/decisions/page.py", "is it worth it? Decisions")

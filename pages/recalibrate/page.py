@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from lore_core.conclusions import conclude_recalibration
+from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures import bandwidth_figure
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.recalibration import LoRe, TunedLoRe
@@ -16,9 +18,10 @@ from pages.shared import compute
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import curve_metric, metric_map, theme_mode, view_controls
-from pages.shared.header import question
+from pages.shared.header import conclude, question
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared, grouping, grouping_control
+from pages.shared.places import is_searched
 
 
 def _show_candidates(table: pd.DataFrame) -> None:
@@ -51,11 +54,14 @@ question(
 )
 view = view_controls()
 dataset = view.dataset
+top = st.container()
 row = st.container(horizontal=True)
 measured_on, measure_map = metric_map(view, row) if view.is_local else ("", None)
 grouping_control(dataset, row)
 result = compared(view, measure_map)
 methods = list(result.datasets)
+search = compute.places(view) if view.target == TOP_LABEL and is_searched(view) else None
+conclude(top, conclude_recalibration(result, search))
 metrics_table(result, grouping(dataset), measured_on)
 lore = result.recalibrators.get("LoRe")
 if isinstance(lore, LoRe):

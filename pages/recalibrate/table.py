@@ -7,7 +7,7 @@ import streamlit as st
 
 from lore_core import Comparison
 from lore_core.chance.intervals import ABOUT_INTERVALS
-from lore_core.metrics.catalogue import MAX_GROUPWISE, METHOD_TABLE, less_is_better
+from lore_core.metrics.catalogue import CATALOGUE, MAX_GROUPWISE, METHOD_TABLE
 from lore_core.metrics.metric import Metric
 from lore_core.view.methods import Grouping
 from pages.shared.cells import marked
@@ -25,14 +25,14 @@ def _column(result: Comparison, metric: Metric) -> pd.Series[str]:
 
 
 def metrics_table(result: Comparison, grouping: Grouping | None, measured_on: str) -> None:
-    """Methods × metrics; tinted where the paired difference to the first is beyond chance."""
+    """Methods × metrics; tinted where a proper score differs from the first beyond chance."""
     metrics = [metric for metric in METHOD_TABLE if metric.name in result.table]
     text = pd.DataFrame({metric.name: _column(result, metric) for metric in metrics})
 
     def tint(column: pd.Series) -> list[str]:
         low, high = result.difference_low, result.difference_high
         name = str(column.name)
-        if not less_is_better(name) or low is None or high is None or name not in low:
+        if not CATALOGUE[name].proper or low is None or high is None:
             return [""] * len(column)
         return [marked(below, above) for below, above in zip(low[name], high[name], strict=True)]
 
@@ -54,8 +54,9 @@ def _notes(
         return [f"n = {n:,} evaluation rows; too many to resample them while you wait."]
     said = [
         f"n = {n:,} evaluation rows, 95 % intervals. Green: better than “{first}” beyond chance "
-        f"(the paired interval of the difference over {len(summary.draws.values)} resamples "
-        "excludes 0); amber: worse. " + ABOUT_INTERVALS
+        "(paired, all methods taken together); amber: worse. Only NLL and Brier score are tested "
+        "so: of the other metrics no interval of a difference can be relied on. For them: "
+        f"{ABOUT_INTERVALS[0].lower()}{ABOUT_INTERVALS[1:]}"
     ]
     assert summary.intervals is not None  # as there are draws
     known = summary.intervals.index
@@ -67,9 +68,9 @@ def _notes(
         )
     if MAX_GROUPWISE in result.table and grouping is not None:
         said.append(
-            f"The {MAX_GROUPWISE} is the MCE of the worst group by {plain(grouping.column)} with "
-            f"{grouping.min_group_size} rows or more, a maximum over noisy cells whose interval "
-            "leans upwards."
+            f"Groups by {plain(grouping.column)}, {grouping.min_group_size} rows or more. MCE, "
+            f"MLCE and {MAX_GROUPWISE} are the paper's maxima over bins, rows and cells, however "
+            "few rows they rest on: mostly chance."
         )
     said.append("Recalibration never changes the predicted class, so the accuracy stays.")
     return said

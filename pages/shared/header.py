@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from lore_core.conclusions import Conclusion
 from lore_core.metrics.glossary import GLOSSARY
 from pages.shared.session import current, problem
 
@@ -45,6 +46,19 @@ def _words() -> None:
         st.markdown(
             "\n".join(f"- **{plain(term)}**: {plain(said)}" for term, said in GLOSSARY.items())
         )
+
+
+def conclude(container: st.delta_generator.DeltaGenerator, conclusion: Conclusion) -> None:
+    """Begin a page with what it comes to.
+
+    Parameters
+    ----------
+    container : DeltaGenerator
+        Kept free above what the sentence rests on.
+    conclusion : Conclusion
+        Said in the report and by the command, too.
+    """
+    container.info(plain(conclusion.sentence), icon=":material/summarize:")
 
 
 def plain(text: str) -> str:

@@ -40,6 +40,11 @@ def test_the_worst_group_of_every_method(open_page, dataset):
     assert table.loc["No recalibration", "max_group_mce"] == pytest.approx(
         worst(dataset, "site") * 100
     )
+    rows = dataset.evaluation
+    gap = pd.Series(rows.confidence - rows.outcome).groupby(rows.groups["site"].to_numpy()).mean()
+    furthest = table.loc["No recalibration", "furthest_group"]
+    assert furthest == gap.abs().idxmax()
+    assert table.loc["No recalibration", "gap"] == pytest.approx(gap[furthest] * 100)
     page.app.multiselect(key="groups").set_value(["shift"])
     page.run()
     table = frame(page.app.dataframe[0])
@@ -56,12 +61,12 @@ def test_the_worst_group_stands_in_the_comparison_too(open_page, dataset):
     assert value == f"{worst(dataset, 'site') * 100:.1f}"
     low, high = (float(bound) for bound in interval.strip("()").split("–"))
     assert low < high
-    assert "worst group by site with 30 rows or more" in page.text
+    assert "Groups by site, 30 rows or more" in page.text
     page.app.selectbox(key="group_column").set_value("shift")
     page.run()
     cell = frame(page.app.dataframe[0]).loc["No recalibration", MAX_GROUPWISE]
     assert cell.split()[0] == f"{worst(dataset, 'shift') * 100:.1f}"
-    assert "worst group by shift" in page.text
+    assert "Groups by shift, 30" in page.text
 
 
 def test_one_group_column_leaves_nothing_to_choose(open_page, dataset, made):
@@ -71,7 +76,7 @@ def test_one_group_column_leaves_nothing_to_choose(open_page, dataset, made):
     assert MAX_GROUPWISE in frame(page.app.dataframe[0])
     none = open_page("recalibrate", made(n=300))
     assert MAX_GROUPWISE not in frame(none.app.dataframe[0])
-    assert "worst group" not in none.text
+    assert "Groups by" not in none.text
 
 
 @pytest.fixture

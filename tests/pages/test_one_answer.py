@@ -12,14 +12,25 @@ import pytest
 import lore_core as lore
 from lore_core.cli import main
 from lore_core.comparison.tables import metric_table
+from lore_core.conclusions import (
+    conclude_bandwidths,
+    conclude_groups,
+    conclude_recalibration,
+)
 from lore_core.metrics.catalogue import CATALOGUE, TILES
 from lore_core.places import describe_place, evidence_of
 from lore_core.report import ReportSettings, report_files
 from lore_core.view import View
-from lore_core.view.chance import chance_errors_of
-from lore_core.view.methods import summary_of
+from lore_core.view.chance import chance_band_of, chance_errors_of
+from lore_core.view.methods import (
+    comparison_of,
+    group_reports_of,
+    grouping_of,
+    recalibrators_of,
+    summary_of,
+)
 from lore_core.view.scene import Scene
-from lore_core.view.where import errors_of, places_of, reliability_of, verdict_of
+from lore_core.view.where import curve_of, errors_of, places_of, reliability_of, verdict_of
 
 DRAWS = 39
 ASKED = ("accuracy", "ECE", "MCE", "NLL", "Brier", "MLCE", "ALCE", "MLCE supported")
@@ -166,3 +177,46 @@ def test_the_report(view, said, values, metrics, on_the_map):
     assert ((rows > 0) == search.inside()).all()
     for place in search.places:
         assert describe_place(place) in page
+
+
+COMPARED = ("No recalibration", "Temperature scaling", "LoRe")
+
+
+def test_what_pages_come_to_is_said_by_report_and_command(open_page, tmp_path, capsys):
+    dataset = lore.demo.digits()
+    on = lore.embed(dataset.features, "pca", 2, random_state=0)
+    view = View(dataset, maps={"PCA 2-D": on})
+    known = recalibrators_of(view)
+    result = comparison_of(view, [known[name] for name in COMPARED], {"n_draws": 0})
+    grouping = grouping_of(dataset)
+    groups = dataset.evaluation.groups[grouping.column].astype(str)
+    reports = group_reports_of(view, result.datasets, groups, n_draws=0)
+    said = {
+        "recalibrate": conclude_recalibration(result, places_of(view)),
+        "fairness": conclude_groups(reports, grouping.min_group_size),
+        "bandwidth": conclude_bandwidths(curve_of(view), chance_band_of(view), on="PCA 2-D"),
+    }
+    assert all(item.claims for item in said.values())
+    for name, conclusion in said.items():
+        shown = open_page(name, dataset)
+        if name != "bandwidth":
+            shown.app.multiselect(key="methods").set_value(list(COMPARED))
+            shown.run()
+        assert shown.text.replace("\\", "").count(conclusion.sentence) == 1, name
+    path = tmp_path / "rows.npz"
+    lore.save_npz(dataset, path)
+    methods = [word for name in COMPARED for word in ("--method", name)]
+    for page, command in (
+        ("recalibrate", ["compare", str(path), *methods, "--draws", "0"]),
+        ("fairness", ["fairness", str(path), *methods]),
+        ("bandwidth", ["curve", str(path)]),
+    ):
+        assert main(command) == 0
+        assert capsys.readouterr().out.startswith(said[page].sentence + "\n"), command
+    settings = ReportSettings(methods=COMPARED, n_draws=DRAWS)
+    page = " ".join(report_files(view, settings, images=False)["index.html"].decode().split())
+    page = page.replace("&lt;", "<").replace("&amp;", "&").replace("&#39;", "'")
+    fewer = chance_band_of(view, n_draws=DRAWS)  # as many as the report was allowed
+    said["bandwidth"] = conclude_bandwidths(curve_of(view), fewer, on="PCA 2-D")
+    for conclusion in said.values():
+        assert conclusion.sentence in page

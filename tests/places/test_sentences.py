@@ -66,6 +66,7 @@ def places(draw):
         confidence=draw(shares),
         accuracy=draw(shares),
         held=draw(helds(sign)),
+        held_out=np.arange(1),
     )
 
 

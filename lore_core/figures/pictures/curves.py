@@ -78,7 +78,7 @@ def bandwidth_figure(
         low, high = chance.band(metric)
         known, of = np.isfinite(low), f", {name}" if len(curves) > 1 else ""
         around = chance.gamma[known], low[known], high[known]
-        marks.append(Band(*around, Tint("quiet", 0.28), name=f"if calibrated{of} (5–95 %)"))
+        marks.append(Band(*around, Tint("quiet", 0.28), name=f"if calibrated{of} (95 %)"))
         columns = {"gamma": chance.gamma, f"{metric}_low": low, f"{metric}_high": high}
         tables.append(pd.DataFrame(columns).assign(curve=f"{name}, if calibrated"))
     heights = []
@@ -179,8 +179,8 @@ def _how_to_read(
         said += f" Bands: mean ± one standard deviation over {max(n_runs):,} runs."
     if null is not None:
         said += (
-            f" Grey: the middle 90 % of {null[1].n_draws} simulations in which every confidence is "
-            "right; inside it a curve is what chance makes."
+            f" Grey: where the whole curve stays, with 95 %, if every confidence is right "
+            f"({null[1].n_draws} simulations)."
         )
     return said
 

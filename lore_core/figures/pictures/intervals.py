@@ -91,7 +91,11 @@ def group_picture(
         hover = [_hover(record, label) for record in report.to_dict("records")]
         place = place + spread[position]
         marks += _with_intervals(label, interval, place, tints, hover, bold=by_sign)
-    meaning = "Right of zero: promised too much." if gap else ABOUT_INTERVALS
+    meaning = (
+        "Right of zero: promised too much. The intervals hold for all groups at once."
+        if gap
+        else ABOUT_INTERVALS
+    )
     x = Axis("confidence − accuracy" if gap else metric.upper(), "points")
     sizes = dict(zip(groups, first["rows"], strict=True))
     names = _named([f"{name} ({sizes[name]:,})" for name in groups])

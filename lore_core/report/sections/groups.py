@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from lore_core.comparison.tables import beyond_chance
+from lore_core.conclusions import conclude_groups
 from lore_core.figures.svg import Drawing
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
@@ -37,9 +37,7 @@ def groups_section(findings: Findings, drawings: Mapping[str, Drawing]) -> Marku
         groups=report.head(_LISTED).to_dict("records"),
         n_hidden=len(report) - _LISTED,
         first=first,
-        methods=[
-            {**item, "kind": beyond_chance(item["difference_low"], item["difference_high"])}
-            for item in methods
-        ],
+        methods=methods,
         min_group_size=findings.min_group_size,
+        conclusion=conclude_groups(findings.group_reports, findings.min_group_size),
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from markupsafe import Markup
 
 from lore_core.comparison.tables import metric_table
+from lore_core.conclusions import Conclusion, conclude_bandwidths
 from lore_core.figures.svg import Drawing
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
@@ -34,6 +35,13 @@ def numbers_section(findings: Findings, drawings: Mapping[str, Drawing]) -> Mark
         why_no_chance=findings.missing.get("chance", ""),
         reliability=drawings["reliability"],
         curve=drawings.get("bandwidth"),
+        bandwidths=_bandwidths(findings),
         has_band=findings.band is not None,
         why_no_curve=missing(findings.missing.get("map", "")) if no_map else "",
     )
+
+
+def _bandwidths(findings: Findings) -> Conclusion | None:
+    if findings.curve is None:
+        return None
+    return conclude_bandwidths(findings.curve, findings.band, on=findings.view.map_name)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.tables import beyond_chance
+from lore_core.conclusions import conclude_recalibration
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.validation import InputError
 from lore_core.figures.style import method_color
@@ -64,7 +65,7 @@ def recalibrators_section(findings: Findings, drawings: Mapping[str, Drawing]) -
         n_rows=len(findings.evaluation),
         target=None if top_label else findings.view.target_name,
         by=by,
-        best=_best(result),
+        conclusion=conclude_recalibration(result, findings.search if top_label else None),
         saved=_saved(result),
         first=first,
         headings=[metric.heading for metric in shown],
@@ -105,7 +106,7 @@ def _measured(
                 "value": value[i, j],
                 "low": a[i, j],
                 "high": b[i, j],
-                "kind": beyond_chance(a[i, j], b[i, j]),
+                "kind": beyond_chance(a[i, j], b[i, j]) if metric.proper else "",
             }
             for j, metric in enumerate(metrics)
         ]
@@ -128,20 +129,3 @@ def _saved(result: Comparison) -> str:
         return describe(result.recalibrators[result.ranking[0]].to_bytes()).sentence
     except InputError:
         return ""
-
-
-def _best(result: Comparison) -> str:
-    """Say which method is best, and whether beyond chance."""
-    best, by, first = result.ranking[0], result.ranked_by, str(result.table.index[0])
-    if best == first:
-        return f"None is better than “{first}”."
-    low, high = result.difference_low, result.difference_high
-    if low is None or high is None or by.name not in low:
-        return f"“{best}” comes first; these rows were not resampled, so chance is open."
-    a, b = (_numbers(frame, [best], [by])[0, 0] for frame in (low, high))
-    verdict = (
-        f"“{best}” comes first, beyond chance better than “{first}”"
-        if b < 0
-        else f"“{best}” comes first, but not beyond chance"
-    )
-    return f"{verdict} (paired difference in {by.heading}, 95 %: {by.interval_text(a, b)})."

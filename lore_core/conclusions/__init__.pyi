@@ -1,0 +1,6 @@
+"""Public names of this room."""
+
+from .bandwidths import conclude_bandwidths as conclude_bandwidths
+from .conclusion import Conclusion as Conclusion
+from .groups import conclude_groups as conclude_groups
+from .recalibration import conclude_recalibration as conclude_recalibration

@@ -1,0 +1,105 @@
+"""Does it help: on made-up rows whose paired t intervals are computed by scipy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import lore_core as lore
+from lore_core.conclusions import conclude_recalibration
+from lore_core.places import find_places
+
+
+class Told(lore.NoRecalibration):
+    """Knows the answer: confidences are set, not fitted."""
+
+    def __init__(self, label, confidence):
+        super().__init__()
+        self.label, self._given = label, confidence
+
+    def recalibrate(self, evaluation, embedding=None):
+        return evaluation.with_confidence(self._given)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Promised 0.9, right 0.9 of the time, but in the east 0.5."""
+    rng = np.random.default_rng(0)
+    east = np.arange(2000) < 300
+    right = rng.random(2000) < np.where(east, 0.5, 0.9)
+    return lore.Dataset(
+        np.tile([0.9, 0.1], (2000, 1)),
+        np.where(right, 0, 1),
+        metadata={"where": np.where(east, "east", "west")},
+    )
+
+
+def compared(rows, **methods):
+    first = lore.NoRecalibration()
+    return lore.compare(rows, rows, [first, *(Told(k, v) for k, v in methods.items())])
+
+
+def test_the_best_method_and_the_place(rows):
+    east = rows.metadata["where"].to_numpy() == "east"
+    result = compared(rows, fix=np.where(east, 0.5, 0.9), flat=np.full(2000, 0.85))
+    nll = [
+        -np.log(np.where(d.outcome == 1, d.confidence, 1 - d.confidence))
+        for d in result.datasets.values()
+    ]
+    low, high = stats.ttest_1samp(nll[1] - nll[0], 0).confidence_interval(1 - 0.05 / 2)
+    apart = result.score_differences(result.ranked_by, "No recalibration")
+    assert apart.loc["fix", ["low", "high"]].tolist() == pytest.approx([low, high])
+    search = find_places(rows)
+    said = conclude_recalibration(result, search)
+    assert said.claims
+    assert said.sentence.startswith("“fix” is the best of 2 on NLL: ")
+    held = search.places[0].held_out
+    assert set(held) < set(search.places[0].rows)
+    gap = 0.9 - rows.outcome[held].mean()
+    place = f"On the {len(held)} held-out rows of “Rows with where east” it takes the gap from "
+    assert f"{place}{gap * 100:+.1f} to {gap * 100 - 40:+.1f} points" in said.sentence.replace(
+        "−", "-"
+    )
+    assert len(held) == search.places[0].held.n_rows
+
+
+def test_nothing_helps(rows):
+    result = compared(rows, worse=np.full(2000, 0.99), same=np.full(2000, 0.9))
+    said = conclude_recalibration(result)
+    assert not said.claims
+    assert said.sentence == (
+        "On NLL none of 2 methods is surely better than doing nothing: leave it."
+    )
+    with_place = conclude_recalibration(result, find_places(rows)).sentence
+    assert "leave it" not in with_place
+    assert "no method surely narrows it without a surely worse NLL" in with_place
+
+
+def test_a_method_that_narrows_the_gap_but_is_not_better_on_average(rows):
+    # Right in the east, a little off everywhere else.
+    east = rows.metadata["where"].to_numpy() == "east"
+    result = compared(rows, mixed=np.where(east, 0.5, 0.99))
+    said = conclude_recalibration(result, find_places(rows)).sentence
+    lower = result.score_differences(result.ranked_by, "No recalibration").loc["mixed"]
+    assert lower["low"] < 0 < lower["high"]
+    assert "the one method compared is not surely better than doing nothing" in said
+    assert "held-out rows of “Rows with where east” “mixed” takes the gap from" in said
+
+
+def test_alike_methods_are_said_to_be(rows):
+    east = rows.metadata["where"].to_numpy() == "east"
+    near = np.where(east, 0.501, 0.9)
+    result = compared(rows, fix=np.where(east, 0.5, 0.9), near=near)
+    assert "may do as well" in conclude_recalibration(result).sentence
+
+
+def test_confidences_alone_have_no_proper_score():
+    rows = lore.Dataset([[0.8, 0.1, 0.1]] * 40, [0, 1] * 20, complete=False)
+    said = lore.conclusions.conclude_recalibration(
+        lore.compare(rows, rows, [lore.NoRecalibration(), lore.TemperatureScaling()])
+    )
+    assert not said.claims
+    assert "no proper score" in said.sentence
+    alone = lore.compare(rows, rows, [lore.NoRecalibration()])
+    assert "nothing to hold it against" in conclude_recalibration(alone).sentence
