@@ -205,14 +205,7 @@ class Cells(Mark):
 class Rule(Mark):
     """A straight line at one value: upright, or ``level`` at a value of the upright axis.
 
-    Attributes
-    ----------
-    name : str
-        Where there is one, the rule is listed, and the name is written along it.
-    text, text_side : str
-        Written at its end where there is room; the side of the line words stand on.
-    part : (float, float)
-        Which part of the picture a level rule crosses.
+    A rule that has a name is listed, and the name is written along it.
     """
 
     at: float
@@ -221,7 +214,8 @@ class Rule(Mark):
     level: bool = False
     width: float = 1
     dash: Dash = "solid"
-    part: tuple[float, float] = (0.0, 1.0)
+    part: tuple[float, float] = (0.0, 1.0)  #: Of the picture, which a level rule crosses
+    #: Written at its end where there is room; the side of the line words stand on.
     text: str = ""
     text_side: Literal["left", "right"] = "right"
 
