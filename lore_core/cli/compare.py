@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lore_core.cli.options import ViewOptions, examples, view_options
-from lore_core.cli.output import (
-    TABLES,
-    Progress,
-    json_option,
-    output_path,
-    say,
-    text_table,
-    write_numbers,
-)
-from lore_core.data.json_text import as_json
+from lore_core.cli.output import NumberOptions, Progress, number_options, say, text_table
 from lore_core.data.number_text import decimal
 from lore_core.metrics.catalogue import CATALOGUE, MIN_GROUP_SIZE, unit_of
 
@@ -65,8 +56,7 @@ method_option = click.option(
     metavar="N",
     help="Resamples behind the intervals of one dataset (default: what takes some seconds).",
 )
-@json_option
-@click.option("-o", "--out", metavar="FILE", help="Also write them: .csv, .parquet or .json.")
+@number_options()
 def compare(
     given: ViewOptions,
     *,
@@ -75,8 +65,7 @@ def compare(
     min_group_size: int | None,
     rivals: bool,
     draws: int | None,
-    json_: bool,
-    out: str | None,
+    numbers: NumberOptions,
 ) -> None:
     """Hold every recalibrator against the others.
 
@@ -85,7 +74,6 @@ def compare(
     <run>_test.*): mean ± standard deviation over the runs, and with --group what goes with the
     worst group. Local errors are measured on the first map; tuned LoRe chooses among all.
     """
-    path = None if out is None else output_path(out, TABLES)
     place = Path(given.data[0]).expanduser()
     local = given.maps != ("none",)
     if len(given.data) == 1 and given.data != ("demo",) and place.is_dir():
@@ -95,8 +83,7 @@ def compare(
             methods_of(given, names, rivals, local, _RUNS_GAMMA),
             group,
             min_group_size or 1,
-            json_,
-            path,
+            numbers,
         )
         return
     from lore_core.cli.view import open_view
@@ -117,10 +104,7 @@ def compare(
         "low": None if result.low is None else result.low.to_dict(orient="index"),
         "high": None if result.high is None else result.high.to_dict(orient="index"),
     }
-    if path is not None:
-        write_numbers(path, table, content)
-    if json_:
-        say(as_json(content))
+    if numbers.give(table, content):
         return
     say(said.sentence)
     say("")
@@ -203,8 +187,7 @@ def _runs(
     methods: list[Recalibrator],
     group: str | None,
     min_group_size: int,
-    json_: bool,
-    path: Path | None,
+    numbers: NumberOptions,
 ) -> None:
     """Compare on every run of a directory."""
     from lore_core.comparison.runs import compare_runs
@@ -231,10 +214,7 @@ def _runs(
         "sd": sd.to_dict(orient="index"),
         "correlation_with_worst_group": None if goes_with is None else goes_with.to_dict(),
     }
-    if path is not None:
-        write_numbers(path, result.runs, content)
-    if json_:
-        say(as_json(content))
+    if numbers.give(result.runs, content):
         return
     cells = {}
     for name in map(str, mean):

@@ -8,16 +8,7 @@ import click
 
 from lore_core.cli.compare import compare_one, method_option, methods_of
 from lore_core.cli.options import ViewOptions, examples, view_options
-from lore_core.cli.output import (
-    TABLES,
-    Progress,
-    json_option,
-    output_path,
-    say,
-    text_table,
-    write_numbers,
-)
-from lore_core.data.json_text import as_json
+from lore_core.cli.output import NumberOptions, Progress, number_options, say, text_table
 from lore_core.data.number_text import POINTS, signed_points
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE, WORST_GROUP_MCE
 
@@ -48,21 +39,14 @@ if TYPE_CHECKING:
     help="Smaller groups do not set the maximum, unless all are smaller.",
 )
 @method_option
-@json_option
-@click.option(
-    "-o",
-    "--out",
-    metavar="FILE",
-    help="Also write every group under every method: .csv, .parquet or .json.",
-)
+@number_options("every group under every method")
 def fairness(
     given: ViewOptions,
     *,
     by: tuple[str, ...],
     min_group_size: int,
     names: tuple[str, ...],
-    json_: bool,
-    out: str | None,
+    numbers: NumberOptions,
 ) -> None:
     """Measure every group under every recalibrator.
 
@@ -70,7 +54,6 @@ def fairness(
     each method with its gap; and the paper's maximum group-wise MCE. Of both 95 % intervals: of the
     gaps for all groups at once, of the maximum by resampling.
     """
-    path = None if out is None else output_path(out, TABLES)
     import pandas as pd
 
     from lore_core.cli.view import open_view
@@ -111,10 +94,7 @@ def fairness(
         "methods": worst.to_dict(orient="index"),
         "groups": reports.to_dict(orient="records"),
     }
-    if path is not None:
-        write_numbers(path, reports, content)
-    if json_:
-        say(as_json(content))
+    if numbers.give(reports, content):
         return
     say(said.sentence)
     say("")

@@ -41,7 +41,7 @@ _FEWEST_DRAWS = 39
     help="Simulations and resamples behind intervals and p-values, 39 or more (default: what takes "
     "some seconds; 0: none).",
 )
-@number_options
+@number_options()
 def metrics(given: ViewOptions, *, top: int, draws: int | None, numbers: NumberOptions) -> None:
     """Every metric of the Overview, with interval and chance.
 

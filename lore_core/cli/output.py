@@ -73,17 +73,20 @@ class NumberOptions:
         return self.as_json
 
 
-def number_options(command: Callable[..., Any], *, what: str = "them") -> Callable[..., Any]:
+def number_options(what: str = "them") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command its :class:`NumberOptions` as ``numbers``, checked before it begins."""
 
-    @json_option
-    @click.option("-o", "--out", metavar="FILE", help=f"Also write {what}: {_KINDS}.")
-    @functools.wraps(command)
-    def called(*given: Any, json_: bool, out: str | None, **rest: Any) -> Any:
-        path = None if out is None else output_path(out, TABLES)
-        return command(*given, numbers=NumberOptions(path, json_), **rest)
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @json_option
+        @click.option("-o", "--out", metavar="FILE", help=f"Also write {what}: {_KINDS}.")
+        @functools.wraps(command)
+        def called(*given: Any, json_: bool, out: str | None, **rest: Any) -> Any:
+            path = None if out is None else output_path(out, TABLES)
+            return command(*given, numbers=NumberOptions(path, json_), **rest)
 
-    return called
+        return called
+
+    return decorate
 
 
 def text_table(columns: Mapping[str, Sequence[str]]) -> str:

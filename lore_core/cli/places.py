@@ -36,7 +36,7 @@ against_option = click.option(
 )
 @view_options()
 @against_option
-@number_options
+@number_options()
 def places(given: ViewOptions, *, against: Any, numbers: NumberOptions) -> None:
     """Find the places where the confidence is wrong.
 

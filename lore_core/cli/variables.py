@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Most parts a number is cut into.",
 )
-@number_options
+@number_options()
 def variables(
     given: ViewOptions, *, variable: str | None, parts: int, numbers: NumberOptions
 ) -> None:

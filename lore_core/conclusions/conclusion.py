@@ -62,12 +62,7 @@ def nearer(
 def quoted(names: Sequence[str], most: int = 2) -> str:
     """List names in quotation marks: ``"“A” and “B”"``, ``"“A”, “B” and 3 others"``.
 
-    Parameters
-    ----------
-    names : sequence of str
-        One or more.
-    most : int
-        How many are named.
+    ``names``: one or more. ``most``: how many are named.
     """
     parts = [f"“{name}”" for name in names[:most]]
     if (more := len(names) - most) > 0:
@@ -78,9 +73,6 @@ def quoted(names: Sequence[str], most: int = 2) -> str:
 def nothing_done(first: str) -> str:
     """Name the method the others are held against, as a sentence does.
 
-    Parameters
-    ----------
-    first : str
-        Its label.
+    ``first``: its label.
     """
     return "doing nothing" if first == NoRecalibration().label else f"“{first}”"

@@ -63,12 +63,7 @@ class Tried:
     def confirmed(self, alpha: float, min_gap: float) -> bool:
         """Beyond chance, and itself wrong: what is merely better than the average is no place.
 
-        Parameters
-        ----------
-        alpha : float
-            Largest adjusted p-value.
-        min_gap : float
-            Smaller gaps are of no consequence.
+        ``alpha``: largest adjusted p-value. ``min_gap``: smaller gaps are of no consequence.
         """
         low, high = self.held.gap_low, self.held.gap_high
         wrong = low > 0 if self.candidate.sign > 0 else high < 0
@@ -84,17 +79,8 @@ def try_on(
 ) -> list[Tried]:
     """Try candidates on held-out rows.
 
-    Parameters
-    ----------
-    held : ndarray of int
-        Row numbers.
-    candidates : sequence of Candidate
-        Chosen without the outcomes of these rows.
-    rows : Rows
-        All rows.
-    against : {"zero", "average", "same confidence"}
-    n_turns : int
-        How many such lists are tried: p-values are adjusted for the candidates of all.
+    ``candidates``: chosen without the outcomes of these rows. ``n_turns``: how many such lists are
+    tried: p-values are adjusted for the candidates of all.
     """
     c, a = rows.confidence[held], rows.outcome[held]
     average, same = (Average.of(c, a, to) for to in (against, "same confidence"))

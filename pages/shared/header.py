@@ -12,12 +12,8 @@ from pages.shared.session import current, problem
 def question(title: str, text: str, *, names_data: bool = True) -> None:
     """Head a page with the question it answers, and name the data every page shows.
 
-    Parameters
-    ----------
-    title, text : str
-        The question, and more for those who hover over it.
-    names_data : bool
-        False on a page about other data than those.
+    ``title``, ``text``: the question, and more for those who hover over it. ``names_data``: False
+    on a page about other data than those.
     """
     if not names_data:
         st.subheader(title, anchor=False, help=text)
@@ -51,12 +47,8 @@ def _words() -> None:
 def conclude(container: st.delta_generator.DeltaGenerator, conclusion: Conclusion) -> None:
     """Begin a page with what it comes to.
 
-    Parameters
-    ----------
-    container : DeltaGenerator
-        Kept free above what the sentence rests on.
-    conclusion : Conclusion
-        Said in the report and by the command, too.
+    ``container``: kept free above what the sentence rests on. ``conclusion``: said in the report
+    and by the command, too.
     """
     container.info(plain(conclusion.sentence), icon=":material/summarize:")
 

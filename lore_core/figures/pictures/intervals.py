@@ -64,12 +64,8 @@ def group_picture(
 ) -> PanelPicture:
     """Show one metric of each group.
 
-    Parameters
-    ----------
-    reports, metric, rows
-        See :func:`group_figure`.
-    by_sign : bool
-        Colours tell over- from underconfidence beyond chance, not one method from another.
+    ``reports``, ``metric``, ``rows``: see :func:`group_figure`. ``by_sign``: colours tell over-
+    from underconfidence beyond chance, not one method from another.
     """
     first = next(iter(reports.values()))
     groups = [str(name) for name in first["group"]]

@@ -15,15 +15,7 @@ _LISTED = 30
 
 
 def groups_section(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
-    """Write the groups before recalibration, and the worst one under every method.
-
-    Parameters
-    ----------
-    findings : Findings
-        What the report is about.
-    drawings : mapping of str to Drawing
-        From :func:`~lore_core.report.drawings.report_drawings`.
-    """
+    """Write the groups before recalibration, and the worst one under every method."""
     if findings.group_table is None or not findings.group_reports:
         return missing(findings.missing.get("groups", ""))
     first, report = next(iter(findings.group_reports.items()))

@@ -14,15 +14,7 @@ from lore_core.report.rendering import missing, render
 
 
 def numbers_section(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
-    """Write the metrics before recalibration, the reliability and the bandwidths.
-
-    Parameters
-    ----------
-    findings : Findings
-        What the report is about.
-    drawings : mapping of str to Drawing
-        From :func:`~lore_core.report.drawings.report_drawings`.
-    """
+    """Write the metrics before recalibration, the reliability and the bandwidths."""
     summary = findings.summary
     if summary is None:
         return missing(findings.missing.get("summary", ""))

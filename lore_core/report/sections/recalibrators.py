@@ -26,24 +26,13 @@ from lore_core.shipping import describe
 def method_colors(names: list[str]) -> dict[str, str]:
     """Return each method's colour: the one it has in the dashboard.
 
-    Parameters
-    ----------
-    names : list of str
-        Of the methods.
+    ``names``: of the methods.
     """
     return {name: method_color(name, position) for position, name in enumerate(names)}
 
 
 def recalibrators_section(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
-    """Write the methods from best to worst, and what sets each apart from the first.
-
-    Parameters
-    ----------
-    findings : Findings
-        What the report is about.
-    drawings : mapping of str to Drawing
-        From :func:`~lore_core.report.drawings.report_drawings`.
-    """
+    """Write the methods from best to worst, and what sets each apart from the first."""
     result = findings.comparison
     if result is None:
         return missing(findings.missing.get("recalibrators", ""))
