@@ -360,8 +360,12 @@ def _against_chance(null: NullErrors | None, metric: ChanceKey, observed: float)
 def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None) -> str:
     """Say how much of the ECE is chance.
 
-    ``reliability``: the data's bins. ``null``: of the same confidences and bins: adds what a
-    calibrated model shows, and a p-value.
+    Parameters
+    ----------
+    reliability : ReliabilityTable
+        The data's bins.
+    null : NullErrors, optional
+        Of the same confidences and bins: adds what a calibrated model shows, and a p-value.
     """
     ece = reliability.expected_calibration_error
     left = ECE_DEBIASED.text(max(reliability.debiased_calibration_error, 0.0))
