@@ -19,7 +19,8 @@ from _worlds import World, blobs, calibrated
 import lore_core as lore
 from lore_core.conclusions import conclude_bandwidths, conclude_groups, conclude_recalibration
 from lore_core.data.dataset import Dataset
-from lore_core.metrics.local_error import kernel_means, local_errors
+from lore_core.kernel_sums import laplacian_means
+from lore_core.metrics.local_error import local_errors, scaled_bandwidth
 
 _ROWS: tuple[tuple[str, int | None], ...] = (
     ("digits", 1000), ("digits", None), ("tumours", None), ("diabetes", None),
@@ -83,10 +84,14 @@ def supported_interval(seed: int, n: int, gap: float) -> dict[str, float]:
     if "MLCE supported" not in found.index:
         return {}
     local = local_errors(c, a, z)
-    true = kernel_means(
-        z, local.bin_index, None, local.bin_index, world.gap[:, None], gammas=np.array([0.2]),
+    true = laplacian_means(
+        z,
+        None,
+        world.gap,
+        bandwidth=scaled_bandwidth(0.2, z.shape[1]),
+        target_groups=local.bin_index,
         effective_size=False,
-    ).mean[0, :, 0]  # fmt: skip
+    ).mean
     truth = np.abs(true)[local.effective_size >= 10].max()
     low, high = found.loc["MLCE supported", ["low", "high"]]
     return {"covers": float(low - 1e-9 <= truth <= high + 1e-9), "width": float(high - low)}
