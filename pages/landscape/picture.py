@@ -150,11 +150,11 @@ def _show_map(
     live_landscape(
         live,
         _KEY,
-        on_gamma_change=_take_gamma,
-        on_view_change=lambda: _take_view(map_key),
-        on_selection_change=lambda: take_selection(_KEY, scene.axes),
-        on_place_change=lambda: choose_place(key, int(st.session_state[_KEY].place)),
-        on_row_change=lambda: take_row(_KEY),
+        on_view=lambda: _take_view(map_key),
+        gamma=_take_gamma,
+        selection=lambda: take_selection(_KEY, scene.axes),
+        place=lambda: choose_place(key, int(st.session_state[_KEY].place)),
+        row=lambda: take_row(_KEY),
     )
 
 
@@ -191,6 +191,7 @@ def _take_gamma() -> None:
 def _take_view(map_key: str) -> None:
     """Keep where the reader looks."""
     st.session_state[_KEPT_VIEW] = (map_key, st.session_state[_KEY].get(_VIEW))
+    _seen(map_key)
 
 
 def _seen(map_key: str) -> tuple[float, ...] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
@@ -40,7 +39,9 @@ _MAP = st.components.v2.component(
 )
 
 
-def live_landscape(live: LiveLandscape, key: str, **on_change: Callable[[], None]) -> Any:
+def live_landscape(
+    live: LiveLandscape, key: str, on_view: Callable[[], None], **on_change: Callable[[], None]
+) -> None:
     """Show a landscape.
 
     Parameters
@@ -49,15 +50,40 @@ def live_landscape(live: LiveLandscape, key: str, **on_change: Callable[[], None
         What is shown.
     key : str
         Unique on the page.
+    on_view : callable
+        Called when the reader moves the map, which changes nothing else on the page.
     **on_change
-        ``on_view_change`` and so on: called when the reader moves the map, selects, clicks on a
-        place or on a row; the value is ``st.session_state[key]``'s.
+        ``selection``, ``gamma``, ``place`` and ``row``: called when the reader selects, lets go of
+        the slider, clicks on a place or on a row; then the page runs. The value is
+        ``st.session_state[key]``'s.
     """
     with st.container(gap=None):
+        # It answers by itself while the page runs: it is not out of date.
+        st.html(f"<style>.st-key-{key}[data-stale=true] {{ opacity: 1 !important; }}</style>")
         _CODE(key="lore_code")
         if live.rows is not None:
             _ROWS(key=f"{key}_rows", data=packed_rows(live.rows, live.rows_key))
-        return _MAP(key=key, data=live.packed_scene(), **on_change)
+        _mount(live.packed_scene(), key, on_view, on_change)
+
+
+@st.fragment
+def _mount(
+    scene: bytes, key: str, on_view: Callable[[], None], on_change: dict[str, Callable[[], None]]
+) -> None:
+    """Mount the map apart from the page, which need not run when the map is moved."""
+    happened = f"{key}_happened"
+
+    def heard(answer: Callable[[], None]) -> Callable[[], None]:
+        def hear() -> None:
+            answer()
+            st.session_state[happened] = True
+
+        return hear
+
+    answers = {f"on_{what}_change": heard(answer) for what, answer in on_change.items()}
+    _MAP(key=key, data=scene, on_view_change=on_view, **answers)
+    if st.session_state.pop(happened, False):
+        st.rerun()
 
 
 def live_feed(preview: bytes | None, key: str, on_asked_change: Callable[[], None]) -> None:

@@ -13,7 +13,7 @@ import { RowIndex } from "./rows.js";
 import { View } from "./view.js";
 
 /** Pixels² a row needs to be drawn over the field when one looks near. */
-const ROOM = 400;
+const ROOM = 200;
 /** Pixels around the pointer in which a row is pointed at. */
 const REACH = 9;
 /** Rows drawn while the map moves. */

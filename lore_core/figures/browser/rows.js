@@ -84,13 +84,39 @@ export class RowIndex {
   }
 
   mark({ sign, x, y }, inside) {
-    const window = [Math.min(...x), Math.min(...y), Math.max(...x), Math.max(...y)];
-    for (const [from, to] of this.runs(window)) {
-      for (let k = from; k < to; k++) {
-        const i = this.rows[k];
-        if (contains(x, y, this.x[i], this.y[i])) inside[i] = sign > 0 ? 1 : 0;
+    const crossed = this.crossed(x, y);
+    const [c0, c1] = [this.cell(Math.min(...x), 0), this.cell(Math.max(...x), 0)];
+    for (let row = this.cell(Math.min(...y), 1); row <= this.cell(Math.max(...y), 1); row++) {
+      for (let c = row * CELLS + c0; c <= row * CELLS + c1; c++) {
+        let within = null;
+        for (let k = this.start[c]; k < this.start[c + 1]; k++) {
+          const i = this.rows[k];
+          // In a cell that no edge comes near all rows are in, or none.
+          if (within === null || crossed[c]) within = contains(x, y, this.x[i], this.y[i]);
+          if (within) inside[i] = sign > 0 ? 1 : 0;
+        }
       }
     }
+  }
+
+  /** Mark the cells that an edge of a polygon comes near. */
+  crossed(x, y) {
+    const found = new Uint8Array(CELLS * CELLS);
+    for (let i = 0; i < x.length; i++) {
+      const j = (i + 1) % x.length;
+      const [dx, dy] = [x[j] - x[i], y[j] - y[i]];
+      const cells = Math.max(Math.abs(dx / this.step[0]), Math.abs(dy / this.step[1]));
+      const steps = Math.ceil(2 * cells);
+      for (let s = 0; s <= steps; s++) {
+        const share = steps ? s / steps : 0;
+        const [column, row] = [this.cell(x[i] + share * dx, 0), this.cell(y[i] + share * dy, 1)];
+        for (let r = Math.max(0, row - 1); r <= Math.min(CELLS - 1, row + 1); r++) {
+          const [from, to] = [Math.max(0, column - 1), Math.min(CELLS, column + 2)];
+          found.fill(1, r * CELLS + from, r * CELLS + to);
+        }
+      }
+    }
+    return found;
   }
 }
 
