@@ -14,7 +14,7 @@ from lore_core.regions import Outline
 from lore_core.view.scene import Scene
 from lore_core.view.where import calibration_rows_of
 from pages.landscape.lists import list_by, list_worst
-from pages.landscape.picture import Drawing, feed_map, is_live, show_picture, show_region
+from pages.landscape.picture import KEY, Drawing, feed_map, is_live, show_picture, show_region
 from pages.landscape.places import (
     against_control,
     held_out_note,
@@ -29,6 +29,7 @@ from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import linked, map_control, theme_mode, view_controls
 from pages.shared.header import plain, question
+from pages.shared.live import hear
 from pages.shared.maps import planar_maps
 from pages.shared.places import PLACES_TAB, chosen_place, is_searched, search_key, take_seen
 from pages.shared.session import current
@@ -49,6 +50,7 @@ question(
     "Where is the confidence wrong?",
     "The signed local calibration error of the evaluation rows on a map of their features.",
 )
+hear(KEY)
 view = view_controls(own_gamma=is_live(current().dataset))
 if not view.is_local:
     next_step("pages/data/page.py", "load features on the Data page")

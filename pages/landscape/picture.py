@@ -31,7 +31,7 @@ from pages.shared.live import live_landscape
 from pages.shared.maps import available_maps
 from pages.shared.places import choose_place
 
-_KEY = "landscape"
+KEY = "landscape"
 _VIEW, _KEPT_VIEW = "view", "_view"
 #: Where the reader looks at first.
 _ALL = (0, 0, 1)
@@ -99,7 +99,7 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
         **common,
     )
     _show_map(scene, drawing, layer, chart.picture, field, selection)
-    chart_line(chart, _KEY)
+    chart_line(chart, KEY)
     if not selection:
         st.caption(
             "Shift and drag, or the lasso, reports on the rows inside; a click on a number looks "
@@ -149,12 +149,12 @@ def _show_map(
     )
     live_landscape(
         live,
-        _KEY,
+        KEY,
         on_view=lambda: _take_view(map_key),
         gamma=_take_gamma,
-        selection=lambda: take_selection(_KEY, scene.axes),
-        place=lambda: choose_place(key, int(st.session_state[_KEY].place)),
-        row=lambda: take_row(_KEY),
+        selection=lambda parts: take_selection(parts, scene.axes),
+        place=lambda number: choose_place(key, int(number)),
+        row=take_row,
     )
 
 
@@ -181,16 +181,15 @@ def _preview_key(scene: Scene) -> str:
     return repr((*parts, scene.bin_index, scene.on.digest))
 
 
-def _take_gamma() -> None:
+def _take_gamma(wanted: float) -> None:
     """Take the bandwidth at which the reader let go of the map's slider."""
-    wanted = float(st.session_state[_KEY].get("gamma", 0.0))
     if wanted in GAMMAS:
-        st.session_state["gamma"] = wanted
+        st.session_state["gamma"] = float(wanted)
 
 
 def _take_view(map_key: str) -> None:
     """Keep where the reader looks."""
-    st.session_state[_KEPT_VIEW] = (map_key, st.session_state[_KEY].get(_VIEW))
+    st.session_state[_KEPT_VIEW] = (map_key, st.session_state[KEY].get(_VIEW))
     _seen(map_key)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,20 +53,21 @@ def point_number(point: Any) -> int | None:
     return None if carried is None else int(carried)
 
 
-def take_selection(key: str, map_name: str) -> None:
-    """Keep what was drawn on the map ``key``, and name it in the link."""
-    parts = st.session_state[key].get("selection") or []
+def take_selection(parts: Sequence[Mapping[str, Any]] | None, map_name: str) -> None:
+    """Keep what was drawn on a map: ``sign``, ``x`` and ``y`` of each part."""
     drawn = Selection(
-        tuple((1 if p["sign"] > 0 else -1, Region(tuple(p["x"]), tuple(p["y"]))) for p in parts)
+        tuple(
+            (1 if p["sign"] > 0 else -1, Region(tuple(p["x"]), tuple(p["y"]))) for p in parts or ()
+        )
     )
     clear_region()
     if drawn:
         st.session_state[_REGION] = (map_name, drawn)
 
 
-def take_row(key: str) -> None:
-    """Show the row that was clicked on the map ``key``."""
-    st.session_state[_ROW] = int(st.session_state[key].row)
+def take_row(row: float) -> None:
+    """Show the row that was clicked on the map."""
+    st.session_state[_ROW] = int(row)
     st.session_state["below"] = ROWS_TAB
 
 

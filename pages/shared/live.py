@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -40,7 +42,10 @@ _MAP = st.components.v2.component(
 
 
 def live_landscape(
-    live: LiveLandscape, key: str, on_view: Callable[[], None], **on_change: Callable[[], None]
+    live: LiveLandscape,
+    key: str,
+    on_view: Callable[[], None],
+    **answers: Callable[[Any], None],
 ) -> None:
     """Show a landscape.
 
@@ -52,37 +57,43 @@ def live_landscape(
         Unique on the page.
     on_view : callable
         Called when the reader moves the map, which changes nothing else on the page.
-    **on_change
-        ``selection``, ``gamma``, ``place`` and ``row``: called when the reader selects, lets go of
-        the slider, clicks on a place or on a row; then the page runs. The value is
-        ``st.session_state[key]``'s.
+    **answers
+        ``selection``, ``gamma``, ``place`` and ``row``: given what the reader selected, where the
+        slider was let go, which place or row was clicked. :func:`hear` calls them.
     """
+    st.session_state[f"{key}_answers"] = answers
     with st.container(gap=None):
         # It answers by itself while the page runs: it is not out of date.
         st.html(f"<style>.st-key-{key}[data-stale=true] {{ opacity: 1 !important; }}</style>")
         _CODE(key="lore_code")
         if live.rows is not None:
             _ROWS(key=f"{key}_rows", data=packed_rows(live.rows, live.rows_key))
-        _mount(live.packed_scene(), key, on_view, on_change)
+        _mount(live.packed_scene(), key, on_view, tuple(answers))
+
+
+def hear(key: str) -> None:
+    """Answer what the reader did on a landscape, before any control of the page is drawn.
+
+    Not in callbacks: the run of another fragment may make these, and what they set of a control is
+    then lost to what the browser says of it.
+    """
+    answers = st.session_state.get(f"{key}_answers", {})
+    for what, value in st.session_state.pop(f"{key}_events", []):
+        answers[what](value)
 
 
 @st.fragment
-def _mount(
-    scene: bytes, key: str, on_view: Callable[[], None], on_change: dict[str, Callable[[], None]]
-) -> None:
+def _mount(scene: bytes, key: str, on_view: Callable[[], None], events: tuple[str, ...]) -> None:
     """Mount the map apart from the page, which need not run when the map is moved."""
-    happened = f"{key}_happened"
 
-    def heard(answer: Callable[[], None]) -> Callable[[], None]:
-        def hear() -> None:
-            answer()
-            st.session_state[happened] = True
+    def note(what: str) -> None:
+        value = st.session_state[key].get(what)
+        if value is not None:
+            st.session_state.setdefault(f"{key}_events", []).append((what, value))
 
-        return hear
-
-    answers = {f"on_{what}_change": heard(answer) for what, answer in on_change.items()}
-    _MAP(key=key, data=scene, on_view_change=on_view, **answers)
-    if st.session_state.pop(happened, False):
+    noted = {f"on_{what}_change": partial(note, what) for what in events}
+    _MAP(key=key, data=scene, on_view_change=on_view, **noted)
+    if st.session_state.get(f"{key}_events"):
         st.rerun()
 
 
