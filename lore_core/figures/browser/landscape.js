@@ -41,8 +41,8 @@ export function mount(root, { mode, send }) {
   const bar = gammaBar({
     move: preview,
     rest: (number) => {
-      const gamma = scene.gammas[number];
-      say("gamma", gamma, () => scene.gamma === gamma);
+      const before = scene;
+      say("gamma", scene.gammas[number], () => scene !== before);
     },
   });
   parts.box.insertBefore(bar.node, stage);
