@@ -44,8 +44,8 @@ _GLOBAL, _LOCAL = (ECE.name, MCE.name), (ALCE.name, MLCE.name, MLCE_SUPPORTED.na
 ABSOLUTE = (*_GLOBAL, *_LOCAL)
 #: What a reader must know of them.
 ABOUT_INTERVALS = (
-    "Chance adds to these errors; the intervals are for the true ones, so a value may lie above "
-    "its interval."
+    "Chance adds to calibration errors; their intervals are for the true ones, so a value may lie "
+    "above its interval."
 )
 
 Floats = NDArray[np.float64]

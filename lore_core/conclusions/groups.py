@@ -34,10 +34,10 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
 
     Notes
     -----
-    The intervals of all groups hold at once with 95 % (Wilson, Bonferroni), and everything rests on
-    them: a group is off where its interval leaves out 0, a method is surely nearer (or further off)
-    where the whole interval of the accuracy is. So where every confidence is right, at most 5 % of
-    such sentences call a group off, or a method harmful, that is not.
+    The intervals of all groups hold at once with 95 % (Clopper–Pearson, Bonferroni), and everything
+    rests on them: a group is off where its interval leaves out 0, a method is surely nearer (or
+    further off) where the whole interval of the accuracy is. So where every confidence is right, at
+    most 5 % of such sentences call a group off, or a method harmful, that is not.
     """
     first, *others = reports
     before = reports[first].set_index("group")

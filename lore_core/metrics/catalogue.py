@@ -188,7 +188,7 @@ MLCE = Metric(
 WORST_GROUP_MCE = Metric(
     name=MAX_GROUPWISE,
     explanation="The MCE of the worst group, over cells of group and bin however few their rows: "
-    "the paper's maximum, mostly noise.",
+    "the paper's maximum, which chance makes large.",
     unit=POINTS,
     needs=("groups",),
     formula="confidence-bins",

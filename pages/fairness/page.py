@@ -68,7 +68,7 @@ def _worst_table(table: pd.DataFrame, min_group_size: int) -> None:
     st.caption(
         f"Groups of {min_group_size} rows or more. Intervals of gaps hold for all groups at once. "
         f"The {MAX_GROUPWISE} is the paper's: the worst cell of group and confidence bin, however "
-        "few rows it holds, so it is mostly chance and its bootstrap interval leans upwards."
+        "few rows it holds: chance alone makes it large, and its bootstrap interval leans upwards."
     )
 
 

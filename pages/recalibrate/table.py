@@ -55,8 +55,8 @@ def _notes(
     said = [
         f"n = {n:,} evaluation rows, 95 % intervals. Green: better than “{first}” beyond chance "
         "(paired, all methods taken together); amber: worse. Only NLL and Brier score are tested "
-        "so: of the other metrics no interval of a difference can be relied on. For them: "
-        f"{ABOUT_INTERVALS[0].lower()}{ABOUT_INTERVALS[1:]}"
+        "so: of the other metrics no interval of a difference can be relied on. "
+        f"{ABOUT_INTERVALS}"
     ]
     assert summary.intervals is not None  # as there are draws
     known = summary.intervals.index
@@ -70,7 +70,7 @@ def _notes(
         said.append(
             f"Groups by {plain(grouping.column)}, {grouping.min_group_size} rows or more. MCE, "
             f"MLCE and {MAX_GROUPWISE} are the paper's maxima over bins, rows and cells, however "
-            "few rows they rest on: mostly chance."
+            "few rows they rest on: chance alone makes them large."
         )
     said.append("Recalibration never changes the predicted class, so the accuracy stays.")
     return said

@@ -23,7 +23,7 @@ def test_nobody_is_off():
     assert not said.claims
     assert said.sentence == (
         "No sign beyond chance that any of the 2 groups tested together is promised too much or "
-        "too little; furthest off is “b” by +10.0 points (95 %: −2.1 to +25.8) on 50 rows."
+        "too little; furthest off is “b” by +10.0 points (95 %: −3.5 to +26.6) on 50 rows."
     )
 
 
@@ -37,11 +37,11 @@ def test_a_fix_is_named_unless_it_harms_another_group():
     said = conclude_groups({"No recalibration": before, **fixes}, 30)
     assert said.claims
     assert said.sentence.startswith(
-        "1 of 2 groups is off beyond chance: “a” by +40.0 points (95 %: +32."
+        "1 of 2 groups is off beyond chance: “a” by +40.0 points (95 %: +31."
     )
     assert said.sentence.endswith(
         "Of the methods that make no other group surely worse, “gentle” brings “a” nearest to "
-        "zero: +40.0 → +10.0 points (95 %: +2.2 to +17.8)."
+        "zero: +40.0 → +10.0 points (95 %: +1.9 to +18.1)."
     )
     only = conclude_groups({"No recalibration": before, "harmful": fixes["harmful"]}, 30).sentence
     assert "“harmful” takes it to 0.0 points, and “b” from 0.0 to −10.0." in only

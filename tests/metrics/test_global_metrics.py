@@ -14,7 +14,7 @@ from lore_core import (
     reliability_table,
 )
 from lore_core.metrics import groupwise_calibration_error, wilson_interval
-from lore_core.metrics.global_metrics import counted_groups
+from lore_core.metrics.global_metrics import counted_groups, exact_interval
 
 
 def test_ece_and_mce_by_hand():
@@ -88,8 +88,14 @@ def test_groupwise_by_hand():
 def test_gaps_of_groups_have_intervals_that_hold_at_once():
     frame = groupwise_calibration_error([0.9] * 40, [1] * 30 + [0] * 10, ["a", "b"] * 20)
     for _, row in frame.iterrows():
-        low, high = binomtest(round(row["accuracy"] * 20), 20).proportion_ci(0.975, "wilson")
+        low, high = binomtest(round(row["accuracy"] * 20), 20).proportion_ci(0.975, "exact")
         assert (row["gap_low"], row["gap_high"]) == pytest.approx((0.9 - high, 0.9 - low))
+
+
+def test_exact_intervals_reach_the_ends():
+    low, high = exact_interval([0, 20, 7], [20, 20, 20], level=0.9)
+    for k, bounds in zip([0, 20, 7], zip(low, high, strict=True), strict=True):
+        assert bounds == pytest.approx(tuple(binomtest(k, 20).proportion_ci(0.9, "exact")))
 
 
 def test_groups_count_from_ten_rows_on_or_the_largest():
