@@ -31,7 +31,7 @@ _LARGEST = 0.75
 #: The least sum of variances of a set: with less, hardly any outcome is in doubt.
 _LEAST_VARIANCE = 0.5
 #: How much a set's excess counts, by what it takes to name it: one column, two, an outline.
-WEIGHTS = {1: 1.0, 2: 0.75, 0: 0.5}
+WEIGHTS = {1: 1.0, 2: 0.75, 0: 0.45}
 #: Excess at which the tree begins.
 _LOWEST = 0.01
 
