@@ -56,8 +56,8 @@ def verdict_section(run: Runs) -> str:
 
 Rows, columns and confidences of real classifiers (digits of the demo, tumours and diabetes of
 scikit-learn, a made-up table of ten columns and two groups under gradient boosting, a plane), with
-outcomes drawn anew so that every confidence is right: {_number(n_models)} models each (again, with
-1,000: `python benchmarks/trust.py --only verdict,power,detectable`). Wrong: the headline is a place
+outcomes drawn anew so that every confidence is right: {_number(n_models)} models each (again:
+`python benchmarks/trust.py --only verdict,power,detectable`). Wrong: the headline is a place
 or all rows; it should be in at most 5 %, of which the places may spend 4 and all rows 1.
 
 {markdown_table([*head, "a place, %", "all rows, %"], rows)}

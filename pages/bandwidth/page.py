@@ -38,7 +38,7 @@ chance = compute.chance_band(view)
 conclude(st.container(), conclude_bandwidths(compute.curve(view), chance, on=view.map_name))
 names = available_maps(view.dataset)
 ready = [name for name in names if is_ready(view.dataset, name)]
-left, right = st.columns([2, 1.3], vertical_alignment="bottom")
+left, right = st.columns([1.3, 1], vertical_alignment="bottom")
 default = [view.map_name]
 if "PCA 20-D" in ready and view.map_name != "PCA 20-D" and len(view.evaluation) <= 5000:
     default.append("PCA 20-D")

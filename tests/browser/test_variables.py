@@ -28,7 +28,7 @@ def test_a_variable_and_another(open_app, dataset):
         dataset.evaluation.outcome,
         dataset.evaluation.groups["site"],
     )["gap"]
-    np.testing.assert_allclose(app.trace("along", "gap")["x"], gap, rtol=1e-6)
+    np.testing.assert_allclose(app.trace("along", "gap")["x"], 100 * gap, rtol=1e-6)
     app.choose("Together with", "none")
     app.until_query("second", "none")
     expect(app.chart("grid")).to_have_count(0)
