@@ -85,7 +85,7 @@ def test_pointing_reads_the_error_and_its_support(opened):
     for k in range(3, 17):
         opened.mouse.move(box["x"] + box["width"] * k / 20, box["y"] + box["height"] / 2)
         read.add(hover.inner_text() if hover.is_visible() else "")
-    assert any("local error" in text and "n_eff" in text for text in read)
+    assert any("local error" in text and "effective neighbours" in text for text in read)
     opened.mouse.move(0, 0)
     assert not hover.is_visible()
 
