@@ -12,11 +12,21 @@ const MOST_SETS = 2;
 const MOST_PREVIEWS = 8;
 /** Milliseconds after which the same is asked for again. */
 const OVERDUE = 2000;
+/** Milliseconds after the reader did something, or left by a link, in which nothing is asked: the
+    server would answer both at once, and one may be lost. */
+const ACTING = 1500;
+const LEAVING = 5000;
 let ask = null;
 let next = 0;
 let last = "";
 /** The row that is pointed at, until what is known of it has come. */
 let row = null;
+let quiet = 0;
+const hold = (event) => {
+  const leaves = event.type === "click" && event.composedPath().some((node) => node.nodeName === "A");
+  quiet = Math.max(quiet, performance.now() + (leaves ? LEAVING : ACTING));
+};
+for (const type of ["click", "keydown", "pointerdown"]) document.addEventListener(type, hold, true);
 
 /** Hand on what Python packed: rows, or a part of a preview. */
 export function deliver(bytes) {
@@ -102,10 +112,11 @@ function wish() {
   const isFull = has.length >= scene.gammas.length;
   if (known?.isAll && isFull && row === null) return;
   const asked = JSON.stringify([scene.preview, has, row]);
-  const wait = asked === last ? OVERDUE : 0;
+  const busy = () => quiet - performance.now();
   next = setTimeout(() => {
+    if (busy() > 0) return wish();
     last = asked;
     ask({ key: scene.preview, known: has, near: scene.gamma, row });
     wish();
-  }, wait);
+  }, Math.max(asked === last ? OVERDUE : 0, busy()));
 }
