@@ -169,10 +169,14 @@ def _how_to_read(
     curves: Mapping[str, BandwidthCurve | BandwidthSpread],
     null: tuple[str, NullBand] | None,
 ) -> str:
+    left = (
+        "Far left each row stands alone (its own right or wrong)"
+        if about.at_zero
+        else "Further left no row has so many"
+    )
     said = (
-        f"{about.title}: {about.meaning}. Far left each row stands alone (its own right or wrong); "
-        "far right all rows of a bin count alike. Read it in between; the dotted stubs are the two "
-        "limits."
+        f"{about.title}: {about.meaning}. {left}; far right all rows of a bin count alike. Read it "
+        "in between; dotted stubs are limits."
     )
     n_runs = {item.n_runs for item in curves.values() if isinstance(item, BandwidthSpread)}
     if n_runs:
