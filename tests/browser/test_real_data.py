@@ -42,7 +42,8 @@ def test_find_where_shirts_go_wrong_and_lower_it(real_data, open_app):
     app.open("recalibrate", data=key, gamma=0.2, features="PCA 2-D")
     with app.page.expect_download() as waiting:
         app.button("Metrics as CSV").click()
-    table = pd.read_csv(io.BytesIO(waiting.value.path().read_bytes()), index_col=["method", "metric"])
+    saved = io.BytesIO(waiting.value.path().read_bytes())
+    table = pd.read_csv(saved, index_col=["method", "metric"])
     none, lore = table.loc["No recalibration"]["value"], table.loc["LoRe"]["value"]
     assert lore["ALCE"] < 0.8 * none["ALCE"]
     assert lore["accuracy"] == pytest.approx(none["accuracy"])
