@@ -168,17 +168,17 @@ class SearchedHalf:
         return slices, excess_of(sums, self.average.total, against_zero=self.against == "zero")
 
     @cached_property
-    def _alone(self) -> list[NDArray[np.float64]]:
-        """Mean excess of every condition of every column by itself."""
-        return [self._table((k,))[1].mean for k in range(len(self.half.attributes))]
+    def _alone(self) -> list[tuple[list[Slice], Excess]]:
+        """Every condition of every column by itself."""
+        return [self._table((k,)) for k in range(len(self.half.attributes))]
 
     def _best_slices(self, columns: tuple[int, ...]) -> list[_Proposed]:
-        slices, excess = self._table(columns)
+        slices, excess = self._alone[columns[0]] if len(columns) == 1 else self._table(columns)
         worth = self._interest(excess, len(columns))
         if len(columns) > 1:
             # Two columns are worth their words where they are surely worse than either alone.
             sign = np.sign(excess.mean)
-            one, other = np.meshgrid(*(self._alone[k] for k in columns), indexing="ij")
+            one, other = np.meshgrid(*(self._alone[k][1].mean for k in columns), indexing="ij")
             parts = np.maximum(sign * one.ravel(), sign * other.ravel())
             worth = np.where(excess.surely > parts, worth, 0.0)
         best = np.argsort(-worth, kind="stable")[:_KEPT]
