@@ -27,15 +27,8 @@ def attach(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Make what a package's ``__init__`` calls ``__getattr__``, ``__dir__`` and ``__all__``.
 
-    Parameters
-    ----------
-    package, file : str
-        ``__name__`` and ``__file__`` of the ``__init__``; its stub lies beside it.
-
-    Returns
-    -------
-    tuple of two callables and a list of str
-        The names are those the stub imports: public names from modules, and rooms.
+    ``package``, ``file``: ``__name__`` and ``__file__`` of the ``__init__``; its stub lies beside
+    it. The names are those the stub imports: public names from modules, and rooms.
     """
     if attach_stub is None:
         return lambda name: _without_names(package, name), list, []

@@ -16,26 +16,10 @@ def central_interval(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the limits between which a further draw lies with probability ``level``.
 
-    Parameters
-    ----------
-    draws : array-like
-        Values drawn alike, along ``axis``.
-    level : float
-        In (0, 1).
-    axis : int
-        Axis of the draws.
-
-    Returns
-    -------
-    low, high : ndarray
-        Order statistics at (b + 1)(1 ± level)/2 of b draws (Weibull's plotting positions): so
-        many draws are exceeded by the next one on average, however few they are. The usual
-        interpolated quantile would leave out 7 instead of 5 % beside the middle of 100 draws.
-
-    Raises
-    ------
-    InputError
-        If ``level`` is no share.
+    ``draws``: drawn alike, along ``axis``. The limits are order statistics at (b + 1)(1 ± level)/2
+    of b draws (Weibull's plotting positions): so many draws are exceeded by the next one on
+    average, however few they are. The usual interpolated quantile would leave out 7 instead of 5 %
+    beside the middle of 100 draws. Raises InputError if ``level`` is not in (0, 1).
     """
     tail = (1 - check_share(level, "level")) / 2
     low, high = np.quantile(np.asarray(draws), [tail, 1 - tail], axis=axis, method="weibull")

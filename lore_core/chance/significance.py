@@ -168,19 +168,11 @@ def two_sided_p_value(
     skewness: NDArray[np.float64],
     effective_size: ArrayLike,
 ) -> NDArray[np.float64]:
-    """How surprising values of mean 0 are that come from few and skewed outcomes.
+    """How surprising values of mean 0 are that come from few and skewed outcomes, shape (n,).
 
-    Parameters
-    ----------
-    value, standard_error, skewness : ndarray of shape (n,)
-    effective_size : array-like
-        n_eff: one outcome moves the value by 1/n_eff.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        In [0, 1]; see the notes of :func:`local_significance`. Without any variance only 0 is
-        possible: then 1 for 0 and 0 for anything else.
+    ``effective_size``: n_eff; one outcome moves the value by 1/n_eff. See the notes of
+    :func:`local_significance`. Without any variance only 0 is possible: then 1 for 0 and 0 for
+    anything else.
     """
     size = np.maximum(np.abs(value) - _STEP / np.maximum(effective_size, 1.0), 0.0)
     with np.errstate(all="ignore"):

@@ -95,16 +95,8 @@ def _say_version(context: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``lore`` and return its exit code.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        What stands after ``lore`` on the command line (default: what the process was given).
-
-    Returns
-    -------
-    int
-        0, 1 for data or a value the user can fix, 2 for a command line that cannot be read,
-        130 after Ctrl-C.
+    ``arguments``: what stands after ``lore`` on the command line. The code is 0, 1 for data or a
+    value the user can fix, 2 for a command line that cannot be read, 130 after Ctrl-C.
     """
     try:
         code = lore.main(

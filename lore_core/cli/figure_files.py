@@ -33,19 +33,7 @@ class FigureOptions:
     height: int | None
 
     def write(self, chart: Chart, table: pd.DataFrame, content: Any, *, quiet: bool) -> None:
-        """Write a figure and its numbers to all places.
-
-        Parameters
-        ----------
-        chart : Chart
-            The figure.
-        table : DataFrame
-            The numbers for .csv and .parquet.
-        content
-            What a .json file holds.
-        quiet : bool
-            Whether not to say what was written.
-        """
+        """Write a figure, ``table`` (.csv, .parquet) and ``content`` (.json) to all places."""
         for path in self.paths:
             if path.suffix.lower() in TABLES:
                 write_numbers(path, table, content)

@@ -12,12 +12,7 @@ import click
 class CommandGroup(click.Group):
     """A :class:`click.Group` of commands in modules of their own.
 
-    Parameters
-    ----------
-    commands_at : mapping of str to str
-        For every command its ``"module:name"``, in the order of the help.
-    **options
-        Those of :class:`click.Group`.
+    ``commands_at``: for every command its ``"module:name"``, in the order of the help.
     """
 
     def __init__(self, *, commands_at: Mapping[str, str], **options: Any) -> None:

@@ -78,17 +78,8 @@ def open_view(given: ViewOptions, progress: Progress | None = None) -> View:
 def load_data(data: tuple[str, ...], columns: tuple[str, ...] = ()) -> Dataset:
     """Read what DATA names: files, a directory, or the built-in demo.
 
-    Parameters
-    ----------
-    data : tuple of str
-        One file, two of a calibration/test pair, a directory of one such, or ``("demo",)``.
-    columns : tuple of str
-        ``"ROLE=NAME"``.
-
-    Raises
-    ------
-    InputError
-        If they cannot be read.
+    ``data``: one file, two of a calibration/test pair, a directory of one such, or ``("demo",)``.
+    ``columns``: ``"ROLE=NAME"``.
     """
     import lore_core as lore
 

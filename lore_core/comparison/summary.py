@@ -159,21 +159,11 @@ def joint_intervals(
     simulated: pd.DataFrame | None,
     exact: Mapping[str, tuple[float, float]] | None = None,
 ) -> pd.DataFrame | None:
-    """Percentiles, but for the absolute errors, which a bootstrap gets wrong.
+    """Percentiles of ``draws``, but for the absolute errors, which a bootstrap gets wrong.
 
-    Parameters
-    ----------
-    draws : BootstrapDraws, optional
-        Resampled metrics.
-    simulated : DataFrame, optional
-        From :func:`~lore_core.chance.intervals.calibration_intervals`.
-    exact : mapping of str to (float, float), optional
-        By the name of a metric, what is better than either.
-
-    Returns
-    -------
-    DataFrame or None
-        ``low`` and ``high`` by metric, in the order of the values; None where there is neither.
+    ``simulated``: from :func:`~lore_core.chance.intervals.calibration_intervals`. ``exact``: by the
+    name of a metric, what is better than either. Returns ``low`` and ``high`` by metric, in the
+    order of the values; None where there is neither.
     """
     parts = []
     if draws is not None:

@@ -16,18 +16,8 @@ from lore_core.metrics.catalogue import DESCRIBED, unit_of
 def metric_table(summary: Summary, chance: NullErrors | None = None) -> pd.DataFrame:
     """Value, 95 % interval and chance of every metric of one model.
 
-    Parameters
-    ----------
-    summary : Summary
-        The metrics.
-    chance : NullErrors, optional
-        What a calibrated model would show.
-
-    Returns
-    -------
-    DataFrame
-        One row a metric: ``metric, value, unit, low, high, p_value, rows``, NaN where not known.
-        Values are not multiplied: ``unit`` says of what they are, and how many rows they rest on.
+    One row a metric: ``metric, value, unit, low, high, p_value, rows``, NaN where not known. Values
+    are not multiplied: ``unit`` says of what they are, and how many rows they rest on.
     """
     values = {**summary.values, **summary.details}
     bounds = summary.intervals
@@ -55,19 +45,9 @@ def stacked(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def long_table(
     columns: Mapping[str, pd.DataFrame | None], methods: list[str], metrics: list[str]
 ) -> pd.DataFrame:
-    """One row a method and metric.
+    """One row a method and metric: ``method, metric, unit``, then the columns.
 
-    Parameters
-    ----------
-    columns : mapping of str to DataFrame or None
-        By the name of the column, values of methods × metrics; NaN where there are none.
-    methods, metrics : list of str
-        In the order of the rows.
-
-    Returns
-    -------
-    DataFrame
-        ``method, metric, unit``, then the columns.
+    ``columns``: by their names values of methods × metrics; NaN where there are none.
     """
     order = pd.MultiIndex.from_product([methods, metrics], names=["method", "metric"])
     units = [unit_of(metric).in_files for _, metric in order]
@@ -84,14 +64,6 @@ def long_table(
 def beyond_chance(low: float, high: float) -> Literal["better", "worse", ""]:
     """Say on which side of 0 a difference lies beyond chance; of an error, less is better.
 
-    Parameters
-    ----------
-    low, high : float
-        95 % interval of the difference; NaN where there is none.
-
-    Returns
-    -------
-    {"better", "worse", ""}
-        Nothing where it could be chance.
+    ``low``, ``high``: its 95 % interval; NaN where there is none.
     """
     return "better" if high < 0 else "worse" if low > 0 else ""

@@ -16,14 +16,9 @@ from lore_core.regions.selection import Region, Selection
 
 
 class LandscapeWidget(anywidget.AnyWidget):
-    """A landscape in a notebook.
+    """A landscape in a notebook, at bandwidth ``gamma``.
 
-    Attributes
-    ----------
-    gamma : float
-        The bandwidth that is shown.
-    selection : list of dict
-        What the reader has drawn: ``sign``, ``x`` and ``y`` of each part.
+    ``selection`` is what the reader has drawn: ``sign``, ``x`` and ``y`` of each part.
     """
 
     _esm = notebook_script()

@@ -15,21 +15,9 @@ from lore_core.data.validation import InputError
 def replaced_at_once(path: str | Path) -> Iterator[Path]:
     """Give a temporary path to write to, and put it in the place of ``path`` at the end.
 
-    Parameters
-    ----------
-    path : str or Path
-        Where the file shall be. A link stays a link; what it points to is replaced.
-
-    Yields
-    ------
-    Path
-        In the same directory, hidden; gone if the block raises. If the process is killed it stays
-        behind, and ``path`` is what it was.
-
-    Raises
-    ------
-    InputError
-        If the directory does not exist or cannot be written.
+    A link stays a link; what it points to is replaced. The temporary file is hidden in the same
+    directory, and gone if the block raises; if the process is killed it stays behind, and ``path``
+    is what it was. Raises InputError if the directory does not exist or cannot be written.
     """
     target = Path(path).expanduser().resolve()
     if not target.parent.is_dir():

@@ -66,17 +66,8 @@ def with_confidence(
 ) -> NDArray[np.float64]:
     """Give the predicted classes new confidences and rescale the other classes in proportion.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n, K)
-    predicted : ndarray of shape (n,)
-    confidence : ndarray of shape (n,)
-        In [0, 1].
-
-    Returns
-    -------
-    ndarray of shape (n, K)
-        Rows sum to 1; where the other classes were all zero, the rest is spread evenly over them.
+    Rows of ``probabilities`` (n, K) sum to 1 again; where the other classes were all zero, the rest
+    is spread evenly over them.
     """
     index = np.arange(len(probabilities))
     others = probabilities.copy()

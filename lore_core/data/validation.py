@@ -80,17 +80,8 @@ def _check_vector(array: NDArray[Any], name: str) -> None:
 def as_confidence(values: ArrayLike, name: str = "confidence") -> NDArray[np.float64]:
     """Return confidences as a float64 vector in [0, 1].
 
-    Parameters
-    ----------
-    values : array-like of shape (n,)
-        Confidences; rounding errors up to 1e-6 outside [0, 1] are clipped.
-    name : str
-        How the error sentence calls them.
-
-    Raises
-    ------
-    InputError
-        If not one-dimensional, empty, not finite or outside [0, 1].
+    Rounding errors up to 1e-6 outside are clipped. Raises InputError, which calls them ``name``, if
+    they are not one-dimensional, empty, not finite or outside [0, 1].
     """
     array = _as_float(values, name)
     _check_vector(array, name)
@@ -124,24 +115,11 @@ def as_outcome(values: ArrayLike, name: str = "outcome") -> NDArray[np.float64]:
 
 
 def as_probabilities(values: ArrayLike, name: str = "probabilities") -> NDArray[np.float64]:
-    """Return class probabilities as a float64 matrix whose rows sum to 1.
+    """Return class probabilities as a float64 matrix (n, K) whose rows sum to 1.
 
-    Parameters
-    ----------
-    values : array-like of shape (n, K) or (n,)
-        One column a class, K ≥ 2. A vector is read as P(y = 1) of a binary problem.
-    name : str
-        How the error sentence calls them.
-
-    Returns
-    -------
-    ndarray of shape (n, K)
-        Rows within 1e-3 of summing to 1 (float16 and rounded text files) are rescaled.
-
-    Raises
-    ------
-    InputError
-        If not finite, outside [0, 1], not summing to 1, or of fewer than two classes.
+    A vector (n,) is read as P(y = 1) of a binary problem. Rows within 1e-3 of summing to 1 (float16
+    and rounded text files) are rescaled. Raises InputError, which calls them ``name``, if they are
+    not finite, outside [0, 1], not summing to 1, or of fewer than two classes.
     """
     array = _as_float(values, name)
     if array.ndim == 1:
@@ -194,19 +172,7 @@ def as_labels(values: ArrayLike, n_classes: int, name: str = "labels") -> NDArra
 
 
 def as_coordinates(values: Points, name: str = "embedding") -> NDArray[np.float64]:
-    """Return embedding coordinates as a C-ordered float64 matrix.
-
-    Parameters
-    ----------
-    values : Embedding or array-like of shape (n, d) or (n,)
-        An object with ``coordinates`` (:class:`lore_core.Embedding`), or the coordinates.
-    name : str
-        How the error sentence calls them.
-
-    Returns
-    -------
-    ndarray of shape (n, d)
-    """
+    """Return coordinates, an Embedding or (n, d) or (n,) numbers, as C-ordered float64 (n, d)."""
     given: Any = values
     array = _as_float(getattr(given, "coordinates", given), name)
     if array.ndim == 1:

@@ -39,26 +39,11 @@ class LinearMap:
 def fit_pca(
     features: NDArray[np.float64], n_components: int, *, random_state: int = 0
 ) -> LinearMap:
-    """Fit principal components.
+    """Fit ``n_components`` principal components to rows (n, p), which are not standardised.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n, p)
-        Rows to fit on; not standardised.
-    n_components : int
-        In [1, min(n, p)].
-    random_state : int
-        Seed of the randomised solver, used where n and p are both above 500.
-
-    Returns
-    -------
-    LinearMap
-        Each direction's largest entry in absolute value is positive.
-
-    Raises
-    ------
-    InputError
-        If ``n_components`` is above min(n, p).
+    ``random_state`` seeds the randomised solver, used where n and p are both above 500. Each
+    direction's largest entry in absolute value is positive. Raises InputError if there are to be
+    more components than min(n, p).
     """
     n, p = features.shape
     if n_components > min(n, p):

@@ -27,21 +27,11 @@ def check_scale(scale: str | None, default: Scale) -> Scale:
 
 
 def scale_factors(coordinates: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
-    """Return the number each dimension is divided by.
+    """Return the number each dimension of unscaled coordinates (n, d) is divided by, shape (d,).
 
-    Parameters
-    ----------
-    coordinates : ndarray of shape (n, d)
-        Unscaled coordinates.
-    scale : "unit", "isotropic" or "none"
-        ``"unit"``: the population standard deviation σ_k of each dimension.
-        ``"isotropic"``: one number for all, sqrt(mean_k σ_k²).
-        ``"none"``: 1.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-        Above 0; 1 for a dimension (isotropic: a whole map) that does not vary.
+    ``"unit"``: the population standard deviation σ_k of each dimension. ``"isotropic"``: one number
+    for all, sqrt(mean_k σ_k²). ``"none"``: 1, as for a dimension (isotropic: a whole map) that does
+    not vary.
     """
     d = coordinates.shape[1]
     if scale == "none":

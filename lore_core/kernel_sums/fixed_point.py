@@ -51,15 +51,9 @@ class FixedPoint:
 def as_fixed_point(
     coordinates: NDArray[np.float64], bandwidth: float, tolerance: float
 ) -> FixedPoint | None:
-    """Round coordinates as coarsely as 32 bits ask for; None if that is too coarse.
+    """Round coordinates (d, N) as coarsely as 32 bits ask for; None if that is too coarse.
 
-    Parameters
-    ----------
-    coordinates : ndarray of shape (d, N)
-    bandwidth : float
-        The smallest.
-    tolerance : float
-        As in the bound above; 0 always gives None.
+    ``bandwidth``: the smallest. ``tolerance``: as in the bound above; 0 always gives None.
     """
     d, n = coordinates.shape
     if d < _WORTH_DIMENSIONS or d > 2**20 or n == 0 or tolerance <= 0:

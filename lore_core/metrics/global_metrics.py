@@ -150,26 +150,12 @@ def wilson_interval(
 def exact_interval(
     successes: ArrayLike, count: ArrayLike, *, level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Clopper and Pearson's interval of a share.
+    """Clopper and Pearson's interval of a share ("The use of confidence or fiducial limits", 1934).
 
-    Wider than Wilson's, which near 0 and 1 holds the truth less often than it says.
-
-    Parameters
-    ----------
-    successes, count : array-like
-        Successes and trials, of which there is one at least.
-    level : float
-        At least so often it holds the truth, whatever that is, and if the trials' probabilities
-        differ their mean.
-
-    Returns
-    -------
-    low, high : ndarray
-
-    References
-    ----------
-    Clopper and Pearson, "The use of confidence or fiducial limits", Biometrika 1934; Hoeffding,
-    "On the distribution of the number of successes in independent trials", 1956.
+    Wider than Wilson's, which near 0 and 1 holds the truth less often than it says. ``successes``
+    of ``count`` trials, one at least. At least as often as ``level`` it holds the truth, whatever
+    that is, and if the trials' probabilities differ their mean (Hoeffding, "On the distribution of
+    the number of successes in independent trials", 1956).
     """
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(count, dtype=np.float64)
     tail = (1 - level) / 2

@@ -119,20 +119,13 @@ def excess_of(
 ) -> Excess:
     """Compare sets of rows with the other rows of their strata.
 
-    Parameters
-    ----------
-    inside : ndarray of shape (..., n_strata, 5)
-        Sums of :attr:`Average.moments` over each set, stratum by stratum.
-    total : ndarray of shape (n_strata, 5)
-        The same over all rows.
-    against_zero : bool
-        The average is known to be 0 and not measured on these rows.
+    ``inside`` (..., n_strata, 5): sums of :attr:`Average.moments` over each set; ``total``
+    (n_strata, 5): over all rows. ``against_zero``: the average is known to be 0 and not measured on
+    these rows.
 
-    Notes
-    -----
-    D = Σ_b Σ_{i∈R∩b} (r_i − r̄_b). The average r̄_b holds R's own rows: in D one of them counts
-    (1 − f_b) times and another row of the stratum −f_b times, with f_b = n_Rb / n_b. So
-    Var D = Σ_b (1 − f_b)² Σ_R q(1 − q) + f_b² Σ_{b∖R} q(1 − q), and likewise the third moment.
+    D = Σ_b Σ_{i∈R∩b} (r_i − r̄_b). The average r̄_b holds R's own rows: in D one of them counts (1
+    − f_b) times and another row of the stratum −f_b times, with f_b = n_Rb / n_b. So Var D = Σ_b (1
+    − f_b)² Σ_R q(1 − q) + f_b² Σ_{b∖R} q(1 − q), and likewise the third moment.
     """
     n, value, own_variance, own_third, square = np.moveaxis(inside.sum(axis=-2), -1, 0)
     variance, third = own_variance, own_third

@@ -75,18 +75,8 @@ class Candidate:
 def interest(excess: Excess, n_rows: int, weight: float) -> NDArray[np.float64]:
     """How much sets are worth telling: what they surely have in excess, their size, simplicity.
 
-    Parameters
-    ----------
-    excess : Excess
-        Of the sets.
-    n_rows : int
-        Rows they are sets of.
-    weight : float
-        One of :data:`WEIGHTS`.
-
-    Notes
-    -----
-    The root of the size makes it the evidence, in standard deviations, beyond 1.645 of them.
+    ``weight``: one of :data:`WEIGHTS`. The root of the size makes it the evidence, in standard
+    deviations, beyond 1.645 of them.
     """
     return np.asarray(weight * excess.surely * np.sqrt(excess.n / n_rows))
 

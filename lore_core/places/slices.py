@@ -72,18 +72,8 @@ def slice_tables(
 ) -> tuple[list[Slice], NDArray[np.float64]]:
     """Sum the moments over every slice of one column or of two together.
 
-    Parameters
-    ----------
-    attributes : sequence of Attribute
-        Of n rows.
-    columns : sequence of int
-        One or two of them.
-    average : Average
-        Of the same rows.
-
-    Returns
-    -------
-    slices, ndarray of shape (n_slices, n_strata, 5)
+    ``attributes``: of the n rows of ``average``; ``columns``: one or two of them. The sums have
+    shape (n_slices, n_strata, 5).
     """
     sizes = [len(attributes[k].values) for k in columns]
     code = average.stratum

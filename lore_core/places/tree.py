@@ -45,16 +45,8 @@ def level_tree(
 ) -> list[Node]:
     """Cut a field on a graph at rising levels, both signs, into nested connected parts.
 
-    Parameters
-    ----------
-    value : ndarray of shape (n,)
-        Excess at each row; NaN where it is not known.
-    graph : sparse array of shape (n, n)
-        Which rows touch.
-    min_rows : int
-        Smaller parts are no nodes.
-    lowest : float
-        The first level, > 0.
+    ``value`` (n,): excess at each row; NaN where it is not known. ``graph`` (n, n): which rows
+    touch. ``min_rows``: smaller parts are no nodes. ``lowest``: the first level, > 0.
     """
     nodes: list[Node] = []
     for sign in (1, -1):

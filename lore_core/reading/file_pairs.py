@@ -88,16 +88,9 @@ def in_directory(directory: Path) -> list[RawFile]:
 def runs_in(source: Any) -> dict[str, tuple[RawFile, ...]]:
     """Return run name to its files: a calibration and a test file, or one file with a split.
 
-    Parameters
-    ----------
-    source : path of a directory, or a sequence of paths and file-likes
-        Of a directory every pair; where there is none, every file is a run. Files given one by one
-        are all runs: pairs where two names belong together, else each alone.
-
-    Raises
-    ------
-    InputError
-        If there is no run, or a file lacks its other half.
+    Of a directory every pair; where there is none, every file is a run. Files given one by one are
+    all runs: pairs where two names belong together, else each alone. Raises InputError if there is
+    no run, or a file lacks its other half.
     """
     if isinstance(source, (list, tuple)):
         files: list[_File] = [raw_file(item) for item in source]

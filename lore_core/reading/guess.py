@@ -125,17 +125,8 @@ class _Guess:
 def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     """Fill what ``given`` leaves open (``None``) by guesses; roles nobody fits stay ``None``.
 
-    Parameters
-    ----------
-    columns : Columns
-        The file.
-    given : ColumnMapping
-        What the user said; it is checked against the file and never overruled.
-
-    Returns
-    -------
-    ColumnMapping
-        Features, groups and metadata are tuples (perhaps empty) in it.
+    What the user said is checked against the file and never overruled. Features, groups and
+    metadata are tuples (perhaps empty) in the result.
     """
     given = expand(given, columns)
     # A column given only as a group can still have a role of its own.

@@ -58,21 +58,10 @@ def decode(
     label_at: Callable[[int], tuple[str, str]],
     prediction_at: Callable[[int], tuple[str, str]],
 ) -> Decoded:
-    """Turn labels and predictions into class indices.
+    """Turn labels and predictions, as in the files and none missing, into class indices.
 
-    Parameters
-    ----------
-    labels, predictions : Series
-        As in the files, without missing values.
-    classes : Classes
-        What is known of the classes.
-    label_at, prediction_at : callable
-        Position to the words for (column, row), for errors.
-
-    Raises
-    ------
-    InputError
-        If a label is none of the classes.
+    ``label_at``, ``prediction_at``: position to the words for (column, row), for errors. Raises
+    InputError if a label is none of the classes.
     """
     values = labels if predictions is None else pd.concat([labels, predictions], ignore_index=True)
     boundary = len(labels)

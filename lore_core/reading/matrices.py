@@ -62,21 +62,8 @@ def check_cells(
 ) -> None:
     """Raise for the first bad cell: its column, the rule, what it holds and where it stands.
 
-    Parameters
-    ----------
-    bad : ndarray of bool, shape of ``matrix``
-        Cells that break the rule.
-    matrix : ndarray of shape (n, p)
-        The cells.
-    rule, fix : str
-        What every cell must do, and how to put it right.
-    columns, names, rows
-        The file, the columns of the matrix, and the file's row of each matrix row.
-
-    Raises
-    ------
-    InputError
-        If any cell is bad.
+    ``bad``: mask of the cells of ``matrix`` (n, p) that break the rule. ``rule``, ``fix``: what
+    every cell must do, and how to put it right. ``rows`` (n,): the file's row of each matrix row.
     """
     wrong = bad.any(axis=1)
     if not wrong.any():

@@ -40,26 +40,14 @@ def model_weights(log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
 def stacked_weights(
     log_likelihood: NDArray[np.float64], n_steps: int = _N_STEPS
 ) -> NDArray[np.float64]:
-    """Weights of candidates whose *average* predicts left-out rows well.
+    """Weights, shape (n_candidates,), of candidates whose *average* predicts left-out rows well.
 
-    Parameters
-    ----------
-    log_likelihood : ndarray of shape (n_candidates, n)
-        Log of the probability a candidate gives row i, left out.
-    n_steps : int
-        EM steps.
+    ``log_likelihood`` (n_candidates, n): log of the probability a candidate gives row i, left out.
 
-    Returns
-    -------
-    ndarray of shape (n_candidates,)
-        Sum to 1.
-
-    Notes
-    -----
-    Stacking maximises Σ_i log Σ_m w_m p_m(i). Each step of EM,
-    w_m ← w_m · n⁻¹ Σ_i p_m(i) / Σ_l w_l p_l(i), raises that sum. Started from half pseudo-BMA+
-    and half equal weights and stopped after ``n_steps``, the weights stay near both: run to the
-    end, they would be the ones luckiest together.
+    Stacking maximises Σ_i log Σ_m w_m p_m(i). Each step of EM, w_m ← w_m · n⁻¹ Σ_i p_m(i) / Σ_l w_l
+    p_l(i), raises that sum. Started from half pseudo-BMA+ and half equal weights and stopped after
+    ``n_steps``, the weights stay near both: run to the end, they would be the ones luckiest
+    together.
     """
     n_candidates, n = log_likelihood.shape
     weights = 0.5 * model_weights(log_likelihood) + 0.5 / n_candidates
@@ -73,25 +61,12 @@ def stacked_weights(
 def global_line(
     confidence: NDArray[np.float64], outcome: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Slope α and intercept β of a logistic curve through left-out confidences.
+    """Slope α and intercept β of a logistic curve through left-out confidences (n,).
 
-    Parameters
-    ----------
-    confidence : ndarray of shape (n,)
-        Confidences that did not see the row's outcome.
-    outcome : ndarray of shape (n,)
-        1 where the prediction was right, else 0.
-
-    Returns
-    -------
-    slope, intercept : float
-        1 and 0 leave every confidence as it is.
-
-    Notes
-    -----
-    Minimises −Σ log-likelihood of p' = 1/(1 + exp(−(α logit p + β))) plus 5·((α − 1)² + β²): a
-    normal prior around "leave it", standard deviation 0.32 each. A clip at 1/K or a base of the
-    wrong shape leaves an average that is biased as a whole; this takes it out.
+    1 and 0 leave every confidence as it is. Minimises −Σ log-likelihood of p' = 1/(1 + exp(−(α
+    logit p + β))) plus 5·((α − 1)² + β²): a normal prior around "leave it", standard deviation 0.32
+    each. A clip at 1/K or a base of the wrong shape leaves an average that is biased as a whole;
+    this takes it out.
     """
     from scipy.optimize import minimize
 

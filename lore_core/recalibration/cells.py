@@ -20,25 +20,13 @@ def cells_of(
 ) -> NDArray[np.int64]:
     """Put rows into cells of rows that lie near one another, shape (n,); −1: in none.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        Where the rows lie.
-    apart : ndarray of shape (n,)
-        Rows of unlike numbers never share a cell.
-    size : int
-        Rows of a cell at least; 2·size − 1 at most. Where fewer are alike they are in no cell.
+    ``points`` (n, d). ``apart`` (n,): rows of unlike numbers never share a cell. ``size``: rows of
+    a cell at least, 2·size − 1 at most; where fewer are alike they are in no cell. Raises
+    InputError if no cell is left.
 
-    Notes
-    -----
     Cut in two halves across the widest dimension, as long as both have enough rows: the cells of
     LeFevre, DeWitt, Ramakrishnan, "Mondrian multidimensional k-anonymity", ICDE 2006. They are
     small where rows are dense. No row is in two cells, so that no difference of two is a row.
-
-    Raises
-    ------
-    InputError
-        If no cell is left.
     """
     cell = np.full(len(points), -1, dtype=np.int64)
     found = 0

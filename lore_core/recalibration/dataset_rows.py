@@ -26,14 +26,7 @@ if TYPE_CHECKING:
 def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
     """Return a dataset's rows; coordinates and group names are looked up when they are asked for.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Its labels are not looked at.
-    embedding : Embedding, array-like of shape (n, d), dict of those by name, or None
-        The rows' coordinates.
-    method : str
-        How errors call the recalibrator.
+    Labels are not looked at. ``method``: how errors call the recalibrator.
     """
 
     @cache
@@ -61,20 +54,8 @@ def coordinates_of(
 ) -> NDArray[np.float64]:
     """Return where a dataset's rows lie on a map, shape (n, d).
 
-    Parameters
-    ----------
-    dataset : Dataset
-    embedding : Embedding, array-like of shape (n, d), dict of those by name, or None
-        Their coordinates.
-    name : str or None
-        Which of several maps; None: the first.
-    method : str
-        How errors call the recalibrator.
-
-    Raises
-    ------
-    InputError
-        If there is no such map, or it has other rows.
+    ``name``: which of several maps; None: the first. ``method``: how errors call the recalibrator.
+    Raises InputError if there is no such map, or it has other rows.
     """
     if embedding is None:
         raise InputError(

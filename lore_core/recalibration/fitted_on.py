@@ -75,24 +75,11 @@ class FittedOn:
         return {name: item for name, item in given.items() if name in meant}
 
     def stored_maps(self, used: Sequence[str | None], maps: Maps) -> list[dict[str, Any]]:
-        """Return the maps a method uses as numbers, in the order ``fit`` got them.
+        """Return the maps a method uses as numbers, ``name`` and ``map``, in the order of ``fit``.
 
-        Parameters
-        ----------
-        used : sequence of str or None
-            Their names; None: the first.
-        maps : bool, Embedding or dict of those by name
-            Whether they are wanted; or the maps, where ``fit`` got only their coordinates.
-
-        Returns
-        -------
-        list of dict
-            ``name`` and ``map``, which is None for plain coordinates.
-
-        Raises
-        ------
-        InputError
-            If a map is missing, holds other rows, or is of a kind that no file can hold.
+        ``used``: their names; None: the first. ``maps``: whether they are wanted; or the maps,
+        where ``fit`` got only their coordinates. A map is None for plain coordinates. Raises
+        InputError if one is missing, holds other rows, or is of a kind that no file can hold.
         """
         found = {name: self._map_to_keep(name, maps) for name in self.used_maps(used)}
         return [

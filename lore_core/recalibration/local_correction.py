@@ -17,21 +17,9 @@ def corrected(
 ) -> NDArray[np.float64]:
     """Return p' of LoRe before it is clipped, shape (n,).
 
-    Parameters
-    ----------
-    mean : ndarray of shape (n,)
-        Kernel mean of the neighbours' outcomes or, with a base, of what it leaves over; NaN where
-        the bin has none.
-    mass : ndarray of shape (n,)
-        Kernel mass Σk.
-    prior_strength : float
-        s pseudo-rows.
-    confidence : ndarray of shape (n,)
-        The rows' own confidences.
-    accuracy : ndarray of shape (n,)
-        Accuracy of their bins; the confidence where that is empty.
-    start : ndarray of shape (n,) or None
-        Confidences of the base; None without one.
+    ``mean``: kernel mean of the neighbours' outcomes or, with a base, of what it leaves over; NaN
+    where the bin has none. ``mass``: Σk. ``confidence``: the rows' own. ``accuracy``: of their
+    bins; the confidence where that is empty. ``start``: confidences of the base.
     """
     if start is not None:
         return start + _pulled(mean, mass, np.zeros(len(start)), prior_strength)

@@ -40,20 +40,8 @@ class Arrays:
 def encode(value: Any, arrays: Arrays, tagged: Callable[[Any], Tagged | None], what: str) -> Any:
     """Return what JSON can hold of a value, with its arrays put aside.
 
-    Parameters
-    ----------
-    value : object
-    arrays : Arrays
-        Gets the arrays.
-    tagged : callable
-        Takes apart what is neither a number, text, array nor a container of those; None: unknown.
-    what : str
-        How an error calls the value.
-
-    Raises
-    ------
-    InputError
-        If a value is of a kind that has no place in a file.
+    ``tagged`` takes apart what is neither a number, text, array nor a container of those, or
+    returns None: then an InputError is raised, which calls the value ``what``.
     """
     if value is None or isinstance(value, (bool, str)):
         return value
@@ -87,19 +75,8 @@ def decode(
 ) -> Any:
     """Return the value that :func:`encode` was given.
 
-    Parameters
-    ----------
-    value : object
-        What JSON held.
-    arrays : dict of str to ndarray
-        The arrays of the file.
-    build : dict of str to callable
-        Puts together what ``tagged`` took apart, by tag.
-
-    Raises
-    ------
-    InputError
-        If a tag or an array is unknown.
+    ``build`` puts together what ``tagged`` took apart, by tag. Raises InputError if a tag is
+    unknown.
     """
     if isinstance(value, list):
         return [decode(item, arrays, build) for item in value]

@@ -236,26 +236,11 @@ def ratio_interval(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """95 % score interval of the ratio of two independent shares, (k1/n1) / (k2/n2).
 
-    Parameters
-    ----------
-    k1, k2 : array-like
-        Rows that hold the value.
-    n1, n2 : array-like
-        Rows, each at least 1.
+    Low is 0 where k1 = 0, high is inf where k2 = 0; both hold without adding to the counts. The
+    ratios θ that a score test of p1 = θ p2 does not reject: |k1/n1 − θ k2/n2| ≤ 1.96·sd, with the
+    variance at the likeliest p1, p2 under that θ. Its coverage stays near 95 % at small and at zero
+    counts, where the interval of the log ratio (Katz) is undefined or too short.
 
-    Returns
-    -------
-    low, high : ndarray
-        Low is 0 where k1 = 0, high is inf where k2 = 0; both hold without adding to the counts.
-
-    Notes
-    -----
-    The ratios θ that a score test of p1 = θ p2 does not reject: |k1/n1 − θ k2/n2| ≤ 1.96·sd, with
-    the variance at the likeliest p1, p2 under that θ. Its coverage stays near 95 % at small and at
-    zero counts, where the interval of the log ratio (Katz) is undefined or too short.
-
-    References
-    ----------
     Koopman, "Confidence intervals for the ratio of two binomial proportions", Biometrics 40, 1984.
     Miettinen, Nurminen, "Comparative analysis of two rates", Statistics in Medicine 4, 1985.
     """

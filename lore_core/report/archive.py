@@ -70,24 +70,10 @@ def _is_report(place: Path) -> bool:
 
 
 def write_bundle(files: Mapping[str, bytes], path: str | Path) -> Path:
-    """Write all files to a directory or a ZIP file, in one step.
+    """Write all files, by path in the bundle, to a directory or a ZIP file, in one step.
 
-    Parameters
-    ----------
-    files : mapping of str to bytes
-        By path in the bundle.
-    path : str or Path
-        See :func:`check_place`; an earlier report there is replaced.
-
-    Returns
-    -------
-    Path
-        Where it is.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
+    ``path``: see :func:`check_place`; an earlier report there is replaced. Raises InputError if it
+    cannot be written.
     """
     place = check_place(path)
     if place.suffix.lower() == ".zip":

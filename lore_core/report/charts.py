@@ -76,21 +76,8 @@ def figure_files(
 ) -> tuple[dict[str, bytes], str | None]:
     """Write the figures as files: interactive pages that share one script, and SVG.
 
-    Parameters
-    ----------
-    charts : mapping of str to Chart
-        By the name of their files.
-    images : bool
-        Whether SVG is wanted; it needs Chrome or Chromium.
-    progress : callable, optional
-        Called with the share done; may raise to cancel.
-
-    Returns
-    -------
-    files : dict of str to bytes
-        By path in the bundle.
-    missing : str or None
-        Why there are no static images, in words.
+    ``images``: whether SVG is wanted; it needs Chrome or Chromium. Returns the files by path in the
+    bundle, and why there are no static images, in words.
     """
     missing = why_no_static_images() if images else "Static images were not asked for."
     files: dict[str, bytes] = {}

@@ -30,18 +30,7 @@ LISTED = 8
 
 
 def landscape_chart(findings: Findings) -> LandscapeChart | None:
-    """Show the landscape at the report's bandwidth, all confidences together.
-
-    Parameters
-    ----------
-    findings : Findings
-        What the report is about.
-
-    Returns
-    -------
-    LandscapeChart or None
-        None where there is no map to draw.
-    """
+    """Show the landscape at the report's bandwidth; None where there is no map to draw."""
     on, local = findings.drawn_on, None if findings.summary is None else findings.summary.local
     if on is None or local is None:
         return None

@@ -42,24 +42,9 @@ def report_page(
 ) -> str:
     """Write the page.
 
-    Parameters
-    ----------
-    findings : Findings
-        What the report is about.
-    landscape : LandscapePicture or None
-        Fields at every bandwidth.
-    drawings : mapping of str to Drawing
-        From :func:`~lore_core.report.drawings.report_drawings`.
-    version : str
-        Of this library.
-    digest : str
-        Of the data.
-    rerun : str
-        The command that makes the report again.
-    contents : mapping of str to str
-        Files of the bundle and what each is, by path.
-    notes : tuple of str
-        What else a reader should know about the bundle.
+    ``landscape``: fields at every bandwidth. ``rerun``: the command that makes the report again.
+    ``contents``: files of the bundle and what each is, by path. ``notes``: what else a reader
+    should know about the bundle.
     """
     dataset, embedding = findings.dataset, findings.embedding
     sections = [

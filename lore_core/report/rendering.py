@@ -37,20 +37,9 @@ def _environment() -> Environment:
 
 
 def render(template: str, **content: object) -> Markup:
-    """Fill a template.
+    """Fill a template in ``templates/``; a name it uses that is left out is an error.
 
-    Parameters
-    ----------
-    template : str
-        Its file in ``templates/``.
-    **content : object
-        What it shows, by the names it uses; one that is left out is an error. Text is escaped,
-        unless it is Markup.
-
-    Returns
-    -------
-    Markup
-        HTML that another template takes as it is.
+    Text is escaped, unless it is Markup, as what is returned: another template takes it as it is.
     """
     return Markup(_environment().get_template(template).render(content))
 

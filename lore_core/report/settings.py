@@ -74,25 +74,9 @@ def map_option(view: View) -> str:
 def rerun_command(
     view: View, settings: ReportSettings, *, target_name: str, source: Source, digest: str
 ) -> tuple[str, list[str]]:
-    """Write the shell script that makes the report again.
+    """Write the shell script that makes the report again, and the options it gives to the command.
 
-    Parameters
-    ----------
-    view, settings
-        Those of the report.
-    target_name : str
-        The target as the command line names it.
-    source : Source
-        The data files and how they were read.
-    digest : str
-        Of the data: other data are refused.
-
-    Returns
-    -------
-    script : str
-        The content of ``rerun.sh``.
-    options : list of str
-        The options it gives to ``lore report``.
+    ``target_name``: as the command line names it. ``digest``: of the data: other data are refused.
     """
     looked_at = {
         "--map": map_option(view),

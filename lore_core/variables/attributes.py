@@ -37,22 +37,12 @@ _IMAGE_CHUNK = 4096
 
 
 def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
-    """Code every column of a dataset.
+    """Code every column of a dataset, numbers cut at quantiles into ``n_parts`` of equal size.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Rows. Its classes, groups, metadata, image brightness and features are taken, unless there
-        are more than 20 features without names of their own, or more than 200 with.
-    n_parts : int
-        Numbers are cut at quantiles into so many parts of about equal size.
-
-    Returns
-    -------
-    list of Attribute
-        Predicted class, true class, both together where they differ, then the columns. Those that
-        say the same as an earlier one, or order the rows alike (rank correlation of 0.98 or more),
-        and constant ones, are left out.
+    Predicted class, true class, both together where they differ, groups, metadata, image brightness
+    and features, unless there are more than 20 features without names of their own, or more than
+    200 with. Columns that say the same as an earlier one, or order the rows alike (rank correlation
+    of 0.98 or more), and constant ones, are left out.
     """
     n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
     kept: list[Attribute] = []
@@ -123,20 +113,8 @@ def telling_attributes(
 ) -> list[Attribute]:
     """Code the columns along which a finding would be one: known before the truth is.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Rows.
-    target : "top-label" or int
-        See :meth:`~lore_core.data.dataset.Dataset.target`.
-    n_parts
-        See :func:`attributes`.
-
-    Returns
-    -------
-    list of Attribute
-        Those of :func:`attributes` without the true class, columns that follow from it or that it
-        follows from, columns that say which rows are right, and those with a name for every row.
+    Those of :func:`attributes` without the true class, columns that follow from it or that it
+    follows from, columns that say which rows are right, and those with a name for every row.
     """
     outcome = dataset.target(target).outcome
     found = []

@@ -55,18 +55,10 @@ class Attribute:
 def cut(name: str, values: Any, *, origin: Origin = "metadata", n_parts: int = 4) -> Attribute:
     """Code one column: a number by its quantiles, anything else by its values.
 
-    Parameters
-    ----------
-    name : str
-        The column.
-    values : array-like of shape (n,)
-        Numbers, dates, texts or anything that can be shown; None and NaN are "missing".
-    origin : str
-        Where it is from.
-    n_parts : int
-        Parts of about equal size. Ties stay together, so there may be fewer. Each edge is written
-        with the fewest digits that move at most 0.5 % of the rows, and the rows are divided by the
-        edges as they are written: the names say exactly what they hold.
+    ``values`` (n,): numbers, dates, texts or anything that can be shown; None and NaN are
+    "missing". Ties stay together, so there may be fewer than ``n_parts``. Each edge is written with
+    the fewest digits that move at most 0.5 % of the rows, and the rows are divided by the edges as
+    they are written: the names say exactly what they hold.
     """
     series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values))
     missing = series.isna().to_numpy()

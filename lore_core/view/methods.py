@@ -128,27 +128,11 @@ def comparison_of(
 ) -> Comparison:
     """Fit methods on the calibration rows and measure them on the evaluation rows.
 
-    Parameters
-    ----------
-    view : View
-        What is looked at. Of several maps LoRe uses the first and tuned LoRe chooses. Evaluation
-        rows are placed as a saved method will place new ones, so that what is measured is shipped.
-    methods : sequence of Recalibrator
-        The first is the one the others are held against.
-    resampling : mapping
-        ``n_draws, local_draws, local_intervals``, as
-        :func:`~lore_core.comparison.summary.summarize` takes them.
-    grouping : Grouping, optional
-        Adds the maximum group-wise MCE.
-    measured_on : Embedding, optional
-        All rows on the map of the local metrics, where that is to be another than LoRe's.
-    progress : callable, optional
-        Called with the share done and the method at work.
-
-    Raises
-    ------
-    InputError
-        If there are no calibration rows.
+    Of several maps LoRe uses the first and tuned LoRe chooses. Evaluation rows are placed as a
+    saved method will place new ones, so that what is measured is shipped. ``methods``: the others
+    are held against the first. ``resampling``: as :func:`~lore_core.comparison.summary.summarize`
+    takes it. ``measured_on``: all rows on the map of the local metrics, where that is another than
+    LoRe's.
     """
     frame = view.evaluation.groups
     calibration = needs_calibration(view.dataset)

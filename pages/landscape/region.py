@@ -113,26 +113,9 @@ def region_panel(
 ) -> None:
     """Report on the rows inside: the gap, what they are made of, the rows, and a way to mend them.
 
-    Parameters
-    ----------
-    view : View
-        Data and settings.
-    errors : LocalErrors
-        Of all evaluation rows.
-    inside : ndarray of shape (n_eval,)
-        Mask of the region's rows.
-    among : ndarray of shape (n_eval,)
-        Rows the map shows; those outside the region are what it is compared with.
-    fitted_on : ndarray of shape (n_cal,)
-        Mask of the calibration rows inside the same outline.
-    key : tuple
-        Names the region, for caches.
-    title : str
-        Names it for the reader.
-    note : str
-        What else must be known about the gap.
-    said : sequence of str
-        Columns the title tells: no news in what the rows are made of.
+    ``among`` (n_eval,): rows the map shows; those outside the region are what it is compared with.
+    ``fitted_on`` (n_cal,): calibration rows inside the same outline. ``note``: what else must be
+    known about the gap. ``said``: columns the title tells: no news in what the rows are made of.
     """
     dataset, target = view.evaluation, view.aimed
     report = region_report(target.confidence, target.outcome, inside)

@@ -24,22 +24,10 @@ _MIME = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 
 
 def show_chart(chart: Chart, key: str, *, narrow: bool = False, **plot: Any) -> Any:
-    """Draw a chart and everything around it.
+    """Draw a chart and everything around it; return the selection event, where it is asked for.
 
-    Parameters
-    ----------
-    chart : Chart
-        What to draw.
-    key : str
-        Unique on the page; also names the export buttons.
-    narrow : bool
-        The chart stands in a narrow column: only an icon leads to its exports.
-    **plot
-        Further arguments of ``st.plotly_chart`` (``on_select``, ``selection_mode``).
-
-    Returns
-    -------
-    The selection event, where ``on_select`` was given.
+    ``key``: unique on the page; also names the export buttons. ``narrow``: only an icon leads to
+    its exports. ``**plot``: of ``st.plotly_chart`` (``on_select``, ``selection_mode``).
     """
     event = st.plotly_chart(
         chart.figure,

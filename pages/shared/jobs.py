@@ -20,16 +20,8 @@ _KEY = "_job"
 class Job:
     """One function running in a thread of its own.
 
-    Parameters
-    ----------
-    name : str
-        What is being made, for the reader.
-    work : callable
-        Takes a progress callable, returns the result.
-    done : callable
-        Takes the result; called in the thread.
-    seconds : float
-        Rough estimate of the duration.
+    ``work`` takes a progress callable and returns what ``done`` gets, in the thread. ``seconds``:
+    rough estimate of the duration.
     """
 
     def __init__(

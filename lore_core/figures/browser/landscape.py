@@ -128,15 +128,11 @@ def packed_rows(rows: EveryRow, key: str) -> bytes:
 
 
 def packed_field(field: Field) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]]]:
-    """Return a field in two bytes a node.
+    """Return a field in two bytes a node: a header and its arrays.
 
-    Returns
-    -------
-    header : dict
-        ``scale``: a code of 127 is so large an error; ``logSupport``: log(1 + n_eff) of the code
-        255, 0 of the code 1.
-    arrays : dict
-        ``error``, int8, −128 where nothing is shown; ``support``, uint8, 0 where no row is near.
+    ``scale``: a code of 127 of ``error`` (int8, −128 where nothing is shown) is so large an error.
+    ``logSupport``: log(1 + n_eff) of the code 255 of ``support`` (uint8, 0 where no row is near); 0
+    of the code 1.
     """
     known = np.isfinite(field.signed)
     scale = max(float(np.abs(field.signed[known]).max(initial=0.0)), 1e-9)

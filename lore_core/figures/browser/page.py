@@ -42,16 +42,9 @@ def still_layers(
 ) -> tuple[StillLayer, ...]:
     """Pack every layer of a picture, with its fields at every bandwidth.
 
-    Parameters
-    ----------
-    picture : LandscapePicture
-        Of one or more layers, with ``gammas``.
-    rows : EveryRow, optional
-        All rows; their errors are those at the first bandwidth.
-    vivid : Outline, optional
-        Where most rows are beyond chance; all else is paler.
-    curve, band : optional
-        The MLCE over γ, and what calibrated data show of it.
+    ``rows``: all of them, with their errors at the first bandwidth. ``vivid``: where most rows are
+    beyond chance; all else is paler. ``curve``, ``band``: the MLCE over γ, and what calibrated data
+    show of it.
     """
     made = []
     for layer in picture.layers:

@@ -11,17 +11,7 @@ def segments(
 ) -> NDArray[np.float64]:
     """Find where a raster crosses ½: marching squares, as single straight pieces.
 
-    Parameters
-    ----------
-    x, y : ndarray of shape (c,), (r,)
-        Nodes.
-    values : ndarray of shape (r, c)
-        At (y, x).
-
-    Returns
-    -------
-    ndarray of shape (s, 4)
-        x0, y0, x1, y1 of each piece.
+    ``x`` (c,), ``y`` (r,): nodes. ``values`` (r, c). Returns x0, y0, x1, y1 of each piece, (s, 4).
     """
     # A border of nothing closes lines at the edge of the raster.
     v = np.pad(values, 1) - 0.5

@@ -34,18 +34,8 @@ def every_row(
 ) -> EveryRow:
     """Take rows into columns.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        The rows.
-    aimed : Target
-        Their confidence and outcome.
-    target : "top-label" or int
-        Which that is.
-    errors : LocalErrors
-        Their local errors.
-    at : ndarray of shape (n, 2)
-        Their places on the map.
+    ``aimed``: their confidence and outcome of the ``target``. ``at`` (n, 2): their places on the
+    map.
     """
     is_top = target == TOP_LABEL
     return EveryRow(

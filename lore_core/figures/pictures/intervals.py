@@ -115,14 +115,8 @@ def group_picture(
 def ranking_picture(values: pd.DataFrame, metric: Metric, *, rows: str) -> PanelPicture:
     """Show one metric of some methods, the first on top.
 
-    Parameters
-    ----------
-    values : DataFrame
-        By method: ``value, low, high``; NaN where there is no interval.
-    metric : Metric
-        What they are.
-    rows : str
-        Which rows these are, in words.
+    ``values``: by method ``value, low, high``, NaN where there is no interval. ``rows``: which rows
+    these are, in words.
     """
     n = len(values)
     place, tints = np.arange(n)[::-1], [Tint("accent", 1.0)] * n

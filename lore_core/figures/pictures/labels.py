@@ -16,21 +16,10 @@ _FURTHEST = 4
 def shifts(
     places: NDArray[np.float64], names: Sequence[str], *, n_fixed: int = 0
 ) -> NDArray[np.float64]:
-    """Return how far up each name has to move so that it covers none before it.
+    """Return how many pixels up each name has to move so that it covers none before it, shape (n,).
 
-    Parameters
-    ----------
-    places : ndarray of shape (n, 2)
-        Where the names belong, in pixels.
-    names : sequence of str
-        Most important first.
-    n_fixed : int
-        So many of the first stay where they are.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Pixels upwards; 0 where there is no free place near by.
+    ``places`` (n, 2): where the names belong, in pixels. ``names``: most important first;
+    ``n_fixed`` of the first stay where they are. 0 where there is no free place near by.
     """
     moved = np.zeros(len(names))
     taken: list[tuple[float, float, float]] = []

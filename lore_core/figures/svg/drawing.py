@@ -11,16 +11,9 @@ WIDTH = 318
 
 
 class Drawing:
-    """A drawing 84 mm wide.
+    """A drawing 84 mm wide and ``height`` CSS pixels high, of the class ``kind``.
 
-    Parameters
-    ----------
-    height : float
-        CSS pixels.
-    alt : str
-        What it shows, for a reader who cannot see it.
-    kind : str
-        Its class.
+    ``alt``: what it shows, for a reader who cannot see it.
     """
 
     def __init__(self, height: float, alt: str, kind: str = "drawing") -> None:
@@ -39,13 +32,8 @@ class Drawing:
     def add(self, tag: str, **options: str | float) -> None:
         """Draw an element over those before it.
 
-        Parameters
-        ----------
-        tag : str
-            What it is.
-        **options : str or float
-            Attributes, with ``_`` for ``-``; ``kind`` is the class, ``text`` what the element says,
-            and ``title`` what is said when it is pointed at.
+        ``**options``: attributes, with ``_`` for ``-``; ``kind`` is the class, ``text`` what the
+        element says, and ``title`` what is said when it is pointed at.
         """
         text, title = str(options.pop("text", "")), str(options.pop("title", ""))
         element = ElementTree.SubElement(self._root, tag)
