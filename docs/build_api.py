@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import griffe
 
@@ -42,6 +42,14 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
 _ROLE = re.compile(r":(?:func|class|meth|mod|attr|data):`([^`]+)`")
 _EMPTY_HINTS = ("", "None")
 _BEFORE_RETURNS = ("text", "parameters", "other parameters")
+
+
+class Attribute(NamedTuple):
+    """Fields of a class that one comment describes."""
+
+    names: list[str]
+    kinds: list[str]
+    text: str
 
 
 class Names:
@@ -222,6 +230,48 @@ def _docstring(names: Names, item: Any) -> Iterator[str]:
             yield f"**Returns**\n\n- *{result}*\n"
 
 
+def _fields(item: Any) -> list[Attribute]:
+    """Take the fields of a class by the ``#:`` comments above them or behind them.
+
+    Fields that follow one with a comment above, without one of their own, share it.
+    """
+    lines = Path(item.filepath).read_text(encoding="utf-8").splitlines()
+    body = ast.parse("\n".join(lines[: item.endlineno])).body
+    (definition,) = (n for n in body if isinstance(n, ast.ClassDef) and n.name == item.name)
+    found: list[Attribute] = []
+    shared = False
+    for field in definition.body:
+        name = ast.unparse(field.target) if isinstance(field, ast.AnnAssign) else "_"
+        if not isinstance(field, ast.AnnAssign) or name.startswith("_"):
+            continue
+        above, line = [], field.lineno - 2
+        while (comment := lines[line].strip()).startswith("#:"):
+            above.insert(0, comment[2:].strip())
+            line -= 1
+        _, behind, text = lines[(field.end_lineno or field.lineno) - 1].partition("  #: ")
+        kind = ast.unparse(field.annotation)
+        if above or behind:
+            found.append(Attribute([name], [kind], text.strip() or " ".join(above)))
+        elif shared:
+            found[-1].names.append(name)
+            if kind not in found[-1].kinds:
+                found[-1].kinds.append(kind)
+        shared = bool(above) or (shared and not behind)
+    return found
+
+
+def _attributes(names: Names, fields: list[Attribute]) -> Iterator[str]:
+    yield "**Attributes**\n"
+    for field in fields:
+        shape = re.match(r"(\([^)]*\))(?:; |$)", field.text)
+        kind = f"array of shape {shape[1]}" if shape else ", ".join(field.kinds)
+        said = field.text[shape.end() :] if shape else field.text
+        said = re.sub(r"^[a-z](?=[a-z-]*[ .;])", lambda match: match[0].upper(), said)
+        said = names.text(said if said.endswith(".") or not said else f"{said}.")
+        yield f"- `{', '.join(field.names)}` ({_kind(kind)}){f': {said}' if said else ''}"
+    yield ""
+
+
 def _members(item: Any) -> Iterator[tuple[str, Any]]:
     # What a class does its own way is described once, where it is first promised.
     promised = {
@@ -241,6 +291,9 @@ def _entry(names: Names, shown: str, item: Any) -> Iterator[str]:
         yield f"```python\n{_signature(item, shown)}\n```\n"
     yield from _docstring(names, item)
     if item.is_class:
+        fields = _fields(item)
+        if fields:
+            yield from _attributes(names, fields)
         documented = {
             part.strip()
             for section in (item.docstring.parsed if item.docstring else ())

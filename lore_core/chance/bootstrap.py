@@ -43,14 +43,10 @@ _GLOBAL_BUDGET = 2e8
 
 @dataclass(frozen=True)
 class BootstrapDraws:
-    """Metrics on resampled rows.
+    """Metrics on resampled rows."""
 
-    Attributes
-    ----------
-    values : DataFrame of shape (n_draws, n_metrics)
-        One row a resample. Draws made with the same seed on the same rows are paired.
-    """
-
+    #: (n_draws, n_metrics); one row a resample. Draws made with the same seed on the same rows are
+    #: paired.
     values: pd.DataFrame
 
     def interval(self, level: float = 0.95) -> pd.DataFrame:

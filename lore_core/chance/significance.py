@@ -30,33 +30,16 @@ _STEP = 0.125
 
 @dataclass(frozen=True)
 class Significance:
-    """How surprising each signed local error would be if every confidence were right.
+    """How surprising each signed local error would be if every confidence were right."""
 
-    Attributes
-    ----------
-    signed : ndarray of shape (n,)
-        SLCE; positive = overconfident.
-    standard_error : ndarray of shape (n,)
-        Its standard deviation under the null model.
-    z : ndarray of shape (n,)
-        ``signed / standard_error``; 0 where both are 0.
-    p_value : ndarray of shape (n,)
-        Two-sided; NaN where not tested.
-    adjusted : ndarray of shape (n,)
-        p-values after Benjamini and Yekutieli, over all rows tested; NaN where not tested.
-    effective_size : ndarray of shape (n,)
-        n_eff = (Σk)² / Σk².
-    min_effective_size : float
-        Rows with a smaller n_eff are not tested.
-    """
-
-    signed: NDArray[np.float64]
-    standard_error: NDArray[np.float64]
-    z: NDArray[np.float64]
-    p_value: NDArray[np.float64]
+    signed: NDArray[np.float64]  #: (n,); SLCE; positive = overconfident
+    standard_error: NDArray[np.float64]  #: (n,); its standard deviation under the null model
+    z: NDArray[np.float64]  #: (n,); ``signed / standard_error``; 0 where both are 0
+    p_value: NDArray[np.float64]  #: (n,); two-sided; NaN where not tested
+    #: (n,); p-values after Benjamini and Yekutieli, over all rows tested; NaN where not tested.
     adjusted: NDArray[np.float64]
-    effective_size: NDArray[np.float64]
-    min_effective_size: float
+    effective_size: NDArray[np.float64]  #: (n,); n_eff = (Σk)² / Σk²
+    min_effective_size: float  #: Rows with a smaller n_eff are not tested
 
     @property
     def tested(self) -> NDArray[np.bool_]:

@@ -50,17 +50,10 @@ _BLOCKED_BUDGET = 4e10
 
 @dataclass(frozen=True)
 class NullBand:
-    """Summaries of calibrated data over a grid of bandwidths, draw by draw.
+    """Summaries of calibrated data over a grid of bandwidths, draw by draw."""
 
-    Attributes
-    ----------
-    gamma : ndarray of shape (g,)
-        Bandwidths.
-    mlce, mlce_supported, alce : ndarray of shape (b, g)
-        As in :class:`~lore_core.metrics.bandwidth.BandwidthCurve`, for each of b draws.
-    """
-
-    gamma: NDArray[np.float64]
+    gamma: NDArray[np.float64]  #: (g,); bandwidths
+    #: (b, g); as in :class:`~lore_core.metrics.bandwidth.BandwidthCurve`, for each of b draws.
     mlce: NDArray[np.float64]
     mlce_supported: NDArray[np.float64]
     alce: NDArray[np.float64]
@@ -123,27 +116,17 @@ class NullBand:
 
 @dataclass(frozen=True)
 class NullErrors:
-    """Summaries of calibrated data at one bandwidth, draw by draw.
+    """Summaries of calibrated data at one bandwidth, draw by draw."""
 
-    Attributes
-    ----------
-    gamma : float
-        Bandwidth.
-    mlce, mlce_supported, alce, ece, mce : ndarray of shape (b,)
-        Of each draw.
-    share : ndarray of shape (s,)
-        Shares of rows, from 0 to 1.
-    lce : ndarray of shape (b, s)
-        The LCE that this share of the rows stays below, for each draw.
-    """
-
-    gamma: float
+    gamma: float  #: Bandwidth
+    #: (b,); of each draw.
     mlce: NDArray[np.float64]
     mlce_supported: NDArray[np.float64]
     alce: NDArray[np.float64]
     ece: NDArray[np.float64]
     mce: NDArray[np.float64]
-    share: NDArray[np.float64]
+    share: NDArray[np.float64]  #: (s,); shares of rows, from 0 to 1
+    #: (b, s); the LCE that this share of the rows stays below, for each draw.
     lce: NDArray[np.float64]
 
     @property

@@ -25,26 +25,17 @@ from lore_core.recalibration import NoRecalibration, Recalibrator
 
 @dataclass(frozen=True)
 class Comparison:
-    """What each method did to the same evaluation rows.
+    """What each method did to the same evaluation rows."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        One row a method, one column a metric.
-    low, high : DataFrame or None
-        95 % intervals of the table's metrics, see :class:`~lore_core.comparison.summary.Summary`.
-    difference_low, difference_high : DataFrame or None
-        Paired 95 % intervals of each method minus the first: of NLL and Brier score those of
-        :meth:`score_differences`, else percentiles of resamples.
-    recalibrators, datasets, summaries : dict
-        By method label: the fitted method, the recalibrated evaluation rows, their metrics.
-    """
-
-    table: pd.DataFrame
+    table: pd.DataFrame  #: One row a method, one column a metric
+    #: 95 % intervals of the table's metrics, see :class:`~lore_core.comparison.summary.Summary`.
     low: pd.DataFrame | None
     high: pd.DataFrame | None
+    #: Paired 95 % intervals of each method minus the first: of NLL and Brier score those of
+    #: :meth:`score_differences`, else percentiles of resamples.
     difference_low: pd.DataFrame | None
     difference_high: pd.DataFrame | None
+    #: By method label: the fitted method, the recalibrated evaluation rows, their metrics.
     recalibrators: dict[str, Recalibrator]
     datasets: dict[str, Dataset]
     summaries: dict[str, Summary]

@@ -16,15 +16,10 @@ from lore_core.metrics.catalogue import MAX_GROUPWISE, less_is_better
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Each method minus one of them, run by run.
+    """Each method minus one of them, run by run."""
 
-    Attributes
-    ----------
-    mean, low, high : DataFrame
-        Mean difference over the runs and its Student-t interval: one row a method, one column a
-        metric. The bounds are NaN where fewer than two runs have the metric.
-    """
-
+    #: Mean difference over the runs and its Student-t interval: one row a method, one column a
+    #: metric. The bounds are NaN where fewer than two runs have the metric.
     mean: pd.DataFrame
     low: pd.DataFrame
     high: pd.DataFrame
@@ -32,18 +27,10 @@ class PairedDifference:
 
 @dataclass(frozen=True)
 class RunsComparison:
-    """What each method did to the evaluation rows of each run.
+    """What each method did to the evaluation rows of each run."""
 
-    Attributes
-    ----------
-    runs : DataFrame
-        One row a run and method: ``run, method``, then the metrics.
-    rows : DataFrame or None
-        One row a run: ``run, calibration_rows, evaluation_rows``.
-    """
-
-    runs: pd.DataFrame
-    rows: pd.DataFrame | None = None
+    runs: pd.DataFrame  #: One row a run and method: ``run, method``, then the metrics
+    rows: pd.DataFrame | None = None  #: One row a run: ``run, calibration_rows, evaluation_rows``
 
     @property
     def n_runs(self) -> int:

@@ -25,36 +25,20 @@ from lore_core.metrics.measured import Measured
 
 @dataclass(frozen=True)
 class Summary:
-    """Metrics of one dataset at one setting.
+    """Metrics of one dataset at one setting."""
 
-    Attributes
-    ----------
-    values : Series
-        What recalibrators are compared by, in the order of the catalogue: ``accuracy,
-        mean_confidence, ECE, MCE``, where known ``NLL, Brier``, with an embedding ``MLCE
-        supported, ALCE, MLCE``, with groups ``max group gap, max group-wise MCE``.
-    details : Series
-        ``ECE debiased``, which says more about these rows but compares nothing.
-    reliability : ReliabilityTable
-        The bins behind ECE and MCE.
-    local : LocalErrors or None
-        The rows behind MLCE and ALCE.
-    draws : BootstrapDraws or None
-        Resampled metrics, for paired differences between methods.
-    intervals : DataFrame or None
-        95 % intervals, ``low`` and ``high`` by metric: of ECE, MCE, ALCE and both MLCE those of
-        :func:`~lore_core.chance.intervals.calibration_intervals`, of the worst group's gap what the
-        intervals of all groups leave, else percentiles of the draws.
-    n_rows : int
-        Rows measured.
-    """
-
+    #: What recalibrators are compared by, in the order of the catalogue: ``accuracy,
+    #: mean_confidence, ECE, MCE``, where known ``NLL, Brier``, with an embedding ``MLCE supported,
+    #: ALCE, MLCE``, with groups ``max group gap, max group-wise MCE``.
     values: pd.Series
-    details: pd.Series
-    reliability: ReliabilityTable
-    local: LocalErrors | None
-    draws: BootstrapDraws | None
-    n_rows: int
+    details: pd.Series  #: ``ECE debiased``, which says more about these rows but compares nothing
+    reliability: ReliabilityTable  #: The bins behind ECE and MCE
+    local: LocalErrors | None  #: The rows behind MLCE and ALCE
+    draws: BootstrapDraws | None  #: Resampled metrics, for paired differences between methods
+    n_rows: int  #: Rows measured
+    #: 95 % intervals, ``low`` and ``high`` by metric: of ECE, MCE, ALCE and both MLCE those of
+    #: :func:`~lore_core.chance.intervals.calibration_intervals`, of the worst group's gap what the
+    #: intervals of all groups leave, else percentiles of the draws.
     intervals: pd.DataFrame | None = None
 
 

@@ -16,18 +16,11 @@ MATTERS = 0.01
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What a page comes to.
+    """What a page comes to."""
 
-    Attributes
-    ----------
-    sentence : str
-        The most important thing that is true; more than one sentence where one does not do.
-    claims : bool
-        Whether anything is said to be beyond chance.
-    """
-
+    #: The most important thing that is true; more than one sentence where one does not do.
     sentence: str
-    claims: bool
+    claims: bool  #: Whether anything is said to be beyond chance
 
 
 def nearer(

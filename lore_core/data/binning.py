@@ -17,18 +17,12 @@ Binning = Literal["equal-width", "equal-mass"]
 
 @dataclass(frozen=True)
 class ConfidenceBins:
-    """A partition of [0, 1] by confidence.
+    """A partition of [0, 1] by confidence."""
 
-    Attributes
-    ----------
-    edges : ndarray of shape (n_bins + 1,)
-        From 0 to 1. A bin holds its lower edge but not its upper one; the last holds 1 as well.
-    binning : str
-        How the edges were chosen.
-    """
-
+    #: (n_bins + 1,); from 0 to 1. A bin holds its lower edge but not its upper one; the last holds
+    #: 1 as well.
     edges: NDArray[np.float64]
-    binning: Binning
+    binning: Binning  #: How the edges were chosen
 
     @property
     def n_bins(self) -> int:

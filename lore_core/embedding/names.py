@@ -20,17 +20,10 @@ METHOD_NAMES: dict[str, str] = {
 
 @dataclass(frozen=True)
 class MapName:
-    """A method, and the dimensions of its map.
+    """A method, and the dimensions of its map."""
 
-    Attributes
-    ----------
-    method : {"pca", "tsne", "umap", "identity"}
-        See :func:`~lore_core.embedding.embed.embed`.
-    n_components : int or None
-        Dimensions; None where they were not said, or are those of the features.
-    """
-
-    method: Method
+    method: Method  #: See :func:`~lore_core.embedding.embed.embed`
+    #: Dimensions; None where they were not said, or are those of the features.
     n_components: int | None = None
 
     @classmethod

@@ -20,24 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure with everything needed to show, read and export it.
+    """A figure with everything needed to show, read and export it."""
 
-    Attributes
-    ----------
-    picture : Picture
-        What is shown.
-    mode : {"light", "dark"}
-        Theme.
-    height : int, optional
-        Pixels; by default what suits the picture.
-    lay_out : callable, optional
-        Lays Plotly's figure out anew.
-    """
-
-    picture: Picture
-    mode: Mode = "light"
-    height: int | None = None
-    lay_out: Callable[[go.Figure], go.Figure] | None = None
+    picture: Picture  #: What is shown
+    mode: Mode = "light"  #: Theme
+    height: int | None = None  #: Pixels; by default what suits the picture
+    lay_out: Callable[[go.Figure], go.Figure] | None = None  #: Lays Plotly's figure out anew
 
     @cached_property
     def figure(self) -> go.Figure:

@@ -27,21 +27,14 @@ _SUMS_SHARE = 0.9
 
 @dataclass(frozen=True)
 class KernelMeans:
-    """Kernel-weighted means of values, and how much data stands behind each.
+    """Kernel-weighted means of values, and how much data stands behind each."""
 
-    Attributes
-    ----------
-    mean : ndarray of shape ([g,] n_t[, m])
-        Σ_j k_ij v_j / Σ_j k_ij. NaN where a target has no source.
-    mass : ndarray of shape ([g,] n_t)
-        Σ_j k_ij; may underflow to 0 far from all sources, while ``mean`` stays exact.
-    effective_size : ndarray of shape ([g,] n_t)
-        (Σ_j k_ij)² / Σ_j k_ij², in [1, number of sources]; 0 where a target has no source.
-        NaN if it was not asked for.
-    """
-
+    #: ([g,] n_t[, m]); Σ_j k_ij v_j / Σ_j k_ij. NaN where a target has no source.
     mean: NDArray[np.float64]
+    #: ([g,] n_t); Σ_j k_ij; may underflow to 0 far from all sources, while ``mean`` stays exact.
     mass: NDArray[np.float64]
+    #: ([g,] n_t); (Σ_j k_ij)² / Σ_j k_ij², in [1, number of sources]; 0 where a target has no
+    #: source. NaN if it was not asked for.
     effective_size: NDArray[np.float64]
 
 

@@ -29,36 +29,25 @@ def default_gammas(n: int = 30) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class BandwidthCurve:
-    """MLCE and ALCE over a grid of bandwidths.
+    """MLCE and ALCE over a grid of bandwidths."""
 
-    Attributes
-    ----------
-    gamma, mlce, alce : ndarray of shape (g,)
-        Bandwidths and the two summaries at each.
-    mlce_supported : ndarray of shape (g,)
-        MLCE over the rows with n_eff ≥ ``min_effective_size``; NaN where there is none. The plain
-        MLCE is often set by a single row in an almost empty bin.
-    median_effective_size : ndarray of shape (g,)
-        Median n_eff over the rows: how many rows an error rests on.
-    mlce_zero, alce_zero : float
-        Limits at γ→0: |c − a| of single rows (means over exact duplicates).
-    mlce_infinity, alce_infinity, mlce_supported_infinity : float
-        Limits at γ→∞: MCE, ECE, and the MCE over bins of ``min_effective_size`` rows or more.
-    min_effective_size : float
-        Support asked for by ``mlce_supported``.
-    """
-
+    #: (g,); bandwidths and the two summaries at each.
     gamma: NDArray[np.float64]
     mlce: NDArray[np.float64]
     alce: NDArray[np.float64]
+    #: (g,); MLCE over the rows with n_eff ≥ ``min_effective_size``; NaN where there is none. The
+    #: plain MLCE is often set by a single row in an almost empty bin.
     mlce_supported: NDArray[np.float64]
+    #: (g,); median n_eff over the rows: how many rows an error rests on.
     median_effective_size: NDArray[np.float64]
+    #: Limits at γ→0: |c − a| of single rows (means over exact duplicates).
     mlce_zero: float
     alce_zero: float
+    #: Limits at γ→∞: MCE, ECE, and the MCE over bins of ``min_effective_size`` rows or more.
     mlce_infinity: float
     alce_infinity: float
     mlce_supported_infinity: float
-    min_effective_size: float
+    min_effective_size: float  #: Support asked for by ``mlce_supported``
 
     def frame(self) -> pd.DataFrame:
         """Return the curve as a DataFrame, one row a bandwidth."""
@@ -136,20 +125,13 @@ def bandwidth_curve(
 
 @dataclass(frozen=True)
 class BandwidthSpread:
-    """Bandwidth curves of many runs.
+    """Bandwidth curves of many runs."""
 
-    Attributes
-    ----------
-    mean, sd : BandwidthCurve
-        Mean and population standard deviation over the runs, value by value; a NaN of one run is
-        left out.
-    n_runs : int
-        Number of runs.
-    """
-
+    #: Mean and population standard deviation over the runs, value by value; a NaN of one run is
+    #: left out.
     mean: BandwidthCurve
     sd: BandwidthCurve
-    n_runs: int
+    n_runs: int  #: Number of runs
 
 
 def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:

@@ -21,36 +21,23 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class BandwidthSuggestion:
-    """The settings with the best leave-one-out likelihood, and all that were tried.
+    """The settings with the best leave-one-out likelihood, and all that were tried."""
 
-    Attributes
-    ----------
-    gamma, n_bins : float, int
-        The suggestion.
-    gammas : ndarray of shape (g,)
-        Bandwidths tried.
-    tried_bins : tuple of int
-        Numbers of confidence bins tried.
-    loss : ndarray of shape (b, g)
-        Mean leave-one-out NLL of the outcome, in nats, for each number of bins and bandwidth.
-    gain, gain_error : float
-        By how much the suggestion beats the accuracy of the bin alone (γ → ∞), in nats a row, and
-        the standard error of that difference. The best of many is a little flattered.
-    at_edge : bool
-        True where the best γ is the smallest or largest tried: no interior optimum was found.
-    n_rows : int
-        Rows it was chosen on.
-    """
-
+    #: The suggestion.
     gamma: float
     n_bins: int
-    gammas: Floats
-    tried_bins: tuple[int, ...]
+    gammas: Floats  #: (g,); bandwidths tried
+    tried_bins: tuple[int, ...]  #: Numbers of confidence bins tried
+    #: (b, g); mean leave-one-out NLL of the outcome, in nats, for each number of bins and
+    #: bandwidth.
     loss: Floats
+    #: By how much the suggestion beats the accuracy of the bin alone (γ → ∞), in nats a row, and
+    #: the standard error of that difference. The best of many is a little flattered.
     gain: float
     gain_error: float
+    #: True where the best γ is the smallest or largest tried: no interior optimum was found.
     at_edge: bool
-    n_rows: int
+    n_rows: int  #: Rows it was chosen on
 
     @property
     def negative_log_likelihood(self) -> Floats:

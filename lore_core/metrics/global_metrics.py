@@ -30,24 +30,14 @@ FEWEST_GROUP_ROWS = 10
 
 @dataclass(frozen=True)
 class ReliabilityTable:
-    """What each confidence bin promised and what it got. Empty bins hold NaN.
+    """What each confidence bin promised and what it got. Empty bins hold NaN."""
 
-    Attributes
-    ----------
-    bins : ConfidenceBins
-        The partition.
-    count : ndarray of shape (n_bins,)
-        Rows in each bin.
-    confidence, accuracy : ndarray of shape (n_bins,)
-        conf(B) and acc(B), their means.
-    accuracy_low, accuracy_high : ndarray of shape (n_bins,)
-        95 % Wilson interval of the accuracy.
-    """
-
-    bins: ConfidenceBins
-    count: NDArray[np.int64]
+    bins: ConfidenceBins  #: The partition
+    count: NDArray[np.int64]  #: (n_bins,); rows in each bin
+    #: (n_bins,); conf(B) and acc(B), their means.
     confidence: NDArray[np.float64]
     accuracy: NDArray[np.float64]
+    #: (n_bins,); 95 % Wilson interval of the accuracy.
     accuracy_low: NDArray[np.float64]
     accuracy_high: NDArray[np.float64]
 

@@ -20,34 +20,20 @@ MIN_EFFECTIVE_SIZE = 10.0
 
 @dataclass(frozen=True)
 class LocalErrors:
-    """Everything known about each row's neighbourhood at one bandwidth.
+    """Everything known about each row's neighbourhood at one bandwidth."""
 
-    Attributes
-    ----------
-    signed : ndarray of shape (n,)
-        SLCE in [−1, 1]; positive = overconfident. NaN where ``exclude_self`` leaves no neighbour.
-    confidence, accuracy : ndarray of shape (n,)
-        Kernel means of confidence and outcome; ``signed`` is their difference.
-    mass : ndarray of shape (n,)
-        Kernel mass Σk.
-    effective_size : ndarray of shape (n,)
-        n_eff = (Σk)² / Σk², the number of equal rows the mean is worth.
-    bin_index : ndarray of shape (n,)
-        Each row's confidence bin.
-    bins : ConfidenceBins
-        The partition.
-    gamma : float
-        Bandwidth γ (inf never occurs: the γ→∞ limit is the bin's gap).
-    """
-
+    #: (n,); SLCE in [−1, 1]; positive = overconfident. NaN where ``exclude_self`` leaves no
+    #: neighbour.
     signed: NDArray[np.float64]
+    #: (n,); kernel means of confidence and outcome; ``signed`` is their difference.
     confidence: NDArray[np.float64]
     accuracy: NDArray[np.float64]
-    mass: NDArray[np.float64]
+    mass: NDArray[np.float64]  #: (n,); kernel mass Σk
+    #: (n,); n_eff = (Σk)² / Σk², the number of equal rows the mean is worth.
     effective_size: NDArray[np.float64]
-    bin_index: NDArray[np.int64]
-    bins: ConfidenceBins
-    gamma: float
+    bin_index: NDArray[np.int64]  #: (n,); each row's confidence bin
+    bins: ConfidenceBins  #: The partition
+    gamma: float  #: Bandwidth γ (inf never occurs: the γ→∞ limit is the bin's gap)
 
     @property
     def absolute(self) -> NDArray[np.float64]:

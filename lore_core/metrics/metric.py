@@ -54,57 +54,32 @@ class RowMean:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """One number that says something about the confidences of a classifier.
+    """One number that says something about the confidences of a classifier."""
 
-    Attributes
-    ----------
-    name : str
-        Its column in tables and files.
-    label : str
-        As headings say it; the name if empty.
-    explanation : str
-        One sentence, two at most.
-    unit : Unit
-        With the number of digits.
-    direction : {"lower", "higher"}, optional
-        Which values are better; None where neither is.
-    needs : tuple of {"probabilities", "features", "groups"}
-        What must be known besides confidences and outcomes.
-    formula : str
-        Section of docs/method.md, by its anchor.
-    measure : callable
-        From a :class:`~lore_core.metrics.measured.Measured` to the value.
-    resample : callable, optional
-        From a :class:`~lore_core.metrics.resampled.Resampled` to the value of every resample.
-        A metric that is neither resampled nor a :class:`RowMean` has no interval by percentiles and
-        no paired differences.
-    interval : callable, optional
-        From a :class:`~lore_core.metrics.measured.Measured` to the ends of a 95 % interval, where
-        one is known that is better than percentiles of resamples.
-    chance : str, optional
-        Attribute of :class:`~lore_core.chance.simulation.NullErrors` with what a calibrated model
-        shows of it.
-    curve : OverBandwidths, optional
-        Where it is drawn against γ.
-    compared : bool
-        Whether recalibrators are compared by it. If not, it is in tables of one model only.
-    proper : bool
-        Whether it is a proper score: in expectation nothing but the truth is best.
-    """
-
-    name: str
-    label: str = ""
-    explanation: str
-    unit: Unit
+    name: str  #: Its column in tables and files
+    label: str = ""  #: As headings say it; the name if empty
+    explanation: str  #: One sentence, two at most
+    unit: Unit  #: With the number of digits
+    #: Which values are better; None where neither is.
     direction: Literal["lower", "higher"] | None = "lower"
-    needs: tuple[Need, ...] = ()
-    formula: str
+    needs: tuple[Need, ...] = ()  #: What must be known besides confidences and outcomes
+    formula: str  #: Section of docs/method.md, by its anchor
+    #: From a :class:`~lore_core.metrics.measured.Measured` to the value.
     measure: Callable[[Measured], float]
+    #: From a :class:`~lore_core.metrics.resampled.Resampled` to the value of every resample. A
+    #: metric that is neither resampled nor a :class:`RowMean` has no interval by percentiles and no
+    #: paired differences.
     resample: Callable[[Resampled], NDArray[np.float64]] | None = None
+    #: From a :class:`~lore_core.metrics.measured.Measured` to the ends of a 95 % interval, where
+    #: one is known that is better than percentiles of resamples.
     interval: Callable[[Measured], tuple[float, float]] | None = None
+    #: Attribute of :class:`~lore_core.chance.simulation.NullErrors` with what a calibrated model
+    #: shows of it.
     chance: ChanceKey | None = None
-    curve: OverBandwidths | None = None
+    curve: OverBandwidths | None = None  #: Where it is drawn against γ
+    #: Whether recalibrators are compared by it. If not, it is in tables of one model only.
     compared: bool = True
+    #: Whether it is a proper score: in expectation nothing but the truth is best.
     proper: bool = False
 
     @property

@@ -49,30 +49,18 @@ def unsure_threshold(unsure_cost: float, wrong_cost: float) -> float:
 
 @dataclass(frozen=True)
 class RewardCurve:
-    """Reward a row over cost ratios, in units of the cost u of being unsure.
+    """Reward a row over cost ratios, in units of the cost u of being unsure."""
 
-    Attributes
-    ----------
-    ratio : ndarray of shape (r,)
-        Cost ratios w/u.
-    reward : ndarray of shape (r,)
-        Mean reward a row: 0 for a right answer, −1 for "unsure", −w/u for a wrong answer.
-    answered : ndarray of shape (r,)
-        Share of rows answered.
-    gain, gain_low, gain_high : ndarray of shape (r,)
-        Mean reward minus that of the baseline on the same rows, with its 95 % interval
-        (paired, normal). 0 without a baseline.
-    n_rows : int
-        Rows behind it.
-    """
-
-    ratio: NDArray[np.float64]
+    ratio: NDArray[np.float64]  #: (r,); cost ratios w/u
+    #: (r,); mean reward a row: 0 for a right answer, −1 for "unsure", −w/u for a wrong answer.
     reward: NDArray[np.float64]
-    answered: NDArray[np.float64]
+    answered: NDArray[np.float64]  #: (r,); share of rows answered
+    #: (r,); mean reward minus that of the baseline on the same rows, with its 95 % interval
+    #: (paired, normal). 0 without a baseline.
     gain: NDArray[np.float64]
     gain_low: NDArray[np.float64]
     gain_high: NDArray[np.float64]
-    n_rows: int
+    n_rows: int  #: Rows behind it
 
     def frame(self) -> pd.DataFrame:
         """Return the curve as a DataFrame, one row a ratio."""

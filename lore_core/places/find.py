@@ -43,33 +43,18 @@ _DESCRIBED = ("place", "kind", "where", "leans", "rows", "confidence", "accuracy
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Rows that can be named, whose confidence is further off than the average.
+    """Rows that can be named, whose confidence is further off than the average."""
 
-    Attributes
-    ----------
-    rows : ndarray of int
-        Row numbers, of both halves.
-    sign : int
-        +1: overconfident, −1: underconfident.
-    conditions : tuple of Predicate
-        What columns hold of its rows, and of theirs alone; empty for a region of the map.
-    confidence, accuracy : float
-        Means over all its rows. Half of them had a part in finding it: ``held`` is the evidence.
-    held : Held
-    held_out : ndarray of int
-        Row numbers of those of its rows that had no part in finding it.
-    within : int or None
-        Number of the place it is a worse part of.
-    """
-
-    rows: NDArray[np.int64]
-    sign: int
+    rows: NDArray[np.int64]  #: Row numbers, of both halves
+    sign: int  #: +1: overconfident, −1: underconfident
+    #: What columns hold of its rows, and of theirs alone; empty for a region of the map.
     conditions: tuple[Predicate, ...]
+    #: Means over all its rows, half of which had a part in finding it.
     confidence: float
     accuracy: float
-    held: Held
-    held_out: NDArray[np.int64]
-    within: int | None = None
+    held: Held  #: The evidence: what its rows say that had no part in finding it
+    held_out: NDArray[np.int64]  #: Row numbers of those of its rows that had no part in finding it
+    within: int | None = None  #: Number of the place it is a worse part of
 
     @property
     def n_rows(self) -> int:
@@ -104,30 +89,16 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class PlaceSearch:
-    """All places of one set of rows.
+    """All places of one set of rows."""
 
-    Attributes
-    ----------
-    places : list of Place
-        Confirmed on held-out rows, the most interesting first.
-    tried : int
-        Candidates that were tried on held-out rows.
-    against : {"zero", "average", "same confidence"}
-        What the places are worse than.
-    n_rows : int
-        Rows searched.
-    confidence, accuracy : float
-        Means over all of them.
-    alpha : float
-        Chance that any place is listed if no place is worse than what it is compared with.
-    """
-
-    places: list[Place]
-    tried: int
-    against: Against
-    n_rows: int
+    places: list[Place]  #: Confirmed on held-out rows, the most interesting first
+    tried: int  #: Candidates that were tried on held-out rows
+    against: Against  #: What the places are worse than
+    n_rows: int  #: Rows searched
+    #: Means over all of them.
     confidence: float
     accuracy: float
+    #: Chance that any place is listed if no place is worse than what it is compared with.
     alpha: float
 
     @property

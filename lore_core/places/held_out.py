@@ -16,39 +16,26 @@ from lore_core.places.candidates import Candidate, Rows, interest
 
 @dataclass(frozen=True)
 class Held:
-    """What rows say whose outcomes had no part in finding a place.
-
-    Attributes
-    ----------
-    n_rows : int
-    confidence, accuracy : float
-        Their means.
-    gap, gap_low, gap_high : float
-        Mean confidence − accuracy with its 95 % interval (Wilson).
-    excess, excess_low, excess_high : float
-        Gap beyond what the place is compared with, 95 %.
-    beyond, beyond_low, beyond_high : float
-        Gap beyond that of rows of the same confidence, 95 %: what no global recalibration mends.
-    p_value : float
-        One-sided, of so large an excess by chance.
-    p_adjusted : float
-        The same for all candidates tried on either half (Holm).
-    """
+    """What rows say whose outcomes had no part in finding a place."""
 
     n_rows: int
+    #: Their means.
     confidence: float
     accuracy: float
+    #: Mean confidence − accuracy with its 95 % interval (Wilson).
     gap: float
     gap_low: float
     gap_high: float
+    #: Gap beyond what the place is compared with, 95 %.
     excess: float
     excess_low: float
     excess_high: float
+    #: Gap beyond that of rows of the same confidence, 95 %: what no global recalibration mends.
     beyond: float
     beyond_low: float
     beyond_high: float
-    p_value: float
-    p_adjusted: float
+    p_value: float  #: One-sided, of so large an excess by chance
+    p_adjusted: float  #: The same for all candidates tried on either half (Holm)
 
 
 @dataclass(frozen=True, eq=False)

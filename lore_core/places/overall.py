@@ -24,38 +24,22 @@ _GRID = 2000
 
 @dataclass(frozen=True)
 class Overall:
-    """What all rows together say.
-
-    Attributes
-    ----------
-    n_rows : int
-    confidence, accuracy : float
-        Their means.
-    gap_low, gap_high : float
-        95 % interval of their difference (Wilson).
-    gap_p : float
-        Two-sided p-value of the gap if every confidence were right.
-    error : float
-        Expected calibration error.
-    error_p : float
-        P(as large or larger) if every confidence were right, simulated.
-    worst_low, worst_high : float
-        Ends of the confidence bin that is surely furthest off.
-    worst_gap : float
-        Its gap.
-    """
+    """What all rows together say."""
 
     n_rows: int
+    #: Their means.
     confidence: float
     accuracy: float
+    #: 95 % interval of their difference (Wilson).
     gap_low: float
     gap_high: float
-    gap_p: float
-    error: float
-    error_p: float
+    gap_p: float  #: Two-sided p-value of the gap if every confidence were right
+    error: float  #: Expected calibration error
+    error_p: float  #: P(as large or larger) if every confidence were right, simulated
+    #: Ends of the confidence bin that is surely furthest off.
     worst_low: float
     worst_high: float
-    worst_gap: float
+    worst_gap: float  #: Its gap
 
     @property
     def gap(self) -> float:

@@ -40,24 +40,13 @@ _IN_COMMON = 0.8
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the numbers come to.
+    """What the numbers come to."""
 
-    Attributes
-    ----------
-    level : {"good", "local", "global"}
-        Nothing beyond chance (or nothing that matters); a place; all rows.
-    sentence : str
-        The most important thing that is true.
-    evidence : str
-        What it rests on, and what else is true.
-    place : Place or None
-        Where it is seen.
-    """
-
+    #: Nothing beyond chance (or nothing that matters); a place; all rows.
     level: Literal["good", "local", "global"]
-    sentence: str
-    evidence: str
-    place: Place | None
+    sentence: str  #: The most important thing that is true
+    evidence: str  #: What it rests on, and what else is true
+    place: Place | None  #: Where it is seen
 
 
 def conclude(overall: Overall, search: PlaceSearch | None, *, top_label: bool = True) -> Verdict:

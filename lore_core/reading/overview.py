@@ -26,63 +26,32 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class ColumnOverview:
-    """One column in plain words.
+    """One column in plain words."""
 
-    Attributes
-    ----------
-    name : str
-        As in the file.
-    kind : str
-        ``"whole number"``, ``"number"``, ``"text"``, ``"true or false"``, ``"date"``, or for an
-        array ``"100 columns of numbers"``.
-    n_distinct : int or None
-        Distinct values; of fractional numbers in the first 10,000 rows; None for arrays.
-    n_missing : int
-        Missing values.
-    examples : tuple of str
-        The first few distinct values.
-    role : str
-        Guessed role, a field of :class:`ColumnMapping`, or ``"not used"``.
-    can_be_group : bool
-        Whether few enough distinct values could name groups.
-    """
-
-    name: str
+    name: str  #: As in the file
+    #: ``"whole number"``, ``"number"``, ``"text"``, ``"true or false"``, ``"date"``, or for an
+    #: array ``"100 columns of numbers"``.
     kind: str
+    #: Distinct values; of fractional numbers in the first 10,000 rows; None for arrays.
     n_distinct: int | None
-    n_missing: int
-    examples: tuple[str, ...]
-    role: str
-    can_be_group: bool
+    n_missing: int  #: Missing values
+    examples: tuple[str, ...]  #: The first few distinct values
+    role: str  #: Guessed role, a field of :class:`ColumnMapping`, or ``"not used"``
+    can_be_group: bool  #: Whether few enough distinct values could name groups
 
 
 @dataclass(frozen=True)
 class FileOverview:
-    """A file as the mapping panel shows it.
+    """A file as the mapping panel shows it."""
 
-    Attributes
-    ----------
-    file, format : str
-        Its name and format.
-    n_rows : int
-        Rows.
-    columns : tuple of ColumnOverview
-        Every column, in file order.
-    mapping : ColumnMapping
-        The guess; open roles are None.
-    class_names : tuple of str or None
-        Class names as far as the file or its column names tell.
-    notes : tuple of str
-        What was done while opening the file.
-    """
-
+    #: Its name and format.
     file: str
     format: str
-    n_rows: int
-    columns: tuple[ColumnOverview, ...]
-    mapping: ColumnMapping
-    class_names: tuple[str, ...] | None
-    notes: tuple[str, ...]
+    n_rows: int  #: Rows
+    columns: tuple[ColumnOverview, ...]  #: Every column, in file order
+    mapping: ColumnMapping  #: The guess; open roles are None
+    class_names: tuple[str, ...] | None  #: Class names as far as the file or its column names tell
+    notes: tuple[str, ...]  #: What was done while opening the file
 
     @property
     def table(self) -> pd.DataFrame:

@@ -29,48 +29,21 @@ class FileFacts:
 
 @dataclass(frozen=True)
 class ReadingReport:
-    """Plain facts about what was read.
+    """Plain facts about what was read."""
 
-    Attributes
-    ----------
-    files : tuple of FileFacts
-        The files read, with their rows before any were dropped.
-    rows : int
-        Rows of the dataset.
-    split_rows : mapping of str to int
-        Rows per split; ``{"all": n}`` without one.
-    class_counts : mapping of str to int
-        Class name to rows with that label, in class order.
-    accuracy : mapping of str to float
-        Accuracy per split; ``{"all": a}`` without one.
-    n_features : int
-        Feature columns; 0 where there are none.
-    groups : mapping of str to mapping of str to int
-        Group column to the rows of each group, among the evaluation rows.
-    metadata : tuple of str
-        Metadata columns.
-    images : str or None
-        Size and number of the images.
-    dropped : tuple of str
-        Which rows were dropped and why.
-    notes : tuple of str
-        What was done to the data on the way.
-    warnings : tuple of str
-        What to be careful about.
-    """
-
-    files: tuple[FileFacts, ...]
-    rows: int
-    split_rows: Mapping[str, int]
-    class_counts: Mapping[str, int]
-    accuracy: Mapping[str, float]
-    n_features: int
+    files: tuple[FileFacts, ...]  #: The files read, with their rows before any were dropped
+    rows: int  #: Rows of the dataset
+    split_rows: Mapping[str, int]  #: Rows per split; ``{"all": n}`` without one
+    class_counts: Mapping[str, int]  #: Class name to rows with that label, in class order
+    accuracy: Mapping[str, float]  #: Accuracy per split; ``{"all": a}`` without one
+    n_features: int  #: Feature columns; 0 where there are none
+    #: Group column to the rows of each group, among the evaluation rows.
     groups: Mapping[str, Mapping[str, int]]
-    metadata: tuple[str, ...]
-    images: str | None
-    dropped: tuple[str, ...]
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
+    metadata: tuple[str, ...]  #: Metadata columns
+    images: str | None  #: Size and number of the images
+    dropped: tuple[str, ...]  #: Which rows were dropped and why
+    notes: tuple[str, ...]  #: What was done to the data on the way
+    warnings: tuple[str, ...]  #: What to be careful about
 
     @property
     def sentences(self) -> list[str]:

@@ -45,18 +45,11 @@ class State(TypedDict):
 
 @dataclass(frozen=True)
 class LocalAccuracy:
-    """What LoRe found around each row.
+    """What LoRe found around each row."""
 
-    Attributes
-    ----------
-    accuracy : ndarray of shape (n,)
-        Kernel-weighted calibration accuracy in the row's bin; NaN where the bin is empty.
-    effective_size : ndarray of shape (n,)
-        n_eff of the calibration rows behind it.
-    """
-
+    #: (n,); kernel-weighted calibration accuracy in the row's bin; NaN where the bin is empty.
     accuracy: NDArray[np.float64]
-    effective_size: NDArray[np.float64]
+    effective_size: NDArray[np.float64]  #: (n,); n_eff of the calibration rows behind it
 
     @property
     def empty(self) -> NDArray[np.bool_]:

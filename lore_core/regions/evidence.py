@@ -27,39 +27,21 @@ _BLOCK = 65_536
 
 @dataclass(frozen=True)
 class RowEvidence:
-    """One row, and the rows that answer for it.
+    """One row, and the rows that answer for it."""
 
-    Attributes
-    ----------
-    row : int
-        Number among the evaluation rows.
-    confidence : float
-        What the classifier said.
-    accuracy, neighbour_confidence : float
-        Kernel-weighted means over the rows of its confidence bin; of calibration rows the accuracy
-        is LoRe's answer. NaN where the bin holds none.
-    effective_size : float
-        n_eff behind them.
-    n_rows : int
-        Rows of its bin that could have had weight.
-    bin_name : str
-        The bin in words.
-    source : {"calibration", "evaluation"}
-        Which rows answer.
-    neighbours : DataFrame
-        The heaviest, heaviest first: ``row`` (number within its split), ``share`` of all weight,
-        ``cumulative`` share, ``distance`` (‖z − z'‖₁ / d: the weight falls to 37 % over γ),
-        ``confidence, right, predicted, true``.
-    """
-
-    row: int
-    confidence: float
+    row: int  #: Number among the evaluation rows
+    confidence: float  #: What the classifier said
+    #: Kernel-weighted means over the rows of its confidence bin; of calibration rows the accuracy
+    #: is LoRe's answer. NaN where the bin holds none.
     accuracy: float
     neighbour_confidence: float
-    effective_size: float
-    n_rows: int
-    bin_name: str
-    source: Literal["calibration", "evaluation"]
+    effective_size: float  #: n_eff behind them
+    n_rows: int  #: Rows of its bin that could have had weight
+    bin_name: str  #: The bin in words
+    source: Literal["calibration", "evaluation"]  #: Which rows answer
+    #: The heaviest, heaviest first: ``row`` (number within its split), ``share`` of all weight,
+    #: ``cumulative`` share, ``distance`` (‖z − z'‖₁ / d: the weight falls to 37 % over γ),
+    #: ``confidence, right, predicted, true``.
     neighbours: pd.DataFrame
 
     @property

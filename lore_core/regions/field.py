@@ -31,34 +31,19 @@ _OUTLINE_NODES = 120
 
 @dataclass(frozen=True)
 class Field:
-    """A raster over the map; nodes that nothing supports hold NaN.
+    """A raster over the map; nodes that nothing supports hold NaN."""
 
-    Attributes
-    ----------
-    x, y : ndarray of shape (r,)
-        Node coordinates on the map.
-    signed : ndarray of shape (r, r)
-        Signed local error at (y, x); positive = overconfident.
-    effective_size : ndarray of shape (r, r)
-        n_eff behind each node.
-    masked_share : float
-        Share of the nodes near rows that are hidden because n_eff is too small.
-    exact : bool
-        True: the SLCE itself, evaluated at each node. False: the rows' values averaged nearby.
-    context : ndarray of shape (r, r)
-        Nodes near any row of the map, of this bin or another.
-    outside_share : float or None
-        Share of the nodes with support that are hidden because no wanted row is nearest to them;
-        None where all are wanted.
-    """
-
+    #: (r,); node coordinates on the map.
     x: NDArray[np.float64]
     y: NDArray[np.float64]
-    signed: NDArray[np.float64]
-    effective_size: NDArray[np.float64]
-    masked_share: float
+    signed: NDArray[np.float64]  #: (r, r); signed local error at (y, x); positive = overconfident
+    effective_size: NDArray[np.float64]  #: (r, r); n_eff behind each node
+    masked_share: float  #: Share of the nodes near rows that are hidden because n_eff is too small
+    #: True: the SLCE itself, evaluated at each node. False: the rows' values averaged nearby.
     exact: bool
-    context: NDArray[np.bool_]
+    context: NDArray[np.bool_]  #: (r, r); nodes near any row of the map, of this bin or another
+    #: Share of the nodes with support that are hidden because no wanted row is nearest to them;
+    #: None where all are wanted.
     outside_share: float | None = None
 
 
@@ -251,19 +236,13 @@ def smoothed_field(
 
 @dataclass(frozen=True)
 class Outline:
-    """Where on the map a set of rows lies.
+    """Where on the map a set of rows lies."""
 
-    Attributes
-    ----------
-    x, y : ndarray of shape (r,)
-        Node coordinates on the map.
-    inside : ndarray of shape (r, r)
-        At (y, x): share of the nearby rows that belong to the set; 0 where no row is near. The
-        outline is where it crosses ½.
-    """
-
+    #: (r,); node coordinates on the map.
     x: NDArray[np.float64]
     y: NDArray[np.float64]
+    #: (r, r); at (y, x): share of the nearby rows that belong to the set; 0 where no row is near.
+    #: The outline is where it crosses ½.
     inside: NDArray[np.float64]
 
     def encloses(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -26,29 +26,20 @@ MIN_ROWS = 50
 
 @dataclass(frozen=True)
 class RegionRecalibration:
-    """Simple recalibrators fitted on one region only, and what they do to its other rows.
+    """Simple recalibrators fitted on one region only, and what they do to its other rows."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        One row a method, first the confidence as it is: ``method``; for each of ``gap``
-        and, where whole probability vectors are known, ``NLL`` and ``Brier`` the value and its 95 %
-        interval (``gap, gap_low, gap_high`` …), and against the first row
-        ``<metric>_change, <metric>_change_low, <metric>_change_high`` of the paired difference.
-    calibration : RegionReport
-        The calibration rows inside, as they are: they were not looked at when the region was drawn,
-        so their gap is not flattered by the choice.
-    n_fitted, n_measured : int
-        Calibration rows inside (fitted on) and evaluation rows inside (measured on).
-    fitted : tuple of Recalibrator
-        The fitted methods, in the order of the table.
-    """
-
+    #: One row a method, first the confidence as it is: ``method``; for each of ``gap`` and, where
+    #: whole probability vectors are known, ``NLL`` and ``Brier`` the value and its 95 % interval
+    #: (``gap, gap_low, gap_high`` …), and against the first row ``<metric>_change,
+    #: <metric>_change_low, <metric>_change_high`` of the paired difference.
     table: pd.DataFrame
+    #: The calibration rows inside, as they are: they were not looked at when the region was drawn,
+    #: so their gap is not flattered by the choice.
     calibration: RegionReport
+    #: Calibration rows inside (fitted on) and evaluation rows inside (measured on).
     n_fitted: int
     n_measured: int
-    fitted: tuple[Recalibrator, ...]
+    fitted: tuple[Recalibrator, ...]  #: The fitted methods, in the order of the table
 
     @property
     def sentence(self) -> str:

@@ -15,14 +15,9 @@ from lore_core.metrics.global_metrics import wilson_interval
 
 @dataclass(frozen=True)
 class Region:
-    """A polygon on a 2-D map.
+    """A polygon on a 2-D map."""
 
-    Attributes
-    ----------
-    x, y : tuple of float
-        Corners, in order; the last joins the first.
-    """
-
+    #: Corners, in order; the last joins the first.
     x: tuple[float, ...]
     y: tuple[float, ...]
 
@@ -67,15 +62,9 @@ class Region:
 
 @dataclass(frozen=True)
 class Selection:
-    """Regions of which each adds its points or takes them away, one after the other.
+    """Regions of which each adds its points or takes them away, one after the other."""
 
-    Attributes
-    ----------
-    parts : tuple of (int, Region)
-        +1 adds, −1 takes away.
-    """
-
-    parts: tuple[tuple[int, Region], ...] = ()
+    parts: tuple[tuple[int, Region], ...] = ()  #: +1 adds, −1 takes away
 
     def __bool__(self) -> bool:
         return bool(self.parts)
@@ -132,21 +121,13 @@ def _part(text: str) -> tuple[int, Region]:
 
 @dataclass(frozen=True)
 class RegionReport:
-    """What a set of rows promised and got.
+    """What a set of rows promised and got."""
 
-    Attributes
-    ----------
-    n_rows : int
-        Rows in the set.
-    confidence, accuracy : float
-        Their means; NaN for an empty set.
-    accuracy_low, accuracy_high : float
-        95 % Wilson interval of the accuracy.
-    """
-
-    n_rows: int
+    n_rows: int  #: Rows in the set
+    #: Their means; NaN for an empty set.
     confidence: float
     accuracy: float
+    #: 95 % Wilson interval of the accuracy.
     accuracy_low: float
     accuracy_high: float
 

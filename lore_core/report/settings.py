@@ -13,28 +13,18 @@ from lore_core.view import View
 
 @dataclass(frozen=True)
 class ReportSettings:
-    """Everything that changes a report's numbers, besides what is looked at.
+    """Everything that changes a report's numbers, besides what is looked at."""
 
-    Attributes
-    ----------
-    methods : tuple of str, optional
-        Labels of the recalibrators; the first is what the others are held against. None: the
-        standard ones.
-    group_column : str, optional
-        Group column of the fairness section; None: the first.
-    min_group_size : int, optional
-        Smaller groups do not set the maximum. None: 30, or the largest group where all are smaller.
-    unsure_cost, wrong_cost : float
-        Costs of the decisions section.
-    n_draws : int, optional
-        Resamples a method, and simulations of chance; None: what takes some seconds, 0: none.
-    """
-
+    #: Labels of the recalibrators; the first is what the others are held against. None: the
+    #: standard ones.
     methods: tuple[str, ...] | None = None
-    group_column: str | None = None
+    group_column: str | None = None  #: Group column of the fairness section; None: the first
+    #: Smaller groups do not set the maximum. None: 30, or the largest group where all are smaller.
     min_group_size: int | None = None
+    #: Costs of the decisions section.
     unsure_cost: float = 1.0
     wrong_cost: float = 10.0
+    #: Resamples a method, and simulations of chance; None: what takes some seconds, 0: none.
     n_draws: int | None = None
 
     def __post_init__(self) -> None:
@@ -52,17 +42,11 @@ class ReportSettings:
 
 @dataclass(frozen=True)
 class Source:
-    """Where the data came from, for whoever makes the report again.
+    """Where the data came from, for whoever makes the report again."""
 
-    Attributes
-    ----------
-    files : tuple of str
-        What stands as DATA on the command line; empty where it is not known.
-    options : tuple of str
-        How they were read: ``--column``, ``--calibration-share``, ``--seed``.
-    """
-
+    #: What stands as DATA on the command line; empty where it is not known.
     files: tuple[str, ...] = ()
+    #: How they were read: ``--column``, ``--calibration-share``, ``--seed``.
     options: tuple[str, ...] = field(default=())
 
 

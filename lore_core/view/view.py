@@ -38,35 +38,22 @@ class LocalOptions(BinOptions):
 class View:
     """What is looked at, and how.
 
-    Attributes
-    ----------
-    dataset : Dataset
-        All rows, with their split.
-    target : "top-label" or int
-        What is being calibrated.
-    gamma : float
-        Bandwidth γ > 0.
-    n_bins, binning
-        Confidence bins.
-    maps : mapping of str to Embedding
-        All rows on feature maps, by name; the kernel works on the first. Empty: only what is global
-        can be said.
-    seed : int
-        Of resamples, simulations and halves.
-
     Raises
     ------
     InputError
         If a setting is out of its range, or a map does not hold all rows.
     """
 
-    dataset: Dataset
-    target: str | int = TOP_LABEL
-    gamma: float = 0.2
+    dataset: Dataset  #: All rows, with their split
+    target: str | int = TOP_LABEL  #: What is being calibrated
+    gamma: float = 0.2  #: Bandwidth γ > 0
+    #: Confidence bins.
     n_bins: int = 15
     binning: Binning = "equal-width"
+    #: All rows on feature maps, by name; the kernel works on the first. Empty: only what is global
+    #: can be said.
     maps: Mapping[str, Embedding] = field(default_factory=dict)
-    seed: int = 0
+    seed: int = 0  #: Of resamples, simulations and halves
 
     def __post_init__(self) -> None:
         check_positive(self.gamma, "gamma")
