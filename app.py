@@ -1,20 +1,19 @@
-"""LoRe Lens: the dashboard. Run it with ``make app`` or ``lore app``."""
+"""LoRe Lens: the dashboard. Run it with ``make app``, ``lore app`` or ``streamlit run app.py``.
+
+Streamlit imports this file once to serve it and runs it again for every page it shows.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import streamlit as st
+from streamlit.starlette import App
 
 from lore_core import InputError
 from pages.shared import controls, header, session
 from pages.shared.jobs import job_panel
-
-st.set_page_config(
-    page_title="LoRe Lens",
-    page_icon=str(Path(__file__).parent / "pages" / "shared" / "icon.png"),
-    layout="wide",
-)
+from pages.shared.requests import ROUTES
 
 PAGES = {
     "data": ("Data", ":material/database:", "What did I load? Files, demo, checks, maps."),
@@ -33,26 +32,40 @@ PAGES = {
     "report": ("Report", ":material/summarize:", "Take it away: everything in one bundle."),
 }
 
-# Streamlit writes captions so faint and small that they are hard to read (contrast 4 to 1).
-st.html("<style>[data-testid='stCaptionContainer'] {opacity: 0.82; font-size: 0.92rem}</style>")
-page = st.navigation(
-    [
-        st.Page(
-            f"pages/{name}/page.py",
-            title=title,
-            icon=icon,
-            url_path=name,
-            help=help_text,
-            default=name == "data",
-        )
-        for name, (title, icon, help_text) in PAGES.items()
-    ],
-    position="top",
-)
-try:
-    session.ensure_loaded()
-    controls.keep_settings()
-    job_panel()
-    page.run()
-except InputError as error:
-    st.error(header.plain(str(error)), icon=":material/error:")
+
+def show() -> None:
+    """Show the page that is asked for."""
+    st.set_page_config(
+        page_title="LoRe Lens",
+        page_icon=str(Path(__file__).parent / "pages" / "shared" / "icon.png"),
+        layout="wide",
+    )
+    # Streamlit writes captions so faint and small that they are hard to read (contrast 4 to 1).
+    st.html("<style>[data-testid='stCaptionContainer'] {opacity: 0.82; font-size: 0.92rem}</style>")
+    page = st.navigation(
+        [
+            st.Page(
+                f"pages/{name}/page.py",
+                title=title,
+                icon=icon,
+                url_path=name,
+                help=help_text,
+                default=name == "data",
+            )
+            for name, (title, icon, help_text) in PAGES.items()
+        ],
+        position="top",
+    )
+    try:
+        session.ensure_loaded()
+        controls.keep_settings()
+        job_panel()
+        page.run()
+    except InputError as error:
+        st.error(header.plain(str(error)), icon=":material/error:")
+
+
+if __name__ == "__main__":
+    show()
+else:
+    app = App(__file__, routes=ROUTES)

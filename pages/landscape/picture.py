@@ -131,7 +131,7 @@ def _show_map(
         picture=picture,
         field=field,
         rows=every_row(view.evaluation, view.aimed, view.target, scene.errors, scene.points),
-        rows_key=repr((*view.key("target", "n_bins", "binning"), scene.on.digest)),
+        rows_key=_rows_key(scene),
         n_shown=int(scene.shown.sum()),
         map_key=map_key,
         layer=layer,
@@ -145,7 +145,7 @@ def _show_map(
         view=_seen(map_key),
         gamma=view.gamma,
         gammas=tuple(GAMMAS),
-        preview_key="" if scene.only is not None else _preview_key(scene),
+        preview_key=_preview_key(scene),
     )
     live_landscape(
         live,
@@ -171,12 +171,19 @@ def is_live(dataset: Dataset) -> bool:
 
 
 def feed_map(scene: Scene, layer: str) -> None:
-    """Bring the fields of other bandwidths to the map, where it can show them."""
-    if scene.on.n_components == 2 and layer != "3-D" and scene.only is None:
-        feed(scene, _preview_key(scene))
+    """Let the map ask for rows and for the fields of other bandwidths."""
+    if scene.on.n_components == 2 and layer != "3-D":
+        feed(scene, _rows_key(scene), _preview_key(scene))
+
+
+def _rows_key(scene: Scene) -> str:
+    return repr((*scene.view.key("target", "n_bins", "binning"), scene.on.digest))
 
 
 def _preview_key(scene: Scene) -> str:
+    """Name what is looked at, but for γ; "" where what is shown is tested anew at every γ."""
+    if scene.only is not None:
+        return ""
     parts = scene.view.key("target", "n_bins", "binning", "maps")
     return repr((*parts, scene.bin_index, scene.on.digest))
 

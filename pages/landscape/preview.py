@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import streamlit as st
 
 from lore_core import BandwidthCurve, Embedding
 from lore_core.chance import NullBand
+from lore_core.figures.browser.packing import pack
 from lore_core.figures.browser.preview import packed_preview
 from lore_core.figures.pictures.landscape import row_hovers
 from lore_core.regions import Field
@@ -21,15 +23,16 @@ from lore_core.view.scene import Scene
 from lore_core.view.where import curve_of
 from pages.shared.controls import GAMMAS
 from pages.shared.live import live_feed
+from pages.shared.requests import offer
 from pages.shared.thumbnails import thumbnail_urls
 
-#: Fields a message, and seconds to wait for one.
-_BATCH, _PATIENCE = 6, 0.4
+#: Fields an answer, and seconds to wait for one.
+_BATCH, _PATIENCE = 6, 2.0
 #: Seconds after which nobody is taken to be waiting any more.
 _FORGOTTEN = 6.0
 #: Kernel sums use every core: one preview at a time.
 _TURN = threading.Lock()
-_KEY = "landscape_feed"
+_KEY = "_landscape_feed"
 
 
 class Preview:
@@ -58,7 +61,7 @@ class Preview:
         self._near = view.gamma
         self._thread = threading.Thread()
 
-    def take(self, near: float, known: set[int], detail: dict[str, Any] | None) -> bytes:
+    def take(self, near: float, known: set[int]) -> bytes:
         """Pack what is not yet known in the browser, after a moment if nothing is.
 
         Parameters
@@ -67,21 +70,17 @@ class Preview:
             The bandwidth whose neighbours come first.
         known : set of int
             Numbers of the bandwidths whose fields are known.
-        detail : dict or None
-            What is known of a row that was asked for; then nothing is waited for.
         """
         self._asked, self._near = time.monotonic(), near
         with self._news:
             if not self._rests and not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._work, daemon=True)
                 self._thread.start()
-            if detail is None and len(known) < len(GAMMAS):
-                self._news.wait_for(lambda: self._fields.keys() - known, _PATIENCE)
+            if not self._rests:
+                self._news.wait_for(lambda: self._rests or self._fields.keys() - known, _PATIENCE)
             fresh = sorted(self._fields.keys() - known, key=self._distance)[:_BATCH]
             fields = {k: self._fields[k] for k in fresh}
-            return packed_preview(
-                self._key, fields, self._curve, self._band, is_all=self._rests, detail=detail
-            )
+            return packed_preview(self._key, fields, self._curve, self._band, is_all=self._rests)
 
     def _distance(self, k: int) -> float:
         return abs(float(np.log(GAMMAS[k] / self._near)))
@@ -114,33 +113,56 @@ def _preview(key: str, _view: View, _bin: int | None, _on: Embedding) -> Preview
     return Preview(key, _view, _bin, _on)
 
 
-@st.fragment
-def feed(scene: Scene, key: str) -> None:
-    """Bring to the browser what it asks for, bit by bit: what its slider lacks, and rows.
+class Feed:
+    """Answers what one reader's landscape asks for."""
 
-    ``scene``: what is on the map. ``key``: names what is looked at, but for γ; "" where there is
-    nothing for the slider.
+    def __init__(self) -> None:
+        self.address = offer(self)
+        self._shown: tuple[Scene, str, str, Preview | None] | None = None
+
+    def show(self, scene: Scene, rows_key: str, preview_key: str) -> None:
+        """Take what is on the map."""
+        preview = None
+        if preview_key:
+            preview = _preview(preview_key, scene.view, scene.bin_index, scene.on)
+        self._shown = scene, rows_key, preview_key, preview
+
+    def answer(self, asked: Mapping[str, Any]) -> bytes | None:
+        """Answer with what is known of a row, or with what the slider lacks."""
+        match self._shown, asked:
+            case (scene, rows_key, _, _), {"rows": rows, "row": int(row)} if rows == rows_key:
+                return _detail(scene, row)
+            case (
+                (_, _, preview_key, Preview() as preview),
+                {"preview": key, "near": int() | float() as near, "known": list(known)},
+            ) if key == preview_key and near > 0:
+                return preview.take(near, {k for k in known if isinstance(k, int)})
+        return None
+
+
+def feed(scene: Scene, rows_key: str, preview_key: str) -> None:
+    """Let the browser ask for rows and for what its slider lacks.
+
+    ``scene``: what is on the map. ``rows_key``: names its rows. ``preview_key``: names what is
+    looked at, but for γ; "" where there is nothing for the slider.
     """
-    asked = st.session_state.get(_KEY, {}).get("asked") or {}
-    sent = None
-    if asked and asked.get("key") == key:
-        known, near = set(asked["known"]), float(asked["near"])
-        detail = None if asked["row"] is None else _detail(scene, int(asked["row"]))
-        preview = _preview(key, scene.view, scene.bin_index, scene.on)
-        sent = preview.take(near, known, detail)
-    live_feed(sent, _KEY, on_asked_change=lambda: None)
+    answers: Feed = st.session_state.setdefault(_KEY, Feed())
+    answers.show(scene, rows_key, preview_key)
+    live_feed(answers.address)
 
 
-def _detail(scene: Scene, row: int) -> dict[str, Any] | None:
+def _detail(scene: Scene, row: int) -> bytes | None:
     dataset = scene.view.evaluation
     if not 0 <= row < len(dataset):
         return None
     (hover,) = row_hovers(scene.table(np.array([row])))
     images = dataset.images
-    image = None if images is None else thumbnail_urls(images, np.array([row]))[0]
-    return {
-        "row": row,
-        "gamma": scene.view.gamma,
-        "lines": hover.text.split("\n"),
-        "image": image,
-    }
+    return pack(
+        {
+            "row": row,
+            "gamma": scene.view.gamma,
+            "lines": hover.text.split("\n"),
+            "image": None if images is None else thumbnail_urls(images, np.array([row]))[0],
+        },
+        {},
+    )

@@ -21,7 +21,7 @@ export default
 _CODE = st.components.v2.component(
     "lore_lens.code",
     js=f"""{landscape_script()}
-    {_HAND_OVER} () => globalThis.loreLensReady({{ join, deliver, provideBy }});""",
+    {_HAND_OVER} () => globalThis.loreLensReady({{ join, deliver, provideAt }});""",
 )
 _ROWS = st.components.v2.component(
     "lore_lens.rows",
@@ -29,10 +29,10 @@ _ROWS = st.components.v2.component(
 )
 _FEED = st.components.v2.component(
     "lore_lens.feed",
-    js=f"""{_HAND_OVER} async ({{ data, setStateValue }}) => {{
-      const {{ deliver, provideBy }} = await globalThis.loreLens;
-      if (data) deliver(data);
-      provideBy((asked) => setStateValue("asked", asked));
+    js=f"""{_HAND_OVER} async ({{ data }}) => {{
+      const {{ provideAt }} = await globalThis.loreLens;
+      provideAt(data);
+      return () => provideAt(null);
     }};""",
 )
 _MAP = st.components.v2.component(
@@ -97,16 +97,6 @@ def _mount(scene: bytes, key: str, on_view: Callable[[], None], events: tuple[st
         st.rerun()
 
 
-def live_feed(preview: bytes | None, key: str, on_asked_change: Callable[[], None]) -> None:
-    """Bring a part of a preview to the landscape, which asks for the next.
-
-    Parameters
-    ----------
-    preview : bytes or None
-        From :func:`~lore_core.figures.browser.preview.packed_preview`.
-    key : str
-        Unique on the page.
-    on_asked_change : callable
-        Called when it asks: ``st.session_state[key].asked`` has ``key``, ``known`` and ``near``.
-    """
-    _FEED(key=key, data=preview, on_asked_change=on_asked_change)
+def live_feed(address: str) -> None:
+    """Tell the landscape where to ask for what it lacks; see :mod:`pages.shared.requests`."""
+    _FEED(key="landscape_feed", data=address)

@@ -5,6 +5,7 @@ The library starts this file by its path and never imports Streamlit itself.
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -20,6 +21,9 @@ def serve(arguments: Sequence[str]) -> None:
     pages are left to the script.
     """
     PagesManager.uses_pages_directory = False
+    # Once it has closed, the server raises again the signal that ended it: no error of ours.
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, lambda *_: sys.exit(0))
     main(list(arguments), prog_name="streamlit")
 
 

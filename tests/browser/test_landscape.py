@@ -211,6 +211,24 @@ def test_a_bandwidth_is_seen_before_it_is_taken(app):
     assert float(app.query().get("gamma", 0.2)) == app.seen("m.scene.gamma") < 0.5
 
 
+def test_only_the_page_can_ask_and_only_what_it_shows(open_app):
+    app = open_app()
+    with app.page.expect_response("**/lore/ask/*") as first:
+        app.go("Landscape")
+        app.map_drawn()
+    post = lambda url, asked: app.page.request.post(url, data=asked).status  # noqa: E731
+    address, asked = first.value.url, first.value.request.post_data_json
+    assert post(address, asked) == 200
+    rows = app.seen("m.scene.rows")
+    assert post(address, {"rows": rows, "row": 3}) == 200
+    for nonsense in ({"rows": rows, "row": 10**9}, {"rows": "others", "row": 3}, {}):
+        assert post(address, nonsense) == 204
+    for broken in ({**asked, "near": "x"}, {**asked, "near": 0}, {**asked, "known": 3}):
+        assert post(address, broken) == 204
+    assert post(address, [1]) == post(address, "{") == 400
+    assert post(address[:-1], asked) == 404
+
+
 def test_the_wheel_scrolls_the_page_unless_the_map_has_the_focus(app):
     app.map.hover()
     app.page.mouse.wheel(0, 120)

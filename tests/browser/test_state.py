@@ -93,6 +93,31 @@ def test_a_link_followed_by_another_page_keeps_what_it_said(open_app):
     assert app.chosen("Similar by") == "PCA 3-D"
 
 
+def test_leaving_at_once_after_moving_the_map(light, server, open_tab):
+    """What the map says between the wish to leave and its answer, which takes a second here, would
+    empty the next page: see `leave` in landscape.js."""
+    held, is_slow = [], False
+
+    def through(socket):
+        wire = socket.connect_to_server()
+        wire.on_message(lambda said: held.append((socket, said)) if is_slow else socket.send(said))
+
+    with open_tab(light, server) as app:
+        app.page.route_web_socket("**/_stcore/stream", through)
+        app.open("landscape")
+        app.map_drawn()
+        app.map.focus()
+        app.page.keyboard.press("ArrowLeft")
+        is_slow = True
+        app.page.get_by_role("link", name="Variables", exact=True).first.click()
+        app.page.wait_for_timeout(1000)
+        is_slow = False
+        for socket, said in held:
+            socket.send(said)
+        app.sees("Along which variable")
+        app.settle()
+
+
 def test_back_in_the_history(open_app):
     app = open_app("overview", gamma=0.5)
     app.sees("Is there a problem?")

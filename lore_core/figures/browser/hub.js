@@ -10,40 +10,22 @@ const previews = new Map();
 /** Sets of rows, and previews, that are kept: those shown, and those before. */
 const MOST_SETS = 2;
 const MOST_PREVIEWS = 8;
-/** Milliseconds after which the same is asked for again. */
-const OVERDUE = 2000;
-/** Milliseconds after the reader did something, or left by a link, in which nothing is asked: the
-    server would answer both at once, and one may be lost. */
-const ACTING = 1500;
-const LEAVING = 5000;
-let ask = null;
-let next = 0;
-let last = "";
-/** The row that is pointed at, until what is known of it has come. */
-let row = null;
-let quiet = 0;
-const hold = (event) => {
-  const leaves = event.type === "click" && event.composedPath().some((node) => node.nodeName === "A");
-  quiet = Math.max(quiet, performance.now() + (leaves ? LEAVING : ACTING));
-};
-for (const type of ["click", "keydown", "pointerdown"]) document.addEventListener(type, hold, true);
+/** Milliseconds until one asks again after no answer. */
+const BREATHER = 2000;
+let address = null;
+let isAsking = false;
 
 /** Hand on what Python packed: rows, or a part of a preview. */
 export function deliver(bytes) {
   const pack = unpack(bytes);
-  if (pack.detail) {
-    if (pack.detail.row === row) row = null;
-    for (const map of maps) map.setDetail(pack.detail);
-  }
   if (pack.fields) takePreview(pack);
   else keep(sets, pack.key, pack, MOST_SETS);
   for (const map of maps) supply(map);
-  wish();
 }
 
-/** Let what is lacking be asked for: `send({key, known, near, row})`. */
-export function provideBy(send) {
-  ask = send;
+/** Let what is lacking be asked for at an address; null: no more. */
+export function provideAt(url) {
+  address = url;
   wish();
 }
 
@@ -51,11 +33,7 @@ export function provideBy(send) {
 export function join(root, options) {
   const map = mount(root, {
     ...options,
-    send(what, value) {
-      if (what !== "detail") return options.send(what, value);
-      row = value;
-      wish();
-    },
+    send: (what, value) => (what === "detail" ? wonder(map, value) : options.send(what, value)),
   });
   maps.add(map);
   const showScene = (scene) => {
@@ -102,21 +80,40 @@ function supply(map) {
   map.setPreview(previews.get(scene.preview) ?? null);
 }
 
-/** Ask for what the shown landscape lacks: fields and rows at once, the curve now and then. */
-function wish() {
-  clearTimeout(next);
+/** Ask for what is known of a row. */
+async function wonder(map, row) {
+  const answer = address && (await ask({ rows: map.state.scene.rows, row }));
+  if (answer) map.setDetail(unpack(answer));
+}
+
+/** What the shown landscape lacks for its slider: fields, the curve, the band. */
+function lacking() {
   const scene = [...maps].map((map) => map.state.scene).find((shown) => shown?.preview);
-  if (!ask || !scene) return;
+  if (!scene) return null;
   const known = previews.get(scene.preview);
   const has = known ? [...known.fields.keys()] : [];
-  const isFull = has.length >= scene.gammas.length;
-  if (known?.isAll && isFull && row === null) return;
-  const asked = JSON.stringify([scene.preview, has, row]);
-  const busy = () => quiet - performance.now();
-  next = setTimeout(() => {
-    if (busy() > 0) return wish();
-    last = asked;
-    ask({ key: scene.preview, known: has, near: scene.gamma, row });
-    wish();
-  }, Math.max(asked === last ? OVERDUE : 0, busy()));
+  if (known?.isAll && has.length >= scene.gammas.length) return null;
+  return { preview: scene.preview, known: has, near: scene.gamma };
+}
+
+/** Ask for it, until all is there. */
+async function wish() {
+  if (isAsking) return;
+  isAsking = true;
+  for (let lack; address && (lack = lacking()); ) {
+    const answer = await ask(lack);
+    if (answer) deliver(answer);
+    else await new Promise((resolve) => setTimeout(resolve, BREATHER));
+  }
+  isAsking = false;
+}
+
+/** The answer, or null where there is none: the server may be gone, or show something else now. */
+async function ask(question) {
+  try {
+    const answer = await fetch(address, { method: "POST", body: JSON.stringify(question) });
+    return answer.status === 200 ? new Uint8Array(await answer.arrayBuffer()) : null;
+  } catch {
+    return null;
+  }
 }

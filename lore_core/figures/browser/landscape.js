@@ -23,6 +23,8 @@ const REST = 160;
 const WONDER = 120;
 /** Milliseconds until what the server was told and did not take is told again. */
 const PATIENCE = 5000;
+/** With one of these the reader may leave the page. */
+const LEAVING = ["pointerdown", "click", "popstate"];
 const SHOWN = 1;
 const VIVID = 2;
 const SELECTED = 4;
@@ -54,6 +56,7 @@ export function mount(root, { mode, send }) {
   let [asked, resting, telling, wondering] = [0, 0, 0, 0];
   const details = new Map();
   const unheard = {};
+  for (const what of LEAVING) window.addEventListener(what, leave, true);
 
   const shown = (i) => (flags ? (flags[i] & SHOWN) !== 0 : true);
   const redraw = () => { asked ||= requestAnimationFrame(paint); };
@@ -164,8 +167,23 @@ export function mount(root, { mode, send }) {
     moving = what;
     if (what) resting = setTimeout(() => { moving = false; redraw(); }, REST);
     clearTimeout(telling);
-    telling = setTimeout(() => send("view", view.saved), 500);
+    telling = setTimeout(tellView, 500);
     redraw();
+  }
+
+  function tellView() {
+    clearTimeout(telling);
+    telling = 0;
+    send("view", view.saved);
+  }
+
+  /** Say what is left to say as a press begins, and nothing after a click that leaves the page: what
+      is said between that and the next page makes Streamlit empty the next page. */
+  function leave({ type, target }) {
+    if (telling && type === "pointerdown") tellView();
+    if (type === "click" && !target.closest("a")) return;
+    clearTimeout(telling);
+    if (type !== "pointerdown") Object.values(unheard).forEach(clearTimeout);
   }
 
   function hover(point, event) {
@@ -379,6 +397,7 @@ export function mount(root, { mode, send }) {
       return state();
     },
     unmount() {
+      for (const what of LEAVING) window.removeEventListener(what, leave, true);
       watch.disconnect();
       bar.stop();
       cancelAnimationFrame(asked);

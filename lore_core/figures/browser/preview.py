@@ -23,7 +23,6 @@ def packed_preview(
     *,
     is_all: bool = True,
     with_support: bool = False,
-    detail: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Pack fields by the number of their γ, and the MLCE over γ with what chance shows.
 
@@ -41,10 +40,8 @@ def packed_preview(
         Whether nothing more is to come.
     with_support : bool
         Whether n_eff goes along, in a second byte a node.
-    detail : mapping, optional
-        What is known of one row: ``row``, ``gamma``, ``lines`` and ``image``.
     """
-    header: dict[str, Any] = {"preview": key, "isAll": is_all, "fields": {}, "detail": detail}
+    header: dict[str, Any] = {"preview": key, "isAll": is_all, "fields": {}}
     arrays: dict[str, NDArray[np.generic]] = {}
     for number, field in fields.items():
         described, coded = packed_field(field)

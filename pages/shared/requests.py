@@ -1,0 +1,58 @@
+"""What the browser asks for by itself while a page rests, without running the page."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any, Protocol
+from weakref import WeakValueDictionary
+
+import streamlit as st
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+_PATH = "lore/ask"
+
+
+class Answers(Protocol):
+    """Answers what one reader's page asks for."""
+
+    def answer(self, asked: Mapping[str, Any]) -> bytes | None:
+        """Answer a question; None where there is nothing to say to it."""
+
+
+_OFFERS: WeakValueDictionary[str, Answers] = WeakValueDictionary()
+
+
+def offer(answers: Answers) -> str:
+    """Return the address at which the browser may ask, as long as ``answers`` is held by someone.
+
+    Nobody can guess it, so that whoever asks has seen the page.
+    """
+    name = secrets.token_urlsafe(24)
+    _OFFERS[name] = answers
+    base = str(st.get_option("server.baseUrlPath")).strip("/")
+    return "/".join(["", *filter(None, [base]), _PATH, name])
+
+
+async def _ask(request: Request) -> Response:
+    answers = _OFFERS.get(request.path_params["name"])
+    if answers is None:
+        raise HTTPException(404)
+    try:
+        asked = await request.json()
+    except ValueError as error:
+        raise HTTPException(400) from error
+    if not isinstance(asked, dict):
+        raise HTTPException(400)
+    content = await run_in_threadpool(answers.answer, asked)
+    headers = {"Cache-Control": "no-store"}
+    if content is None:
+        return Response(status_code=204, headers=headers)
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+ROUTES = [Route(f"/{_PATH}/{{name}}", _ask, methods=["POST"])]
