@@ -52,13 +52,7 @@ class Significance:
         return float(1.0 - self.tested.mean())
 
     def significant(self, q: float = 0.05) -> NDArray[np.bool_]:
-        """Return the rows whose error is real, at false discovery rate ``q``, shape (n,).
-
-        Parameters
-        ----------
-        q : float
-            In (0, 1): of the rows returned, in expectation at most this share is calibrated.
-        """
+        """Return the rows whose error is real, shape (n,): in expectation all but a share ``q``."""
         check_share(q, "q")
         with np.errstate(invalid="ignore"):
             return np.asarray(self.adjusted <= q)

@@ -66,20 +66,11 @@ class NullBand:
     def band(
         self, metric: CurveKey, level: float = 0.95
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the band that a whole curve of a calibrated model stays in.
+        """Return the band that a whole curve of a calibrated model stays in, with chance ``level``.
 
-        Parameters
-        ----------
-        metric : {"mlce_supported", "alce", "mlce"}
-            Which summary.
-        level : float
-            Chance that a further curve stays inside at all bandwidths.
-
-        Returns
-        -------
-        low, high : ndarray of shape (g,)
-            In [0, 1]: as many standard deviations of the draws around their mean, at every
-            bandwidth alike, as (1 − level)/2 of the draws leave on either side somewhere.
+        Low and high, shape (g,), in [0, 1]: as many standard deviations of the draws around their
+        mean, at every bandwidth alike, as (1 − level)/2 of the draws leave on either side
+        somewhere.
         """
         draws, mean, deviation = self._spread(metric)
         tail = (1 - check_share(level, "level")) / 2
@@ -93,15 +84,7 @@ class NullBand:
         return np.maximum(low, 0.0), np.minimum(high, 1.0)
 
     def excess(self, metric: CurveKey, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return by how many standard deviations a curve lies above the mean of the draws.
-
-        Parameters
-        ----------
-        metric : {"mlce_supported", "alce", "mlce"}
-            Which summary.
-        values : ndarray of shape (g,)
-            It on the data.
-        """
+        """Return how many standard deviations ``values`` (g,) lie above the mean of the draws."""
         _, mean, deviation = self._spread(metric)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray((values - mean) / deviation)
@@ -135,22 +118,12 @@ class NullErrors:
         return len(self.mlce)
 
     def p_value(self, metric: ChanceKey, observed: float) -> float:
-        """How often a calibrated model shows this value or a larger one.
+        """How often a calibrated model shows the observed value or a larger one.
 
-        Parameters
-        ----------
-        metric : {"mlce", "mlce_supported", "alce", "ece", "mce"}
-            Which summary.
-        observed : float
-            Its value on the data.
-
-        Returns
-        -------
-        float
-            (1 + draws above it + half of the draws equal to it) / (1 + b), in (0, 1): under the
-            null model the data are one more draw, so without ties it is exact, not only for large
-            b. Ties are frequent where data are sparse (the MLCE is then the gap of a lone row);
-            counted whole they would make p too large. NaN where the value is not known.
+        (1 + draws above it + half of the draws equal to it) / (1 + b), in (0, 1): under the null
+        model the data are one more draw, so without ties it is exact, not only for large b. Ties
+        are frequent where data are sparse (the MLCE is then the gap of a lone row); counted whole
+        they would make p too large. NaN where the value is not known.
         """
         draws = getattr(self, metric)
         if not np.isfinite(observed) or not np.isfinite(draws).all():
@@ -196,10 +169,6 @@ def null_band(
         Sets of outcomes drawn.
     random_state : int
         Seed.
-
-    Returns
-    -------
-    NullBand
     """
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     c = as_confidence(confidence)
@@ -241,10 +210,6 @@ def null_errors(
         Mask of the rows whose CDF is wanted (one confidence bin); the summaries are of all rows.
     n_shares : int
         Points of the CDF.
-
-    Returns
-    -------
-    NullErrors
     """
     c = as_confidence(confidence)
     grid = np.array([check_positive(gamma, "gamma")])

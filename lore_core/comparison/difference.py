@@ -31,13 +31,7 @@ class ConfidenceDifference:
     table: pd.DataFrame  #: Metrics of the method itself (first line) and of what is shipped
 
     def sentence(self, rows: str = "evaluation") -> str:
-        """Return all of it in words.
-
-        Parameters
-        ----------
-        rows : str
-            Which rows they are.
-        """
+        """Return all of it in words; ``rows`` says which they are."""
         on = rows_words(self.n_rows).replace(" ", f" {rows} ", 1)
         if self.greatest == 0:
             return f"Without single rows, the confidences of {on} are exactly the same."

@@ -58,35 +58,17 @@ class Comparison:
     def score_differences(self, score: Metric, to: str) -> pd.DataFrame:
         """Mean difference of a proper score of every method to one of them, row by row.
 
-        Parameters
-        ----------
-        score : Metric
-            A mean of rows that is known of all.
-        to : str
-            A method.
-
-        Returns
-        -------
-        DataFrame
-            One row a method but ``to``: ``difference, low, high``. The paired Student-t intervals
-            hold for all methods at once with 95 %: each is taken at 1 − 5 %/methods (Bonferroni).
+        One row a method but ``to``: ``difference, low, high``. The paired Student-t intervals hold
+        for all methods at once with 95 %: each is taken at 1 − 5 %/methods (Bonferroni).
         """
         return _score_differences(self.datasets, score, to)
 
     def long(self, methods: list[str] | None = None) -> pd.DataFrame:
-        """Everything in one long table, as it is saved.
+        """Everything in one long table, as it is saved; ``methods`` are in the order of the rows.
 
-        Parameters
-        ----------
-        methods : list of str, optional
-            In the order of the rows; by default as they were compared.
-
-        Returns
-        -------
-        DataFrame
-            One row a method and metric: ``method, metric, unit, value``, the ``difference`` to the
-            first method, both with their intervals: ``low, high, difference_low, difference_high``,
-            the ``p_value`` of the difference, and ``rows``, how many all of it rests on.
+        One row a method and metric: ``method, metric, unit, value``, the ``difference`` to the
+        first method, both with their intervals: ``low, high, difference_low, difference_high``, the
+        ``p_value`` of the difference, and ``rows``, how many all of it rests on.
         """
         first = next(iter(self.summaries.values()))
         p_values = {
@@ -151,10 +133,6 @@ def compare(
         confidence.
     progress : callable, optional
         Called with the share done and the method at work.
-
-    Returns
-    -------
-    Comparison
 
     Raises
     ------

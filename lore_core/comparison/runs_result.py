@@ -61,18 +61,7 @@ class RunsComparison:
         return self.runs.drop(columns="run").groupby("method", sort=False)
 
     def values(self, metric: str) -> pd.DataFrame:
-        """One metric: one row a run, one column a method.
-
-        Parameters
-        ----------
-        metric : str
-            Column of ``table``.
-
-        Raises
-        ------
-        InputError
-            If there is no such metric.
-        """
+        """One metric: one row a run, one column a method."""
         self._check_metric(metric, "metric")
         wide = self.runs.pivot(index="run", columns="method", values=metric)
         return wide.reindex(index=self.runs["run"].unique(), columns=self.methods)
@@ -159,20 +148,8 @@ class RunsComparison:
     def correlation(self, of: str = MAX_GROUPWISE) -> pd.Series:
         """Pearson correlation of every metric with one of them, over all runs and methods.
 
-        Parameters
-        ----------
-        of : str
-            Column of ``table``.
-
-        Returns
-        -------
-        Series
-            One value a metric; NaN for one that does not vary. This is Table 2 of Luo et al. 2022.
-
-        Raises
-        ------
-        InputError
-            If there is no such metric.
+        NaN for one that does not vary. This is Table 2 of Luo et al. 2022. Raises InputError if
+        there is no such metric.
         """
         metrics = self.runs.drop(columns=["run", "method"])
         self._check_metric(of, "of")
@@ -181,19 +158,11 @@ class RunsComparison:
         return with_it.reindex(metrics.columns).drop(of).rename(f"correlation with {of}")
 
     def summary(self, level: float = 0.95) -> pd.DataFrame:
-        """Everything in one long table, as it is saved.
+        """Everything in one long table, as it is saved, with intervals at ``level``.
 
-        Parameters
-        ----------
-        level : float
-            Of the intervals.
-
-        Returns
-        -------
-        DataFrame
-            One row a method and metric: ``method, metric, unit, runs, mean, sd``, the paired
-            ``difference`` to the first method with ``difference_low, difference_high``, and its
-            ``p_value`` (Student's t).
+        One row a method and metric: ``method, metric, unit, runs, mean, sd``, the paired
+        ``difference`` to the first method with ``difference_low, difference_high``, and its
+        ``p_value`` (Student's t).
         """
         found, count = self.difference(level=level), self._by_method().count()
         freedom = np.maximum(count - 1, 1)

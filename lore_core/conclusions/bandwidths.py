@@ -27,10 +27,6 @@ def conclude_bandwidths(curve: BandwidthCurve, chance: NullBand | None, *, on: s
     on : str
         The feature map.
 
-    Returns
-    -------
-    Conclusion
-
     Notes
     -----
     The curve is held against the band that a whole curve of a calibrated model stays in with 95 %

@@ -26,22 +26,12 @@ class Conclusion:
 def nearer(
     accuracy_low: ArrayLike, accuracy_high: ArrayLike, before: ArrayLike, after: ArrayLike
 ) -> NDArray[np.int64]:
-    """Return whether a changed confidence is surely nearer to the accuracy, or surely further off.
+    """Return whether a changed confidence is surely nearer to the accuracy, 1, or further off, −1.
 
-    Parameters
-    ----------
-    accuracy_low, accuracy_high : array-like
-        Interval of the accuracy, which no recalibration changes.
-    before, after : array-like
-        Mean confidence.
+    ``accuracy_low``, ``accuracy_high``: interval of the accuracy, which no recalibration changes.
+    ``before``, ``after``: mean confidence. 0 where that is open or the gap changes by less than a
+    point.
 
-    Returns
-    -------
-    ndarray of int
-        1 nearer, −1 further off, 0 where that is open or the gap changes by less than a point.
-
-    Notes
-    -----
     The accuracy is nearer to the one on whose side of their middle it lies. As all methods are held
     against one accuracy, an interval of it that holds is right about all of them at once: the
     number of methods needs no correction.

@@ -28,10 +28,6 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
     min_group_size : int
         Smaller groups do not count.
 
-    Returns
-    -------
-    Conclusion
-
     Notes
     -----
     The intervals of all groups hold at once with 95 % (Clopper–Pearson, Bonferroni), and everything

@@ -23,10 +23,6 @@ def conclude_recalibration(result: Comparison, search: PlaceSearch | None = None
     search : PlaceSearch, optional
         Places of the same rows, of the top label; the first is spoken of.
 
-    Returns
-    -------
-    Conclusion
-
     Notes
     -----
     A method helps where its mean NLL (or Brier score) is lower than that of the first by a paired t

@@ -124,14 +124,8 @@ def make_map(
 ) -> Embedding:
     """Make the map of a name, with the default scale and options of its method.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Its features, calibration and evaluation rows together.
-    name : MapName
-        Which; where it says no dimensions there are two of them.
-    random_state, progress
-        See :func:`embed`.
+    Of calibration and evaluation rows together; in two dimensions where the name says none.
+    ``random_state``, ``progress``: see :func:`embed`.
     """
     d = 2 if name.n_components is None else name.n_components
     return embed(dataset.features, name.method, d, random_state=random_state, progress=progress)

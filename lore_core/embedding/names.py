@@ -30,19 +30,8 @@ class MapName:
     def parse(cls, typed: str, argument: str, *, or_none: bool = False) -> MapName:
         """Read ``pca``, ``pca-20`` or ``tsne-3``.
 
-        Parameters
-        ----------
-        typed : str
-            What was typed.
-        argument : str
-            Name of the argument or option, for the error.
-        or_none : bool
-            Whether the argument knows ``none``, too, for the error.
-
-        Raises
-        ------
-        InputError
-            If there is no such map.
+        ``argument``: name of the argument or option, for the InputError if there is no such map;
+        ``or_none``: whether it knows ``none``, too.
         """
         method, dash, dimensions = typed.partition("-")
         if not is_method(method) or (dash and not dimensions.isdecimal()):

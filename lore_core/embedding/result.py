@@ -153,10 +153,7 @@ class Embedding:
     def known_by(self, of: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Embedding:
         """Return the map that knows something else of its rows, such as means; itself if none.
 
-        Parameters
-        ----------
-        of : callable
-            From one value a row, shape (n, m), to another table.
+        ``of``: from one value a row, shape (n, m), to another table.
         """
         if not isinstance(self._map, NeighbourMap):
             return self

@@ -104,32 +104,13 @@ class Metric:
         return self.name if self.unit.is_share else self.heading
 
     def text(self, value: float) -> str:
-        """Write a value in unit and digits of the metric, as under its heading.
-
-        Parameters
-        ----------
-        value : float
-            NaN gives a dash.
-        """
+        """Write a value in unit and digits of the metric, under its heading; NaN gives a dash."""
         return self.unit.text(value)
 
     def text_alone(self, value: float) -> str:
-        """Write a value with its unit.
-
-        Parameters
-        ----------
-        value : float
-        """
+        """Write a value with its unit."""
         return f"{self.text(value)}{self.unit.word}"
 
     def interval_text(self, low: float, high: float, between: str = " to ") -> str:
-        """Write an interval under its heading, or nothing where there is none.
-
-        Parameters
-        ----------
-        low, high : float
-            Its ends.
-        between : str
-            What stands between them.
-        """
+        """Write an interval under its heading, or nothing where there is none."""
         return self.unit.interval_text(low, high, between)

@@ -74,10 +74,7 @@ class Place:
     def holds(self, dataset: Dataset) -> NDArray[np.bool_]:
         """Return which rows of any dataset with these columns are meant, shape (n,).
 
-        Parameters
-        ----------
-        dataset : Dataset
-            Of a place that is no region of a map.
+        For a place that is no region of a map.
         """
         return np.asarray(np.logical_and.reduce([part.holds(dataset) for part in self.conditions]))
 
@@ -107,13 +104,7 @@ class PlaceSearch:
         return self.confidence - self.accuracy
 
     def mask(self, number: int) -> NDArray[np.bool_]:
-        """Rows of one place, shape (n_rows,).
-
-        Parameters
-        ----------
-        number : int
-            Of the place, from 0.
-        """
+        """Rows of one place, by its number from 0, shape (n_rows,)."""
         mask = np.zeros(self.n_rows, dtype=bool)
         mask[self.places[number].rows] = True
         return mask
@@ -191,10 +182,6 @@ def find_places(
         Seed of the halves.
     progress : callable, optional
         Called with the share done.
-
-    Returns
-    -------
-    PlaceSearch
 
     Raises
     ------

@@ -37,11 +37,7 @@ def name_of_place(place: Place) -> str:
 def describe_place(place: Place, *, top_label: bool = True) -> str:
     """Say what was promised and what came, on how many rows.
 
-    Parameters
-    ----------
-    place : Place
-    top_label : bool
-        Whether being right is what is promised, or that one class occurs.
+    ``top_label``: whether being right is what is promised, or that one class occurs.
     """
     return f"{name_of_place(place)}: {promised_words(place, top_label=top_label)}"
 
@@ -57,14 +53,7 @@ def promised_words(place: Place, *, top_label: bool = True) -> str:
 
 
 def evidence_of(place: Place, search: PlaceSearch) -> str:
-    """Say what the rows said that had no part in finding a place.
-
-    Parameters
-    ----------
-    place : Place
-    search : PlaceSearch
-        That found it.
-    """
+    """Say what the rows said that had no part in finding a place."""
     held = place.held
     low, high = sorted(place.sign * end for end in (held.gap_low, held.gap_high))
     lean = "too sure" if place.sign > 0 else "too unsure"

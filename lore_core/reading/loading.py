@@ -125,18 +125,7 @@ def guess_mapping(source: Sources, *, mapping: _Given = None) -> ColumnMapping:
 
 
 def read(sources: Sources, *, mapping: _Given = None, name: str | None = None) -> Reading:
-    """Read as :func:`load` does, and report on it.
-
-    Parameters
-    ----------
-    sources, mapping, name
-        As in :func:`load`.
-
-    Returns
-    -------
-    Reading
-        ``dataset``, ``report`` and the ``mapping`` that was used.
-    """
+    """Read as :func:`load` does, and report on it."""
     raws = sources_of(sources)
     try:
         return _read(raws, as_mapping(mapping), name)

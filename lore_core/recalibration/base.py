@@ -85,10 +85,7 @@ class Recalibrator(ABC):
     def state(self) -> Mapping[str, Any]:
         """Return what was fitted: the values :meth:`apply` needs, by name.
 
-        Returns
-        -------
-        dict
-            Numbers, text, arrays, lists and dicts of those, and fitted recalibrators, as in a file.
+        Numbers, text, arrays, lists and dicts of those, and fitted recalibrators, as in a file.
         """
         return self._fitted("it has a state")
 
@@ -114,27 +111,11 @@ class Recalibrator(ABC):
     def apply(state: Any, rows: Rows) -> Rows:
         """Correct the probabilities of rows, with numpy alone.
 
-        Parameters
-        ----------
-        state : dict
-            What :meth:`state` returns.
-        rows : Rows
-            Rows to correct.
-
-        Returns
-        -------
-        Rows
-            The same rows, with other probabilities; ``rows`` itself where nothing changes.
+        ``state``: what :meth:`state` returns. Returns ``rows`` itself where nothing changes.
         """
 
     def applied_to(self, rows: Rows) -> Rows:
-        """Return rows with corrected probabilities.
-
-        Parameters
-        ----------
-        rows : Rows
-            Rows to correct.
-        """
+        """Return rows with corrected probabilities."""
         return self.apply(self._fitted("it can recalibrate"), rows)
 
     def recalibrate(self, evaluation: Dataset, embedding: OnMaps = None) -> Dataset:
@@ -165,13 +146,7 @@ class Recalibrator(ABC):
 
     @classmethod
     def standard(cls, gamma: float, n_bins: int, binning: Binning) -> Self:
-        """Return the method as it is compared with others at one setting, not fitted.
-
-        Parameters
-        ----------
-        gamma, n_bins, binning
-            For the methods that have such parameters.
-        """
+        """Return the method as it is compared with others at one setting, not fitted."""
         return cls()
 
     def settings(self) -> dict[str, Any]:
@@ -198,19 +173,7 @@ class Recalibrator(ABC):
         label: str,
         n_rows: int,
     ) -> Self:
-        """Return a recalibrator as it was.
-
-        Parameters
-        ----------
-        settings : dict
-            As :meth:`settings` returns them.
-        state : dict or None
-            As :meth:`state` returns it; None: not fitted.
-        label : str
-            What tables call it.
-        n_rows : int
-            Rows it was fitted on.
-        """
+        """Return a recalibrator as it was; ``state`` is None where it was not fitted."""
         made = cls(**settings)
         made.label, made.n_rows_, made._state = label, n_rows, state
         return made
@@ -227,21 +190,10 @@ class Recalibrator(ABC):
 
     @staticmethod
     def in_cells(state: Any, size: int) -> tuple[Any, NDArray[np.int64] | None]:
-        """Return a state that no single calibration row can be read from.
+        """Return a state that no single calibration row can be read from, and the rows' cells.
 
-        Parameters
-        ----------
-        state : dict
-            What :meth:`state` returns.
-        size : int
-            What is kept are means over at least so many rows.
-
-        Returns
-        -------
-        state : dict
-            The same one, where it holds no rows.
-        cell : ndarray of shape (n,) or None
-            Which cell each calibration row is in, −1 for none; None: there are no cells.
+        What is kept are means over at least ``size`` rows; a state that holds no rows stays. The
+        cells (n,): which one each calibration row is in, −1 for none; None: there are no cells.
         """
         return state, None
 
@@ -283,15 +235,7 @@ class Recalibrator(ABC):
         return made
 
     def to_bytes(self, *, maps: Maps = True, rows: bool = True) -> bytes:
-        """Return the content of the file that :meth:`save` writes.
-
-        Parameters
-        ----------
-        maps : bool, Embedding or dict of those by name
-            See :meth:`save`.
-        rows : bool
-            See :meth:`save`.
-        """
+        """Return the content of the file that :meth:`save` writes; see there for the arguments."""
         self._check_savable()
         if not rows:
             return self.without_rows().to_bytes(maps=maps)

@@ -127,15 +127,7 @@ class GroupWise(Recalibrator):
     def fallback(self, evaluation: Dataset) -> pd.DataFrame:
         """Which groups get the method fitted on all rows, and how many rows that concerns.
 
-        Parameters
-        ----------
-        evaluation : Dataset
-            Rows to correct.
-
-        Returns
-        -------
-        DataFrame
-            One row a group, largest first: ``group, rows, calibration_rows`` (0: never seen).
+        One row a group, largest first: ``group, rows, calibration_rows`` (0: never seen).
         """
         import pandas as pd
 

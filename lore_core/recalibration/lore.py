@@ -134,16 +134,8 @@ class LoRe(Recalibrator):
         """Return LoRe fitted with the settings that predict left-out calibration rows best.
 
         Deprecated: ``TunedLoRe(average=False, line=False, levels=False)`` gives the same
-        confidences.
-
-        Parameters
-        ----------
-        calibration : Dataset
-            Rows to choose and fit on.
-        embedding : Embedding, array-like of shape (n, d), or dict of those by name
-            Their coordinates; of several maps the best is chosen (``feature_map``).
-        **options
-            Those of :func:`~lore_core.recalibration.tuning.leave_one_out`.
+        confidences. ``**options`` are those of
+        :func:`~lore_core.recalibration.tuning.leave_one_out`.
         """
         import pandas as pd
 
@@ -241,15 +233,7 @@ class LoRe(Recalibrator):
         return [] if state["base"] is None else [state["base"]]
 
     def local_accuracy(self, evaluation: Dataset, embedding: OnMaps) -> LocalAccuracy:
-        """Return the calibration accuracy around each row, and how many rows it rests on.
-
-        Parameters
-        ----------
-        evaluation : Dataset
-            Rows to look around.
-        embedding : Embedding or array-like of shape (n, d)
-            Their coordinates.
-        """
+        """Return the calibration accuracy around each row, and how many rows it rests on."""
         state: Any = self.state()
         means = _around(state, rows_of(evaluation, embedding, type(self).label), state["outcome"])
         return LocalAccuracy(means.mean, means.effective_size)

@@ -98,11 +98,5 @@ def installed_rivals() -> list[Recalibrator]:
 def offered_recalibrators(
     gamma: float = 0.2, n_bins: int = 15, binning: Binning = "equal-width"
 ) -> list[Recalibrator]:
-    """Return the standard recalibrators, then those of other libraries that are installed.
-
-    Parameters
-    ----------
-    gamma, n_bins, binning
-        See :func:`standard_recalibrators`.
-    """
+    """Return the standard recalibrators, then those of other libraries that are installed."""
     return [*standard_recalibrators(gamma, n_bins, binning), *installed_rivals()]

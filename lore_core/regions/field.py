@@ -246,12 +246,7 @@ class Outline:
     inside: NDArray[np.float64]
 
     def encloses(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether each point lies within it.
-
-        Parameters
-        ----------
-        points : ndarray of shape (n, 2)
-        """
+        """Whether each point (n, 2) lies within it."""
         nearest = (
             np.clip(np.rint((p - nodes[0]) / (nodes[1] - nodes[0])), 0, len(nodes) - 1).astype(int)
             for p, nodes in zip(points.T, (self.x, self.y), strict=True)
@@ -260,13 +255,7 @@ class Outline:
         return np.asarray(self.inside[row, column] > 0.5)
 
     def holds_most(self, points: NDArray[np.float64]) -> bool:
-        """Whether more than half of the set's rows lie within it: else they lie scattered.
-
-        Parameters
-        ----------
-        points : ndarray of shape (n, 2)
-            Those of the set.
-        """
+        """Whether more than half of a set's rows (n, 2) lie within it, not scattered."""
         return bool(len(points)) and bool(self.encloses(points).mean() > 0.5)
 
 

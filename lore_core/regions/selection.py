@@ -34,17 +34,7 @@ class Region:
         return cls((x0, x1, x1, x0), (y0, y0, y1, y1))
 
     def contains(self, coordinates: Points) -> NDArray[np.bool_]:
-        """Return which points lie inside, by the even–odd rule.
-
-        Parameters
-        ----------
-        coordinates : Embedding or array-like of shape (n, 2)
-            Points of the map.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """Return which points lie inside, by the even–odd rule, shape (n,)."""
         z = as_coordinates(coordinates, "coordinates")
         if z.shape[1] != 2:
             raise InputError(f"a region lies on a 2-D map; got {z.shape[1]} dimensions.")
@@ -70,17 +60,7 @@ class Selection:
         return bool(self.parts)
 
     def contains(self, coordinates: Points) -> NDArray[np.bool_]:
-        """Return which points are selected.
-
-        Parameters
-        ----------
-        coordinates : Embedding or array-like of shape (n, 2)
-            Points of the map.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """Return which points are selected, shape (n,)."""
         z = as_coordinates(coordinates, "coordinates")
         selected = np.zeros(len(z), dtype=bool)
         for sign, region in self.parts:
@@ -99,13 +79,7 @@ class Selection:
 
     @classmethod
     def from_text(cls, text: str) -> Selection:
-        """Read :attr:`text`.
-
-        Raises
-        ------
-        InputError
-            If it is no selection.
-        """
+        """Read :attr:`text`. Raises InputError if it is no selection."""
         try:
             return cls(tuple(map(_part, filter(None, text.split(";")))))
         except (ValueError, TypeError) as error:

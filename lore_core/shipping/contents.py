@@ -86,15 +86,8 @@ class FileContents:
 def describe(source: str | Path | bytes | BinaryIO) -> FileContents:
     """List what a file that ``Recalibrator.save`` wrote holds.
 
-    Parameters
-    ----------
-    source : str, Path, bytes or binary file
-        The file, its content, or something open for reading.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, changed, of another kind or of a newer schema.
+    ``source``: the file, its content, or something open for reading. Raises InputError if it is
+    damaged, changed, of another kind or of a newer schema.
     """
     header, _ = unpack(source)
     method = load_recalibrator(source)

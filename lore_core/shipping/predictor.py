@@ -75,18 +75,7 @@ class Predictor:
 
     @classmethod
     def load(cls, source: str | Path | bytes | BinaryIO) -> Self:
-        """Read the file that ``Recalibrator.save`` wrote.
-
-        Parameters
-        ----------
-        source : str, Path, bytes or binary file
-            The file, its content, or something open for reading.
-
-        Raises
-        ------
-        InputError
-            If the file is damaged, changed, of another kind or of a newer schema.
-        """
+        """Read a file that ``Recalibrator.save`` wrote, as :func:`lore_core.load_recalibrator`."""
         return cls(load_recalibrator(source))
 
     def __repr__(self) -> str:

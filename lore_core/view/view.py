@@ -96,13 +96,7 @@ class View:
 
     @property
     def embedding(self) -> Embedding:
-        """All rows on the map the kernel works on.
-
-        Raises
-        ------
-        InputError
-            If there is none; ask :attr:`is_local` first.
-        """
+        """All rows on the map the kernel works on; an InputError without (see :attr:`is_local`)."""
         for embedding in self.maps.values():
             return embedding
         raise InputError(
@@ -115,16 +109,8 @@ class View:
     ) -> NDArray[np.float64]:
         """Coordinates of the rows of one split, shape (n_split, d).
 
-        Parameters
-        ----------
-        split : "evaluation" or "calibration"
-        on : Embedding, optional
-            Another map of all rows than the one the kernel works on.
-
-        Raises
-        ------
-        InputError
-            If there is no map.
+        ``on``: another map of all rows than the one the kernel works on. Raises InputError if there
+        is none.
         """
         embedding = self.embedding if on is None else on
         return embedding.coordinates[self.dataset.in_split(split)]
@@ -136,12 +122,7 @@ class View:
     def as_new(self, embedding: Embedding, chosen: slice = slice(None)) -> Embedding:
         """Return evaluation rows on a map, where a saved method will place rows like them.
 
-        Parameters
-        ----------
-        embedding : Embedding
-            All rows.
-        chosen : slice
-            Which of the evaluation rows.
+        ``embedding``: all rows. ``chosen``: which of the evaluation rows.
         """
         calibration, evaluation = map(self.dataset.in_split, (CALIBRATION, EVALUATION))
         return embedding.as_new(np.flatnonzero(evaluation)[chosen], among=calibration)
@@ -201,10 +182,7 @@ class View:
     def key(self, *parts: Part) -> tuple[Hashable, ...]:
         """Name what is looked at, for caches: equal only where every number is.
 
-        Parameters
-        ----------
-        *parts : {"target", "gamma", "n_bins", "binning", "maps", "seed"}
-            What the number depends on beside the rows; all of it by default.
+        ``*parts``: what the number depends on beside the rows; all of it by default.
         """
         maps = tuple((name, embedding.digest) for name, embedding in self.maps.items())
         kept = (maps if part == "maps" else getattr(self, part) for part in parts or ALL_PARTS)

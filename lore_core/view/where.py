@@ -167,14 +167,8 @@ def calibration_rows_of(view: View, place: Place) -> NDArray[np.bool_]:
 def evidence_of(view: View, row: int, *, by_calibration: bool = False) -> RowEvidence:
     """Rows that weigh most behind one evaluation row.
 
-    Parameters
-    ----------
-    view : View
-        What is looked at.
-    row : int
-        Number of the evaluation row.
-    by_calibration : bool
-        Whether calibration rows answer, as in LoRe, or evaluation rows, as in the local error.
+    ``by_calibration``: whether calibration rows answer, as in LoRe, or evaluation rows, as in the
+    local error.
     """
     points = view.points()
     if by_calibration:

@@ -61,10 +61,7 @@ _LIMITS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 def shared_limit(*gaps: Floats) -> float:
     """One end for the colours of pictures that are compared: round, and beyond 99 % of the gaps.
 
-    Parameters
-    ----------
-    *gaps : ndarray
-        Those of all pictures; NaN is passed over.
+    ``*gaps``: those of all pictures; NaN is passed over.
     """
     every = np.abs(np.concatenate([values.ravel() for values in gaps]))
     every = every[np.isfinite(every)]

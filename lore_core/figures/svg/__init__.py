@@ -13,13 +13,7 @@ __all__ = ["Drawing", "drawing"]
 
 
 def drawing(picture: Picture) -> Drawing:
-    """Draw a picture as SVG.
-
-    Parameters
-    ----------
-    picture : Picture
-        What to show: panels, or a landscape on a 2-D map.
-    """
+    """Draw a picture as SVG: panels, or a landscape on a 2-D map."""
     match picture:
         case PanelPicture():
             return panel_drawing(picture)
