@@ -55,7 +55,11 @@ _TYPED = {
 @click.group(
     cls=CommandGroup,
     commands_at=COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
 )
 @click.option(
     "--version",
@@ -83,12 +87,9 @@ def _as_typed(message: str) -> str:
 
 
 def _say_version(context: click.Context) -> None:
-    from importlib.metadata import PackageNotFoundError, version
+    from lore_core import __version__
 
-    try:
-        click.echo(f"lore-lens {version('lore-lens')}")
-    except PackageNotFoundError:
-        click.echo("lore-lens (not installed)")
+    click.echo(f"lore-lens {__version__}")
     context.exit()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
 from lore_core.cli.output import NumberOptions, Progress, number_options, say, text_table
 from lore_core.data.number_text import decimal
 from lore_core.metrics.catalogue import CATALOGUE, MIN_GROUP_SIZE, unit_of
@@ -50,12 +50,7 @@ method_option = click.option(
     is_flag=True,
     help="Also the recalibrators of other libraries that are installed (betacal, mcgrad).",
 )
-@click.option(
-    "--draws",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Resamples behind the intervals of one dataset (default: what takes some seconds).",
-)
+@draws_option("Resamples behind the intervals of one dataset (default: what takes some seconds).")
 @number_options()
 def compare(
     given: ViewOptions,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lore_core.cli.figure_files import FigureOptions, figure_options
-from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
 from lore_core.cli.output import Progress, json_option, note, records, say, text_table
 from lore_core.data.json_text import as_json
 from lore_core.data.number_text import POINTS
@@ -32,15 +32,9 @@ if TYPE_CHECKING:
     "--metric",
     type=click.Choice(list(CURVES)),
     default=next(iter(CURVES)),
-    show_default=True,
     help="What the figure shows; mlce_supported: rows with 10 effective neighbours or more.",
 )
-@click.option(
-    "--draws",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Simulations of chance (default: what takes some seconds; 0: none).",
-)
+@draws_option("Simulations of chance (default: what takes some seconds; 0: none).")
 @json_option
 @figure_options
 def curve(
@@ -122,13 +116,7 @@ def _numbers(curves: dict[str, BandwidthCurve], chance: NullBand | None) -> pd.D
 
 
 def _limits(item: BandwidthCurve) -> dict[str, float]:
-    return {
-        "mlce_zero": item.mlce_zero,
-        "alce_zero": item.alce_zero,
-        "mlce_infinity": item.mlce_infinity,
-        "alce_infinity": item.alce_infinity,
-        "mlce_supported_infinity": item.mlce_supported_infinity,
-    }
+    return {name: end for name, end in vars(item).items() if name.endswith(("_zero", "_infinity"))}
 
 
 def _text(table: pd.DataFrame) -> str:

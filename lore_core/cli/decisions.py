@@ -6,12 +6,10 @@ import click
 
 from lore_core.cli.compare import compare_one, method_option, methods_of
 from lore_core.cli.figure_files import FigureOptions, figure_options
-from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.options import ViewOptions, cost_options, examples, view_options
 from lore_core.cli.output import Progress, json_option, records, say, text_table
 from lore_core.data.json_text import as_json
 from lore_core.data.number_text import PLAIN, decimal, percent
-
-_COST = click.FloatRange(min=0, min_open=True)
 
 
 @click.command(
@@ -21,32 +19,15 @@ _COST = click.FloatRange(min=0, min_open=True)
     )
 )
 @view_options()
-@click.option(
-    "--unsure-cost",
-    "unsure",
-    type=_COST,
-    default=1.0,
-    show_default=True,
-    metavar="U",
-    help="Cost of “unsure”.",
-)
-@click.option(
-    "--wrong-cost",
-    "wrong",
-    type=_COST,
-    default=10.0,
-    show_default=True,
-    metavar="W",
-    help="Cost of a wrong answer; a right one costs nothing.",
-)
+@cost_options
 @method_option
 @json_option
 @figure_options
 def decisions(
     given: ViewOptions,
     *,
-    unsure: float,
-    wrong: float,
+    unsure_cost: float,
+    wrong_cost: float,
     names: tuple[str, ...],
     json_: bool,
     figure: FigureOptions,
@@ -59,15 +40,10 @@ def decisions(
     from lore_core.cli.view import open_view
     from lore_core.comparison.rewards import compare_rewards
     from lore_core.comparison.tables import stacked
-    from lore_core.data.validation import InputError
-    from lore_core.metrics import describe_rewards
+    from lore_core.metrics.rewards import describe_rewards, unsure_threshold
 
-    if unsure > wrong:
-        raise InputError(
-            f"'--unsure-cost' must not exceed '--wrong-cost', otherwise always answer; got "
-            f"{unsure:g} and {wrong:g}."
-        )
-    ratio = wrong / unsure
+    unsure_threshold(unsure_cost, wrong_cost)  # raises before anything is computed
+    ratio = wrong_cost / unsure_cost
     with Progress() as progress:
         view = open_view(given, progress)
         methods = methods_of(given, names, False, view.is_local, view.gamma)
@@ -77,11 +53,11 @@ def decisions(
     table = stacked({name: curve.frame() for name, curve in curves.items()})
     table = table[["method", *table.columns.drop("method")]]
     at = {name: records(curve.frame())[0] for name, curve in own.items()}
-    sentence = describe_rewards(own, unsure_cost=unsure, wrong_cost=wrong)
+    sentence = describe_rewards(own, unsure_cost=unsure_cost, wrong_cost=wrong_cost)
     content = {
         **view.settings(),
-        "unsure": unsure,
-        "wrong": wrong,
+        "unsure": unsure_cost,
+        "wrong": wrong_cost,
         "sentence": sentence,
         "methods": at,
         "curve": records(table),

@@ -14,7 +14,6 @@ from lore_core.cli.output import output_path, say
     "--out",
     default="lore_demo.npz",
     metavar="FILE.npz",
-    show_default=True,
     help="Where to, replacing what is there.",
 )
 def demo(out: str) -> None:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     "--min-group-size",
     type=click.IntRange(min=1),
     default=MIN_GROUP_SIZE,
-    show_default=True,
     metavar="N",
     help="Smaller groups do not set the maximum, unless all are smaller.",
 )
@@ -54,9 +53,8 @@ def fairness(
     each method with its gap; and the paper's maximum group-wise MCE. Of both 95 % intervals: of the
     gaps for all groups at once, of the maximum by resampling.
     """
-    import pandas as pd
-
     from lore_core.cli.view import open_view
+    from lore_core.comparison.tables import stacked
     from lore_core.conclusions import conclude_groups
     from lore_core.data.validation import InputError
     from lore_core.view.methods import (
@@ -82,9 +80,7 @@ def fairness(
     worst = worst_groups_of(view, result.datasets, groups, min_group_size=min_group_size)
     by_method = group_reports_of(view, result.datasets, groups)
     said = conclude_groups(by_method, min_group_size)
-    reports = pd.concat(
-        [table.assign(method=method) for method, table in by_method.items()], ignore_index=True
-    )
+    reports = stacked(by_method)
     reports = reports[["method", *reports.columns.drop("method")]]
     content = {
         **view.settings(),

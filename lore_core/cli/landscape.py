@@ -13,11 +13,7 @@ from lore_core.cli.places import against_option
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from lore_core.metrics import ReliabilityTable
-    from lore_core.places import PlaceSearch
     from lore_core.regions import Outline
 
 
@@ -33,7 +29,6 @@ if TYPE_CHECKING:
     "--bin",
     "wanted",
     default="all",
-    show_default=True,
     metavar="BIN",
     help="Confidence bin: all, worst, best, or a confidence that lies in it, such as 0.95.",
 )
@@ -42,7 +37,7 @@ if TYPE_CHECKING:
     metavar="MAP",
     help="2-D map of the picture, if not the one rows are near on (default: that, or pca-2).",
 )
-@click.option("--signed/--absolute", default=True, show_default=True, help="What colour means.")
+@click.option("--signed/--absolute", default=True, help="What colour means.")
 @click.option(
     "--beyond-chance", is_flag=True, help="Colour only places that are wrong beyond chance."
 )
@@ -50,14 +45,12 @@ if TYPE_CHECKING:
 @click.option(
     "--outlines/--no-outlines",
     default=True,
-    show_default=True,
     help="Outline these places (see lore places).",
 )
 @click.option(
     "--show",
     type=click.Choice(["field", "rows", "both"]),
     default="field",
-    show_default=True,
     help="The error at every place, single rows, or both.",
 )
 @figure_options
@@ -82,7 +75,7 @@ def landscape(
     from lore_core.cli.view import map_name, needs_map, open_view
     from lore_core.embedding import make_map
     from lore_core.view.scene import Scene
-    from lore_core.view.where import errors_of, field_of, places_of, reliability_of
+    from lore_core.view.where import errors_of, field_of, outlines_of, places_of, reliability_of
 
     with Progress() as progress:
         view = open_view(given, progress)
@@ -98,11 +91,11 @@ def landscape(
                 progress=progress,
             )
             axes = on.label
-        found: tuple[tuple[str, Outline], ...] = ()
+        found: list[tuple[str, Outline]] = []
         only = None
         if outlines or beyond_chance:
             search = places_of(view, against=against, progress=progress)
-            found = _outlines(search, view.points(on=on)) if outlines else ()
+            found = outlines_of(search, view.points(on=on)) if outlines else []
             only = search.inside() if beyond_chance else None
         scene = Scene(view, errors, bins, chosen, on, axes, only)
         field = field_of(view, errors, bin_index=chosen, on=on, only=only)
@@ -160,15 +153,3 @@ def _bin(table: ReliabilityTable, wanted: str) -> int | None:
             f"({table.bins.name(index)}) has none."
         )
     return index
-
-
-def _outlines(search: PlaceSearch, points: NDArray[np.float64]) -> tuple[tuple[str, Outline], ...]:
-    """Places that lie together on the map, by their numbers."""
-    from lore_core.regions import rows_outline
-
-    drawn = [rows_outline(points, search.mask(number)) for number in range(len(search.places))]
-    return tuple(
-        (str(number), outline)
-        for number, outline in enumerate(drawn, start=1)
-        if (outline.inside > 0.5).any()
-    )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
 from lore_core.cli.output import NumberOptions, Progress, number_options, say, text_table
 from lore_core.data.number_text import p_words
 from lore_core.metrics.catalogue import CATALOGUE
@@ -30,16 +30,12 @@ _FEWEST_DRAWS = 39
     "--top",
     type=click.IntRange(min=0),
     default=3,
-    show_default=True,
     metavar="N",
     help="Places of wrong confidence listed.",
 )
-@click.option(
-    "--draws",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Simulations and resamples behind intervals and p-values, 39 or more (default: what takes "
-    "some seconds; 0: none).",
+@draws_option(
+    "Simulations and resamples behind intervals and p-values, 39 or more (default: what takes some "
+    "seconds; 0: none)."
 )
 @number_options()
 def metrics(given: ViewOptions, *, top: int, draws: int | None, numbers: NumberOptions) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 
+_POSITIVE = click.FloatRange(min=0, min_open=True)
+
 data_argument = click.argument(
     "data", nargs=-1, required=True, metavar="DATA...", type=click.Path()
 )
@@ -42,6 +44,26 @@ class ViewOptions:
 _AS_SAID = tuple(field.name for field in fields(ViewOptions) if field.name != "maps")
 
 
+def draws_option(what: str) -> Callable[[Command], Command]:
+    """Give a command ``--draws``; ``what`` says what they are and what is done without it."""
+    return click.option("--draws", type=click.IntRange(min=0), metavar="N", help=what)
+
+
+def cost_options(command: Command) -> Command:
+    """Give a command the reader's costs."""
+    wrong = click.option(
+        "--wrong-cost",
+        type=_POSITIVE,
+        default=10.0,
+        metavar="W",
+        help="Cost of a wrong answer; a right one costs nothing.",
+    )
+    unsure = click.option(
+        "--unsure-cost", type=_POSITIVE, default=1.0, metavar="U", help="Cost of “unsure”."
+    )
+    return unsure(wrong(command))
+
+
 def examples(*lines: str) -> str:
     """Return the epilog of a command's help: its examples, one a line."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
@@ -50,7 +72,7 @@ def examples(*lines: str) -> str:
 _GAMMA = click.option(
     "--gamma",
     "-g",
-    type=click.FloatRange(min=0, min_open=True),
+    type=_POSITIVE,
     metavar="γ",
     help="Bandwidth: how near another row must be to count, in units of the map's scale "
     "(default: 0.2; 0.4 for a directory of runs).",
@@ -64,7 +86,6 @@ _VIEW = (
         "n_bins",
         type=click.IntRange(min=1),
         default=15,
-        show_default=True,
         metavar="N",
         help="Confidence bins: only rows in the same one are compared.",
     ),
@@ -72,13 +93,11 @@ _VIEW = (
         "--binning",
         type=click.Choice(["equal-width", "equal-mass"]),
         default="equal-width",
-        show_default=True,
         help="Equal steps of confidence, or about as many rows in each.",
     ),
     click.option(
         "--target",
         default="top-label",
-        show_default=True,
         metavar="CLASS",
         help="What is calibrated: the predicted class, or one class by its name.",
     ),
@@ -86,7 +105,6 @@ _VIEW = (
         "--calibration-share",
         type=click.FloatRange(0, 0.9),
         default=0.5,
-        show_default=True,
         metavar="SHARE",
         help="Of data without a split: rows set apart, at random, to fit on. 0: none, all are "
         "evaluated.",
@@ -103,7 +121,6 @@ _VIEW = (
         "--seed",
         type=click.IntRange(min=0),
         default=0,
-        show_default=True,
         metavar="N",
         help="Of feature maps, random splits and simulations.",
     ),

@@ -20,7 +20,6 @@ against_option = click.option(
     "--against",
     type=click.Choice(["auto", "zero", "average", "same confidence"]),
     default="auto",
-    show_default=True,
     help="What a place must be worse than: zero (nothing wrong), the average gap of all rows, or "
     "that of rows of the same confidence. auto: the average where that is itself beyond chance, "
     "else zero.",
@@ -69,25 +68,13 @@ def places(given: ViewOptions, *, against: Any, numbers: NumberOptions) -> None:
 
 def described(view: View, search: PlaceSearch) -> pd.DataFrame:
     """Return places as a table with three more columns: ``sentence, evidence, made_of``."""
-    from lore_core import composition, describe_composition
-    from lore_core.data.dataset import TOP_LABEL
-    from lore_core.places.sentences import describe_place, evidence_of
-    from lore_core.view.variables import telling_of
+    from lore_core import describe_composition
+    from lore_core.view.where import compositions_of, listed_places
 
-    known = telling_of(view)
-    # A slice says itself what it is made of.
-    made_of = [
-        describe_composition(composition(view.evaluation, search.mask(number), coded=known))
-        if place.is_region
-        else ""
-        for number, place in enumerate(search.places)
-    ]
-    top_label = view.target == TOP_LABEL
-    return search.frame().assign(
-        sentence=[describe_place(place, top_label=top_label) for place in search.places],
-        evidence=[evidence_of(place, search) for place in search.places],
-        made_of=made_of,
-    )
+    made_of = dict.fromkeys(range(len(search.places)), "")
+    for number, frame in compositions_of(view, search).items():
+        made_of[number] = describe_composition(frame)
+    return listed_places(view, search).assign(made_of=list(made_of.values()))
 
 
 def say_places(table: pd.DataFrame) -> None:

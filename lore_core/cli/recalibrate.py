@@ -38,14 +38,12 @@ if TYPE_CHECKING:
     "--method",
     type=click.Choice(list(STANDARD)),
     default="tuned",
-    show_default=True,
     help="What to fit; lore and tuned are local.",
 )
 @click.option(
     "--map",
     "map_",
     default="pca-20",
-    show_default=True,
     metavar="MAP",
     help="Feature map of local methods, fitted on the calibration rows: pca, identity or tsne, "
     "with its dimensions.",
@@ -55,12 +53,9 @@ if TYPE_CHECKING:
     "-g",
     type=click.FloatRange(min=0, min_open=True),
     default=0.4,
-    show_default=True,
     help="Bandwidth of lore; tuned chooses its own.",
 )
-@click.option(
-    "--bins", type=click.IntRange(min=1), default=15, show_default=True, help="Confidence bins."
-)
+@click.option("--bins", type=click.IntRange(min=1), default=15, help="Confidence bins.")
 @click.option("--group", metavar="COLUMN", help="Fit for each group of this column alone.")
 @click.option(
     "--column",
@@ -83,6 +78,7 @@ if TYPE_CHECKING:
 @click.option(
     "--suffix",
     default="",
+    show_default=False,
     metavar="TEXT",
     help="Added to the names of the new columns; without it they replace the old ones.",
 )
@@ -90,7 +86,6 @@ if TYPE_CHECKING:
     "--chunk-rows",
     type=click.IntRange(min=1),
     default=50_000,
-    show_default=True,
     metavar="N",
     help="Rows in memory at a time.",
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lore_core.cli.compare import method_option
-from lore_core.cli.options import ViewOptions, examples, view_options
+from lore_core.cli.options import ViewOptions, cost_options, draws_option, examples, view_options
 from lore_core.cli.output import Progress, say
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 
@@ -32,28 +32,10 @@ if TYPE_CHECKING:
     metavar="N",
     help=f"Smaller groups do not set the maximum (default: {MIN_GROUP_SIZE}).",
 )
-@click.option(
-    "--unsure-cost",
-    type=click.FloatRange(min=0, min_open=True),
-    default=1.0,
-    show_default=True,
-    metavar="U",
-    help="What saying “unsure” costs.",
-)
-@click.option(
-    "--wrong-cost",
-    type=click.FloatRange(min=0, min_open=True),
-    default=10.0,
-    show_default=True,
-    metavar="W",
-    help="What a wrong answer costs.",
-)
-@click.option(
-    "--draws",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Resamples and simulations behind intervals and p-values (default: what takes some "
-    "seconds; 0: none).",
+@cost_options
+@draws_option(
+    "Resamples and simulations behind intervals and p-values (default: what takes some seconds; 0: "
+    "none)."
 )
 @click.option(
     "--simulation-seed",
@@ -64,7 +46,6 @@ if TYPE_CHECKING:
 @click.option(
     "--images/--no-images",
     default=True,
-    show_default=True,
     help="Also write the figures as SVG, where Chrome or Chromium is installed.",
 )
 @click.option(

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     "--parts",
     type=click.IntRange(min=2),
     default=12,
-    show_default=True,
     metavar="N",
     help="Most parts a number is cut into.",
 )

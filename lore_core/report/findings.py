@@ -22,9 +22,7 @@ from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.rewards import RewardCurve, describe_rewards
 from lore_core.places import PlaceSearch, Verdict
 from lore_core.recalibration import Recalibrator, offered_recalibrators, standard_recalibrators
-from lore_core.regions.made_of import composition
 from lore_core.report.settings import ReportSettings
-from lore_core.variables.attributes import telling_attributes
 from lore_core.view import View
 from lore_core.view.chance import chance_band_of, chance_errors_of
 from lore_core.view.methods import (
@@ -39,7 +37,13 @@ from lore_core.view.methods import (
     worst_groups_of,
 )
 from lore_core.view.variables import ranking_of
-from lore_core.view.where import curve_of, places_of, recalibrated_curve_of, verdict_of
+from lore_core.view.where import (
+    compositions_of,
+    curve_of,
+    places_of,
+    recalibrated_curve_of,
+    verdict_of,
+)
 
 #: Groups whose intervals are resampled; a column of more names is more like an identifier.
 _MOST_GROUPS = 100
@@ -215,13 +219,7 @@ def _curve(findings: Findings, progress: Progress) -> None:
 def _places(findings: Findings, progress: Progress) -> None:
     findings.search = places_of(findings.view, progress=progress)
     findings.verdict = verdict_of(findings.view, findings.search)
-    regions = [k for k, place in enumerate(findings.search.places) if place.is_region]
-    if regions:
-        dataset = findings.evaluation
-        known = telling_attributes(dataset, target=findings.view.target)
-        findings.compositions = {
-            k: composition(dataset, findings.search.mask(k), coded=known) for k in regions
-        }
+    findings.compositions = compositions_of(findings.view, findings.search)
 
 
 def _variables(findings: Findings, progress: Progress) -> None:  # noqa: ARG001 -- one step

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lore_core.data.progress import Progress
 from lore_core.embedding import Embedding
@@ -19,11 +18,11 @@ from lore_core.figures.pictures.picture import shared_limit
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
-from lore_core.regions.field import Field, Outline, rows_outline
+from lore_core.regions.field import Field
 from lore_core.report.findings import Findings
 from lore_core.view.preview import GAMMAS, RESOLUTION
 from lore_core.view.scene import Scene
-from lore_core.view.where import errors_of, field_of, reliability_of
+from lore_core.view.where import errors_of, field_of, outlines_of, reliability_of
 
 #: Places listed and outlined.
 LISTED = 8
@@ -43,7 +42,7 @@ def landscape_chart(findings: Findings) -> LandscapeChart | None:
         limit=shared_limit(scene.supported),
         rows=rows_and_kernel(findings),
         axes=scene.axes,
-        found=_outlines(findings, scene.points),
+        found=[] if findings.search is None else outlines_of(findings.search, scene.points, LISTED),
         places=scene.classes,
     )
 
@@ -54,18 +53,6 @@ def scene_of(findings: Findings, errors: LocalErrors, on: Embedding) -> Scene:
     ``errors``: of its evaluation rows. ``on``: the map, all rows.
     """
     return Scene(findings.view, errors, reliability_of(findings.view), None, on, on.name.title)
-
-
-def _outlines(findings: Findings, points: NDArray[np.float64]) -> list[tuple[str, Outline]]:
-    """Places that lie together on the map, by their numbers."""
-    if findings.search is None:
-        return []
-    drawn = []
-    for number, place in enumerate(findings.search.places[:LISTED], start=1):
-        outline = rows_outline(points, findings.search.mask(number - 1))
-        if outline.holds_most(points[place.rows]):
-            drawn.append((str(number), outline))
-    return drawn
 
 
 def live_landscape(

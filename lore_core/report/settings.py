@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from lore_core.data.validation import InputError, check_integer, check_positive
+from lore_core.data.validation import check_integer
+from lore_core.metrics.rewards import unsure_threshold
 from lore_core.view import View
 
 
@@ -29,13 +30,7 @@ class ReportSettings:
 
     def __post_init__(self) -> None:
         """Refuse what no report could be made with, before anything is computed."""
-        u = check_positive(self.unsure_cost, "unsure_cost")
-        w = check_positive(self.wrong_cost, "wrong_cost")
-        if u > w:
-            raise InputError(
-                f"'unsure_cost' must not exceed 'wrong_cost'; got {u:g} and {w:g}. If being unsure "
-                "costs more than being wrong, always answer."
-            )
+        unsure_threshold(self.unsure_cost, self.wrong_cost)
         if self.n_draws is not None:
             check_integer(self.n_draws, "n_draws", minimum=0)
 

@@ -10,13 +10,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.comparison.tables import metric_table, stacked
-from lore_core.data.dataset import TOP_LABEL
 from lore_core.metrics import BandwidthCurve, RewardCurve
 from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
-from lore_core.places import PlaceSearch, describe_place, evidence_of
+from lore_core.places import PlaceSearch
 from lore_core.regions.row_tables import row_table, worst_rows
 from lore_core.report.findings import Findings
+from lore_core.view.where import listed_places
 
 _WORST_ROWS = 50
 #: What each table holds, by its name.
@@ -52,7 +52,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         worst = worst_rows(local, n_rows=_WORST_ROWS, min_effective_size=MIN_EFFECTIVE_SIZE)
         made["worst_rows"] = row_table(findings.evaluation, worst, local)
     if findings.search is not None:
-        made["places"] = _places(findings, findings.search)
+        made["places"] = listed_places(findings.view, findings.search)
         parts = [frame.assign(place=number + 1) for number, frame in findings.compositions.items()]
         if parts:
             made["place_composition"] = pd.concat(parts, ignore_index=True)
@@ -84,15 +84,6 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
 
 def _frames(curves: Mapping[str, BandwidthCurve | RewardCurve]) -> dict[str, pd.DataFrame]:
     return {label: curve.frame() for label, curve in curves.items()}
-
-
-def _places(findings: Findings, search: PlaceSearch) -> pd.DataFrame:
-    """One line a place, with the sentences the page says."""
-    top_label = findings.view.target == TOP_LABEL
-    return search.frame().assign(
-        sentence=[describe_place(place, top_label=top_label) for place in search.places],
-        evidence=[evidence_of(place, search) for place in search.places],
-    )
 
 
 def _first_place(search: PlaceSearch) -> NDArray[np.int64]:

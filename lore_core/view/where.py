@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
@@ -15,13 +16,17 @@ from lore_core.metrics.bandwidth import BandwidthCurve, bandwidth_curve
 from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, suggest_bandwidth
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import LocalErrors, local_errors
+from lore_core.places import sentences
 from lore_core.places.average import Against
 from lore_core.places.find import Place, PlaceSearch, find_places
 from lore_core.places.overall import overall_gap
+from lore_core.places.sentences import describe_place
 from lore_core.places.verdict import Verdict, conclude
 from lore_core.regions.evidence import RowEvidence, row_evidence
-from lore_core.regions.field import Field, error_field, smoothed_field
+from lore_core.regions.field import Field, Outline, error_field, rows_outline, smoothed_field
 from lore_core.regions.joined_rows import rows_like
+from lore_core.regions.made_of import composition
+from lore_core.view.variables import telling_of
 from lore_core.view.view import View
 
 
@@ -148,6 +153,39 @@ def verdict_of(view: View, search: PlaceSearch | None) -> Verdict:
     c, a = view.aimed.confidence, view.aimed.outcome
     overall = overall_gap(c, a, **view.bins, random_state=view.seed)
     return conclude(overall, search, top_label=view.target == TOP_LABEL)
+
+
+def compositions_of(view: View, search: PlaceSearch) -> dict[int, pd.DataFrame]:
+    """Say what the regions among places are made of, by their numbers from 0; slices say it."""
+    numbers = [number for number, place in enumerate(search.places) if place.is_region]
+    known = telling_of(view) if numbers else []
+    return {
+        number: composition(view.evaluation, search.mask(number), coded=known) for number in numbers
+    }
+
+
+def listed_places(view: View, search: PlaceSearch) -> pd.DataFrame:
+    """Return places as a table, one row each, with the sentences that are said of them."""
+    top_label = view.target == TOP_LABEL
+    return search.frame().assign(
+        sentence=[describe_place(place, top_label=top_label) for place in search.places],
+        evidence=[sentences.evidence_of(place, search) for place in search.places],
+    )
+
+
+def outlines_of(
+    search: PlaceSearch, points: NDArray[np.float64], most: int | None = None
+) -> list[tuple[str, Outline]]:
+    """Find where the first places lie on a map, by their numbers; none of those that lie scattered.
+
+    ``points`` (n, 2): all rows on the map. ``most``: how many places are looked at.
+    """
+    drawn = []
+    for number, place in enumerate(search.places[:most]):
+        outline = rows_outline(points, search.mask(number))
+        if outline.holds_most(points[place.rows]):
+            drawn.append((str(number + 1), outline))
+    return drawn
 
 
 def calibration_rows_of(view: View, place: Place) -> NDArray[np.bool_]:

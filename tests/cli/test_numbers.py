@@ -148,7 +148,7 @@ class TestLandscape:
         assert options["points"] is None
         (field, _), options = drawn[1]
         assert field is None
-        assert (options["value"], options["found"]) == ("absolute", ())
+        assert (options["value"], options["found"]) == ("absolute", [])
         assert len(options["points"]) == 800
 
     def test_another_map_to_draw_on(self, run, file, tmp_path, dataset):
