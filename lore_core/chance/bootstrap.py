@@ -12,7 +12,7 @@ from scipy import sparse
 
 from lore_core.chance.central_interval import central_interval
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import (
     InputError,
     Points,
@@ -185,8 +185,7 @@ def bootstrap_draws(
         for draw in range(size):
             weights[:, draw] = np.bincount(rng.integers(0, n, n), minlength=n)
         parts.append(_metrics(dataclasses.replace(rows, weights=weights), values))
-        if progress is not None:
-            progress((start + size) / n_draws, f"bootstrap draw {start + size} of {n_draws}")
+        tell(progress, (start + size) / n_draws, f"bootstrap draw {start + size} of {n_draws}")
     return BootstrapDraws(pd.concat(parts, ignore_index=True))
 
 

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from lore_core.chance.central_interval import TIE, central_interval
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import (
     Points,
     as_coordinates,
@@ -142,8 +142,7 @@ def calibration_intervals(
                 truth.append(made[:, 0])
                 bounds.append(central_interval(made[:, 1:], level, axis=1))
                 done += 1
-                if progress is not None:
-                    progress(done / steps, "intervals")
+                tell(progress, done / steps, "intervals")
             for k in concerned:
                 inside = _inverted(
                     observed[k],

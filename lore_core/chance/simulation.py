@@ -22,7 +22,7 @@ from lore_core.data.number_text import (
     points_words,
     with_points,
 )
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import (
     InputError,
     Points,
@@ -359,8 +359,7 @@ def _drawn_errors(
         # Every row weighs 1 in its own mean, so no mass is small.
         sums /= support.mass[:, :, None]
         yield gap, sums, supported
-        if progress is not None:
-            progress((start + size) / n_draws, f"simulation {start + size} of {n_draws}")
+        tell(progress, (start + size) / n_draws, f"simulation {start + size} of {n_draws}")
 
 
 def _supported_maximum(

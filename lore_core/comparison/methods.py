@@ -14,7 +14,7 @@ from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, OnMaps, Points
 from lore_core.embedding.several import chosen_map
 from lore_core.metrics.catalogue import COMPARED, RANKED_BY
@@ -149,8 +149,7 @@ def compare(
     datasets: dict[str, Dataset] = {}
     summaries: dict[str, Summary] = {}
     for position, (label, method) in enumerate(zip(labels, methods, strict=True)):
-        if progress is not None:
-            progress(position / len(methods), label)
+        tell(progress, position / len(methods), label)
         local = method.needs_embedding
         method.fit(calibration, calibration_embedding if local else None)
         datasets[label] = method.recalibrate(evaluation, evaluation_embedding if local else None)
@@ -167,8 +166,7 @@ def compare(
             local_intervals=local_intervals,
             random_state=random_state,
         )
-    if progress is not None:
-        progress(1.0, "done")
+    tell(progress, 1.0, "done")
     table = pd.DataFrame({label: item.values for label, item in summaries.items()}).T
     low = high = difference_low = difference_high = None
     if n_draws:

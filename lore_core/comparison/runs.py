@@ -18,7 +18,7 @@ from lore_core.comparison.methods import compare
 from lore_core.comparison.runs_result import RunsComparison
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
-from lore_core.data.progress import Cancelled, Progress
+from lore_core.data.progress import Cancelled, Progress, tell
 from lore_core.data.validation import InputError, check_integer
 from lore_core.embedding import MapName, make_map
 from lore_core.reading import load_runs
@@ -129,9 +129,8 @@ def compare_runs(
                 raise MemoryError(
                     "a worker process was ended from outside, most likely for want of memory"
                 ) from error
-            if progress is not None:
-                done = len(tables)
-                progress(done / len(datasets), f"run {done} of {len(datasets)}: {part[-1].name}")
+            done, n = len(tables), len(datasets)
+            tell(progress, done / n, f"run {done} of {n}: {part[-1].name}")
     labelled = [
         table.rename_axis("method").reset_index().assign(run=name)
         for name, table in zip(names_of_runs, tables, strict=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, as_coordinates, check_integer
 from lore_core.embedding import tsne, umap_map
 from lore_core.embedding.linear import IdentityMap, LinearMap, fit_pca
@@ -97,14 +97,14 @@ def embed(
     else:
         check_options(method, options, ())
         if method == "pca":
-            _report(progress, 0.0, "finding the principal components")
+            tell(progress, 0.0, "finding the principal components")
             n_components = check_integer(n_components, "n_components")
             made = fit_pca(table, n_components, random_state=random_state)
         else:
             made = IdentityMap()
         coordinates, fitted = made.place(table), n
     factors = scale_factors(coordinates, chosen_scale)
-    _report(progress, 1.0, "done")
+    tell(progress, 1.0, "done")
     return Embedding(
         coordinates=coordinates / factors,
         method=method,
@@ -129,18 +129,6 @@ def make_map(
     """
     d = 2 if name.n_components is None else name.n_components
     return embed(dataset.features, name.method, d, random_state=random_state, progress=progress)
-
-
-def _report(progress: Progress | None, fraction: float, message: str) -> None:
-    if progress is not None:
-        progress(fraction, message)
-
-
-def _part(progress: Progress | None, start: float, stop: float) -> Progress | None:
-    """Return a progress callable whose 0 to 1 is ``start`` to ``stop`` of the whole."""
-    if progress is None:
-        return None
-    return lambda fraction, message: progress(start + (stop - start) * fraction, message)
 
 
 def _fit_neighbour_map(
@@ -181,13 +169,13 @@ def _fit_neighbour_map(
         arranged[fit_on],
         n_components,
         random_state=random_state,
-        progress=_part(progress, 0.0, share),
+        progress=part_of(progress, 0.0, share),
         **options,
     )
     coordinates = np.empty((n, n_components))
     coordinates[fit_on] = made.fitted
     if n > limit:
-        coordinates[~fit_on] = made.place(arranged[~fit_on], _part(progress, share, 1.0))
+        coordinates[~fit_on] = made.place(arranged[~fit_on], part_of(progress, share, 1.0))
     notes = made.notes
     if method == "tsne" and reduction is not None:
         notes += (f"neighbours among {MAX_NEIGHBOUR_DIMENSIONS} principal components",)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.extras import require
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import check_integer, check_positive
 
 #: Options of the method and their defaults.
@@ -144,11 +144,9 @@ def fit_tsne(
 
     def report(iteration: int) -> None:
         total = _EARLY_ITERATIONS + n_iter
-        if progress is not None:
-            progress(0.1 + 0.9 * iteration / total, f"iteration {iteration} of {total}")
+        tell(progress, 0.1 + 0.9 * iteration / total, f"iteration {iteration} of {total}")
 
-    if progress is not None:
-        progress(0.0, f"finding the neighbours of {n:,} rows")
+    tell(progress, 0.0, f"finding the neighbours of {n:,} rows")
 
     import openTSNE
 

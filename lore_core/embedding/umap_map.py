@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.extras import require
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, check_integer
 
 #: Options of the method and their defaults.
@@ -94,10 +94,11 @@ def fit_umap(
     if n_epochs is not None:
         n_epochs = check_integer(n_epochs, "n_epochs")
     require("A UMAP map", "umap")
-    if progress is not None:
-        progress(
-            0.0, f"finding the neighbours of {n:,} rows (up to half a minute more the first time)"
-        )
+    tell(
+        progress,
+        0.0,
+        f"finding the neighbours of {n:,} rows (up to half a minute more the first time)",
+    )
     with warnings.catch_warnings():
         # Raised on import where TensorFlow, which only parametric UMAP needs, is not installed.
         warnings.filterwarnings("ignore", "Tensorflow not installed", ImportWarning)
@@ -125,8 +126,7 @@ def _as_float32(features: NDArray[np.float64]) -> NDArray[np.float32]:
 def _turn(progress: Progress | None) -> Iterator[None]:
     """Hold the lock; the wait for it can be cancelled."""
     while not _lock.acquire(timeout=0.25):
-        if progress is not None:
-            progress(0.0, "waiting for another UMAP to finish")
+        tell(progress, 0.0, "waiting for another UMAP to finish")
     try:
         yield
     finally:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.binning import Binning, accuracy_without_self, confidence_bins
 from lore_core.data.probabilities import PROBABILITY_FLOOR
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError, Points, as_confidence, as_placed_rows
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.bandwidth import default_gammas
@@ -86,9 +86,10 @@ def suggest_bandwidth(
     if not tried:
         raise InputError("'n_bins' must name at least one number of bins; got none.")
     tries: list[tuple[Floats, Floats]] = []
+    n = len(tried)
     for step, count in enumerate(tried):
         row_losses, plain = _leave_one_out(
-            c, a, z, grid, int(count), binning, _share(progress, step, len(tried))
+            c, a, z, grid, int(count), binning, part_of(progress, step / n, (step + 1) / n)
         )
         losses = row_losses.mean(axis=1)
         tries.append((losses, plain - row_losses[int(np.argmin(losses))]))
@@ -153,9 +154,3 @@ def _leave_one_out(
 def _nll(predicted: Floats, outcome: Floats) -> Floats:
     p = np.clip(predicted, PROBABILITY_FLOOR, 1 - PROBABILITY_FLOOR)
     return np.asarray(-(outcome * np.log(p) + (1 - outcome) * np.log1p(-p)))
-
-
-def _share(progress: Progress | None, step: int, steps: int) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda done, message: progress((step + done) / steps, message)

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.data.dataset import TOP_LABEL, Dataset
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import (
     InputError,
     as_coordinates,
@@ -220,12 +220,10 @@ def find_places(
     turns = _turns(c, random_state) if len(rows) >= 2 * min_rows else []
     tried: list[Tried] = []
     for number, (searched, held) in enumerate(turns):
-        if progress is not None:
-            progress(number / len(turns), "looking for places")
+        tell(progress, number / len(turns), "looking for places")
         half = SearchedHalf(rows, searched, against, gamma, min_rows, min_gap)
         tried += try_on(held, half.candidates(MOST_TRIED), rows, against, len(turns))
-    if progress is not None:
-        progress(1.0, "looking for places")
+    tell(progress, 1.0, "looking for places")
     return PlaceSearch(
         places=_listed([item for item in tried if item.confirmed(alpha, min_gap)], rows),
         tried=len(tried),

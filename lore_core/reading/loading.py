@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
 from lore_core.reading.assemble import assemble
 from lore_core.reading.columns import Columns
@@ -102,8 +102,7 @@ def load_runs(
     datasets = []
     for number, (run, files) in enumerate(runs.items(), start=1):
         datasets.append(read(list(files), mapping=mapping, name=run).dataset)
-        if progress is not None:
-            progress(number / len(runs), f"reading run {number} of {len(runs)}: {run}")
+        tell(progress, number / len(runs), f"reading run {number} of {len(runs)}: {run}")
     return datasets
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.binning import Binning, accuracy_without_self, confidence_bins
 from lore_core.data.probabilities import PROBABILITY_FLOOR
+from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, OnMaps, check_integer
 from lore_core.embedding.several import maps_by_name
 from lore_core.kernel_sums import laplacian_means
@@ -23,7 +24,6 @@ from lore_core.recalibration.temperature_scaling import TemperatureScaling
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
-    from lore_core.data.progress import Progress
 
 #: Parts the calibration rows are cut into, so that no base predicts rows it was fitted on.
 N_FOLDS = 5
@@ -192,8 +192,7 @@ def leave_one_out(
     start_of: list[int] = []
     steps = [(name, bins) for name in maps for bins in dict.fromkeys(n_bins)]
     for step, (name, bins) in enumerate(steps):
-        if progress is not None:
-            progress(step / len(steps), f"leave one out, {bins} confidence bins")
+        tell(progress, step / len(steps), f"leave one out, {bins} confidence bins")
         partition = confidence_bins(confidence, bins, binning)
         index = partition.assign(confidence)
         means = laplacian_means(
@@ -224,8 +223,7 @@ def leave_one_out(
                 candidates.append(Candidate(name, float(grid[g]), int(bins), base, s))
                 found.append(np.clip(new, lowest, 1.0))
                 start_of.append(column)
-    if progress is not None:
-        progress(1.0, "leave one out")
+    tell(progress, 1.0, "leave one out")
     shares = np.stack([_log_share_of_the_truth(start) for start in starts])
     matrix = np.stack(found)
     return Trial(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, tell
 from lore_core.figures import (
     Chart,
     bandwidth_figure,
@@ -26,7 +26,7 @@ _LIBRARY = "plotly.min.js"
 def report_charts(findings: Findings, landscape: LandscapeChart | None) -> dict[str, Chart]:
     """Show what was found as the dashboard does; charts by the name of their files."""
     summary, settings, result = findings.summary, findings.settings, findings.comparison
-    rows, gamma = findings.rows, findings.view.gamma
+    rows, gamma = findings.view.rows, findings.view.gamma
     on = findings.view.map_name
     binned = f"{rows}, {findings.view.bins_in_words}"
     charts: dict[str, Chart] = {}
@@ -82,8 +82,7 @@ def figure_files(
     missing = why_no_static_images() if images else "Static images were not asked for."
     files: dict[str, bytes] = {}
     for position, (name, chart) in enumerate(charts.items()):
-        if progress is not None:
-            progress(position / len(charts), f"figure {name}")
+        tell(progress, position / len(charts), f"figure {name}")
         files[f"figures/{name}.html"] = chart_html(chart, script=_LIBRARY)
         if missing is None:
             try:

@@ -28,7 +28,7 @@ def configuration(
     ``options`` are those of the command that makes the report again; ``contents`` says what each
     file of the bundle is, by its path.
     """
-    dataset, embedding = findings.dataset, findings.embedding
+    dataset, embedding = findings.view.dataset, findings.embedding
     calibration = dataset.calibration
     seeds = {"simulations": findings.view.seed}
     if embedding is not None:

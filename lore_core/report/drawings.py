@@ -26,7 +26,7 @@ def report_drawings(
 
     ``charts`` show the same for a screen; those that fit a column are drawn as they are.
     """
-    rows, made = findings.rows, {}
+    rows, made = findings.view.rows, {}
     if findings.summary is not None:
         points = reliability_points(findings.summary.reliability, rows=rows)
         made["reliability"] = drawing(points)

@@ -13,7 +13,7 @@ from lore_core.data.content_digest import content_digest
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.extras import require
 from lore_core.data.json_text import as_json
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, part_of, tell
 from lore_core.embedding import Embedding, embed
 from lore_core.report.archive import check_place, write_bundle
 from lore_core.report.configuration import configuration
@@ -159,21 +159,14 @@ def report_files(
     from lore_core.report.landscape import landscape_chart, live_landscape
     from lore_core.report.page import report_page
 
-    def within(begin: float, end: float) -> Progress:
-        def report(share: float, words: str = "") -> None:
-            if progress is not None:
-                progress(begin + (end - begin) * min(share, 1.0), words)
-
-        return report
-
-    findings = examine(view, settings, within(0.0, 0.7))
+    findings = examine(view, settings, part_of(progress, 0.0, 0.7))
     still = landscape_chart(findings)
     charts = report_charts(findings, still)
     landscape = None
     if still is not None:
-        landscape = live_landscape(findings, still.picture, within(0.7, 0.8))
+        landscape = live_landscape(findings, still.picture, part_of(progress, 0.7, 0.8))
     drawings = report_drawings(findings, charts, landscape)
-    figures, why_not = figure_files(charts, images=images, progress=within(0.8, 0.97))
+    figures, why_not = figure_files(charts, images=images, progress=part_of(progress, 0.8, 0.97))
     files = {**figures, **print_files(drawings)}
     contents: dict[str, str] = {
         "index.html": "this page",
@@ -182,7 +175,7 @@ def report_files(
     if why_not is None:
         contents["figures/*.svg"] = "the same, for documents"
     contents["figures/84mm/*.svg"] = "drawings of this page for a column of 84 mm"
-    within(0.97, 1.0)(0.0, "writing tables")
+    tell(progress, 0.97, "writing tables")
     for name, frame in tables(findings).items():
         files[f"tables/{name}.csv"] = frame.to_csv(index=False, lineterminator="\n").encode()
         files[f"tables/{name}.parquet"] = _parquet(frame)
@@ -206,7 +199,7 @@ def report_files(
         contents=contents,
         notes=() if why_not is None else (why_not,),
     ).encode()
-    within(1.0, 1.0)(1.0, "done")
+    tell(progress, 1.0, "done")
     return dict(sorted(files.items()))
 
 

@@ -14,8 +14,8 @@ from lore_core.chance.simulation import NullBand, NullErrors
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.rewards import compare_rewards
 from lore_core.comparison.summary import Summary
-from lore_core.data.dataset import Dataset, Target
-from lore_core.data.progress import Progress
+from lore_core.data.dataset import Dataset
+from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
 from lore_core.metrics.bandwidth import BandwidthCurve
@@ -77,21 +77,6 @@ class Findings:
     missing: dict[str, str] = field(default_factory=dict)
 
     @property
-    def dataset(self) -> Dataset:
-        """All rows, with their split."""
-        return self.view.dataset
-
-    @property
-    def evaluation(self) -> Dataset:
-        """Rows that are shown and measured."""
-        return self.view.evaluation
-
-    @property
-    def aimed(self) -> Target:
-        """Their confidence and outcome."""
-        return self.view.aimed
-
-    @property
     def embedding(self) -> Embedding | None:
         """The map the kernel works on, all rows."""
         return self.view.embedding if self.view.is_local else None
@@ -111,11 +96,6 @@ class Findings:
         """The target as the command line names it."""
         return self.view.target_name.removeprefix("class ")
 
-    @property
-    def rows(self) -> str:
-        """Which rows are shown, in words."""
-        return self.view.rows
-
 
 def examine(view: View, settings: ReportSettings, progress: Progress | None = None) -> Findings:
     """Compute every part of a report; a part these data do not allow is left out and said so.
@@ -128,24 +108,12 @@ def examine(view: View, settings: ReportSettings, progress: Progress | None = No
     _check_methods(settings)
     total, done = sum(part.share for part in _PARTS), 0.0
     for part in _PARTS:
-        begin, length = done / total, part.share / total
-
-        def report(
-            share: float,
-            _: str = "",
-            *,
-            start: float = begin,
-            span: float = length,
-            words: str = part.said,
-        ) -> None:
-            if progress is not None:
-                progress(start + span * min(share, 1.0), words)
-
-        report(0.0)
-        why_not = part.work(findings, report)
+        begin, done = done, done + part.share
+        own = part_of(progress, begin / total, done / total, part.said)
+        tell(own, 0.0, part.said)
+        why_not = part.work(findings, own)
         if why_not is not None:
             findings.missing[part.name] = why_not
-        done += part.share
     return findings
 
 
@@ -176,8 +144,8 @@ def _resampling(findings: Findings, n_methods: int) -> dict[str, Any]:
     return resampling_of(findings.view, n_methods=n_methods)
 
 
-def _map(findings: Findings, progress: Progress) -> str | None:
-    view, features = findings.view, findings.dataset.features
+def _map(findings: Findings, progress: Progress | None) -> str | None:
+    view, features = findings.view, findings.view.dataset.features
     if features is None or not view.is_local:
         return (
             "These data came without features (an array 'features', or columns f_*), so it cannot "
@@ -192,12 +160,12 @@ def _map(findings: Findings, progress: Progress) -> str | None:
     return None
 
 
-def _summary(findings: Findings, progress: Progress) -> None:
+def _summary(findings: Findings, progress: Progress | None) -> None:
     draws = findings.settings.n_draws
     findings.summary = summary_of(findings.view, n_draws=draws, progress=progress)
 
 
-def _chance(findings: Findings, progress: Progress) -> str | None:
+def _chance(findings: Findings, progress: Progress | None) -> str | None:
     if not findings.view.is_local:
         return None
     findings.chance = chance_errors_of(
@@ -208,7 +176,7 @@ def _chance(findings: Findings, progress: Progress) -> str | None:
     return None
 
 
-def _curve(findings: Findings, progress: Progress) -> None:
+def _curve(findings: Findings, progress: Progress | None) -> None:
     if findings.view.is_local:
         findings.curve = curve_of(findings.view)
         findings.band = chance_band_of(
@@ -216,17 +184,17 @@ def _curve(findings: Findings, progress: Progress) -> None:
         )
 
 
-def _places(findings: Findings, progress: Progress) -> None:
+def _places(findings: Findings, progress: Progress | None) -> None:
     findings.search = places_of(findings.view, progress=progress)
     findings.verdict = verdict_of(findings.view, findings.search)
     findings.compositions = compositions_of(findings.view, findings.search)
 
 
-def _variables(findings: Findings, progress: Progress) -> None:  # noqa: ARG001 -- one step
+def _variables(findings: Findings, progress: Progress | None) -> None:  # noqa: ARG001 -- one step
     findings.variables = ranking_of(findings.view)
 
 
-def _recalibrators(findings: Findings, progress: Progress) -> str | None:
+def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
     if findings.view.calibration is None:
         return (
             "Recalibrators are fitted on calibration rows, and these data have none. Add a "
@@ -240,7 +208,7 @@ def _recalibrators(findings: Findings, progress: Progress) -> str | None:
         methods,
         _resampling(findings, len(methods)),
         grouping=findings.grouping,
-        progress=lambda done, name: progress(done * 0.9, name),
+        progress=part_of(progress, 0.0, 0.9),
     )
     if findings.view.is_local:
         findings.method_curves = {
@@ -259,8 +227,8 @@ def _methods(findings: Findings) -> list[Recalibrator]:
     return [known[name] for name in wanted if name in known]
 
 
-def _group_measures(findings: Findings, progress: Progress) -> str | None:
-    frame = findings.evaluation.groups
+def _group_measures(findings: Findings, progress: Progress | None) -> str | None:
+    frame = findings.view.evaluation.groups
     if frame is None or findings.grouping is None:
         return "These data name no groups, so it cannot be said for whom it is wrong."
     groups = frame[findings.grouping.column].astype(str)
@@ -270,7 +238,7 @@ def _group_measures(findings: Findings, progress: Progress) -> str | None:
         draws = 0
     datasets = _datasets(findings)
     for position, (label, item) in enumerate(datasets.items()):
-        progress(position / len(datasets), label)
+        tell(progress, position / len(datasets), label)
         findings.group_reports |= group_reports_of(
             findings.view, {label: item}, groups, n_draws=N_SIMULATED if draws else 0
         )
@@ -287,10 +255,10 @@ def _group_measures(findings: Findings, progress: Progress) -> str | None:
 def _datasets(findings: Findings) -> dict[str, Dataset]:
     if findings.comparison is not None:
         return findings.comparison.datasets
-    return {"No recalibration": findings.evaluation}
+    return {"No recalibration": findings.view.evaluation}
 
 
-def _decisions(findings: Findings, progress: Progress) -> None:  # noqa: ARG001 -- one step
+def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: ARG001 -- one step
     settings, datasets = findings.settings, _datasets(findings)
     ratio = settings.wrong_cost / settings.unsure_cost
     findings.rewards = compare_rewards(datasets)
@@ -308,7 +276,7 @@ class _Part:
     said: str  #: What is at work, for whoever waits
     share: float  #: About how much of the time it takes
     #: Fills in its part; or returns why these data do not allow it, before it computes anything.
-    work: Callable[[Findings, Progress], str | None]
+    work: Callable[[Findings, Progress | None], str | None]
 
 
 #: In the order they are computed: later parts use earlier ones.

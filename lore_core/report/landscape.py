@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, tell
 from lore_core.embedding import Embedding
 from lore_core.figures.pictures.landscape import landscape_figure
 from lore_core.figures.pictures.landscape_picture import (
@@ -69,8 +69,7 @@ def live_landscape(
     gammas = tuple(sorted({*GAMMAS, view.gamma}))
     fields: dict[int | None, list[Field]] = {number: [] for number in names}
     for k, gamma in enumerate(gammas):
-        if progress is not None:
-            progress(k / len(gammas), f"landscape at γ = {gamma:g}")
+        tell(progress, k / len(gammas), f"landscape at γ = {gamma:g}")
         at = view.with_(gamma=gamma)
         errors = errors_of(at)
         for number, of_bin in fields.items():
@@ -95,7 +94,7 @@ def live_landscape(
 def rows_and_kernel(findings: Findings) -> str:
     """Say which rows are shown and which of them are near each other."""
     view = findings.view
-    return f"{findings.rows}, {view.kernel_in_words}"
+    return f"{findings.view.rows}, {view.kernel_in_words}"
 
 
 def _note(n_rows: int, name: str, field: Field) -> str:

@@ -46,7 +46,7 @@ def report_page(
     ``contents``: files of the bundle and what each is, by path. ``notes``: what else a reader
     should know about the bundle.
     """
-    dataset, embedding = findings.dataset, findings.embedding
+    dataset, embedding = findings.view.dataset, findings.embedding
     sections = [
         _Section("numbers", "The numbers", numbers_section(findings, drawings)),
         _Section("where", "Where it is wrong", places_section(findings)),
@@ -72,7 +72,7 @@ def report_page(
         name=dataset.name,
         drawing_rules=Markup(theme_rules() + page_rules()),
         script=None if landscape is None else Markup(page_script()),
-        rows=findings.rows,
+        rows=findings.view.rows,
         n_calibration=_n_calibration(findings),
         n_classes=dataset.n_classes,
         map_name=None if embedding is None else embedding.label,
@@ -86,25 +86,25 @@ def report_page(
 
 
 def _n_calibration(findings: Findings) -> int:
-    calibration = findings.dataset.calibration
+    calibration = findings.view.dataset.calibration
     return 0 if calibration is None else len(calibration)
 
 
 def _rows(findings: Findings) -> Markup:
     return render(
         "rows.html",
-        rows=findings.rows,
-        n_rows=len(findings.dataset),
+        rows=findings.view.rows,
+        n_rows=len(findings.view.dataset),
         n_calibration=_n_calibration(findings),
         embedding=findings.embedding,
-        complete=findings.dataset.complete,
+        complete=findings.view.dataset.complete,
     )
 
 
 def _limits(findings: Findings) -> Markup:
     return render(
         "limits.html",
-        n_rows=len(findings.evaluation),
-        has_groups=findings.dataset.groups is not None,
+        n_rows=len(findings.view.evaluation),
+        has_groups=findings.view.dataset.groups is not None,
         missing=dict.fromkeys(why for why in findings.missing.values() if why),
     )

@@ -50,7 +50,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
     made["rows"] = _rows(findings, local)
     if local is not None:
         worst = worst_rows(local, n_rows=_WORST_ROWS, min_effective_size=MIN_EFFECTIVE_SIZE)
-        made["worst_rows"] = row_table(findings.evaluation, worst, local)
+        made["worst_rows"] = row_table(findings.view.evaluation, worst, local)
     if findings.search is not None:
         made["places"] = listed_places(findings.view, findings.search)
         parts = [frame.assign(place=number + 1) for number, frame in findings.compositions.items()]
@@ -110,7 +110,7 @@ def _plain(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _rows(findings: Findings, local: LocalErrors | None) -> pd.DataFrame:
     """One line an evaluation row: what was promised, what came, and what each method says."""
-    dataset, aimed = findings.evaluation, findings.aimed
+    dataset, aimed = findings.view.evaluation, findings.view.aimed
     names = list(dataset.class_names)
     columns: dict[str, Any] = {
         "row": np.arange(len(dataset)),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.atomic_files import replaced_at_once
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, check_integer
 from lore_core.recalibration.base import Recalibrator
 from lore_core.shipping.predictor import Predictor
@@ -107,8 +107,7 @@ def recalibrate_file(
                 raise InputError(f"'{table.name}': {_counted_on(str(error), done)}") from error
             write(chunk, new)
             done += len(chunk)
-            if progress is not None:
-                progress(share, f"{done:,} rows recalibrated")
+            tell(progress, share, f"{done:,} rows recalibrated")
         if done == 0:
             raise InputError(f"'{table.name}' has column names but no rows.")
     return done

@@ -21,6 +21,7 @@ from lore_core.places.sentences import (
 from lore_core.regions import Outline, telling_rows
 from lore_core.view import View
 from pages.shared import compute
+from pages.shared.charts import csv_button
 from pages.shared.controls import linked
 from pages.shared.header import plain
 from pages.shared.places import AUTOMATIC, choose_place
@@ -102,15 +103,7 @@ def list_places(
         with into:
             _show(view, search, number, key, is_chosen=number == chosen, is_scattered=scattered)
     st.caption(describe_search(search))
-    st.download_button(
-        "Places as CSV",
-        lambda: search.frame().to_csv(index=False).encode(),
-        "lore-lens-places.csv",
-        "text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-        key="places_csv",
-    )
+    csv_button("Places as CSV", search.frame, "places", key="places_csv")
 
 
 def held_out_note(place: Place, search: PlaceSearch) -> str:

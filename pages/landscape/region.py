@@ -28,7 +28,7 @@ from lore_core.regions.region_recalibration import why_too_few
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, share_column
-from pages.shared.charts import show_chart
+from pages.shared.charts import csv_button, show_chart
 from pages.shared.controls import theme_mode
 from pages.shared.header import plain
 from pages.shared.places import forget_place
@@ -223,13 +223,10 @@ def _show_inside(dataset: Dataset, errors: LocalErrors, inside: np.ndarray, n_ro
             "explained under “Worst rows”.",
             width="stretch",
         )
-        st.download_button(
+        csv_button(
             "All of them as CSV",
-            lambda: row_table(dataset, np.flatnonzero(inside), errors).to_csv(index=False).encode(),
-            "lore-lens-region.csv",
-            "text/csv",
-            on_click="ignore",
-            icon=":material/download:",
+            lambda: row_table(dataset, np.flatnonzero(inside), errors),
+            "region",
             key="region_csv",
         )
 

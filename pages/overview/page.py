@@ -16,7 +16,7 @@ from lore_core.metrics.metric import Metric
 from pages.overview.places import list_places
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column
-from pages.shared.charts import next_step, show_chart
+from pages.shared.charts import csv_button, next_step, show_chart
 from pages.shared.controls import theme_mode, view_controls
 from pages.shared.header import plain, question
 from pages.shared.places import is_searched
@@ -85,13 +85,10 @@ else:
     )
 
 chance = compute.chance_errors(view) if found.local is not None else None
-st.download_button(
+csv_button(
     "Metrics as CSV",
-    lambda: metric_table(found, chance).to_csv(index=False).encode(),
-    "lore-lens-metrics.csv",
-    "text/csv",
-    icon=":material/download:",
-    on_click="ignore",
+    lambda: metric_table(found, chance),
+    "metrics",
     type="tertiary",
     help="Every metric with its unit, 95 % interval, p-value by chance and number of rows.",
 )

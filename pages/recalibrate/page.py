@@ -16,7 +16,7 @@ from pages.recalibrate.ship import ship
 from pages.recalibrate.table import metrics_table
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, share_column
-from pages.shared.charts import next_step, show_chart
+from pages.shared.charts import csv_button, next_step, show_chart
 from pages.shared.controls import curve_metric, metric_map, theme_mode, view_controls
 from pages.shared.header import conclude, question
 from pages.shared.maps import planar_maps
@@ -109,28 +109,14 @@ if measure_map is not None and len(methods) > 1:
     )
 st.subheader("Take it away", anchor=False)
 with st.container(horizontal=True):
-    st.download_button(
-        "Metrics as CSV",
-        lambda: result.long().to_csv(index=False).encode(),
-        "lore-lens-metrics.csv",
-        "text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
-    st.download_button(
+    csv_button("Metrics as CSV", result.long, "metrics")
+    csv_button(
         "Recalibrated confidences as CSV",
-        lambda: (
-            pd.DataFrame(
-                {"row": np.arange(len(dataset.evaluation))}
-                | {name: item.confidence for name, item in result.datasets.items()}
-            )
-            .to_csv(index=False)
-            .encode()
+        lambda: pd.DataFrame(
+            {"row": np.arange(len(dataset.evaluation))}
+            | {name: item.confidence for name, item in result.datasets.items()}
         ),
-        "lore-lens-recalibrated.csv",
-        "text/csv",
-        icon=":material/download:",
-        on_click="ignore",
+        "recalibrated",
     )
 ship(view, result, measure_map)
 next_step("pages/fairness/page.py", "does it help everyone? Fairness")

@@ -12,7 +12,7 @@ from lore_core.metrics.catalogue import MAX_GROUPWISE, METHOD_TABLE, MLCE, less_
 from lore_core.metrics.metric import Metric
 from pages.runs.request import RunsAnswer
 from pages.shared.cells import marked
-from pages.shared.charts import show_chart
+from pages.shared.charts import csv_button, show_chart
 from pages.shared.controls import linked, theme_mode
 from pages.shared.header import plain
 
@@ -169,19 +169,5 @@ def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
 def _downloads(result: RunsComparison) -> None:
     st.subheader("Take it away", anchor=False)
     with st.container(horizontal=True):
-        st.download_button(
-            "Every run as CSV",
-            lambda: result.runs.to_csv(index=False).encode(),
-            "lore-lens-runs.csv",
-            "text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-        )
-        st.download_button(
-            "Means and differences as CSV",
-            lambda: result.summary().to_csv(index=False).encode(),
-            "lore-lens-runs-summary.csv",
-            "text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-        )
+        csv_button("Every run as CSV", lambda: result.runs, "runs")
+        csv_button("Means and differences as CSV", result.summary, "runs-summary")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from lore_core.figures import Chart
@@ -144,6 +145,19 @@ def _for_a_paper(chart: Chart, name: str, missing: str | None) -> None:
     st.caption(
         f"{width:g} × {height:g} mm on white. The colours differ in lightness too, and blue and "
         "red are told apart by colour-blind readers."
+    )
+
+
+def csv_button(label: str, made: Callable[[], pd.DataFrame], name: str, **more: Any) -> None:
+    """Offer a table as CSV, made when it is asked for; ``**more``: of ``st.download_button``."""
+    st.download_button(
+        label,
+        lambda: made().to_csv(index=False).encode(),
+        f"lore-lens-{name}.csv",
+        "text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        **more,
     )
 
 

@@ -41,7 +41,7 @@ def decisions_section(findings: Findings, drawings: Mapping[str, Drawing]) -> Ma
         wrong_cost=settings.wrong_cost,
         unsure_cost=u,
         ratio=ratio,
-        n_rows=len(findings.evaluation),
+        n_rows=len(findings.view.evaluation),
         drawing=drawings["decisions"],
         colors=colors,
     )

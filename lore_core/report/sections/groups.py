@@ -24,7 +24,7 @@ def groups_section(findings: Findings, drawings: Mapping[str, Drawing]) -> Marku
         "groups.html",
         column=findings.group_column,
         n_groups=len(report),
-        n_rows=len(findings.evaluation),
+        n_rows=len(findings.view.evaluation),
         drawing=drawings["groups"],
         groups=report.head(_LISTED).to_dict("records"),
         n_hidden=len(report) - _LISTED,

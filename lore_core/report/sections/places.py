@@ -53,7 +53,7 @@ def _made_of(findings: Findings, number: int) -> str:
 
 def _examples(findings: Findings, place: Place) -> list[dict[str, object]]:
     """Rows of a place as small images; none where the data hold no images."""
-    dataset, aimed = findings.evaluation, findings.aimed
+    dataset, aimed = findings.view.evaluation, findings.view.aimed
     if dataset.images is None:
         return []
     rows = place.rows

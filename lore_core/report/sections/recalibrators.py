@@ -47,11 +47,11 @@ def recalibrators_section(findings: Findings, drawings: Mapping[str, Drawing]) -
             result.difference_high,
         )
     shown = _shown(result.table)
-    calibration, top_label = findings.dataset.calibration, findings.view.target == TOP_LABEL
+    calibration, top_label = findings.view.dataset.calibration, findings.view.target == TOP_LABEL
     return render(
         "recalibrators.html",
         n_calibration=0 if calibration is None else len(calibration),
-        n_rows=len(findings.evaluation),
+        n_rows=len(findings.view.evaluation),
         target=None if top_label else findings.view.target_name,
         by=by,
         conclusion=conclude_recalibration(result, findings.search if top_label else None),
