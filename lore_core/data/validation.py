@@ -37,7 +37,21 @@ class InputError(ValueError):
     """What the user can fix: bad data or a bad argument, told in one sentence."""
 
 
+def _check_real(values: Any, name: str) -> None:
+    """Refuse what numpy would turn into other numbers: what a mask hides, and imaginary parts."""
+    hidden = np.atleast_1d(np.ma.getmask(values))
+    if hidden.any():
+        rows = np.asarray(hidden.reshape(len(hidden), -1).any(axis=1))
+        raise InputError(
+            f"'{name}' must be known in every row; it is masked at row {_first(rows)} "
+            f"({int(rows.sum())} such rows). Drop or fill these rows."
+        )
+    if np.iscomplexobj(values):
+        raise InputError(f"'{name}' must hold real numbers; got complex ones. Pass the real part.")
+
+
 def _as_float(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    _check_real(values, name)
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -217,6 +231,7 @@ def as_features(values: Any) -> NDArray[np.floating[Any]] | None:
     """Return features as a finite matrix, of the precision given; None where there is none."""
     if values is None:
         return None
+    _check_real(values, "features")
     array = np.asarray(values)
     if array.dtype == np.float16:
         array = array.astype(np.float32)

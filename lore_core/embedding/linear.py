@@ -53,14 +53,17 @@ def fit_pca(
         )
     from sklearn.decomposition import PCA
 
+    # Far from 0 the products of features that scikit-learn adds up hold little of what differs.
+    mean = features.mean(axis=0)
+    mean += (features - mean).mean(axis=0)
     pca = PCA(n_components, random_state=random_state)
     # Features that do not vary at all explain 0/0 of their variance; the map is still zeros.
     with np.errstate(invalid="ignore", divide="ignore"):
-        pca.fit(features)
+        pca.fit(features - mean)
     total = features.var(axis=0).sum()
     kept = pca.explained_variance_.sum() * (n - 1) / n / total if n > 1 and total > 0 else 1.0
     return LinearMap(
-        np.asarray(pca.mean_, dtype=np.float64),
+        mean + pca.mean_,
         np.asarray(pca.components_, dtype=np.float64),
         (f"{percent(min(kept, 1.0), 0)} of the variance",),
     )

@@ -121,3 +121,13 @@ def test_a_worker_process_gets_an_embedding_whole(clusters):
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as workers:
         placed = workers.submit(embedding.transform, clusters).result()
     np.testing.assert_array_equal(placed, embedding.transform(clusters))
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6, 1e8, 1e10])
+def test_pca_far_from_zero_is_that_of_the_centred_features(clusters, offset):
+    far = clusters + offset
+    wide = far.astype(np.longdouble)
+    centred = (wide - wide.mean(axis=0)).astype(np.float64)
+    found, expected = embed(far, "pca", 2), embed(centred, "pca", 2)
+    np.testing.assert_allclose(found.coordinates, expected.coordinates, atol=1e-15 * offset + 1e-9)
+    np.testing.assert_allclose(found.transform(far), found.coordinates, atol=1e-12)

@@ -1,0 +1,39 @@
+"""What numpy would silently turn into other numbers is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lore_core import Dataset, InputError, embed
+
+P = np.array([0.1, 0.6, 0.3, 0.9])
+LABELS = np.array([0, 1, 0, 1])
+HIDDEN = [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("probabilities", {"probabilities": np.ma.array(P, mask=HIDDEN)}),
+        ("labels", {"labels": np.ma.array(LABELS, mask=HIDDEN)}),
+        ("features", {"features": np.ma.array(np.c_[P, P], mask=np.c_[HIDDEN, HIDDEN])}),
+    ],
+)
+def test_what_a_mask_hides_is_no_number(name, values):
+    with pytest.raises(InputError, match=rf"'{name}' must be known in every row; .* row 2 \(1 "):
+        Dataset(**{"probabilities": P, "labels": LABELS} | values)
+
+
+def test_a_mask_that_hides_nothing():
+    known = Dataset(np.ma.array(P), LABELS, features=np.ma.array(P, mask=False))
+    assert known.digest == Dataset(P, LABELS, features=P).digest
+
+
+def test_complex_numbers():
+    with pytest.raises(InputError, match="'probabilities' must hold real numbers; got complex"):
+        Dataset(P + 0j, LABELS)
+    with pytest.raises(InputError, match="'features' must hold real numbers; got complex"):
+        Dataset(P, LABELS, features=P * 1j)
+    with pytest.raises(InputError, match="'features' must hold real numbers; got complex"):
+        embed(np.c_[P, P] + 0j)
