@@ -24,6 +24,7 @@ from .row_tables import (
     class_places as class_places,
     drawn_rows as drawn_rows,
     row_table as row_table,
+    telling_column as telling_column,
     telling_rows as telling_rows,
     worst_rows as worst_rows,
 )

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from lore_core.data.dataset import Dataset
 from lore_core.metrics.local_error import LocalErrors
 
+#: Rows that tell how long a column's texts are.
+_LOOKED_AT = 1000
 #: Names on a map, at most, and the rows that a class needs to have one.
 _MOST_NAMES, _FEWEST_ROWS = 12, 10
 
@@ -143,6 +145,22 @@ def row_table(
     )
     known = known.loc[:, ~known.columns.duplicated() & ~known.columns.isin(table.columns)]
     return pd.concat([table, known.iloc[:, :extra]], axis=1)
+
+
+def telling_column(dataset: Dataset) -> pd.Series | None:
+    """Return the column whose words tell most of a row: the longest; None without words.
+
+    Of ``dataset.metadata`` and ``dataset.groups``; a column that says the same of every row is
+    passed over.
+    """
+    frames = [frame for frame in (dataset.metadata, dataset.groups) if frame is not None]
+    columns = [frame.iloc[:, k] for frame in frames for k in range(frame.shape[1])]
+    lengths = {}
+    for k, column in enumerate(columns):
+        known = column.iloc[:_LOOKED_AT].dropna()
+        if not pd.api.types.is_numeric_dtype(column) and known.nunique() > 1:
+            lengths[k] = float(known.astype(str).str.len().mean())
+    return columns[max(lengths, key=lengths.__getitem__)] if lengths else None
 
 
 def class_places(

@@ -22,7 +22,7 @@ from lore_core.figures.pictures.landscape_picture import LandscapePicture, Value
 from lore_core.figures.plotly.landscape_3d import CAMERAS
 from lore_core.regions import Field, Outline, Selection
 from lore_core.view.scene import Scene
-from pages.landscape.preview import feed
+from pages.landscape.preview import feed, glimpse_of
 from pages.landscape.region import drawn_region, region_panel, take_row, take_selection
 from pages.shared import compute
 from pages.shared.charts import chart_line, show_chart
@@ -143,6 +143,7 @@ def _show_map(
         selection=selection,
         chosen=drawing.chosen,
         view=_seen(map_key),
+        glimpse=glimpse_of(view.evaluation),
         gamma=view.gamma,
         gammas=tuple(GAMMAS),
         preview_key=_preview_key(scene),

@@ -5,20 +5,22 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
-from lore_core import BandwidthCurve, Embedding
+from lore_core import BandwidthCurve, Dataset, Embedding
 from lore_core.chance import NullBand
 from lore_core.figures.browser.packing import pack
 from lore_core.figures.browser.preview import packed_preview
 from lore_core.figures.pictures.landscape import row_hovers
-from lore_core.regions import Field
+from lore_core.figures.pictures.picture import shortened
+from lore_core.regions import Field, telling_column
 from lore_core.view import View
 from lore_core.view.chance import chance_band_of
-from lore_core.view.preview import preview_field
+from lore_core.view.preview import MOST_ROWS, preview_field
 from lore_core.view.scene import Scene
 from lore_core.view.where import curve_of
 from pages.shared.controls import GAMMAS
@@ -33,6 +35,8 @@ _FORGOTTEN = 6.0
 #: Kernel sums use every core: one preview at a time.
 _TURN = threading.Lock()
 _KEY = "_landscape_feed"
+#: Rows whose images or words are sent at once, pixels of an image's side, letters of words.
+_MOST_GLIMPSES, _SIDE, _LETTERS = 64, 96, 60
 
 
 class Preview:
@@ -80,7 +84,15 @@ class Preview:
                 self._news.wait_for(lambda: self._rests or self._fields.keys() - known, _PATIENCE)
             fresh = sorted(self._fields.keys() - known, key=self._distance)[:_BATCH]
             fields = {k: self._fields[k] for k in fresh}
-            return packed_preview(self._key, fields, self._curve, self._band, is_all=self._rests)
+            n_rows = len(self._view.evaluation)
+            return packed_preview(
+                self._key,
+                fields,
+                self._curve,
+                self._band,
+                is_all=self._rests,
+                sample=MOST_ROWS if n_rows > MOST_ROWS else None,
+            )
 
     def _distance(self, k: int) -> float:
         return abs(float(np.log(GAMMAS[k] / self._near)))
@@ -128,10 +140,17 @@ class Feed:
         self._shown = scene, rows_key, preview_key, preview
 
     def answer(self, asked: Mapping[str, Any]) -> bytes | None:
-        """Answer with what is known of a row, or with what the slider lacks."""
+        """Answer with what is known of rows, or with what the slider lacks."""
         match self._shown, asked:
             case (scene, rows_key, _, _), {"rows": rows, "row": int(row)} if rows == rows_key:
                 return _detail(scene, row)
+            case (scene, rows_key, _, _), {"rows": rows, "glimpses": list(wanted)} if (
+                rows == rows_key
+            ):
+                n_rows = len(scene.view.evaluation)
+                known = [r for r in wanted if isinstance(r, int) and 0 <= r < n_rows]
+                found = glimpses(scene.view.evaluation, np.array(known[:_MOST_GLIMPSES], int))
+                return pack({"rows": rows_key, "glimpses": found}, {})
             case (
                 (_, _, preview_key, Preview() as preview),
                 {"preview": key, "near": int() | float() as near, "known": list(known)},
@@ -149,6 +168,25 @@ def feed(scene: Scene, rows_key: str, preview_key: str) -> None:
     answers: Feed = st.session_state.setdefault(_KEY, Feed())
     answers.show(scene, rows_key, preview_key)
     live_feed(answers.address)
+
+
+def glimpse_of(dataset: Dataset) -> Literal["image", "words"] | None:
+    """Say what of a row can stand on the map; None where nothing can."""
+    if dataset.images is not None:
+        return "image"
+    return None if telling_column(dataset) is None else "words"
+
+
+def glimpses(dataset: Dataset, rows: NDArray[np.int64]) -> list[dict[str, int | str]]:
+    """Return the ``image`` or the ``words`` of some rows, by their number ``row``."""
+    column = telling_column(dataset)
+    if dataset.images is not None:
+        name, shown = "image", thumbnail_urls(dataset.images, rows, side=_SIDE)
+    elif column is not None:
+        name, shown = "words", [shortened(text, _LETTERS) for text in column.iloc[rows]]
+    else:
+        return []
+    return [{"row": int(row), name: what} for row, what in zip(rows, shown, strict=True)]
 
 
 def _detail(scene: Scene, row: int) -> bytes | None:

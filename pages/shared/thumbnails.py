@@ -19,6 +19,17 @@ def picture(image: NDArray[np.uint8]) -> Image.Image:
     return shown.resize((shown.width * factor, shown.height * factor), Image.Resampling.NEAREST)
 
 
-def thumbnail_urls(images: NDArray[np.uint8], rows: NDArray[np.int64]) -> list[str]:
-    """PNG data URLs of rows, for a table's image column."""
-    return [png_url(images[row]) for row in rows]
+def thumbnail_urls(
+    images: NDArray[np.uint8], rows: NDArray[np.int64], *, side: int | None = None
+) -> list[str]:
+    """PNG data URLs of rows, for a table's image column.
+
+    ``side``: pixels of the longer side at most.
+    """
+    return [png_url(images[row] if side is None else _reduced(images[row], side)) for row in rows]
+
+
+def _reduced(image: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
+    shown = Image.fromarray(image)
+    shown.thumbnail((side, side))
+    return np.asarray(shown)

@@ -221,7 +221,9 @@ def test_only_the_page_can_ask_and_only_what_it_shows(open_app):
     assert post(address, asked) == 200
     rows = app.seen("m.scene.rows")
     assert post(address, {"rows": rows, "row": 3}) == 200
-    for nonsense in ({"rows": rows, "row": 10**9}, {"rows": "others", "row": 3}, {}):
+    assert post(address, {"rows": rows, "glimpses": [3, -1, 10**9, "x", None]}) == 200
+    others = {"rows": "others", "row": 3}
+    for nonsense in ({"rows": rows, "row": 10**9}, others, {"glimpses": [3]}, {}):
         assert post(address, nonsense) == 204
     for broken in ({**asked, "near": "x"}, {**asked, "near": 0}, {**asked, "known": 3}):
         assert post(address, broken) == 204
@@ -237,6 +239,29 @@ def test_the_wheel_scrolls_the_page_unless_the_map_has_the_focus(app):
     app.map.hover()
     app.page.mouse.wheel(0, -120)
     assert app.seen("m.view.zoom") > 1
+
+
+def test_very_near_rows_stand_as_their_images_none_over_another(app, dataset, points):
+    app.map.focus()
+    for _ in range(12):
+        app.page.keyboard.press("+")
+    app.until(lambda: app.seen("m.glimpses.length > 3"), "images")
+    glimpses = app.seen("m.glimpses.map(({ row, box }) => ({ row, box }))")
+    boxes = np.array([item["box"] for item in glimpses])
+    apart = (boxes[:, None, :2] > boxes[None, :, 2:]).any(axis=2)
+    assert (apart | apart.T | np.eye(len(boxes), dtype=bool)).all()
+    expect(app.map.locator(".glimpse img")).to_have_count(len(boxes))
+    for item in glimpses:
+        x, y = app.seen(f"m.view.toPixel({points[item['row']][0]}, {points[item['row']][1]})")
+        assert item["box"][0] < x < item["box"][2]
+        assert item["box"][1] < y < item["box"][3]
+    # Anywhere on the image its row is meant.
+    box = app.map.bounding_box()
+    one = next(g for g in glimpses if min(g["box"][:2]) > 0)
+    app.page.mouse.move(box["x"] + one["box"][0] + 4, box["y"] + one["box"][1] + 4)
+    expect(app.map.locator(".hover b")).to_contain_text(f"row {one['row']}:")
+    app.page.keyboard.press("0")
+    expect(app.map.locator(".glimpse")).to_have_count(0)
 
 
 def test_a_click_on_a_ring_shows_its_row(app, points):

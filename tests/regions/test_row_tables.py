@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from lore_core import Dataset, local_errors
-from lore_core.regions import class_places, drawn_rows, row_table, worst_rows
+from lore_core.regions import class_places, drawn_rows, row_table, telling_column, worst_rows
 
 
 @pytest.fixture
@@ -60,3 +60,16 @@ def test_a_class_is_named_where_one_of_its_rows_lies(rows):
     places = class_places(data, z, np.ones(len(data), dtype=bool))
     assert places["name"].tolist() == ["0"]  # the other class is never predicted
     assert ((z == places[["x", "y"]].to_numpy()[0]).all(axis=1)).any()
+
+
+def test_the_longest_words_tell_most_of_a_row():
+    data = Dataset(
+        [[0.5, 0.5]] * 3,
+        [0, 1, 0],
+        groups=pd.DataFrame({"sex": ["f", "m", "m"], "age": [3.25, 4.75, 5.125]}),
+        metadata=pd.DataFrame({"source": ["the same"] * 3, "note": ["a b", "", "c d e"]}),
+    )
+    column = telling_column(data)
+    assert column is not None
+    assert column.tolist() == ["a b", "", "c d e"]
+    assert telling_column(Dataset([[0.5, 0.5]] * 3, [0, 1, 0])) is None

@@ -40,6 +40,7 @@ export function build(root) {
     style: element("style", {}, STYLE),
     picture: layer(),
     overlay: layer(),
+    glimpses: element("div", { class: "labels", "aria-hidden": "true" }),
     labels: element("div", { class: "labels" }),
     tools: element("div", { class: "tools", role: "toolbar", "aria-label": "Map" }),
     hover: element("div", { class: "hover", role: "status" }),
@@ -57,7 +58,7 @@ export function build(root) {
   parts.stage = element(
     "div",
     { class: "stage", tabindex: "0", role: "application", "aria-roledescription": "map" },
-    parts.picture, parts.overlay, parts.labels, parts.tools, parts.hover,
+    parts.picture, parts.overlay, parts.glimpses, parts.labels, parts.tools, parts.hover,
   );
   parts.foot = element("div", { class: "said" }, parts.said);
   parts.below = element("div", { class: "below" }, parts.foot, parts.scale);

@@ -33,7 +33,11 @@ export function provideAt(url) {
 export function join(root, options) {
   const map = mount(root, {
     ...options,
-    send: (what, value) => (what === "detail" ? wonder(map, value) : options.send(what, value)),
+    send(what, value) {
+      if (what === "detail") wonder(map, value);
+      else if (what === "glimpses") glimpse(map, value);
+      else options.send(what, value);
+    },
   });
   maps.add(map);
   const showScene = (scene) => {
@@ -69,6 +73,7 @@ function takePreview(pack) {
   known.curve = pack.curve ?? known.curve;
   known.band = pack.band ?? known.band;
   known.isAll = pack.isAll;
+  known.sample = pack.sample;
   keep(previews, pack.preview, known, MOST_PREVIEWS);
 }
 
@@ -84,6 +89,12 @@ function supply(map) {
 async function wonder(map, row) {
   const answer = address && (await ask({ rows: map.state.scene.rows, row }));
   if (answer) map.setDetail(unpack(answer));
+}
+
+/** Ask for images or words of rows. */
+async function glimpse(map, glimpses) {
+  const answer = address && (await ask({ rows: map.state.scene.rows, glimpses }));
+  map.setGlimpses(answer ? unpack(answer) : null);
 }
 
 /** What the shown landscape lacks for its slider: fields, the curve, the band. */

@@ -4,7 +4,8 @@ const MARGIN = 3;
 /** Lines a name may move up or down to make room. */
 const SHIFTS = [0, -1, 1, -2, 2];
 
-/** Place names, the more important first; a name for which there is no room is hidden. */
+/** Place names, the more important first; a name for which there is no room is hidden.
+    Returns the boxes that are taken. */
 export function placeLabels(labels, view) {
   const taken = [];
   for (const label of labels) {
@@ -20,13 +21,21 @@ export function placeLabels(labels, view) {
     label.node.style.transform = `translate(${place[0] + MARGIN}px, ${place[1] + MARGIN}px)`;
     taken.push(place);
   }
+  return taken;
 }
 
-function boxAround(x, y, w, h) {
+/** The box that an element takes within its parent. */
+export function boxOf({ offsetLeft, offsetTop, offsetWidth, offsetHeight }) {
+  return [offsetLeft, offsetTop, offsetLeft + offsetWidth, offsetTop + offsetHeight];
+}
+
+/** The box around a place, with a margin. */
+export function boxAround(x, y, w, h) {
   const [left, top] = [x - w / 2 - MARGIN, y - h / 2 - MARGIN];
   return [left, top, left + w + 2 * MARGIN, top + h + 2 * MARGIN];
 }
 
-function isApart([x0, y0, x1, y1], [left, top, right, bottom]) {
+/** Whether two boxes do not overlap. */
+export function isApart([x0, y0, x1, y1], [left, top, right, bottom]) {
   return x1 < left || x0 > right || y1 < top || y0 > bottom;
 }

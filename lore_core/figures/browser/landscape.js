@@ -1,14 +1,16 @@
 // One landscape in a page: mount it, tell it what to show, take it away.
 
+import { caption } from "./caption.js";
 import { build, drawScale, labelNodes } from "./dom.js";
 import { blend, decode } from "./fields.js";
 import { canvasPainter } from "./canvas.js";
 import { gammaBar } from "./gamma.js";
 import { glPainter } from "./gl.js";
+import { Glimpses, isNearEnough } from "./glimpses.js";
 import { fieldLines, rowLines, showHover } from "./hover.js";
 import { listen } from "./interact.js";
-import { placeLabels } from "./labels.js";
-import { drawOverlay } from "./overlay.js";
+import { boxOf, placeLabels } from "./labels.js";
+import { drawOverlay, regionAround } from "./overlay.js";
 import { RowIndex } from "./rows.js";
 import { View } from "./view.js";
 
@@ -55,6 +57,7 @@ export function mount(root, { mode, send }) {
   let [drawn, pointed, place, hot, tool, moving] = [null, -1, null, null, "pan", false];
   let [asked, resting, telling, wondering] = [0, 0, 0, 0];
   const details = new Map();
+  const glimpses = new Glimpses(parts.glimpses, (lacking) => send("glimpses", lacking));
   const unheard = {};
   for (const what of LEAVING) window.addEventListener(what, leave, true);
 
@@ -83,8 +86,22 @@ export function mount(root, { mode, send }) {
     drawOverlay(parts.overlay, view, {
       look, shape: scene.shape, regions: shownRegions, rings, selection, drawn, pointed: at,
     });
-    placeLabels(labels, view);
-    parts.said.textContent = said(what);
+    const taken = placeLabels(labels, view);
+    const near = what.rows && scene.glimpse && isNearEnough(what.seen, view);
+    if (!near) glimpses.hide();
+    const glimpsed = near && glimpses.place(index.within(view.window, shown), {
+      rows, scene, field, view, look, pointed, isExact: field === exact, selected,
+      taken: [...taken, boxOf(parts.tools)], waits: moving,
+    });
+    parts.said.textContent = caption(scene, {
+      ...what,
+      hasRows: rows !== null,
+      isVague: what.seen > MOST_MOVING,
+      glimpses: glimpsed,
+      selected: selected && selection.length ? selected.count : null,
+      isExact: field === exact,
+      sample: known?.sample,
+    });
   }
 
   /** What is drawn at this distance: the field from afar, rows where there is room for each. */
@@ -110,20 +127,6 @@ export function mount(root, { mode, send }) {
     const most = index.count(view.window);
     if (!flags || most > MOST_MOVING) return most;
     return index.within(view.window, shown).length;
-  }
-
-  function said({ rows: drawsRows, seen }) {
-    const n = (count) => count.toLocaleString("en");
-    const words = [];
-    const vague = seen > MOST_MOVING ? "of about " : "";
-    if (drawsRows) words.push(`all ${vague}${n(seen)} rows in sight are drawn`);
-    else words.push(`${n(scene.total)} rows as a field${rows ? "; zoom in to see each" : ""}`);
-    if (scene.rings.length) words.push(`${scene.rings.length} worst ringed`);
-    if (scene.outside) words.push(`${n(scene.outside)} outside the frame`);
-    if (selection.length && selected) {
-      words.push(`${n(selected.count)} selected`);
-    }
-    return words.join(" · ");
   }
 
   function resize() {
@@ -189,11 +192,12 @@ export function mount(root, { mode, send }) {
   function hover(point, event) {
     if (!scene) return;
     const [x, y] = view.toMap(...point);
-    const row = index ? index.nearest(x, y, REACH / view.scale, shown) : -1;
+    const over = glimpses.at(point);
+    const row = over >= 0 || !index ? over : index.nearest(x, y, REACH / view.scale, shown);
     const what = layers();
     const ring = row >= 0 && scene.worst.includes(row);
     pointed = row >= 0 && (what.rows || ring) ? row : -1;
-    hot = pointed < 0 ? regionAt(x, y) : null;
+    hot = pointed < 0 ? regionAround(scene.regions, x, y) : null;
     stage.classList.toggle("points", pointed >= 0 || hot !== null);
     tell(event ? point : null);
     redraw();
@@ -210,20 +214,6 @@ export function mount(root, { mode, send }) {
     const lines = detail?.lines ?? rowLines(field === exact ? scene : {}, rows, pointed);
     write(lines, detail?.image);
     if (!detail && field === exact) wondering = setTimeout(() => send("detail", pointed), WONDER);
-  }
-
-  /** Number of the smallest place around a point, or null: crossings of its outline tell. */
-  function regionAt(x, y) {
-    let [found, least] = [null, Infinity];
-    for (const { number, lines } of scene.regions) {
-      let inside = false;
-      for (let i = 0; i < lines.length; i += 4) {
-        const [x0, y0, x1, y1] = lines.slice(i, i + 4);
-        if (y0 > y !== y1 > y && x < x0 + ((y - y0) * (x1 - x0)) / (y1 - y0)) inside = !inside;
-      }
-      if (inside && lines.length < least) [found, least] = [number, lines.length];
-    }
-    return found;
   }
 
   function choose(number) {
@@ -328,7 +318,9 @@ export function mount(root, { mode, send }) {
     redraw();
   }
 
-  const state = () => ({ view, scene, rows, field, exact, known, selection, selected, labels });
+  const state = () => ({
+    view, scene, rows, field, exact, known, selection, selected, labels, glimpses: glimpses.placed,
+  });
   // For who looks on: a test, a benchmark.
   Object.defineProperty(stage, "landscape", { get: state });
 
@@ -372,6 +364,7 @@ export function mount(root, { mode, send }) {
       if (rows && rows.key === next.key) return;
       rows = next;
       index = new RowIndex(rows.x, rows.y);
+      glimpses.forget();
       painter.setRows(rows);
       mark();
       redraw();
@@ -380,6 +373,12 @@ export function mount(root, { mode, send }) {
     setPreview(next) {
       known = next;
       bar.know(next);
+    },
+    /** Take images or words of rows; null where none came. */
+    setGlimpses(next) {
+      if (next && next.rows !== rows?.key) return;
+      glimpses.take(next?.glimpses);
+      if (next) redraw();
     },
     /** Take what is known of a row. */
     setDetail(detail) {

@@ -50,6 +50,8 @@ class LiveLandscape:
     selection: Selection = attribute(default_factory=Selection)  #: What the reader has drawn
     chosen: int | None = None  #: Number of the chosen region, from 0
     view: tuple[float, ...] | None = None  #: Where the reader looks, from a link
+    #: What stands at a row when one looks very near.
+    glimpse: Literal["image", "words"] | None = None
     gamma: float  #: Bandwidth of the field
     #: Those the reader may choose, in order; none where there is no slider.
     gammas: tuple[float, ...] = ()
@@ -98,6 +100,7 @@ class LiveLandscape:
             ],
             "chosen": self.chosen,
             "view": self.view,
+            "glimpse": self.glimpse,
             "gamma": self.gamma,
             "gammas": self.gammas or None,
             "preview": self.preview_key,

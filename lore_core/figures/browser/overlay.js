@@ -56,3 +56,17 @@ function outline(pen, corners, look, closed) {
     pen.stroke();
   }
 }
+
+/** Number of the smallest region around a place, or null: crossings of its outline tell. */
+export function regionAround(regions, x, y) {
+  let [found, least] = [null, Infinity];
+  for (const { number, lines } of regions) {
+    let inside = false;
+    for (let i = 0; i < lines.length; i += 4) {
+      const [x0, y0, x1, y1] = lines.slice(i, i + 4);
+      if (y0 > y !== y1 > y && x < x0 + ((y - y0) * (x1 - x0)) / (y1 - y0)) inside = !inside;
+    }
+    if (inside && lines.length < least) [found, least] = [number, lines.length];
+  }
+  return found;
+}

@@ -22,6 +22,7 @@ def packed_preview(
     band: NullBand | None = None,
     *,
     is_all: bool = True,
+    sample: int | None = None,
     with_support: bool = False,
 ) -> bytes:
     """Pack fields by the number of their γ, and the MLCE over γ with what chance shows.
@@ -38,10 +39,12 @@ def packed_preview(
         Of calibrated data.
     is_all : bool
         Whether nothing more is to come.
+    sample : int, optional
+        Rows that the fields are made of, where it is not all of them.
     with_support : bool
         Whether n_eff goes along, in a second byte a node.
     """
-    header: dict[str, Any] = {"preview": key, "isAll": is_all, "fields": {}}
+    header: dict[str, Any] = {"preview": key, "isAll": is_all, "sample": sample, "fields": {}}
     arrays: dict[str, NDArray[np.generic]] = {}
     for number, field in fields.items():
         described, coded = packed_field(field)

@@ -19,6 +19,8 @@ _MODULES = (
     "hover",
     "style",
     "dom",
+    "glimpses",
+    "caption",
     "gamma",
     "interact",
     "landscape",

@@ -16,6 +16,16 @@ export const STYLE = `
 .lore .labels > * { position: absolute; left: 0; top: 0; white-space: nowrap; margin: 0; }
 .lore .name { padding: 0 3px; font-size: 12px; border-radius: 3px;
   background: color-mix(in srgb, var(--paper) 70%, transparent); }
+.lore .glimpse { max-width: 150px; overflow: hidden; text-overflow: ellipsis;
+  border: 3px solid var(--error); border-radius: 4px; background: var(--paper); color: var(--ink);
+  box-shadow: 0 0 0 1px color-mix(in srgb, var(--ink) 35%, var(--paper)); }
+.lore .glimpse.words { padding: 0 4px; font-size: 11px; line-height: 16px; }
+.lore .glimpse.image { width: var(--side); height: var(--side); }
+.lore .glimpse img { display: block; width: 100%; height: 100%; object-fit: contain;
+  image-rendering: pixelated; }
+.lore .glimpse.worst { box-shadow: 0 0 0 1.5px var(--ink); }
+.lore .glimpse.hot { box-shadow: 0 0 0 3px var(--accent); z-index: 1; }
+.lore .glimpse.faint { opacity: 0.3; }
 .lore .place { pointer-events: auto; cursor: pointer; min-width: 20px; padding: 1px 5px; border: 0;
   border-radius: 10px; font: 600 12px/18px inherit; font-family: inherit; color: var(--paper);
   background: var(--ink); }

@@ -1,0 +1,30 @@
+// Under the map: what is drawn on it, in words.
+
+const many = (count) => count.toLocaleString("en");
+
+/**
+ * Say what is drawn.
+ * @param drawn rows: whether they are drawn one by one; seen: how many; isVague: whether about so
+ *   many; glimpses: with their image or words; isExact: at the bandwidth whose errors are known
+ * @param sample rows behind a field between two bandwidths, where that is not all of them
+ */
+export function caption(scene, { rows, hasRows, seen, isVague, glimpses, selected, isExact, sample }) {
+  const words = [];
+  if (rows) {
+    words.push(`all ${isVague ? "of about " : ""}${many(seen)} rows in sight are drawn`);
+    // Of very many rows their own errors do not come along, of none between two bandwidths.
+    if (!isExact || !scene.rowError) words.push("in the field's colour at their place");
+  } else if (hasRows && !seen) words.push("no row in sight");
+  else words.push(`${many(scene.total)} rows as a field${hasRows ? "; zoom in to see each" : ""}`);
+  if (!isExact && sample) words.push(`preview from a sample of ${many(sample)} rows`);
+  if (glimpses) {
+    const what = scene.glimpse === "image" ? "image" : "words";
+    words.push(
+      glimpses < seen ? `${many(glimpses)} with their ${what}, furthest off first` : `with their ${what}`,
+    );
+  }
+  if (isExact && scene.rings.length) words.push(`${scene.rings.length} worst ringed`);
+  if (scene.outside) words.push(`${many(scene.outside)} outside the frame`);
+  if (selected !== null) words.push(`${many(selected)} selected`);
+  return words.join(" · ");
+}
