@@ -160,18 +160,12 @@ def compare_groups(
         interval: ``difference, difference_low, difference_high``.
     """
     records: dict[str, dict[str, Any]] = {}
+    options: dict[str, Any] = {"n_bins": n_bins, "binning": binning, "random_state": random_state}
     first: tuple[float, NDArray[np.float64]] | None = None
     for label, dataset in datasets.items():
         c, a = dataset.confidence, dataset.outcome
         value, draws = worst_group_error(
-            c,
-            a,
-            groups,
-            n_bins=n_bins,
-            binning=binning,
-            min_group_size=min_group_size,
-            n_draws=n_draws,
-            random_state=random_state,
+            c, a, groups, min_group_size=min_group_size, n_draws=n_draws, **options
         )
         first = (value, draws) if first is None else first
         table = groupwise_calibration_error(c, a, groups, n_bins=n_bins, binning=binning)

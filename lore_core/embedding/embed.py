@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from lore_core.embedding import tsne, umap_map
 from lore_core.embedding.linear import IdentityMap, LinearMap, fit_pca
 from lore_core.embedding.names import METHOD_NAMES, MapName, is_method
 from lore_core.embedding.neighbour_map import NeighbourMap
-from lore_core.embedding.options import check_options
 from lore_core.embedding.result import Embedding, Map
 from lore_core.embedding.scaling import Scale, check_scale, scale_factors
 
@@ -95,7 +95,7 @@ def embed(
             table, method, n_components, random_state, progress, options
         )
     else:
-        check_options(method, options, ())
+        _check_options(method, options, ())
         if method == "pca":
             tell(progress, 0.0, "finding the principal components")
             n_components = check_integer(n_components, "n_components")
@@ -131,6 +131,14 @@ def make_map(
     return embed(dataset.features, name.method, d, random_state=random_state, progress=progress)
 
 
+def _check_options(method: str, options: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    """Raise where an option is not one of the method's."""
+    for name in options:
+        if name not in known:
+            choice = ", ".join(f"'{option}'" for option in known) if known else "none"
+            raise InputError(f"options of method '{method}' must be among: {choice}; got '{name}'.")
+
+
 def _fit_neighbour_map(
     table: NDArray[np.float64],
     method: str,
@@ -142,7 +150,7 @@ def _fit_neighbour_map(
     """Fit t-SNE or UMAP; return the map, all rows on it, and how many rows it was fitted on."""
     name = METHOD_NAMES[method]
     known = tsne.OPTIONS if method == "tsne" else umap_map.OPTIONS
-    check_options(method, options, (*known, "max_fit_rows"))
+    _check_options(method, options, (*known, "max_fit_rows"))
     if n_components not in (2, 3):
         raise InputError(f"'n_components' of {name} must be 2 or 3; got {n_components!r}.")
     n = len(table)

@@ -137,6 +137,33 @@ def wilson_interval(
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
+def gap_table(
+    c: NDArray[np.float64], a: NDArray[np.float64], codes: NDArray[np.integer[Any]], size: int
+) -> pd.DataFrame:
+    """Mean confidence − accuracy of disjoint sets of rows, one line a set.
+
+    ``codes`` (n,): the set of each row, 0 to ``size`` − 1. Columns: ``rows, confidence, accuracy,
+    gap, gap_low, gap_high`` (95 %, Wilson's interval of the accuracy turned round); NaN without
+    rows.
+    """
+    rows = np.bincount(codes, minlength=size)
+    right = np.bincount(codes, weights=a, minlength=size)
+    promised = np.bincount(codes, weights=c, minlength=size)
+    with np.errstate(invalid="ignore"):
+        mean, accuracy = promised / rows, right / rows
+    low, high = wilson_interval(right, rows)
+    return pd.DataFrame(
+        {
+            "rows": rows,
+            "confidence": mean,
+            "accuracy": accuracy,
+            "gap": mean - accuracy,
+            "gap_low": mean - high,
+            "gap_high": mean - low,
+        }
+    )
+
+
 def exact_interval(
     successes: ArrayLike, count: ArrayLike, *, level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.chance.many_tests import holm
-from lore_core.metrics.global_metrics import NORMAL_95, wilson_interval
+from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.places.average import Against, Average, Excess
 from lore_core.places.candidates import Candidate, Rows, interest
+from lore_core.regions.selection import region_report
 
 
 @dataclass(frozen=True)
@@ -97,19 +98,17 @@ def _held(
     p_value: float,
     p_adjusted: float,
 ) -> Held:
-    n, right = int(mask.sum()), float(a[mask].sum())
-    low, high = (float(side) for side in wilson_interval(right, n))
-    promised = float(c[mask].mean())
+    report = region_report(c, a, mask)
     excess, beyond = float(test.mean), float(same.mean)
     width = NORMAL_95 * _scatter(c - a, mask, against)
     beyond_width = NORMAL_95 * float(same.error)
     return Held(
-        n_rows=n,
-        confidence=promised,
-        accuracy=right / n,
-        gap=promised - right / n,
-        gap_low=promised - high,
-        gap_high=promised - low,
+        n_rows=report.n_rows,
+        confidence=report.confidence,
+        accuracy=report.accuracy,
+        gap=report.gap,
+        gap_low=report.gap_low,
+        gap_high=report.gap_high,
         excess=excess,
         excess_low=excess - width,
         excess_high=excess + width,

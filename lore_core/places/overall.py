@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.binning import Binning
 from lore_core.data.validation import as_rows
-from lore_core.metrics.global_metrics import wilson_interval
+from lore_core.metrics.global_metrics import reliability_table, wilson_interval
 from lore_core.places.average import Average
 
 #: Chance that all rows together are called wrong where every confidence is right; half of it for
@@ -74,17 +74,11 @@ def overall_gap(
     c, a = as_rows(confidence, outcome)
     n = len(c)
     low, high = wilson_interval(a.sum(), n)
-    bins = confidence_bins(c, n_bins, binning)
-    index = bins.assign(c)
-    count = np.bincount(index, minlength=bins.n_bins)
-    gap = np.bincount(index, weights=c - a, minlength=bins.n_bins) / np.maximum(count, 1)
-    right = np.bincount(index, weights=a, minlength=bins.n_bins)
-    least, most = wilson_interval(right, np.maximum(count, 1))
-    promised = np.bincount(index, weights=c, minlength=bins.n_bins) / np.maximum(count, 1)
-    sure = np.where(count > 0, np.maximum(promised - most, least - promised), -np.inf)
-    worst = int(np.argmax(sure))
-    error = float((count * np.abs(gap)).sum() / n)
-    drawn = _simulated_errors(c, index, random_state)
+    table = reliability_table(c, a, n_bins=n_bins, binning=binning)
+    least, most = table.accuracy_low - table.confidence, table.confidence - table.accuracy_high
+    worst = int(np.nanargmax(np.maximum(least, most)))
+    error = table.expected_calibration_error
+    drawn = _simulated_errors(c, table.bins.assign(c), random_state)
     return Overall(
         n_rows=n,
         confidence=float(c.mean()),
@@ -94,9 +88,9 @@ def overall_gap(
         gap_p=mean_gap_p(c, a),
         error=error,
         error_p=float((1 + (drawn >= error - 1e-12).sum()) / (len(drawn) + 1)),
-        worst_low=float(bins.edges[worst]),
-        worst_high=float(bins.edges[worst + 1]),
-        worst_gap=float(gap[worst]),
+        worst_low=float(table.bins.edges[worst]),
+        worst_high=float(table.bins.edges[worst + 1]),
+        worst_gap=float(table.gap[worst]),
     )
 
 

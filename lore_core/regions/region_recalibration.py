@@ -49,10 +49,7 @@ class RegionRecalibration:
             f"{self.n_measured:,} evaluation rows inside."
         )
         report = self.calibration
-        low, high = (
-            report.confidence - report.accuracy_high,
-            report.confidence - report.accuracy_low,
-        )
+        low, high = report.gap_low, report.gap_high
         told += (
             f" The calibration rows, which played no part in drawing the region, have a gap of "
             f"{gap_words(report.gap, low, high)}"

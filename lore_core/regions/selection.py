@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.number_text import gap_words, percent, rows_words
 from lore_core.data.validation import InputError, Points, as_coordinates, as_group_labels, as_rows
-from lore_core.metrics.global_metrics import wilson_interval
+from lore_core.metrics.global_metrics import gap_table, wilson_interval
 
 
 @dataclass(frozen=True)
@@ -111,20 +111,30 @@ class RegionReport:
         return self.confidence - self.accuracy
 
     @property
+    def gap_low(self) -> float:
+        """Lower end of its 95 % interval."""
+        return self.confidence - self.accuracy_high
+
+    @property
+    def gap_high(self) -> float:
+        """Upper end of its 95 % interval."""
+        return self.confidence - self.accuracy_low
+
+    @property
     def sentence(self) -> str:
         """The report in plain words."""
         if self.n_rows == 0:
             return "No rows lie in this region."
-        low, high = self.confidence - self.accuracy_high, self.confidence - self.accuracy_low
-        if low > 0:
+        if self.gap_low > 0:
             lean = "overconfident"
-        elif high < 0:
+        elif self.gap_high < 0:
             lean = "underconfident"
         else:
             lean = "not distinguishable from calibrated"
+        gap = gap_words(self.gap, self.gap_low, self.gap_high)
         return (
             f"{rows_words(self.n_rows)}: promised {percent(self.confidence)}, got "
-            f"{percent(self.accuracy)}; gap {gap_words(self.gap, low, high)}: {lean}."
+            f"{percent(self.accuracy)}; gap {gap}: {lean}."
         )
 
 
@@ -178,20 +188,7 @@ def report_by(
     c, a = as_rows(confidence, outcome, names=by)
     rows = np.ones(len(c), dtype=bool) if inside is None else inside
     unique, member = np.unique(by[rows].astype(str), return_inverse=True)
-    count = np.bincount(member, minlength=len(unique))
-    right = np.bincount(member, weights=a[rows], minlength=len(unique))
-    promised = np.bincount(member, weights=c[rows], minlength=len(unique))
-    low, high = wilson_interval(right, count)
-    frame = pd.DataFrame(
-        {
-            "name": unique,
-            "rows": count,
-            "confidence": promised / count,
-            "accuracy": right / count,
-            "gap": (promised - right) / count,
-            "gap_low": promised / count - high,
-            "gap_high": promised / count - low,
-            "excess": promised - right,
-        }
-    )
+    frame = gap_table(c[rows], a[rows], member, len(unique))
+    frame.insert(0, "name", unique)
+    frame["excess"] = frame["rows"] * frame["gap"]
     return frame.sort_values("excess", ascending=False, ignore_index=True)

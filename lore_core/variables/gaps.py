@@ -15,7 +15,7 @@ from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import p_sentence, signed_points
 from lore_core.data.validation import InputError, as_rows, check_integer, check_positive
 from lore_core.kernel_sums import laplacian_means
-from lore_core.metrics.global_metrics import wilson_interval
+from lore_core.metrics.global_metrics import gap_table, wilson_interval
 from lore_core.variables.attributes import telling_attributes
 from lore_core.variables.cutting import Attribute, cut
 
@@ -65,7 +65,7 @@ def gap_along(
     attribute = _attribute(values, n_bins, max_names)
     c, a = as_rows(confidence, outcome, values=attribute.codes)
     size = len(attribute.values)
-    table = _cells(c, a, attribute.codes, size)
+    table = gap_table(c, a, attribute.codes, size)
     borders = [*attribute.borders, *[""] * (size - len(attribute.borders))]
     table.insert(0, "value", list(attribute.values))
     table.insert(1, "border", borders)
@@ -169,7 +169,7 @@ def gap_grid(
     across, up = (_attribute(values, n_bins, max_names) for values in (values_x, values_y))
     c, a = as_rows(confidence, outcome, values_x=across.codes, values_y=up.codes)
     n_x, n_y = len(across.values), len(up.values)
-    table = _cells(c, a, up.codes.astype(np.int64) * n_x + across.codes, n_x * n_y)
+    table = gap_table(c, a, up.codes.astype(np.int64) * n_x + across.codes, n_x * n_y)
     for place, name, codes, names in (
         (0, "x", np.tile(np.arange(n_x), n_y), across.values),
         (1, "y", np.repeat(np.arange(n_y), n_x), up.values),
@@ -299,27 +299,6 @@ def _few_names(attribute: Attribute, most: int) -> Attribute:
     return Attribute(attribute.name, attribute.origin, place[attribute.codes], names)
 
 
-def _cells(
-    c: NDArray[np.float64], a: NDArray[np.float64], codes: NDArray[np.integer[Any]], size: int
-) -> pd.DataFrame:
-    rows = np.bincount(codes, minlength=size)
-    right = np.bincount(codes, weights=a, minlength=size)
-    promised = np.bincount(codes, weights=c, minlength=size)
-    with np.errstate(invalid="ignore"):
-        mean, accuracy = promised / rows, right / rows
-    low, high = wilson_interval(right, rows)
-    return pd.DataFrame(
-        {
-            "rows": rows,
-            "confidence": mean,
-            "accuracy": accuracy,
-            "gap": mean - accuracy,
-            "gap_low": mean - high,
-            "gap_high": mean - low,
-        }
-    )
-
-
 def _chance(c: NDArray[np.float64], a: NDArray[np.float64]) -> NDArray[np.float64]:
     """Chance of each row to be right: the accuracy at its confidence, drawn to 1/2 by one row."""
     bins = confidence_bins(c, _NULL_BINS, "equal-mass")
@@ -336,7 +315,7 @@ def _heterogeneity(
     attribute: Attribute,
 ) -> dict[str, Any] | None:
     size = len(attribute.values)
-    table = _cells(c, a, attribute.codes, size)
+    table = gap_table(c, a, attribute.codes, size)
     variance = np.bincount(attribute.codes, weights=q * (1 - q), minlength=size)
     used = np.flatnonzero((table["rows"] >= _MIN_ROWS) & (variance >= _MIN_VARIANCE))
     if len(used) < 2:
