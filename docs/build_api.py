@@ -260,11 +260,17 @@ def _fields(item: Any) -> list[Attribute]:
     return found
 
 
+def _plain(kind: str) -> str:
+    """Say what an alias of lore_core.data.arrays is."""
+    known = {"Floats": "numbers", "Ints": "whole numbers", "Mask": "truth values"}
+    return f"array of {known[kind]}" if kind in known else kind
+
+
 def _attributes(names: Names, fields: list[Attribute]) -> Iterator[str]:
     yield "**Attributes**\n"
     for field in fields:
         shape = re.match(r"(\([^)]*\))(?:; |$)", field.text)
-        kind = f"array of shape {shape[1]}" if shape else ", ".join(field.kinds)
+        kind = f"array of shape {shape[1]}" if shape else ", ".join(map(_plain, field.kinds))
         said = field.text[shape.end() :] if shape else field.text
         said = re.sub(r"^[a-z](?=[a-z-]*[ .;])", lambda match: match[0].upper(), said)
         said = names.text(said if said.endswith(".") or not said else f"{said}.")

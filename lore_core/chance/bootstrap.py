@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from lore_core.chance.central_interval import central_interval
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import (
@@ -189,7 +190,7 @@ def bootstrap_draws(
     return BootstrapDraws(pd.concat(parts, ignore_index=True))
 
 
-def _metrics(drawn: Resampled, losses: dict[str, NDArray[np.float64]]) -> pd.DataFrame:
+def _metrics(drawn: Resampled, losses: dict[str, Floats]) -> pd.DataFrame:
     """Every metric of every resample that has what it needs, then losses that are no metrics."""
     measured = {}
     for metric in COMPARED:
@@ -202,7 +203,7 @@ def _metrics(drawn: Resampled, losses: dict[str, NDArray[np.float64]]) -> pd.Dat
 
 
 def _group_members(
-    groups: ArrayLike | None, index: NDArray[np.int64], min_group_size: int
+    groups: ArrayLike | None, index: Ints, min_group_size: int
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Which rows lie in which group, and in which cell of group and bin, of those that count."""
     if groups is None:
@@ -222,7 +223,7 @@ def _group_members(
     )
 
 
-def _sets(names: NDArray[np.int64], rows: NDArray[np.int64], n: int) -> sparse.csr_array:
+def _sets(names: Ints, rows: Ints, n: int) -> sparse.csr_array:
     """Which of n rows lie in which set, as ones; ``names`` are those of ``rows``."""
     used, place = np.unique(names, return_inverse=True)
     return sparse.csr_array((np.ones(len(rows)), (place, rows)), (len(used), n))

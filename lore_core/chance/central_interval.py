@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lore_core.data.arrays import Floats
 from lore_core.data.validation import check_share
 
 #: Two values this near, as a share of them, are the same, summed differently.
 TIE = 1e-9
 
 
-def central_interval(
-    draws: ArrayLike, level: float, *, axis: int = 0
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def central_interval(draws: ArrayLike, level: float, *, axis: int = 0) -> tuple[Floats, Floats]:
     """Return the limits between which a further draw lies with probability ``level``.
 
     ``draws``: drawn alike, along ``axis``. The limits are order statistics at (b + 1)(1 ± level)/2

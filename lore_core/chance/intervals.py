@@ -12,10 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from lore_core.chance.central_interval import TIE, central_interval
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import (
@@ -47,8 +48,6 @@ ABOUT_INTERVALS = (
     "Chance adds to calibration errors; their intervals are for the true ones, so a value may lie "
     "above its interval."
 )
-
-Floats = NDArray[np.float64]
 
 
 def calibration_intervals(
@@ -163,7 +162,7 @@ Metric = Callable[[Floats], Floats]
 Pattern = tuple[Floats, tuple[int, ...]]
 
 
-def _global_parts(c: Floats, a: Floats, index: NDArray[np.int64]) -> tuple[Metric, list[Pattern]]:
+def _global_parts(c: Floats, a: Floats, index: Ints) -> tuple[Metric, list[Pattern]]:
     """Return (ECE, MCE) of columns of gaps, and the patterns of true error."""
     count = np.maximum(np.bincount(index), 1)
     member = sparse.csr_array((np.ones(len(c)), (index, np.arange(len(c)))))
@@ -184,7 +183,7 @@ def _global_parts(c: Floats, a: Floats, index: NDArray[np.int64]) -> tuple[Metri
 
 
 def _local_parts(
-    c: Floats, a: Floats, index: NDArray[np.int64], z: Floats, bandwidth: float
+    c: Floats, a: Floats, index: Ints, z: Floats, bandwidth: float
 ) -> tuple[Metric, list[Pattern]]:
     """Return (ALCE, MLCE, supported MLCE) of columns of gaps, and the patterns of true error.
 

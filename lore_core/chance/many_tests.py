@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lore_core.data.arrays import Floats
 
 
-def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
+def holm(p_values: Floats) -> Floats:
     """Adjust p-values after Holm: the smallest times their number, the next times one less.
 
     ``p_values`` (m,): of tests that may depend on each other. Returns shape (m,): in [0, 1]; with

@@ -13,9 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special, stats
 
+from lore_core.data.arrays import Floats, Mask
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points, as_placed_rows, check_share
@@ -32,17 +33,17 @@ _STEP = 0.125
 class Significance:
     """How surprising each signed local error would be if every confidence were right."""
 
-    signed: NDArray[np.float64]  #: (n,); SLCE; positive = overconfident
-    standard_error: NDArray[np.float64]  #: (n,); its standard deviation under the null model
-    z: NDArray[np.float64]  #: (n,); ``signed / standard_error``; 0 where both are 0
-    p_value: NDArray[np.float64]  #: (n,); two-sided; NaN where not tested
+    signed: Floats  #: (n,); SLCE; positive = overconfident
+    standard_error: Floats  #: (n,); its standard deviation under the null model
+    z: Floats  #: (n,); ``signed / standard_error``; 0 where both are 0
+    p_value: Floats  #: (n,); two-sided; NaN where not tested
     #: (n,); p-values after Benjamini and Yekutieli, over all rows tested; NaN where not tested.
-    adjusted: NDArray[np.float64]
-    effective_size: NDArray[np.float64]  #: (n,); n_eff = (Σk)² / Σk²
+    adjusted: Floats
+    effective_size: Floats  #: (n,); n_eff = (Σk)² / Σk²
     min_effective_size: float  #: Rows with a smaller n_eff are not tested
 
     @property
-    def tested(self) -> NDArray[np.bool_]:
+    def tested(self) -> Mask:
         """Rows with enough effective neighbours to be tested, shape (n,)."""
         return np.isfinite(self.p_value)
 
@@ -51,7 +52,7 @@ class Significance:
         """Share of the rows that are not tested."""
         return float(1.0 - self.tested.mean())
 
-    def significant(self, q: float = 0.05) -> NDArray[np.bool_]:
+    def significant(self, q: float = 0.05) -> Mask:
         """Return the rows whose error is real, shape (n,): in expectation all but a share ``q``."""
         check_share(q, "q")
         with np.errstate(invalid="ignore"):
@@ -140,11 +141,8 @@ def local_significance(
 
 
 def two_sided_p_value(
-    value: NDArray[np.float64],
-    standard_error: NDArray[np.float64],
-    skewness: NDArray[np.float64],
-    effective_size: ArrayLike,
-) -> NDArray[np.float64]:
+    value: Floats, standard_error: Floats, skewness: Floats, effective_size: ArrayLike
+) -> Floats:
     """How surprising values of mean 0 are that come from few and skewed outcomes, shape (n,).
 
     ``effective_size``: n_eff; one outcome moves the value by 1/n_eff. See the notes of
@@ -172,6 +170,6 @@ def two_sided_p_value(
     return np.where(np.isnan(value), np.nan, np.where(impossible, 0.0, p))
 
 
-def _ratio(value: NDArray[np.float64], error: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ratio(value: Floats, error: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(value == 0, 0.0, value / error)

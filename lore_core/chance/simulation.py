@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lore_core.chance.central_interval import TIE, central_interval
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.number_text import (
     interval_words,
@@ -52,20 +53,18 @@ _BLOCKED_BUDGET = 4e10
 class NullBand:
     """Summaries of calibrated data over a grid of bandwidths, draw by draw."""
 
-    gamma: NDArray[np.float64]  #: (g,); bandwidths
+    gamma: Floats  #: (g,); bandwidths
     #: (b, g); as in :class:`~lore_core.metrics.bandwidth.BandwidthCurve`, for each of b draws.
-    mlce: NDArray[np.float64]
-    mlce_supported: NDArray[np.float64]
-    alce: NDArray[np.float64]
+    mlce: Floats
+    mlce_supported: Floats
+    alce: Floats
 
     @property
     def n_draws(self) -> int:
         """b, the number of draws."""
         return len(self.mlce)
 
-    def band(
-        self, metric: CurveKey, level: float = 0.95
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def band(self, metric: CurveKey, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the band that a whole curve of a calibrated model stays in, with chance ``level``.
 
         Low and high, shape (g,), in [0, 1]: as many standard deviations of the draws around their
@@ -83,17 +82,15 @@ class NullBand:
         low, high = mean - below * deviation, mean + above * deviation
         return np.maximum(low, 0.0), np.minimum(high, 1.0)
 
-    def excess(self, metric: CurveKey, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def excess(self, metric: CurveKey, values: Floats) -> Floats:
         """Return how many standard deviations ``values`` (g,) lie above the mean of the draws."""
         _, mean, deviation = self._spread(metric)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray((values - mean) / deviation)
 
-    def _spread(
-        self, metric: CurveKey
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def _spread(self, metric: CurveKey) -> tuple[Floats, Floats, Floats]:
         """Return the draws, and their mean and standard deviation at every bandwidth."""
-        draws: NDArray[np.float64] = getattr(self, metric)
+        draws: Floats = getattr(self, metric)
         return draws, draws.mean(axis=0), draws.std(axis=0, ddof=1)
 
 
@@ -103,14 +100,13 @@ class NullErrors:
 
     gamma: float  #: Bandwidth
     #: (b,); of each draw.
-    mlce: NDArray[np.float64]
-    mlce_supported: NDArray[np.float64]
-    alce: NDArray[np.float64]
-    ece: NDArray[np.float64]
-    mce: NDArray[np.float64]
-    share: NDArray[np.float64]  #: (s,); shares of rows, from 0 to 1
-    #: (b, s); the LCE that this share of the rows stays below, for each draw.
-    lce: NDArray[np.float64]
+    mlce: Floats
+    mlce_supported: Floats
+    alce: Floats
+    ece: Floats
+    mce: Floats
+    share: Floats  #: (s,); shares of rows, from 0 to 1
+    lce: Floats  #: (b, s); the LCE that this share of the rows stays below, for each draw
 
     @property
     def n_draws(self) -> int:
@@ -132,7 +128,7 @@ class NullErrors:
         above = np.sum(draws > observed * (1 + TIE))
         return float((1 + (reached + above) / 2) / (1 + len(draws)))
 
-    def band(self, level: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def band(self, level: float = 0.9) -> tuple[Floats, Floats]:
         """Return the middle ``level`` of the LCE at each share: low, high of shape (s,)."""
         return central_interval(self.lce, level)
 
@@ -173,7 +169,7 @@ def null_band(
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     c = as_confidence(confidence)
     index = confidence_bins(c, n_bins, binning).assign(c)
-    parts: list[list[NDArray[np.float64]]] = [[], [], []]
+    parts: list[list[Floats]] = [[], [], []]
     for _, error, supported in _drawn_errors(
         c, index, embedding, grid, n_draws, min_effective_size, random_state, progress
     ):
@@ -193,7 +189,7 @@ def null_errors(
     binning: Binning = "equal-width",
     n_draws: int = 200,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
-    within: NDArray[np.bool_] | None = None,
+    within: Mask | None = None,
     n_shares: int = 201,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -220,7 +216,7 @@ def null_errors(
     index = confidence_bins(c, n_bins, binning).assign(c)
     count = np.bincount(index)
     share = np.linspace(0.0, 1.0, check_integer(n_shares, "n_shares", minimum=2))
-    parts: dict[str, list[NDArray[np.float64]]] = {}
+    parts: dict[str, list[Floats]] = {}
     for gap, error, supported in _drawn_errors(
         c, index, embedding, grid, n_draws, min_effective_size, random_state, progress
     ):
@@ -332,15 +328,15 @@ def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None)
 
 
 def _drawn_errors(
-    c: NDArray[np.float64],
-    index: NDArray[np.int64],
+    c: Floats,
+    index: Ints,
     embedding: Points,
-    gammas: NDArray[np.float64],
+    gammas: Floats,
     n_draws: int,
     min_effective_size: float,
     random_state: int,
     progress: Progress | None,
-) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]]:
+) -> Iterator[tuple[Floats, Floats, Mask]]:
     """Yield drawn gaps (n, b'), their LCE (g, n, b') and which rows are supported (g, n)."""
     z = as_coordinates(embedding)
     n = check_lengths(embedding=z, confidence=c)
@@ -362,9 +358,7 @@ def _drawn_errors(
         tell(progress, (start + size) / n_draws, f"simulation {start + size} of {n_draws}")
 
 
-def _supported_maximum(
-    error: NDArray[np.float64], supported: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def _supported_maximum(error: Floats, supported: Mask) -> Floats:
     """Largest error of the supported rows, shape (g, b'); NaN where there is none."""
     largest = np.where(supported[:, :, None], error, -np.inf).max(axis=1)
     return np.where(np.isfinite(largest), largest, np.nan)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lore_core.chance.bootstrap import N_RESAMPLED, bootstrap_draws
 from lore_core.chance.central_interval import central_interval
 from lore_core.chance.intervals import N_SIMULATED, calibration_intervals
+from lore_core.data.arrays import Floats
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import (
@@ -93,7 +94,7 @@ def worst_group_error(
     min_group_size: int = 1,
     n_draws: int = N_RESAMPLED,
     random_state: int = 0,
-) -> tuple[float, NDArray[np.float64]]:
+) -> tuple[float, Floats]:
     """Maximum group-wise MCE, and the same on resampled rows.
 
     Parameters
@@ -161,7 +162,7 @@ def compare_groups(
     """
     records: dict[str, dict[str, Any]] = {}
     options: dict[str, Any] = {"n_bins": n_bins, "binning": binning, "random_state": random_state}
-    first: tuple[float, NDArray[np.float64]] | None = None
+    first: tuple[float, Floats] | None = None
     for label, dataset in datasets.items():
         c, a = dataset.confidence, dataset.outcome
         value, draws = worst_group_error(
@@ -186,7 +187,7 @@ def compare_groups(
     return pd.DataFrame.from_dict(records, orient="index")
 
 
-def _bounds(prefix: str, draws: NDArray[np.float64]) -> dict[str, float]:
+def _bounds(prefix: str, draws: Floats) -> dict[str, float]:
     """Percentile interval of draws, NaN without any."""
     low, high = central_interval(draws, 0.95) if draws.size else (np.nan, np.nan)
     return {f"{prefix}low": float(low), f"{prefix}high": float(high)}

@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import HUNDREDTHS, decimal, percent
 from lore_core.data.validation import InputError, as_confidence, check_integer
 
@@ -21,7 +22,7 @@ class ConfidenceBins:
 
     #: (n_bins + 1,); from 0 to 1. A bin holds its lower edge but not its upper one; the last holds
     #: 1 as well.
-    edges: NDArray[np.float64]
+    edges: Floats
     binning: Binning  #: How the edges were chosen
 
     @property
@@ -29,7 +30,7 @@ class ConfidenceBins:
         """Number of bins."""
         return len(self.edges) - 1
 
-    def assign(self, confidence: ArrayLike) -> NDArray[np.int64]:
+    def assign(self, confidence: ArrayLike) -> Ints:
         """Return each row's bin index, 0 … n_bins − 1, shape (n,)."""
         c = np.asarray(confidence, dtype=np.float64)
         if self.binning == "equal-width":
@@ -84,9 +85,7 @@ def confidence_bins(
     return ConfidenceBins(np.concatenate([[0.0], interior, [1.0]]), binning)
 
 
-def accuracy_by_bin(
-    index: NDArray[np.int64], outcome: NDArray[np.float64], n_bins: int
-) -> NDArray[np.float64]:
+def accuracy_by_bin(index: Ints, outcome: Floats, n_bins: int) -> Floats:
     """Return the share of right rows in each bin, shape (n_bins,); NaN where it is empty."""
     count = np.bincount(index, minlength=n_bins)
     right = np.bincount(index, weights=outcome, minlength=n_bins)
@@ -94,9 +93,7 @@ def accuracy_by_bin(
         return np.asarray(right / count)
 
 
-def accuracy_without_self(
-    index: NDArray[np.int64], outcome: NDArray[np.float64], alone: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def accuracy_without_self(index: Ints, outcome: Floats, alone: Floats) -> Floats:
     """Return the share of right rows among the others of each row's bin, shape (n,).
 
     ``alone`` (n,): what a row gets that has its bin to itself.

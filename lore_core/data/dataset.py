@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.probabilities import with_confidence
 from lore_core.data.validation import (
     InputError,
@@ -47,8 +48,8 @@ _OF_ROWS = (
 class Target:
     """What is being calibrated: a confidence and whether it came true, row by row."""
 
-    confidence: NDArray[np.float64]
-    outcome: NDArray[np.float64]
+    confidence: Floats
+    outcome: Floats
     name: str = TOP_LABEL
 
 
@@ -93,18 +94,18 @@ class Dataset:
     Arrays are made read-only. ``digest`` is a sha256 over everything, computed once: caches use it.
     """
 
-    probabilities: NDArray[np.float64]
-    labels: NDArray[np.int64]
+    probabilities: Floats
+    labels: Ints
     features: NDArray[np.floating[Any]] | None
     groups: pd.DataFrame | None
     metadata: pd.DataFrame | None
     images: NDArray[np.uint8] | None
     split: NDArray[np.str_] | None
     class_names: tuple[str, ...]
-    predictions: NDArray[np.int64]
+    predictions: Ints
     name: str
     complete: bool
-    has_image: NDArray[np.bool_] | None
+    has_image: Mask | None
     feature_names: tuple[str, ...] | None
 
     def __init__(
@@ -171,12 +172,12 @@ class Dataset:
         return int(self.probabilities.shape[1])
 
     @property
-    def confidence(self) -> NDArray[np.float64]:
+    def confidence(self) -> Floats:
         """Top-label confidence: the probability of the predicted class, shape (n,)."""
         return np.asarray(self.probabilities[np.arange(len(self)), self.predictions])
 
     @property
-    def outcome(self) -> NDArray[np.float64]:
+    def outcome(self) -> Floats:
         """1 where the predicted class is the true one, else 0, shape (n,)."""
         return np.asarray(self.predictions == self.labels, dtype=np.float64)
 
@@ -233,7 +234,7 @@ class Dataset:
 
         return dataclasses.replace(self, **{name: take(getattr(self, name)) for name in _OF_ROWS})
 
-    def in_split(self, split: str) -> NDArray[np.bool_]:
+    def in_split(self, split: str) -> Mask:
         """Mask of the rows of one split. Without a split every row is an evaluation row."""
         if self.split is None:
             return np.full(len(self), split == EVALUATION)
@@ -309,7 +310,7 @@ class Dataset:
             self, probabilities=as_probabilities(probabilities), predictions=self.predictions
         )
 
-    def with_checked(self, probabilities: NDArray[np.float64]) -> Dataset:
+    def with_checked(self, probabilities: Floats) -> Dataset:
         """Replace the whole probability vectors by checked ones, to the last bit.
 
         Dividing them by their sums once more, as every other way does, could change that bit.

@@ -6,7 +6,8 @@ Fitting and applying share these; nothing here may import more than numpy.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lore_core.data.arrays import Floats, Ints
 
 #: Probabilities are clipped to [PROBABILITY_FLOOR, 1] before the logarithm of a likelihood.
 PROBABILITY_FLOOR = 1e-6
@@ -14,37 +15,35 @@ PROBABILITY_FLOOR = 1e-6
 SMALLEST = 1e-12
 
 
-def expit(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def expit(x: Floats) -> Floats:
     """1 / (1 + exp(−x))."""
     with np.errstate(over="ignore"):
         return np.asarray(1.0 / (1.0 + np.exp(-x)))
 
 
-def logit(p: NDArray[np.float64] | float) -> NDArray[np.float64]:
+def logit(p: Floats | float) -> Floats:
     """log(p / (1 − p)), for p inside (0, 1)."""
     return np.asarray(np.log(p) - np.log1p(-np.asarray(p)))
 
 
-def softmax(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def softmax(x: Floats) -> Floats:
     """exp(x) of each row of (n, K), divided by its sum."""
     shifted = np.exp(x - x.max(axis=1, keepdims=True))
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
 
 
-def log_softmax(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_softmax(x: Floats) -> Floats:
     """Logarithm of :func:`softmax`; −inf stays −inf."""
     shifted = x - x.max(axis=1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
 
 
-def log_probabilities(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_probabilities(probabilities: Floats) -> Floats:
     """Log p of every class, finite, shape (n, K)."""
     return np.asarray(np.log(np.maximum(probabilities, SMALLEST)))
 
 
-def top_log_odds(
-    probabilities: NDArray[np.float64], predicted: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def top_log_odds(probabilities: Floats, predicted: Ints) -> Floats:
     """Log-odds of the predicted class against all others together, in about [−28, 28].
 
     The odds are taken from the other classes' sum, not from 1 − c: a confidence that rounds to 1
@@ -59,11 +58,7 @@ def top_log_odds(
     )
 
 
-def with_confidence(
-    probabilities: NDArray[np.float64],
-    predicted: NDArray[np.int64],
-    confidence: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def with_confidence(probabilities: Floats, predicted: Ints, confidence: Floats) -> Floats:
     """Give the predicted classes new confidences and rescale the other classes in proportion.
 
     Rows of ``probabilities`` (n, K) sum to 1 again; where the other classes were all zero, the rest

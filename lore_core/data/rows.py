@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data import probabilities as formulas
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.validation import as_confidence, as_probabilities, check_lengths
 
 #: A map's name (None: the only or first one) and its dimensions, to coordinates of shape (n, d).
-Place = Callable[[str | None, int], NDArray[np.float64]]
+Place = Callable[[str | None, int], Floats]
 #: Names of group columns (None: the only ones there are), to one name a row, shape (n,).
 Groups = Callable[[Sequence[str] | None], NDArray[np.object_]]
 
@@ -22,8 +23,8 @@ Groups = Callable[[Sequence[str] | None], NDArray[np.object_]]
 class Rows:
     """Rows to recalibrate."""
 
-    probabilities: NDArray[np.float64]  #: (n, K); checked; each row was divided by its sum
-    predicted: NDArray[np.int64]  #: (n,); predicted classes, whichever probability is the largest
+    probabilities: Floats  #: (n, K); checked; each row was divided by its sum
+    predicted: Ints  #: (n,); predicted classes, whichever probability is the largest
     place: Place  #: Where the rows lie on a map of so many dimensions
     groups: Groups  #: To which group each row belongs
     features: NDArray[np.floating[Any]] | None = None  #: (n, p); for the methods that look at them
@@ -33,7 +34,7 @@ class Rows:
         return len(self.predicted)
 
     @property
-    def confidence(self) -> NDArray[np.float64]:
+    def confidence(self) -> Floats:
         """Probability of the predicted class, shape (n,)."""
         return np.asarray(self.probabilities[np.arange(len(self)), self.predicted])
 
@@ -42,7 +43,7 @@ class Rows:
         """K."""
         return int(self.probabilities.shape[1])
 
-    def take(self, chosen: NDArray[np.bool_]) -> Rows:
+    def take(self, chosen: Mask) -> Rows:
         """Return the chosen rows."""
         return Rows(
             as_probabilities(self.probabilities[chosen]),
@@ -56,13 +57,13 @@ class Rows:
     # A Dataset divides each row by its sum whenever it is made, which can change the last bit; to
     # give the same numbers these do so equally often.
 
-    def with_confidence(self, confidence: NDArray[np.float64]) -> Rows:
+    def with_confidence(self, confidence: Floats) -> Rows:
         """Replace the confidences, as :meth:`lore_core.Dataset.with_confidence` does."""
         new = as_confidence(confidence)
         check_lengths(confidence=new, probabilities=self.probabilities)
         vectors = formulas.with_confidence(self.probabilities, self.predicted, new)
         return replace(self, probabilities=as_probabilities(vectors))
 
-    def with_probabilities(self, probabilities: NDArray[np.float64]) -> Rows:
+    def with_probabilities(self, probabilities: Floats) -> Rows:
         """Replace the vectors, as :meth:`lore_core.Dataset.with_probabilities` does."""
         return replace(self, probabilities=as_probabilities(as_probabilities(probabilities)))

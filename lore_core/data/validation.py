@@ -12,12 +12,14 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lore_core.data.arrays import Floats, Ints, Mask
+
 
 class Placed(Protocol):
     """What has coordinates: an :class:`~lore_core.embedding.Embedding`."""
 
     @property
-    def coordinates(self) -> NDArray[np.float64]:
+    def coordinates(self) -> Floats:
         """Shape (n, d)."""
         ...
 
@@ -50,7 +52,7 @@ def _check_real(values: Any, name: str) -> None:
         raise InputError(f"'{name}' must hold real numbers; got complex ones. Pass the real part.")
 
 
-def _as_float(values: ArrayLike, name: str) -> NDArray[np.float64]:
+def _as_float(values: ArrayLike, name: str) -> Floats:
     _check_real(values, name)
     try:
         array = np.asarray(values, dtype=np.float64)
@@ -69,11 +71,11 @@ def _kind(values: Any) -> str:
     return type(values).__name__
 
 
-def _first(mask: NDArray[np.bool_]) -> int:
+def _first(mask: Mask) -> int:
     return int(np.flatnonzero(mask)[0])
 
 
-def _check_finite(array: NDArray[np.float64], name: str) -> None:
+def _check_finite(array: Floats, name: str) -> None:
     finite = np.isfinite(array)
     bad = np.asarray(~finite if finite.ndim == 1 else ~finite.all(axis=tuple(range(1, array.ndim))))
     if bad.any():
@@ -91,7 +93,7 @@ def _check_vector(array: NDArray[Any], name: str) -> None:
         raise InputError(f"'{name}' must have at least one row; got none.")
 
 
-def as_confidence(values: ArrayLike, name: str = "confidence") -> NDArray[np.float64]:
+def as_confidence(values: ArrayLike, name: str = "confidence") -> Floats:
     """Return confidences as a float64 vector in [0, 1].
 
     Rounding errors up to 1e-6 outside are clipped. Raises InputError, which calls them ``name``, if
@@ -110,7 +112,7 @@ def as_confidence(values: ArrayLike, name: str = "confidence") -> NDArray[np.flo
     return np.clip(array, 0.0, 1.0)
 
 
-def as_outcome(values: ArrayLike, name: str = "outcome") -> NDArray[np.float64]:
+def as_outcome(values: ArrayLike, name: str = "outcome") -> Floats:
     """Return outcomes (was the prediction right?) as a float64 vector of 0 and 1.
 
     Raises InputError if not one-dimensional, empty, or holding anything but 0 and 1.
@@ -128,7 +130,7 @@ def as_outcome(values: ArrayLike, name: str = "outcome") -> NDArray[np.float64]:
     return array
 
 
-def as_probabilities(values: ArrayLike, name: str = "probabilities") -> NDArray[np.float64]:
+def as_probabilities(values: ArrayLike, name: str = "probabilities") -> Floats:
     """Return class probabilities as a float64 matrix (n, K) whose rows sum to 1.
 
     A vector (n,) is read as P(y = 1) of a binary problem. Rows within 1e-3 of summing to 1 (float16
@@ -167,7 +169,7 @@ def as_probabilities(values: ArrayLike, name: str = "probabilities") -> NDArray[
     return np.asarray(array / total[:, None])
 
 
-def as_labels(values: ArrayLike, n_classes: int, name: str = "labels") -> NDArray[np.int64]:
+def as_labels(values: ArrayLike, n_classes: int, name: str = "labels") -> Ints:
     """Return labels as int64 class indices in 0 … K−1.
 
     Raises InputError if not whole numbers or outside the classes.
@@ -185,7 +187,7 @@ def as_labels(values: ArrayLike, n_classes: int, name: str = "labels") -> NDArra
     return array.astype(np.int64)
 
 
-def as_coordinates(values: Points, name: str = "embedding") -> NDArray[np.float64]:
+def as_coordinates(values: Points, name: str = "embedding") -> Floats:
     """Return coordinates, an Embedding or (n, d) or (n,) numbers, as C-ordered float64 (n, d)."""
     given: Any = values
     array = _as_float(getattr(given, "coordinates", given), name)
@@ -199,9 +201,7 @@ def as_coordinates(values: Points, name: str = "embedding") -> NDArray[np.float6
     return np.ascontiguousarray(array)
 
 
-def as_rows(
-    confidence: ArrayLike, outcome: ArrayLike, **others: Any
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def as_rows(confidence: ArrayLike, outcome: ArrayLike, **others: Any) -> tuple[Floats, Floats]:
     """Return confidences and outcomes, of as many rows as the others have."""
     c, a = as_confidence(confidence), as_outcome(outcome)
     check_lengths(outcome=a, confidence=c, **others)
@@ -210,7 +210,7 @@ def as_rows(
 
 def as_placed_rows(
     confidence: ArrayLike, outcome: ArrayLike, embedding: Points
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats, Floats]:
     """Return confidences, outcomes and coordinates (n, d), of as many rows."""
     c, a = as_rows(confidence, outcome)
     z = as_coordinates(embedding)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.validation import InputError, check_integer
 
@@ -35,7 +35,7 @@ class Synthetic:
     """
 
     dataset: Dataset
-    true_gap: NDArray[np.float64]
+    true_gap: Floats
 
 
 def synthetic(
@@ -120,7 +120,7 @@ def synthetic(
     return Synthetic(dataset, gap)
 
 
-def _responsibilities(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _responsibilities(x: Floats) -> Floats:
     """Return the probability that each row came from each blob, shape (n, 3)."""
     weights = _SHARES * np.exp(-0.5 * (x[:, None] - _CENTRES) ** 2)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

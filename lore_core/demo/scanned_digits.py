@@ -18,10 +18,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.validation import check_integer
-
-Array = NDArray[np.float64]
 
 SIDEWAYS = "rotated 90°"
 UPRIGHT = "none"
@@ -105,8 +104,8 @@ def digits(random_state: int = 0) -> Dataset:
 
 
 def _copies(
-    images: Array, chosen: NDArray[np.int64], copies: int, rng: np.random.Generator
-) -> tuple[Array, NDArray[np.int64]]:
+    images: Floats, chosen: Ints, copies: int, rng: np.random.Generator
+) -> tuple[Floats, Ints]:
     """Return ``copies`` moved and noisy versions of each chosen image, and where they come from."""
     source = np.repeat(chosen, copies)
     moved = images[source]
@@ -116,7 +115,7 @@ def _copies(
     return np.clip(moved, 0.0, 1.0), source
 
 
-def _shift(images: Array, pixels: Array, axis: int) -> Array:
+def _shift(images: Floats, pixels: Floats, axis: int) -> Floats:
     """Shift each image by a fraction of a pixel, linearly interpolated, with blank borders."""
     border = [(0, 0), (0, 0), (0, 0)]
     border[axis] = (1, 1)
@@ -128,7 +127,7 @@ def _shift(images: Array, pixels: Array, axis: int) -> Array:
     return np.asarray((1 - amount) * images + amount * neighbour)
 
 
-def _turn_some(images: Array, rng: np.random.Generator) -> tuple[Array, NDArray[np.bool_]]:
+def _turn_some(images: Floats, rng: np.random.Generator) -> tuple[Floats, Mask]:
     """Rotate a share of the images clockwise by 90 degrees."""
     sideways = np.zeros(len(images), dtype=bool)
     count = round(_SIDEWAYS_SHARE * len(images))
@@ -138,7 +137,7 @@ def _turn_some(images: Array, rng: np.random.Generator) -> tuple[Array, NDArray[
     return turned, sideways
 
 
-def _train(images: Array, labels: NDArray[np.int64], random_state: int) -> Any:
+def _train(images: Floats, labels: Ints, random_state: int) -> Any:
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning
@@ -151,17 +150,17 @@ def _train(images: Array, labels: NDArray[np.int64], random_state: int) -> Any:
         return network.fit(images.reshape(len(images), -1), labels)
 
 
-def _hidden(network: Any, images: Array) -> Array:
+def _hidden(network: Any, images: Floats) -> Floats:
     """Return the activations of the hidden layer, shape (n, 64)."""
     flat = images.reshape(len(images), -1)
     return np.asarray(np.maximum(flat @ network.coefs_[0] + network.intercepts_[0], 0.0))
 
 
-def _logits(network: Any, hidden: Array) -> Array:
+def _logits(network: Any, hidden: Floats) -> Floats:
     return np.asarray(hidden @ network.coefs_[1] + network.intercepts_[1])
 
 
-def _probabilities(logits: Array, slope: float, lapse: float) -> Array:
+def _probabilities(logits: Floats, slope: float, lapse: float) -> Floats:
     """Return (1 − lapse) softmax(slope · logits) + lapse / K.
 
     The slope is an inverse temperature; the lapse is a share of inputs about which the network is
@@ -173,23 +172,23 @@ def _probabilities(logits: Array, slope: float, lapse: float) -> Array:
     return np.asarray((1.0 - lapse) * softmax + lapse / logits.shape[1])
 
 
-def _tune(logits: Array, labels: NDArray[np.int64]) -> tuple[float, float]:
+def _tune(logits: Floats, labels: Ints) -> tuple[float, float]:
     """Fit slope and lapse by the least negative log-likelihood."""
     from scipy.optimize import minimize
 
     rows = np.arange(len(labels))
 
-    def unpack(parameters: Array) -> tuple[float, float]:
+    def unpack(parameters: Floats) -> tuple[float, float]:
         return float(np.exp(parameters[0])), float(1.0 / (1.0 + np.exp(-parameters[1])))
 
-    def loss(parameters: Array) -> float:
+    def loss(parameters: Floats) -> float:
         likelihood = _probabilities(logits, *unpack(parameters))[rows, labels]
         return float(-np.log(likelihood).mean())
 
     return unpack(minimize(loss, np.array([0.0, -2.0]), method="Nelder-Mead").x)
 
 
-def _for_display(images: Array) -> NDArray[np.uint8]:
+def _for_display(images: Floats) -> NDArray[np.uint8]:
     """Enlarge each pixel to a block and scale to 0 … 255, ink bright on black."""
     levels = np.round(images * 255).astype(np.uint8)
     return levels.repeat(_DISPLAY_FACTOR, axis=1).repeat(_DISPLAY_FACTOR, axis=2)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lore_core.data.arrays import Floats
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, as_coordinates, check_integer
 from lore_core.embedding import tsne, umap_map
@@ -140,13 +141,13 @@ def _check_options(method: str, options: Mapping[str, Any], known: tuple[str, ..
 
 
 def _fit_neighbour_map(
-    table: NDArray[np.float64],
+    table: Floats,
     method: str,
     n_components: int,
     random_state: int,
     progress: Progress | None,
     options: dict[str, Any],
-) -> tuple[Map, NDArray[np.float64], int]:
+) -> tuple[Map, Floats, int]:
     """Fit t-SNE or UMAP; return the map, all rows on it, and how many rows it was fitted on."""
     name = METHOD_NAMES[method]
     known = tsne.OPTIONS if method == "tsne" else umap_map.OPTIONS

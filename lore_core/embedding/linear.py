@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.data.number_text import percent
 from lore_core.data.validation import InputError
 
@@ -18,7 +18,7 @@ class IdentityMap:
 
     notes: ClassVar[tuple[str, ...]] = ()
 
-    def place(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+    def place(self, features: Floats) -> Floats:
         """Return a copy of the features, shape (m, p)."""
         return features.copy()
 
@@ -27,18 +27,16 @@ class IdentityMap:
 class LinearMap:
     """Subtract the mean, then project: (x − mean) Vᵀ."""
 
-    mean: NDArray[np.float64]  #: (p,); column means of the fitted rows
-    components: NDArray[np.float64]  #: (d, p); orthonormal directions
+    mean: Floats  #: (p,); column means of the fitted rows
+    components: Floats  #: (d, p); orthonormal directions
     notes: tuple[str, ...] = ()  #: What a reader should know about the map
 
-    def place(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+    def place(self, features: Floats) -> Floats:
         """Return the projected features, shape (m, d)."""
         return np.asarray((features - self.mean) @ self.components.T)
 
 
-def fit_pca(
-    features: NDArray[np.float64], n_components: int, *, random_state: int = 0
-) -> LinearMap:
+def fit_pca(features: Floats, n_components: int, *, random_state: int = 0) -> LinearMap:
     """Fit ``n_components`` principal components to rows (n, p), which are not standardised.
 
     ``random_state`` seeds the randomised solver, used where n and p are both above 500. Each

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.embedding.linear import LinearMap
 
 #: Rows between which a new one is placed. Of 3 to 25, with weights of this and of other kinds, 5 to
@@ -36,12 +37,12 @@ class NeighbourMap:
     """
 
     #: (n, p); the rows' features, or the principal components in which neighbours are searched.
-    points: NDArray[np.float64]
-    places: NDArray[np.float64]  #: (n, d); where the rows lie, unscaled
+    points: Floats
+    places: Floats  #: (n, d); where the rows lie, unscaled
     reduction: LinearMap | None = None  #: From features to those principal components
     notes: tuple[str, ...] = ()  #: What a reader should know about the map
 
-    def place(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+    def place(self, features: Floats) -> Floats:
         """Return unscaled coordinates, shape (m, d)."""
         return self._between(features if self.reduction is None else self.reduction.place(features))
 
@@ -51,16 +52,14 @@ class NeighbourMap:
             self, points=self.points[selection], places=self.places[selection]
         )
 
-    def as_new(
-        self, selection: NDArray[Any] | slice, among: NDArray[Any] | slice
-    ) -> NDArray[np.float64]:
+    def as_new(self, selection: NDArray[Any] | slice, among: NDArray[Any] | slice) -> Floats:
         """Place known rows as if only others were known, shape (m, d).
 
         ``selection``, ``among``: which rows to place, and which to place them between.
         """
         return self.rows(among)._between(self.points[selection])
 
-    def _between(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _between(self, points: Floats) -> Floats:
         n = len(self.points)
         kept = min(N_NEIGHBOURS + 1, n)
         # Differences of squares lose digits; around the middle fewer. Here they only choose.
@@ -75,9 +74,7 @@ class NeighbourMap:
             found[start : start + len(block)] = self._mean_place(block, chosen)
         return found
 
-    def _mean_place(
-        self, points: NDArray[np.float64], chosen: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _mean_place(self, points: Floats, chosen: Ints) -> Floats:
         distance = np.linalg.norm(self.points[chosen] - points[:, None, :], axis=2)
         reach = distance.max(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.data.validation import InputError, as_coordinates
 from lore_core.embedding.names import MapName, Method
 from lore_core.embedding.neighbour_map import NeighbourMap
@@ -27,7 +28,7 @@ class Map(Protocol):
         """What a reader should know about the map."""
         ...
 
-    def place(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+    def place(self, features: Floats) -> Floats:
         """Return unscaled coordinates, shape (m, d)."""
         ...
 
@@ -61,11 +62,11 @@ class Embedding:
         p, what :meth:`transform` expects.
     """
 
-    coordinates: NDArray[np.float64]
+    coordinates: Floats
     method: Method
     n_components: int
     scale: str
-    scale_factors: NDArray[np.float64]
+    scale_factors: Floats
     random_state: int
     fitted_rows: int
     total_rows: int
@@ -112,7 +113,7 @@ class Embedding:
         state.update(np.ascontiguousarray(self.coordinates).view(np.uint8).data)
         return state.hexdigest()
 
-    def transform(self, new_features: ArrayLike) -> NDArray[np.float64]:
+    def transform(self, new_features: ArrayLike) -> Floats:
         """Place new rows on this map, in this scale; on t-SNE and UMAP between the known rows.
 
         Parameters
@@ -150,7 +151,7 @@ class Embedding:
         kept = self._map.rows(selection) if isinstance(self._map, NeighbourMap) else self._map
         return dataclasses.replace(self, coordinates=self.coordinates[selection], _map=kept)
 
-    def known_by(self, of: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Embedding:
+    def known_by(self, of: Callable[[Floats], Floats]) -> Embedding:
         """Return the map that knows something else of its rows, such as means; itself if none.
 
         ``of``: from one value a row, shape (n, m), to another table.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.data.validation import InputError
 
 Scale = Literal["unit", "isotropic", "none"]
@@ -26,7 +26,7 @@ def check_scale(scale: str | None, default: Scale) -> Scale:
     raise InputError(f"'scale' must be 'unit', 'isotropic' or 'none'; got {scale!r}.")
 
 
-def scale_factors(coordinates: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
+def scale_factors(coordinates: Floats, scale: Scale) -> Floats:
     """Return the number each dimension of unscaled coordinates (n, d) is divided by, shape (d,).
 
     ``"unit"``: the population standard deviation σ_k of each dimension. ``"isotropic"``: one number

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from lore_core.data.arrays import Floats
 from lore_core.data.progress import Progress
 
 _lock = threading.Lock()
@@ -20,9 +18,7 @@ _lock = threading.Lock()
 class Placing(Protocol):
     """A fitted map that places new rows."""
 
-    def place(
-        self, features: NDArray[np.float64], progress: Progress | None = None
-    ) -> NDArray[np.float64]:
+    def place(self, features: Floats, progress: Progress | None = None) -> Floats:
         """Place rows, shape (m, p), on the map, shape (m, d)."""
         ...
 
@@ -31,9 +27,8 @@ class Placing(Protocol):
 class StoredMap(ABC):
     """What a fitted map is made of."""
 
-    #: (n, p); the fitted rows' features, as neighbours are searched in them.
-    points: NDArray[np.float64]
-    places: NDArray[np.float64]  #: (n, d); where they lie, unscaled
+    points: Floats  #: (n, p); the fitted rows' features, as neighbours are searched in them
+    places: Floats  #: (n, d); where they lie, unscaled
     settings: Mapping[str, Any]  #: What the map was made with
     notes: tuple[str, ...] = ()  #: What a reader should know about the map
 
@@ -45,9 +40,7 @@ class StoredMap(ABC):
     def _made(self) -> Placing:
         return self._make()
 
-    def place(
-        self, features: NDArray[np.float64], progress: Progress | None = None
-    ) -> NDArray[np.float64]:
+    def place(self, features: Floats, progress: Progress | None = None) -> Floats:
         """Place rows on the map; the first call makes it anew.
 
         Returns shape (m, d).

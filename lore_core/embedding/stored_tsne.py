@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.data.extras import require
 from lore_core.data.progress import Progress
 from lore_core.embedding.linear import LinearMap
@@ -29,9 +29,7 @@ class StoredTSNE(StoredMap):
 
     reduction: LinearMap | None = None  #: Principal components in which neighbours are searched
 
-    def place(
-        self, features: NDArray[np.float64], progress: Progress | None = None
-    ) -> NDArray[np.float64]:
+    def place(self, features: Floats, progress: Progress | None = None) -> Floats:
         """Place rows on the map, neighbours searched where the map's were."""
         reduced = features if self.reduction is None else self.reduction.place(features)
         return super().place(reduced, progress)

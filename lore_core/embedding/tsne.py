@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.data.extras import require
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import check_integer, check_positive
@@ -42,13 +42,11 @@ class TSNEMap:
     notes: tuple[str, ...] = ()  #: What a reader should know about the map
 
     @property
-    def fitted(self) -> NDArray[np.float64]:
+    def fitted(self) -> Floats:
         """Unscaled coordinates of the fitted rows, shape (n, d)."""
         return np.array(self.model, dtype=np.float64)
 
-    def place(
-        self, features: NDArray[np.float64], progress: Progress | None = None
-    ) -> NDArray[np.float64]:
+    def place(self, features: Floats, progress: Progress | None = None) -> Floats:
         """Place rows on the fitted map, each on its own: they do not move one another.
 
         Returns shape (m, d).
@@ -63,7 +61,7 @@ class TSNEMap:
                 places[block] = self._place_block(features[block], callbacks)
         return places
 
-    def _place_block(self, features: NDArray[np.float64], callbacks: Any) -> NDArray[np.float64]:
+    def _place_block(self, features: Floats, callbacks: Any) -> Floats:
         # Perplexity, start and step sizes are openTSNE's own for placing new rows.
         perplexity = min(5.0, (len(self.model) - 1) / 3)
         partial = self.model.prepare_partial(
@@ -97,7 +95,7 @@ def _reporter(progress: Progress, block: slice, n: int) -> Callable[..., None]:
 
 
 def fit_tsne(
-    features: NDArray[np.float64],
+    features: Floats,
     n_components: int,
     *,
     random_state: int = 0,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.data.extras import require
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, check_integer
@@ -36,13 +37,11 @@ class UMAPMap:
     notes: tuple[str, ...] = ()  #: What a reader should know about the map
 
     @property
-    def fitted(self) -> NDArray[np.float64]:
+    def fitted(self) -> Floats:
         """Unscaled coordinates of the fitted rows, shape (n, d)."""
         return np.array(self.model.embedding_, dtype=np.float64)
 
-    def place(
-        self, features: NDArray[np.float64], progress: Progress | None = None
-    ) -> NDArray[np.float64]:
+    def place(self, features: Floats, progress: Progress | None = None) -> Floats:
         """Place rows on the fitted map.
 
         Returns shape (m, d).
@@ -54,7 +53,7 @@ class UMAPMap:
 
 
 def fit_umap(
-    features: NDArray[np.float64],
+    features: Floats,
     n_components: int,
     *,
     random_state: int = 0,
@@ -118,7 +117,7 @@ def fit_umap(
     return UMAPMap(model, (f"{n_neighbors} neighbours",))
 
 
-def _as_float32(features: NDArray[np.float64]) -> NDArray[np.float32]:
+def _as_float32(features: Floats) -> NDArray[np.float32]:
     return np.ascontiguousarray(features, dtype=np.float32)
 
 

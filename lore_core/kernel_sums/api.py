@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.validation import Points
 from lore_core.kernel_sums.compute import compute_sums
 from lore_core.kernel_sums.prepare import Problem, as_problem
@@ -29,13 +30,12 @@ _SUMS_SHARE = 0.9
 class KernelMeans:
     """Kernel-weighted means of values, and how much data stands behind each."""
 
-    #: ([g,] n_t[, m]); Σ_j k_ij v_j / Σ_j k_ij. NaN where a target has no source.
-    mean: NDArray[np.float64]
+    mean: Floats  #: ([g,] n_t[, m]); Σ_j k_ij v_j / Σ_j k_ij. NaN where a target has no source.
     #: ([g,] n_t); Σ_j k_ij; may underflow to 0 far from all sources, while ``mean`` stays exact.
-    mass: NDArray[np.float64]
+    mass: Floats
     #: ([g,] n_t); (Σ_j k_ij)² / Σ_j k_ij², in [1, number of sources]; 0 where a target has no
     #: source. NaN if it was not asked for.
-    effective_size: NDArray[np.float64]
+    effective_size: Floats
 
 
 def laplacian_sums(
@@ -50,7 +50,7 @@ def laplacian_sums(
     tolerance: float = 1e-6,
     n_jobs: int | None = None,
     progress: Callable[[float], object] | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Sum weights over sources, each times the Laplacian kernel of its distance to the target.
 
     Parameters
@@ -217,7 +217,7 @@ def laplacian_means(
     return KernelMeans(_shaped(mean, problem), mass, shown)
 
 
-def _shaped(result: NDArray[np.float64], problem: Problem) -> NDArray[np.float64]:
+def _shaped(result: Floats, problem: Problem) -> Floats:
     """Drop the axes of (g, n_t, m) that the arguments did not have."""
     if not problem.has_columns:
         result = result[:, :, 0]
@@ -225,11 +225,7 @@ def _shaped(result: NDArray[np.float64], problem: Problem) -> NDArray[np.float64
 
 
 def _repair(
-    problem: Problem,
-    inexact: NDArray[np.bool_],
-    mean: NDArray[np.float64],
-    size: NDArray[np.float64] | None,
-    workers: Workers,
+    problem: Problem, inexact: Mask, mean: Floats, size: Floats | None, workers: Workers
 ) -> None:
     """Replace means and effective sizes whose kernel sums underflowed."""
     affected = inexact.any(axis=0)
@@ -257,11 +253,11 @@ def _repair(
 def _repair_rows(
     problem: Problem,
     near: GroupSources,
-    members: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    members: Ints,
+    rows: Ints,
     h: float,
-    mean: NDArray[np.float64],
-    size: NDArray[np.float64] | None,
+    mean: Floats,
+    size: Floats | None,
 ) -> None:
     own = np.full(len(rows), -1, dtype=np.int64)
     if problem.exclude_self:

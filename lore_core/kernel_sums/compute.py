@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.kernel_sums.compiled import HAS_NUMBA
 from lore_core.kernel_sums.grid import as_passes
 from lore_core.kernel_sums.plain import plain_sums
@@ -24,7 +24,7 @@ def compute_sums(
     share: float,
     *,
     ones: bool = False,
-) -> dict[float, NDArray[np.float64]]:
+) -> dict[float, Floats]:
     """Return the kernel sums (m − first, n_t) for every wanted bandwidth.
 
     ``wanted`` holds for each bandwidth the first weight column whose sums are wanted. This is
@@ -36,7 +36,7 @@ def compute_sums(
     layout = arrange(problem, apart=problem.targets.shape[1] > 3, ones=ones)
     if not layout.segments:
         return {h: np.zeros((m - first, n_t)) for h, first in wanted.items()}
-    results: dict[float, NDArray[np.float64]] = {}
+    results: dict[float, Floats] = {}
     plan = _PLANS.get(len(layout.coordinates), plan_blocks)
     passes = as_passes(wanted, m, len(layout.index))
     for number, now in enumerate(passes):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.kernel_sums.pairs import rates
 
 #: Each squaring doubles the rounding error of a kernel value, so only so many in a row.
@@ -23,7 +23,7 @@ _PASS_BYTES = 2**27
 _SAME = 1e-15
 
 #: See :mod:`~lore_core.kernel_sums.pairs`.
-Grid = tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]
+Grid = tuple[Floats, Mask, Ints, Ints]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Entry:
     first: int
 
 
-def snapped(bandwidths: NDArray[np.float64]) -> NDArray[np.float64]:
+def snapped(bandwidths: Floats) -> Floats:
     """Make bandwidths that are halves of each other up to rounding so exactly.
 
     ``geomspace`` gives them with errors in the last bits, which change no kernel value by more

@@ -7,8 +7,8 @@ a shipped recalibrator to some thousand rows needs no more.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.kernel_sums.prepare import Problem
 from lore_core.kernel_sums.schedule import Workers
 
@@ -19,13 +19,8 @@ _OVERFLOW_SCALE = 2.0**-64
 
 
 def plain_sums(
-    problem: Problem,
-    wanted: dict[float, int],
-    workers: Workers,
-    share: float,
-    *,
-    ones: bool,
-) -> dict[float, NDArray[np.float64]]:
+    problem: Problem, wanted: dict[float, int], workers: Workers, share: float, *, ones: bool
+) -> dict[float, Floats]:
     """Return what :func:`~.compute.compute_sums` does, without numba."""
     weights = problem.weights
     if ones:
@@ -52,7 +47,7 @@ def plain_sums(
     return results
 
 
-def _distances(points: NDArray[np.float64], sources: NDArray[np.float64]) -> NDArray[np.float64]:
+def _distances(points: Floats, sources: Floats) -> Floats:
     total = np.abs(points[:, 0, None] - sources[None, :, 0])
     with np.errstate(over="ignore"):
         for k in range(1, points.shape[1]):
@@ -61,13 +56,13 @@ def _distances(points: NDArray[np.float64], sources: NDArray[np.float64]) -> NDA
 
 
 def plain_means(
-    points: NDArray[np.float64],
-    own: NDArray[np.int64],
-    columns: NDArray[np.float64],
-    values: NDArray[np.float64],
+    points: Floats,
+    own: Ints,
+    columns: Floats,
+    values: Floats,
     bandwidth: float,
-    means: NDArray[np.float64],
-    effective: NDArray[np.float64],
+    means: Floats,
+    effective: Floats,
 ) -> None:
     """Fill in means whose weights underflow, shifted by the nearest source's distance.
 

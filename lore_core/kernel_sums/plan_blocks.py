@@ -12,8 +12,8 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.kernel_sums.blocked import block_across, block_within
 from lore_core.kernel_sums.fixed_point import FixedPoint, as_fixed_point
 from lore_core.kernel_sums.grid import Grid, Pass
@@ -46,7 +46,7 @@ def _blocks(lo: int, hi: int, d: int) -> list[tuple[int, int]]:
     return list(pairwise(bounds))
 
 
-def _as_rows(layout: Layout, fixed: FixedPoint | None, sums: NDArray[np.float64]) -> Rows:
+def _as_rows(layout: Layout, fixed: FixedPoint | None, sums: Floats) -> Rows:
     """Return what :func:`~.blocked.block_within` reads: coordinates in one form or the other."""
     if fixed is None:
         coordinates, columns, unit = layout.coordinates, np.empty((0, 0), dtype=np.int32), 0.0
@@ -57,7 +57,7 @@ def _as_rows(layout: Layout, fixed: FixedPoint | None, sums: NDArray[np.float64]
     return coordinates, points, columns, whole, unit, layout.weights, sums
 
 
-def plan_blocks(problem: Problem, layout: Layout, now: Pass, sums: NDArray[np.float64]) -> Plan:
+def plan_blocks(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:
     """Sum over all pairs of each group."""
     d = len(layout.coordinates)
     pairs = sum(
@@ -79,11 +79,7 @@ def plan_blocks(problem: Problem, layout: Layout, now: Pass, sums: NDArray[np.fl
 
 
 def _within_phases(
-    layout: Layout,
-    grid: Grid,
-    sums: NDArray[np.float64],
-    fixed: FixedPoint | None,
-    exclude_self: bool,
+    layout: Layout, grid: Grid, sums: Floats, fixed: FixedPoint | None, exclude_self: bool
 ) -> Iterator[Phase]:
     """Sum over all pairs of each group: first within each block, then round by round."""
     d = len(layout.coordinates)
@@ -130,7 +126,7 @@ def _rounds(n: int) -> Iterator[list[tuple[int, int]]]:
 
 
 def _between_phases(
-    layout: Layout, grid: Grid, sums: NDArray[np.float64], fixed: FixedPoint | None
+    layout: Layout, grid: Grid, sums: Floats, fixed: FixedPoint | None
 ) -> Iterator[Phase]:
     """Sum over all sources for each block of targets."""
     d = len(layout.coordinates)

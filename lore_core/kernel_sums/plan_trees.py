@@ -15,6 +15,7 @@ from math import ceil, log2
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.kernel_sums.grid import Grid, Pass, bandwidth_ranges, sub_grid
 from lore_core.kernel_sums.prepare import Layout, Problem
 from lore_core.kernel_sums.schedule import Phase, Plan, Step
@@ -78,7 +79,7 @@ def _space_cost(n: int, n_sums: int) -> float:
     return _plane_cost(n, n_sums) * (log2(n) + 1) / 2
 
 
-def plan_line(problem: Problem, layout: Layout, now: Pass, sums: NDArray[np.float64]) -> Plan:
+def plan_line(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:
     """Sweep every group for every bandwidth."""
     rows, alone = (layout.coordinates[0], layout.weights, sums), problem.exclude_self
     chains = [
@@ -89,7 +90,7 @@ def plan_line(problem: Problem, layout: Layout, now: Pass, sums: NDArray[np.floa
     return Plan([chains], sum(step.cost for chain in chains for step in chain))
 
 
-def plan_plane(problem: Problem, layout: Layout, now: Pass, sums: NDArray[np.float64]) -> Plan:
+def plan_plane(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:
     """Sweep groups of the plane."""
     # No pair is left out by its side here: the array is there for the signature only.
     side = np.zeros(0, dtype=np.uint8)
@@ -101,7 +102,7 @@ def plan_plane(problem: Problem, layout: Layout, now: Pass, sums: NDArray[np.flo
     return Plan(phases, sum(_plane_cost(hi - lo, len(sums)) for lo, hi in segments))
 
 
-def plan_space(problem: Problem, layout: Layout, now: Pass, sums: NDArray[np.float64]) -> Plan:
+def plan_space(problem: Problem, layout: Layout, now: Pass, sums: Floats) -> Plan:
     """Sweep groups of the space."""
     cost, part = 0.0, _part_rows(3, len(sums))
     for lo, _, hi in layout.segments:
@@ -152,9 +153,7 @@ def _plane_phases(
         yield sums
 
 
-def _space_phases(
-    layout: Layout, grid: Grid, sums: NDArray[np.float64], exclude_self: bool
-) -> Iterator[Phase]:
+def _space_phases(layout: Layout, grid: Grid, sums: Floats, exclude_self: bool) -> Iterator[Phase]:
     """Sweep groups of the space: parts, then for each level of joins a problem in the plane."""
     x, y, z = layout.coordinates
     rows = (x, y, z, layout.index, layout.weights, sums)

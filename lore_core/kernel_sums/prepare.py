@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.validation import (
     InputError,
     Points,
@@ -25,23 +26,22 @@ _RADIX_LIMIT = 2**15
 class Problem:
     """Checked arguments."""
 
-    #: (n_t, d); d is what is left without constant dimensions, at least 1.
-    targets: NDArray[np.float64]
-    sources: NDArray[np.float64]  #: (n_s, d); the same object as ``targets`` if ``is_self``
-    weights: NDArray[np.float64]  #: (n_s, m)
-    divisor: NDArray[np.float64]  #: (m,); what the weights given were divided by
+    targets: Floats  #: (n_t, d); d is what is left without constant dimensions, at least 1
+    sources: Floats  #: (n_s, d); the same object as ``targets`` if ``is_self``
+    weights: Floats  #: (n_s, m)
+    divisor: Floats  #: (m,); what the weights given were divided by
     has_columns: bool  #: Whether weights came as a matrix, so that results are matrices too
-    bandwidths: NDArray[np.float64]  #: (g,)
+    bandwidths: Floats  #: (g,)
     has_grid: bool  #: Whether bandwidths came as an array, so that results have a leading axis
-    target_groups: NDArray[np.int64]  #: (n_t,); contiguous codes from 0; −1 = takes no part
-    source_groups: NDArray[np.int64]  #: (n_s,)
+    target_groups: Ints  #: (n_t,); contiguous codes from 0; −1 = takes no part
+    source_groups: Ints  #: (n_s,)
     n_groups: int
     is_self: bool  #: The targets are the sources
     exclude_self: bool
     #: What rounded coordinates may change; see :mod:`~lore_core.kernel_sums.fixed_point`.
     tolerance: float
 
-    def source_counts(self) -> NDArray[np.int64]:
+    def source_counts(self) -> Ints:
         """Return how many sources each target has, shape (n_t,)."""
         counts = np.bincount(self.source_groups + 1, minlength=self.n_groups + 1)
         counts[0] = 0
@@ -53,8 +53,8 @@ class Problem:
 class Layout:
     """Rows sorted by group, then by the first coordinate; targets and sources in one array."""
 
-    coordinates: NDArray[np.float64]  #: (d, N)
-    weights: NDArray[np.float64]  #: (m, N); 0 for rows that are targets only
+    coordinates: Floats  #: (d, N)
+    weights: Floats  #: (m, N); 0 for rows that are targets only
     #: (N,); int32; row number of a target; n_t + row number of a source that is no target.
     index: NDArray[np.int32]
     #: (lo, cut, hi) of each group. With ``apart``, rows [lo, cut) are its targets and [cut, hi) its
@@ -117,7 +117,7 @@ def as_problem(
     )
 
 
-def _as_points(values: Any, name: str) -> NDArray[np.float64]:
+def _as_points(values: Any, name: str) -> Floats:
     """Return coordinates (n, d) like ``as_coordinates``, but let no rows at all pass."""
     array = np.asarray(getattr(values, "coordinates", values))
     if array.size == 0 and array.ndim in (1, 2) and array.shape[-1:] != (0,):
@@ -127,7 +127,7 @@ def _as_points(values: Any, name: str) -> NDArray[np.float64]:
     return as_coordinates(array, name)
 
 
-def _as_weights(values: ArrayLike, name: str) -> NDArray[np.float64]:
+def _as_weights(values: ArrayLike, name: str) -> Floats:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -143,7 +143,7 @@ def _as_weights(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return array
 
 
-def _moderate(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _moderate(weights: Floats) -> tuple[Floats, Floats]:
     """Return weight columns of moderate size, and their divisors (m,).
 
     The divisors are powers of 2, so this is exact; the products of very small weights and small
@@ -157,7 +157,7 @@ def _moderate(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArra
     return (weights / divisor if extreme.any() else weights), divisor
 
 
-def _as_bandwidths(bandwidth: ArrayLike) -> tuple[NDArray[np.float64], bool]:
+def _as_bandwidths(bandwidth: ArrayLike) -> tuple[Floats, bool]:
     array = np.asarray(bandwidth)
     if array.ndim > 1 or array.size == 0:
         raise InputError(
@@ -174,7 +174,7 @@ def _as_tolerance(tolerance: float) -> float:
     return float(tolerance)
 
 
-def _as_groups(values: ArrayLike, n: int, name: str, other: str) -> NDArray[np.int64]:
+def _as_groups(values: ArrayLike, n: int, name: str, other: str) -> Ints:
     array = np.asarray(values)
     if array.ndim != 1:
         raise InputError(f"'{name}' must be one-dimensional; got shape {array.shape}.")
@@ -195,7 +195,7 @@ def _as_groups(values: ArrayLike, n: int, name: str, other: str) -> NDArray[np.i
 
 def _as_group_codes(
     target_groups: ArrayLike | None, source_groups: ArrayLike | None, n_t: int, n_s: int | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+) -> tuple[Ints, Ints, int]:
     """Return group codes 0, 1, … for targets and sources (``n_s`` None: they are the same)."""
     if n_s is None:
         groups = target_groups if target_groups is not None else source_groups
@@ -230,11 +230,11 @@ def _as_group_codes(
     return codes[:n_t], codes[n_t:], n_groups
 
 
-def _one_group(n: int) -> NDArray[np.int64]:
+def _one_group(n: int) -> Ints:
     return np.broadcast_to(np.int64(0), (n,))
 
 
-def _compact(groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+def _compact(groups: Ints) -> tuple[Ints, int]:
     """Return codes 0 … n−1 for any group numbers, and n; −1 stays."""
     if len(groups) == 0:
         return groups, 0
@@ -248,9 +248,7 @@ def _compact(groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     return codes, len(unique)
 
 
-def _drop_constant_dimensions(
-    t: NDArray[np.float64], s: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _drop_constant_dimensions(t: Floats, s: Floats) -> tuple[Floats, Floats]:
     """Drop dimensions in which all points agree: they add exactly 0 to every distance."""
     d = t.shape[1]
     if d == 1 or len(t) == 0 or len(s) == 0:

@@ -8,8 +8,8 @@ average), as it must.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.kernel_sums.blocked import distances
 from lore_core.kernel_sums.compiled import HAS_NUMBA, compiled
 from lore_core.kernel_sums.exponential import LOG2_E, half_power
@@ -80,7 +80,7 @@ class GroupSources:
     ``values`` (m, s) are averaged over ``sources`` (s, d).
     """
 
-    def __init__(self, sources: NDArray[np.float64], values: NDArray[np.float64]) -> None:
+    def __init__(self, sources: Floats, values: Floats) -> None:
         self._sources = np.ascontiguousarray(sources)
         self._columns = np.ascontiguousarray(sources.T)
         self._values = np.ascontiguousarray(values)
@@ -90,9 +90,7 @@ class GroupSources:
             # Sliding midpoints cope with many duplicates; medians do not.
             self._tree = cKDTree(self._sources, balanced_tree=False, compact_nodes=False)
 
-    def means(
-        self, points: NDArray[np.float64], own: NDArray[np.int64], bandwidth: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def means(self, points: Floats, own: Ints, bandwidth: float) -> tuple[Floats, Floats]:
         """Return kernel means (m, t) and effective sizes (t,) of points (t, d) that have a source.
 
         ``own`` is the position of the source that is the target itself and is left out, or −1.
@@ -130,13 +128,8 @@ class GroupSources:
 
 
 def _nearest_means(
-    tree: cKDTree,
-    values: NDArray[np.float64],
-    points: NDArray[np.float64],
-    own: NDArray[np.int64],
-    count: int,
-    bandwidth: float,
-) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
+    tree: cKDTree, values: Floats, points: Floats, own: Ints, count: int, bandwidth: float
+) -> tuple[Mask, Floats, Floats]:
     """Return which targets their ``count`` nearest sources settle, their means and sizes."""
     n = tree.n
     distance, neighbour = tree.query(points, k=np.arange(1, min(count, n) + 1), p=1)

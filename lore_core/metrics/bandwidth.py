@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError, Points, as_placed_rows
@@ -19,7 +20,7 @@ from lore_core.metrics.global_metrics import reliability_table
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth, told
 
 
-def default_gammas(n: int = 30) -> NDArray[np.float64]:
+def default_gammas(n: int = 30) -> Floats:
     """Return ``n`` bandwidths from 0.01 to 100, evenly spaced on a log axis.
 
     On an embedding of unit scale this spans both limits of the LCE.
@@ -32,14 +33,14 @@ class BandwidthCurve:
     """MLCE and ALCE over a grid of bandwidths."""
 
     #: (g,); bandwidths and the two summaries at each.
-    gamma: NDArray[np.float64]
-    mlce: NDArray[np.float64]
-    alce: NDArray[np.float64]
+    gamma: Floats
+    mlce: Floats
+    alce: Floats
     #: (g,); MLCE over the rows with n_eff ≥ ``min_effective_size``; NaN where there is none. The
     #: plain MLCE is often set by a single row in an almost empty bin.
-    mlce_supported: NDArray[np.float64]
+    mlce_supported: Floats
     #: (g,); median n_eff over the rows: how many rows an error rests on.
-    median_effective_size: NDArray[np.float64]
+    median_effective_size: Floats
     #: Limits at γ→0: |c − a| of single rows (means over exact duplicates).
     mlce_zero: float
     alce_zero: float
@@ -166,7 +167,7 @@ def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:
     return BandwidthSpread(BandwidthCurve(**mean), BandwidthCurve(**sd), len(curves))
 
 
-def _mean_and_sd(values: NDArray[np.float64]) -> tuple[Any, Any]:
+def _mean_and_sd(values: Floats) -> tuple[Any, Any]:
     """Mean and population standard deviation over the first axis without NaN; NaN if all are."""
     known = np.isfinite(values)
     count = np.where(known.any(axis=0), known.sum(axis=0), np.nan)
@@ -176,9 +177,7 @@ def _mean_and_sd(values: NDArray[np.float64]) -> tuple[Any, Any]:
     return (mean, sd) if values.ndim > 1 else (float(mean), float(sd))
 
 
-def _duplicate_means(
-    values: NDArray[np.float64], index: NDArray[np.int64], points: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _duplicate_means(values: Floats, index: Ints, points: Floats) -> Floats:
     """Mean of ``values`` over the rows with the same bin and the very same point."""
     frame = pd.DataFrame(points)
     frame["bin"] = index

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lore_core.data.arrays import Floats
 from lore_core.data.binning import Binning, accuracy_without_self, confidence_bins
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of
@@ -15,8 +16,6 @@ from lore_core.data.validation import InputError, Points, as_confidence, as_plac
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.local_error import scaled_bandwidth, told
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

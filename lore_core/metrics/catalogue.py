@@ -26,9 +26,7 @@ from lore_core.data.number_text import NATS, PERCENT, PLAIN, POINTS, Unit
 from lore_core.metrics.metric import Metric, OverBandwidths, RowMean
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from lore_core.data.arrays import Floats
     from lore_core.metrics.measured import Measured
 
 #: What tables call the largest MCE over groups.
@@ -39,13 +37,13 @@ MIN_GROUP_SIZE = 30
 MIN_BIN_ROWS = 30
 
 
-def _row_nll(rows: Measured) -> NDArray[np.float64]:
+def _row_nll(rows: Measured) -> Floats:
     from lore_core.metrics.global_metrics import row_nll
 
     return row_nll(rows.probabilities, rows.labels)
 
 
-def _row_brier(rows: Measured) -> NDArray[np.float64]:
+def _row_brier(rows: Measured) -> Floats:
     from lore_core.metrics.global_metrics import row_brier
 
     return row_brier(rows.probabilities, rows.labels)

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.validation import (
@@ -33,16 +34,16 @@ class ReliabilityTable:
     """What each confidence bin promised and what it got. Empty bins hold NaN."""
 
     bins: ConfidenceBins  #: The partition
-    count: NDArray[np.int64]  #: (n_bins,); rows in each bin
+    count: Ints  #: (n_bins,); rows in each bin
     #: (n_bins,); conf(B) and acc(B), their means.
-    confidence: NDArray[np.float64]
-    accuracy: NDArray[np.float64]
+    confidence: Floats
+    accuracy: Floats
     #: (n_bins,); 95 % Wilson interval of the accuracy.
-    accuracy_low: NDArray[np.float64]
-    accuracy_high: NDArray[np.float64]
+    accuracy_low: Floats
+    accuracy_high: Floats
 
     @property
-    def gap(self) -> NDArray[np.float64]:
+    def gap(self) -> Floats:
         """conf(B) − acc(B), shape (n_bins,): positive where the model is overconfident."""
         return self.confidence - self.accuracy
 
@@ -111,7 +112,7 @@ class ReliabilityTable:
 
 def wilson_interval(
     successes: ArrayLike, count: ArrayLike, *, z: float = NORMAL_95
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Wilson's score interval of a share.
 
     Parameters
@@ -137,9 +138,7 @@ def wilson_interval(
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
-def gap_table(
-    c: NDArray[np.float64], a: NDArray[np.float64], codes: NDArray[np.integer[Any]], size: int
-) -> pd.DataFrame:
+def gap_table(c: Floats, a: Floats, codes: NDArray[np.integer[Any]], size: int) -> pd.DataFrame:
     """Mean confidence − accuracy of disjoint sets of rows, one line a set.
 
     ``codes`` (n,): the set of each row, 0 to ``size`` − 1. Columns: ``rows, confidence, accuracy,
@@ -166,7 +165,7 @@ def gap_table(
 
 def exact_interval(
     successes: ArrayLike, count: ArrayLike, *, level: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Clopper and Pearson's interval of a share ("The use of confidence or fiducial limits", 1934).
 
     Wider than Wilson's, which near 0 and 1 holds the truth less often than it says. ``successes``
@@ -298,7 +297,7 @@ def groupwise_calibration_error(
     return frame.sort_values("rows", ascending=False, ignore_index=True)
 
 
-def counted_groups(rows: ArrayLike, min_group_size: int = 1) -> NDArray[np.bool_]:
+def counted_groups(rows: ArrayLike, min_group_size: int = 1) -> Mask:
     """Return which groups are large enough for their gap to say something.
 
     ``rows`` (g,): rows of each group. ``min_group_size``: groups with fewer rows, or fewer than
@@ -376,7 +375,7 @@ def brier_score(probabilities: ArrayLike, labels: ArrayLike) -> float:
     return float(row_brier(*_checked(probabilities, labels)).mean())
 
 
-def row_nll(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+def row_nll(probabilities: Floats, labels: Ints) -> Floats:
     """−log p of the true class of each row, shape (n,); see :func:`negative_log_likelihood`.
 
     ``probabilities`` (n, K).
@@ -385,7 +384,7 @@ def row_nll(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> ND
     return -np.log(np.maximum(true, PROBABILITY_FLOOR))
 
 
-def row_brier(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+def row_brier(probabilities: Floats, labels: Ints) -> Floats:
     """Squared distance of each row's probabilities to the truth, shape (n,); see `brier_score`.
 
     ``probabilities`` (n, K).
@@ -396,9 +395,7 @@ def row_brier(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> 
     return total / 2 if probabilities.shape[1] == 2 else total
 
 
-def _checked(
-    probabilities: ArrayLike, labels: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _checked(probabilities: ArrayLike, labels: ArrayLike) -> tuple[Floats, Ints]:
     p = as_probabilities(probabilities)
     y = as_labels(labels, p.shape[1])
     check_lengths(labels=y, probabilities=p)

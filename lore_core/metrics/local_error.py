@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points, as_placed_rows, check_positive
@@ -24,19 +25,18 @@ class LocalErrors:
 
     #: (n,); SLCE in [−1, 1]; positive = overconfident. NaN where ``exclude_self`` leaves no
     #: neighbour.
-    signed: NDArray[np.float64]
+    signed: Floats
     #: (n,); kernel means of confidence and outcome; ``signed`` is their difference.
-    confidence: NDArray[np.float64]
-    accuracy: NDArray[np.float64]
-    mass: NDArray[np.float64]  #: (n,); kernel mass Σk
-    #: (n,); n_eff = (Σk)² / Σk², the number of equal rows the mean is worth.
-    effective_size: NDArray[np.float64]
-    bin_index: NDArray[np.int64]  #: (n,); each row's confidence bin
+    confidence: Floats
+    accuracy: Floats
+    mass: Floats  #: (n,); kernel mass Σk
+    effective_size: Floats  #: (n,); n_eff = (Σk)² / Σk², the number of equal rows the mean is worth
+    bin_index: Ints  #: (n,); each row's confidence bin
     bins: ConfidenceBins  #: The partition
     gamma: float  #: Bandwidth γ (inf never occurs: the γ→∞ limit is the bin's gap)
 
     @property
-    def absolute(self) -> NDArray[np.float64]:
+    def absolute(self) -> Floats:
         """LCE = |SLCE|, shape (n,)."""
         return np.abs(self.signed)
 
@@ -45,7 +45,7 @@ class LocalErrors:
         """MLCE."""
         return float(np.nanmax(self.absolute))
 
-    def supported(self, min_effective_size: float = MIN_EFFECTIVE_SIZE) -> NDArray[np.bool_]:
+    def supported(self, min_effective_size: float = MIN_EFFECTIVE_SIZE) -> Mask:
         """Mask of the rows with n_eff ≥ ``min_effective_size`` and an error, shape (n,)."""
         return np.asarray((self.effective_size >= min_effective_size) & np.isfinite(self.signed))
 
@@ -63,10 +63,8 @@ class LocalErrors:
 @overload
 def scaled_bandwidth(gamma: float, n_dimensions: int) -> float: ...
 @overload
-def scaled_bandwidth(gamma: NDArray[np.float64], n_dimensions: int) -> NDArray[np.float64]: ...
-def scaled_bandwidth(
-    gamma: float | NDArray[np.float64], n_dimensions: int
-) -> float | NDArray[np.float64]:
+def scaled_bandwidth(gamma: Floats, n_dimensions: int) -> Floats: ...
+def scaled_bandwidth(gamma: float | Floats, n_dimensions: int) -> float | Floats:
     """Return d·γ, the divisor of the L1 distance in k_γ(z, z') = exp(−‖z − z'‖₁ / (d·γ)).
 
     ``gamma`` (g,): one bandwidth γ > 0, or several. ``n_dimensions``: d.
@@ -160,7 +158,7 @@ def local_calibration_error(
     binning: Binning = "equal-width",
     signed: bool = False,
     exclude_self: bool = False,
-) -> NDArray[np.float64]:
+) -> Floats:
     """LCE of every row (Luo et al. 2022, eq. 4), or SLCE with ``signed=True``.
 
     See :func:`local_errors` for the arguments.

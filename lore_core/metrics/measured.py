@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.validation import InputError, Points
@@ -44,22 +45,22 @@ class Measured:
         return self.dataset.target(self.target)
 
     @property
-    def confidence(self) -> NDArray[np.float64]:
+    def confidence(self) -> Floats:
         """Confidences of the target, shape (n,)."""
         return self._aimed.confidence
 
     @property
-    def outcome(self) -> NDArray[np.float64]:
+    def outcome(self) -> Floats:
         """1 where the target came true, else 0, shape (n,)."""
         return self._aimed.outcome
 
     @property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """Probability vectors, shape (n, K)."""
         return self.dataset.probabilities
 
     @property
-    def labels(self) -> NDArray[np.int64]:
+    def labels(self) -> Ints:
         """True classes, shape (n,)."""
         return self.dataset.labels
 

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from lore_core.data.number_text import Unit
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from lore_core.data.arrays import Floats
     from lore_core.metrics.measured import Measured
     from lore_core.metrics.resampled import Resampled
 
@@ -45,7 +43,7 @@ class RowMean:
     """A metric that is the mean of one value a row: it can be resampled, and cut to a region."""
 
     #: From a :class:`~lore_core.metrics.measured.Measured` to values of shape (n,).
-    of_row: Callable[[Measured], NDArray[np.float64]]
+    of_row: Callable[[Measured], Floats]
 
     def __call__(self, measured: Measured) -> float:
         """Return the mean."""
@@ -69,7 +67,7 @@ class Metric:
     #: From a :class:`~lore_core.metrics.resampled.Resampled` to the value of every resample. A
     #: metric that is neither resampled nor a :class:`RowMean` has no interval by percentiles and no
     #: paired differences.
-    resample: Callable[[Resampled], NDArray[np.float64]] | None = None
+    resample: Callable[[Resampled], Floats] | None = None
     #: From a :class:`~lore_core.metrics.measured.Measured` to the ends of a 95 % interval, where
     #: one is known that is better than percentiles of resamples.
     interval: Callable[[Measured], tuple[float, float]] | None = None

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.metrics.metric import Metric
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,15 +21,14 @@ class Resampled:
     confidence: Floats
     outcome: Floats
     weights: Floats  #: (n, b); how often each was drawn
-    bin_index: NDArray[np.int64]  #: (n,); their confidence bins: a resample is not binned anew.
+    bin_index: Ints  #: (n,); their confidence bins: a resample is not binned anew.
     members: sparse.csr_array  #: (bins, n); the same as ones
     #: (groups, n); which rows lie in which group, of the groups whose gap counts: none without.
     groups: sparse.csr_array
     #: (cells, n); which rows lie in which cell of group and bin, of the groups that count: none
     #: without.
     cells: sparse.csr_array
-    #: (n,); which rows have enough effective neighbours, before resampling.
-    supported: NDArray[np.bool_]
+    supported: Mask  #: (n,); which rows have enough effective neighbours, before resampling
     coordinates: Floats  #: (n, d); their places; d = 0 without features
     bandwidth: float  #: d·γ
 

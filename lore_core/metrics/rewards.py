@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lore_core.data.arrays import Floats
 from lore_core.data.number_text import percent
 from lore_core.data.validation import (
     InputError,
@@ -20,7 +21,7 @@ from lore_core.data.validation import (
 from lore_core.metrics.global_metrics import NORMAL_95
 
 
-def default_ratios(n: int = 40) -> NDArray[np.float64]:
+def default_ratios(n: int = 40) -> Floats:
     """Return ``n`` cost ratios w/u from 1 to 100, evenly spaced on a log axis."""
     return np.geomspace(1.0, 100.0, n)
 
@@ -51,15 +52,15 @@ def unsure_threshold(unsure_cost: float, wrong_cost: float) -> float:
 class RewardCurve:
     """Reward a row over cost ratios, in units of the cost u of being unsure."""
 
-    ratio: NDArray[np.float64]  #: (r,); cost ratios w/u
+    ratio: Floats  #: (r,); cost ratios w/u
     #: (r,); mean reward a row: 0 for a right answer, −1 for "unsure", −w/u for a wrong answer.
-    reward: NDArray[np.float64]
-    answered: NDArray[np.float64]  #: (r,); share of rows answered
+    reward: Floats
+    answered: Floats  #: (r,); share of rows answered
     #: (r,); mean reward minus that of the baseline on the same rows, with its 95 % interval
     #: (paired, normal). 0 without a baseline.
-    gain: NDArray[np.float64]
-    gain_low: NDArray[np.float64]
-    gain_high: NDArray[np.float64]
+    gain: Floats
+    gain_low: Floats
+    gain_high: Floats
     n_rows: int  #: Rows behind it
 
     def frame(self) -> pd.DataFrame:
@@ -131,9 +132,7 @@ def reward_curve(
     )
 
 
-def _rewards(
-    confidence: NDArray[np.float64], outcome: NDArray[np.float64], ratio: float
-) -> NDArray[np.float64]:
+def _rewards(confidence: Floats, outcome: Floats, ratio: float) -> Floats:
     """Reward of each row in units of u."""
     answer = confidence >= 1 - 1 / ratio
     return np.where(answer, -(1 - outcome) * ratio, -1.0)

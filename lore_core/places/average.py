@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import confidence_bins
 
 #: What a place is compared with: nothing wrong at all, the mean gap of all rows, or the mean gap of
@@ -29,17 +29,15 @@ class Average:
 
     against: Against
     #: (n,); which rows are compared with each other; all 0 unless rows of the same confidence are.
-    stratum: NDArray[np.int64]
+    stratum: Ints
     n_strata: int
     #: (n, 5); what sums over a set are made of, row by row: 1, the gap beyond what it is compared
     #: with, its variance and third central moment, and its square.
-    moments: NDArray[np.float64]
-    total: NDArray[np.float64]  #: (n_strata, 5); sums of the moments over all rows
+    moments: Floats
+    total: Floats  #: (n_strata, 5); sums of the moments over all rows
 
     @classmethod
-    def of(
-        cls, confidence: NDArray[np.float64], outcome: NDArray[np.float64], against: Against
-    ) -> Average:
+    def of(cls, confidence: Floats, outcome: Floats, against: Against) -> Average:
         """Measure the average."""
         n = len(confidence)
         residual = confidence - outcome
@@ -62,7 +60,7 @@ class Average:
         moments = np.column_stack([np.ones(n), excess, variance, third, np.square(excess)])
         return cls(against, stratum, n_strata, moments, _sums(moments, stratum, n_strata))
 
-    def of_rows(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Excess:
+    def of_rows(self, rows: Ints | Mask) -> Excess:
         """Compare some rows with the others.
 
         ``rows``: mask or row numbers.
@@ -75,16 +73,15 @@ class Average:
 class Excess:
     """How much further off than what they are compared with sets of rows are."""
 
-    n: NDArray[np.float64]  #: Rows of each set; all arrays have one shape
-    mean: NDArray[np.float64]  #: Mean excess of the gap; positive = more overconfident
-    error: NDArray[np.float64]  #: Its standard deviation if there were none
-    skewness: NDArray[np.float64]  #: Its skewness then
-    variance: NDArray[np.float64]  #: Sum of the rows' variances: how much evidence there can be.
-    #: Standard error of the mean excess as the rows themselves scatter.
-    scatter: NDArray[np.float64]
+    n: Floats  #: Rows of each set; all arrays have one shape
+    mean: Floats  #: Mean excess of the gap; positive = more overconfident
+    error: Floats  #: Its standard deviation if there were none
+    skewness: Floats  #: Its skewness then
+    variance: Floats  #: Sum of the rows' variances: how much evidence there can be.
+    scatter: Floats  #: Standard error of the mean excess as the rows themselves scatter
 
     @property
-    def surely(self) -> NDArray[np.float64]:
+    def surely(self) -> Floats:
         """Size of the excess less 1.645 standard errors, at least 0.
 
         Where rows are promised 90 % and half of them are right, the scatter is that of a half.
@@ -92,7 +89,7 @@ class Excess:
         error = np.maximum(self.error, self.scatter)
         return np.maximum(np.abs(self.mean) - _NORMAL_90 * error, 0.0)
 
-    def p_value(self, sign: NDArray[np.int64] | int) -> NDArray[np.float64]:
+    def p_value(self, sign: Ints | int) -> Floats:
         """P(so far off or further in one direction) if there were no excess.
 
         ``sign``: +1 or −1. Half an outcome is taken off the excess, so that the p-value is not too
@@ -105,18 +102,14 @@ class Excess:
         return upper_tail(t, toward * self.skewness)
 
 
-def _sums(
-    moments: NDArray[np.float64], stratum: NDArray[np.int64], n_strata: int
-) -> NDArray[np.float64]:
+def _sums(moments: Floats, stratum: Ints, n_strata: int) -> Floats:
     return np.stack(
         [np.bincount(stratum, weights=moments[:, m], minlength=n_strata) for m in range(N_MOMENTS)],
         axis=-1,
     )
 
 
-def excess_of(
-    inside: NDArray[np.float64], total: NDArray[np.float64], *, against_zero: bool
-) -> Excess:
+def excess_of(inside: Floats, total: Floats, *, against_zero: bool) -> Excess:
     """Compare sets of rows with the other rows of their strata.
 
     ``inside`` (..., n_strata, 5): sums of :attr:`Average.moments` over each set; ``total``
@@ -143,7 +136,7 @@ def excess_of(
     return Excess(n, mean, np.sqrt(variance) / some, skewness, own_variance, scatter)
 
 
-def upper_tail(t: NDArray[np.float64], skewness: NDArray[np.float64]) -> NDArray[np.float64]:
+def upper_tail(t: Floats, skewness: Floats) -> Floats:
     """P(T ≥ t) for a standardised sum of skewed outcomes.
 
     ``t``, ``skewness``: the value, and the skewness of the sum. The distribution taken is the gamma

@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.places.average import Against, Average, Excess, excess_of
@@ -40,15 +40,15 @@ _LOWEST = 0.01
 class Rows:
     """What is known of rows; all arrays are of n rows."""
 
-    confidence: NDArray[np.float64]
-    outcome: NDArray[np.float64]
+    confidence: Floats
+    outcome: Floats
     attributes: Sequence[Attribute]  #: Columns whose values may name a place
-    points: NDArray[np.float64] | None  #: (n, d); places on the map
+    points: Floats | None  #: (n, d); places on the map
 
     def __len__(self) -> int:
         return len(self.confidence)
 
-    def take(self, rows: NDArray[np.int64]) -> Rows:
+    def take(self, rows: Ints) -> Rows:
         """Return some of the rows."""
         return Rows(
             self.confidence[rows],
@@ -62,7 +62,7 @@ class Rows:
 class Candidate:
     """A set of rows that looks worse than the average where it was looked for."""
 
-    inside: NDArray[np.bool_]  #: (n,); mask of all rows, searched or not
+    inside: Mask  #: (n,); mask of all rows, searched or not
     sign: int  #: +1: more overconfident than what it is compared with; −1: more underconfident.
     conditions: Slice  #: Empty for a region of the map
 
@@ -72,7 +72,7 @@ class Candidate:
         return WEIGHTS[len(self.conditions)]
 
 
-def interest(excess: Excess, n_rows: int, weight: float) -> NDArray[np.float64]:
+def interest(excess: Excess, n_rows: int, weight: float) -> Floats:
     """How much sets are worth telling: what they surely have in excess, their size, simplicity.
 
     ``weight``: one of :data:`WEIGHTS`. The root of the size makes it the evidence, in standard
@@ -88,10 +88,10 @@ class _Proposed:
     interest: float
     excess: float
     surely: float
-    found: Slice | NDArray[np.int64]
+    found: Slice | Ints
 
 
-def overlap(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
+def overlap(one: Mask, other: Mask) -> float:
     """Rows in both sets as a share of those in either."""
     return float((one & other).sum() / max(int((one | other).sum()), 1))
 
@@ -101,7 +101,7 @@ class SearchedHalf:
     """One half of the rows, searched; outcomes of the other half have no part in it."""
 
     rows: Rows  #: All rows
-    searched: NDArray[np.int64]  #: The half that is searched
+    searched: Ints  #: The half that is searched
     against: Against
     gamma: float  #: Bandwidth of the field whose tree is cut
     min_rows: int  #: Least rows of a place, in all rows
@@ -135,7 +135,7 @@ class SearchedHalf:
                 break
         return [candidate for _, candidate in chosen]
 
-    def _interest(self, excess: Excess, n_columns: int) -> NDArray[np.float64]:
+    def _interest(self, excess: Excess, n_columns: int) -> Floats:
         n = len(self.half)
         least = max(self.min_rows * n / len(self.rows), 5)
         fits = (excess.n >= least) & (excess.n <= _LARGEST * n)
@@ -193,7 +193,7 @@ class SearchedHalf:
                 yield _Proposed(worth, float(excess.mean), float(excess.surely), node.rows)
 
     @cached_property
-    def _nearest(self) -> NDArray[np.int64]:
+    def _nearest(self) -> Ints:
         """Of every row the nearest searched row on the map, by its place in the half."""
         points = self.rows.points
         assert points is not None  # regions were found on them
@@ -202,7 +202,7 @@ class SearchedHalf:
         nearest[self.searched] = np.arange(len(self.searched))
         return nearest
 
-    def _mask(self, found: Slice | NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _mask(self, found: Slice | Ints) -> Mask:
         """Rows of a slice, or those whose nearest searched row is in a region."""
         if isinstance(found, tuple):
             holds = [item.holds(self.rows.attributes) for item in found]

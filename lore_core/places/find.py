@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import (
@@ -45,7 +45,7 @@ _DESCRIBED = ("place", "kind", "where", "leans", "rows", "confidence", "accuracy
 class Place:
     """Rows that can be named, whose confidence is further off than the average."""
 
-    rows: NDArray[np.int64]  #: Row numbers, of both halves
+    rows: Ints  #: Row numbers, of both halves
     sign: int  #: +1: overconfident, −1: underconfident
     #: What columns hold of its rows, and of theirs alone; empty for a region of the map.
     conditions: tuple[Predicate, ...]
@@ -53,7 +53,7 @@ class Place:
     confidence: float
     accuracy: float
     held: Held  #: The evidence: what its rows say that had no part in finding it
-    held_out: NDArray[np.int64]  #: Row numbers of those of its rows that had no part in finding it
+    held_out: Ints  #: Row numbers of those of its rows that had no part in finding it
     within: int | None = None  #: Number of the place it is a worse part of
 
     @property
@@ -71,7 +71,7 @@ class Place:
         """Whether it is an outline on the map and not a slice in words."""
         return not self.conditions
 
-    def holds(self, dataset: Dataset) -> NDArray[np.bool_]:
+    def holds(self, dataset: Dataset) -> Mask:
         """Return which rows of any dataset with these columns are meant, shape (n,).
 
         For a place that is no region of a map.
@@ -103,13 +103,13 @@ class PlaceSearch:
         """Average gap of all rows."""
         return self.confidence - self.accuracy
 
-    def mask(self, number: int) -> NDArray[np.bool_]:
+    def mask(self, number: int) -> Mask:
         """Rows of one place, by its number from 0, shape (n_rows,)."""
         mask = np.zeros(self.n_rows, dtype=bool)
         mask[self.places[number].rows] = True
         return mask
 
-    def inside(self) -> NDArray[np.bool_]:
+    def inside(self) -> Mask:
         """Rows in any place: what is beyond chance, shape (n_rows,)."""
         mask = np.zeros(self.n_rows, dtype=bool)
         for place in self.places:
@@ -235,9 +235,7 @@ def find_places(
     )
 
 
-def _turns(
-    c: NDArray[np.float64], random_state: int
-) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _turns(c: Floats, random_state: int) -> list[tuple[Ints, Ints]]:
     """Which rows are searched and which are held out, turn by turn."""
     rng, n = np.random.default_rng(random_state), len(c)
     order = rng.permutation(n)

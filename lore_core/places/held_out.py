@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lore_core.chance.many_tests import holm
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.places.average import Against, Average, Excess
 from lore_core.places.candidates import Candidate, Rows, interest
@@ -44,7 +44,7 @@ class Tried:
     """A candidate, its held-out rows, what they say of it, and how interesting that is."""
 
     candidate: Candidate
-    rows: NDArray[np.int64]
+    rows: Ints
     held: Held
     interest: float
 
@@ -59,11 +59,7 @@ class Tried:
 
 
 def try_on(
-    held: NDArray[np.int64],
-    candidates: Sequence[Candidate],
-    rows: Rows,
-    against: Against,
-    n_turns: int,
+    held: Ints, candidates: Sequence[Candidate], rows: Rows, against: Against, n_turns: int
 ) -> list[Tried]:
     """Try candidates on held-out rows.
 
@@ -89,9 +85,9 @@ def try_on(
 
 
 def _held(
-    c: NDArray[np.float64],
-    a: NDArray[np.float64],
-    mask: NDArray[np.bool_],
+    c: Floats,
+    a: Floats,
+    mask: Mask,
     test: Excess,
     same: Excess,
     against: Against,
@@ -120,7 +116,7 @@ def _held(
     )
 
 
-def _scatter(residual: NDArray[np.float64], mask: NDArray[np.bool_], against: Against) -> float:
+def _scatter(residual: Floats, mask: Mask, against: Against) -> float:
     """Return the standard error of a set's excess, from the scatter inside and outside."""
     n, rest = int(mask.sum()), int((~mask).sum())
     own = float(residual[mask].var()) / n

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import Binning
 from lore_core.data.validation import as_rows
 from lore_core.metrics.global_metrics import reliability_table, wilson_interval
@@ -94,15 +95,13 @@ def overall_gap(
     )
 
 
-def mean_gap_p(confidence: NDArray[np.float64], outcome: NDArray[np.float64]) -> float:
+def mean_gap_p(confidence: Floats, outcome: Floats) -> float:
     """Two-sided p-value of the mean gap if every confidence were right."""
     everyone = Average.of(confidence, outcome, "zero").of_rows(np.arange(len(confidence)))
     return min(2 * float(everyone.p_value(1 if everyone.mean >= 0 else -1)), 1.0)
 
 
-def _simulated_errors(
-    c: NDArray[np.float64], index: NDArray[np.int64], random_state: int
-) -> NDArray[np.float64]:
+def _simulated_errors(c: Floats, index: Ints, random_state: int) -> Floats:
     """Calibration errors of models whose confidences are right, shape (_N_SIMULATED,)."""
     rng = np.random.default_rng(random_state)
     cell = np.minimum((c * _GRID).astype(np.int64), _GRID - 1)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Mask
 from lore_core.places.average import Average
 from lore_core.variables.cutting import Attribute
 from lore_core.variables.predicate import Predicate
@@ -24,7 +24,7 @@ class Condition:
     first: int
     end: int
 
-    def holds(self, attributes: Sequence[Attribute]) -> NDArray[np.bool_]:
+    def holds(self, attributes: Sequence[Attribute]) -> Mask:
         """Rows for which it is true, shape (n,)."""
         codes = attributes[self.column].codes
         return np.asarray((codes >= self.first) & (codes < self.end))
@@ -69,7 +69,7 @@ def conditions_of(attribute: Attribute, column: int) -> list[Condition]:
 
 def slice_tables(
     attributes: Sequence[Attribute], columns: Sequence[int], average: Average
-) -> tuple[list[Slice], NDArray[np.float64]]:
+) -> tuple[list[Slice], Floats]:
     """Sum the moments over every slice of one column or of two together.
 
     ``attributes``: of the n rows of ``average``; ``columns``: one or two of them. The sums have
@@ -80,7 +80,7 @@ def slice_tables(
     for k, size in zip(columns, sizes, strict=True):
         code = code * size + attributes[k].codes
     shape = (average.n_strata, *sizes)
-    sums: NDArray[np.float64] = np.stack(
+    sums: Floats = np.stack(
         [
             np.bincount(code, weights=moment, minlength=int(np.prod(shape))).reshape(shape)
             for moment in average.moments.T

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.regions.joined_rows import nearest_rows
 
 #: Neighbours a row is joined with.
@@ -23,13 +23,13 @@ _SAME = 0.8
 class Node:
     """Connected rows whose excess is beyond a level."""
 
-    rows: NDArray[np.int64]
+    rows: Ints
     sign: int  #: +1: more overconfident than the average; −1: less, or underconfident.
     level: float  #: The least |excess| in it
     parent: int | None  #: The node around it; None for a country
 
 
-def neighbour_graph(z: NDArray[np.float64], k: int = _NEIGHBOURS) -> Any:
+def neighbour_graph(z: Floats, k: int = _NEIGHBOURS) -> Any:
     """Symmetric graph of each row's nearest rows on the map, shape (n, n)."""
     n = len(z)
     k = min(k + 1, n)
@@ -40,9 +40,7 @@ def neighbour_graph(z: NDArray[np.float64], k: int = _NEIGHBOURS) -> Any:
     )
 
 
-def level_tree(
-    value: NDArray[np.float64], graph: Any, *, min_rows: int, lowest: float
-) -> list[Node]:
+def level_tree(value: Floats, graph: Any, *, min_rows: int, lowest: float) -> list[Node]:
     """Cut a field on a graph at rising levels, both signs, into nested connected parts.
 
     ``value`` (n,): excess at each row; NaN where it is not known. ``graph`` (n, n): which rows

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import listed
@@ -155,9 +156,7 @@ def _same_features(parts: Sequence[FileRows], notes: list[str]) -> None:
             notes.append(f"The feature columns of {files} have different names; taken in order.")
 
 
-def _spread(
-    confidence: NDArray[np.float64], predictions: NDArray[np.int64], count: int
-) -> NDArray[np.float64]:
+def _spread(confidence: Floats, predictions: Ints, count: int) -> Floats:
     """Return vectors: the confidence on the predicted class, the rest spread evenly."""
     rest = (1.0 - confidence) / (count - 1)
     vectors = np.repeat(rest[:, None], count, axis=1)
@@ -210,9 +209,7 @@ def _split(parts: Sequence[FileRows]) -> NDArray[np.str_] | None:
     return np.concatenate(splits) if len(splits) == len(parts) else None
 
 
-def _images(
-    parts: Sequence[FileRows],
-) -> tuple[NDArray[np.uint8] | None, NDArray[np.bool_] | None]:
+def _images(parts: Sequence[FileRows]) -> tuple[NDArray[np.uint8] | None, Mask | None]:
     """Return one image a row, black where there is none, and which rows have one."""
     image_sets = [part.images for part in parts if part.images is not None]
     if not image_sets:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.validation import RANGE_TOLERANCE, SUM_TOLERANCE, InputError
 from lore_core.reading.columns import Columns, counted, listed
@@ -34,10 +35,10 @@ class FileRows:
     columns: Columns
     mapping: ColumnMapping
     label: str
-    rows: NDArray[np.int64]
+    rows: Ints
     labels: pd.Series[Any]
     predictions: pd.Series[Any] | None
-    probabilities: NDArray[np.float64]
+    probabilities: Floats
     features: NDArray[Any] | None
     split: NDArray[np.str_] | None
     groups: pd.DataFrame
@@ -91,7 +92,7 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
         why = listed(dropped) if dropped else "it is empty"
         raise InputError(f"'{columns.file}' has no row left to read: {why}. Check label and split.")
     rows = np.flatnonzero(keep)
-    taken: slice | NDArray[np.int64] = slice(None) if keep.all() else rows
+    taken: slice | Ints = slice(None) if keep.all() else rows
 
     notes = list(columns.notes)
     probabilities = _probabilities(columns, mapping, rows, taken, notes)
@@ -205,7 +206,7 @@ def _check_lengths(columns: Columns, mapping: ColumnMapping, label: str) -> int:
 
 def _split(
     columns: Columns, mapping: ColumnMapping, n: int
-) -> tuple[NDArray[np.str_] | None, NDArray[np.bool_]]:
+) -> tuple[NDArray[np.str_] | None, Mask]:
     """Return the split of every row (``""`` for training rows) and which are training rows."""
     if not mapping.split:
         return None, np.zeros(n, dtype=bool)
@@ -227,12 +228,8 @@ def _split(
 
 
 def _probabilities(
-    columns: Columns,
-    mapping: ColumnMapping,
-    rows: NDArray[np.int64],
-    taken: Any,
-    notes: list[str],
-) -> NDArray[np.float64]:
+    columns: Columns, mapping: ColumnMapping, rows: Ints, taken: Any, notes: list[str]
+) -> Floats:
     names, kind = mapping.probabilities or (), mapping.probability_kind
     matrix = matrix_of(columns, names, taken, dtype=np.float64)
     place = (columns, names, rows)
@@ -279,9 +276,7 @@ def _probabilities(
     return np.asarray(matrix / total[:, None])
 
 
-def _softmax(
-    logits: NDArray[np.float64], columns: Columns, notes: list[str]
-) -> NDArray[np.float64]:
+def _softmax(logits: Floats, columns: Columns, notes: list[str]) -> Floats:
     if logits.shape[1] == 1:
         notes.append(f"The logits of '{columns.file}' became P(y = 1) by the logistic function.")
         logits = np.column_stack([np.zeros(len(logits)), logits[:, 0]])
@@ -293,7 +288,7 @@ def _softmax(
 
 
 def _features(
-    columns: Columns, mapping: ColumnMapping, rows: NDArray[np.int64], taken: Any
+    columns: Columns, mapping: ColumnMapping, rows: Ints, taken: Any
 ) -> NDArray[Any] | None:
     names = mapping.features or ()
     if not names or not sum(int(np.prod(columns.shapes[name][1:])) for name in names):

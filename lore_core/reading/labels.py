@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import listed, short
 
@@ -29,8 +30,8 @@ class Classes:
 class Decoded:
     """Class indices, the class names and what was done, in plain sentences."""
 
-    labels: NDArray[np.int64]
-    predictions: NDArray[np.int64] | None
+    labels: Ints
+    predictions: Ints | None
     names: tuple[str, ...] | None
     count: int
     notes: tuple[str, ...]
@@ -40,13 +41,13 @@ class Decoded:
 class _Texts:
     """Every value as text, stored once: position to code, code to one of the sorted texts."""
 
-    codes: NDArray[np.int64]
+    codes: Ints
     distinct: tuple[str, ...]
 
     def __getitem__(self, position: int) -> str:
         return self.distinct[int(self.codes[position])]
 
-    def where(self, chosen: Callable[[str], bool]) -> NDArray[np.bool_]:
+    def where(self, chosen: Callable[[str], bool]) -> Mask:
         return np.array([chosen(text) for text in self.distinct], dtype=bool)[self.codes]
 
 
@@ -82,7 +83,7 @@ def decode(
     )
 
 
-def _forms(values: pd.Series[Any]) -> tuple[_Texts, NDArray[np.float64] | None]:
+def _forms(values: pd.Series[Any]) -> tuple[_Texts, Floats | None]:
     """Return every value as text, and as a number where all of them are numbers."""
     if pd.api.types.is_bool_dtype(values.dtype):
         flags = values.to_numpy(dtype=bool)
@@ -118,11 +119,8 @@ def _text(value: Any) -> str:
 
 
 def _indices(
-    texts: _Texts,
-    numbers: NDArray[np.float64] | None,
-    classes: Classes,
-    at: Callable[[int], tuple[str, str]],
-) -> tuple[NDArray[np.int64], tuple[str, ...] | None, int, list[str]]:
+    texts: _Texts, numbers: Floats | None, classes: Classes, at: Callable[[int], tuple[str, str]]
+) -> tuple[Ints, tuple[str, ...] | None, int, list[str]]:
     names, count = classes.names, classes.count
     if names is not None and len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -147,7 +145,7 @@ def _indices(
     return _from_texts(texts, classes, names, count, at)
 
 
-def _whole(numbers: NDArray[np.float64], at: Callable[[int], tuple[str, str]]) -> None:
+def _whole(numbers: Floats, at: Callable[[int], tuple[str, str]]) -> None:
     bad = ~np.isfinite(numbers) | (numbers != np.floor(numbers))
     if bad.any():
         position = int(np.flatnonzero(bad)[0])
@@ -158,7 +156,7 @@ def _whole(numbers: NDArray[np.float64], at: Callable[[int], tuple[str, str]]) -
         )
 
 
-def _match(texts: _Texts, names: tuple[str, ...] | None) -> NDArray[np.int64] | None:
+def _match(texts: _Texts, names: tuple[str, ...] | None) -> Ints | None:
     """Return the positions of the texts among the names, or None where one is not among them."""
     if names is None:
         return None
@@ -171,12 +169,12 @@ def _match(texts: _Texts, names: tuple[str, ...] | None) -> NDArray[np.int64] | 
 
 
 def _from_numbers(
-    numbers: NDArray[np.float64],
+    numbers: Floats,
     texts: _Texts,
     names: tuple[str, ...] | None,
     count: int | None,
     at: Callable[[int], tuple[str, str]],
-) -> tuple[NDArray[np.int64], tuple[str, ...] | None, int, list[str]]:
+) -> tuple[Ints, tuple[str, ...] | None, int, list[str]]:
     distinct = np.unique(numbers)
     whole = numbers.astype(np.int64)
     if count in (None, 2) and np.array_equal(distinct, [-1, 1]):
@@ -219,7 +217,7 @@ def _from_texts(
     names: tuple[str, ...] | None,
     count: int | None,
     at: Callable[[int], tuple[str, str]],
-) -> tuple[NDArray[np.int64], tuple[str, ...] | None, int, list[str]]:
+) -> tuple[Ints, tuple[str, ...] | None, int, list[str]]:
     distinct = texts.distinct
     if classes.positive is not None and len(distinct) <= 2:
         chosen = [text for text in distinct if text.casefold() == classes.positive.casefold()]
@@ -261,6 +259,6 @@ def _from_texts(
     return _position(texts, distinct), distinct, len(distinct), [note]
 
 
-def _position(texts: _Texts, names: tuple[str, ...]) -> NDArray[np.int64]:
+def _position(texts: _Texts, names: tuple[str, ...]) -> Ints:
     place = {name: index for index, name in enumerate(names)}
     return np.array([place[text] for text in texts.distinct], dtype=np.int64)[texts.codes]

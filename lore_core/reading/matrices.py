@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Ints, Mask
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import Columns, counted
 
@@ -52,13 +53,13 @@ def _column_called(columns: Columns, names: Sequence[str], index: int) -> tuple[
 
 
 def check_cells(
-    bad: NDArray[np.bool_],
+    bad: Mask,
     matrix: NDArray[Any],
     rule: str,
     fix: str,
     columns: Columns,
     names: Sequence[str],
-    rows: NDArray[np.int64],
+    rows: Ints,
 ) -> None:
     """Raise for the first bad cell: its column, the rule, what it holds and where it stands.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.data.binning import ConfidenceBins
 from lore_core.data.probabilities import expit, logit
 
@@ -22,7 +22,7 @@ _LEVELS = 0.8
 _SMALLEST_SPREAD = 1e-9
 
 
-def model_weights(log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
+def model_weights(log_likelihood: Floats) -> Floats:
     """Pseudo-BMA+ weights of candidates, from each row's leave-one-out log-likelihood.
 
     ``log_likelihood`` (n_candidates, n): ℓ_i of every candidate. Returns shape (n_candidates,): sum
@@ -37,9 +37,7 @@ def model_weights(log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray((share / share.sum(axis=0)).mean(axis=1))
 
 
-def stacked_weights(
-    log_likelihood: NDArray[np.float64], n_steps: int = _N_STEPS
-) -> NDArray[np.float64]:
+def stacked_weights(log_likelihood: Floats, n_steps: int = _N_STEPS) -> Floats:
     """Weights, shape (n_candidates,), of candidates whose *average* predicts left-out rows well.
 
     ``log_likelihood`` (n_candidates, n): log of the probability a candidate gives row i, left out.
@@ -58,9 +56,7 @@ def stacked_weights(
     return np.asarray(weights / weights.sum())
 
 
-def global_line(
-    confidence: NDArray[np.float64], outcome: NDArray[np.float64]
-) -> tuple[float, float]:
+def global_line(confidence: Floats, outcome: Floats) -> tuple[float, float]:
     """Slope α and intercept β of a logistic curve through left-out confidences (n,).
 
     1 and 0 leave every confidence as it is. Minimises −Σ log-likelihood of p' = 1/(1 + exp(−(α
@@ -73,7 +69,7 @@ def global_line(
     odds = _log_odds(confidence)
     sign = np.where(outcome == 1, 1.0, -1.0)
 
-    def loss(line: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def loss(line: Floats) -> tuple[float, Floats]:
         off = line - np.array([1.0, 0.0])
         margin = sign * (line[0] * odds + line[1])
         slope = -sign * expit(-margin)
@@ -84,7 +80,7 @@ def global_line(
     return float(found[0]), float(found[1])
 
 
-def on_line(confidence: NDArray[np.float64], slope: float, intercept: float) -> NDArray[np.float64]:
+def on_line(confidence: Floats, slope: float, intercept: float) -> Floats:
     """Draw confidences through a :func:`global_line`, shape (n,).
 
     ``slope``, ``intercept``: α and β.
@@ -92,9 +88,7 @@ def on_line(confidence: NDArray[np.float64], slope: float, intercept: float) -> 
     return expit(slope * _log_odds(confidence) + intercept)
 
 
-def confidence_levels(
-    confidence: NDArray[np.float64],
-) -> tuple[ConfidenceBins, NDArray[np.float64]]:
+def confidence_levels(confidence: Floats) -> tuple[ConfidenceBins, Floats]:
     """Cut confidences into about 0.8·∛n levels of equal weight, and return the mean of each.
 
     ``confidence`` (n,): confidences of calibration rows; equal ones share a level.
@@ -116,5 +110,5 @@ def confidence_levels(
     return bins, np.bincount(level, weights=confidence, minlength=bins.n_bins) / count
 
 
-def _log_odds(confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_odds(confidence: Floats) -> Floats:
     return logit(np.clip(confidence, _MARGIN, 1.0 - _MARGIN))

@@ -43,15 +43,11 @@ class Recalibrator(ABC):
 
     #: What tables and legends call the method. Set another on an instance to compare two settings.
     label: str = ""
-    #: Whether ``fit`` and ``recalibrate`` need an embedding.
-    needs_embedding: bool = False
-    #: Whether they need the rows' features themselves.
-    needs_features: bool = False
-    #: Whether they need the names of the rows' groups.
-    needs_groups: bool = False
+    needs_embedding: bool = False  #: Whether ``fit`` and ``recalibrate`` need an embedding
+    needs_features: bool = False  #: Whether they need the rows' features themselves
+    needs_groups: bool = False  #: Whether they need the names of the rows' groups
 
-    #: Rows the method was fitted on; 0 before ``fit``.
-    n_rows_: int = 0
+    n_rows_: int = 0  #: Rows the method was fitted on; 0 before ``fit``
     #: Names of what those rows consisted of, and the maps that placed them; None before ``fit``.
     fitted_on_: FittedOn | None = None
     _state: Mapping[str, Any] | None = None

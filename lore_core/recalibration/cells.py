@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import expit, logit
 from lore_core.data.validation import InputError
 
@@ -15,9 +16,7 @@ from lore_core.data.validation import InputError
 CELL_SIZE = 10
 
 
-def cells_of(
-    points: NDArray[np.float64], apart: NDArray[np.int64], size: int = CELL_SIZE
-) -> NDArray[np.int64]:
+def cells_of(points: Floats, apart: Ints, size: int = CELL_SIZE) -> Ints:
     """Put rows into cells of rows that lie near one another, shape (n,); −1: in none.
 
     ``points`` (n, d). ``apart`` (n,): rows of unlike numbers never share a cell. ``size``: rows of
@@ -51,12 +50,12 @@ def cells_of(
     return cell
 
 
-def sizes_of(cell: NDArray[np.int64]) -> NDArray[np.int64]:
+def sizes_of(cell: Ints) -> Ints:
     """Return the rows of each cell, shape (n_cells,)."""
     return np.asarray(np.bincount(cell[cell >= 0]))
 
 
-def means_of(values: NDArray[Any], cell: NDArray[np.int64]) -> NDArray[np.float64]:
+def means_of(values: NDArray[Any], cell: Ints) -> Floats:
     """Return the mean of each cell's rows, shape (n_cells,) or (n_cells, m).
 
     ``values`` (n,) or (n, m): of the rows. ``cell`` (n,): as :func:`cells_of` returns it.
@@ -68,7 +67,7 @@ def means_of(values: NDArray[Any], cell: NDArray[np.int64]) -> NDArray[np.float6
     return np.asarray(total / count.reshape(-1, *[1] * (values.ndim - 1)))
 
 
-def each_row(values: NDArray[Any], count: NDArray[np.int64] | None) -> NDArray[Any]:
+def each_row(values: NDArray[Any], count: Ints | None) -> NDArray[Any]:
     """Return the values of cells once for each of their rows; those of rows as they are.
 
     ``values`` (n, …): of rows or cells. ``count`` (n,): rows of each cell; None: these are rows.
@@ -76,7 +75,7 @@ def each_row(values: NDArray[Any], count: NDArray[np.int64] | None) -> NDArray[A
     return values if count is None else np.repeat(values, count, axis=0)
 
 
-def counted(count: NDArray[np.int64] | None, method: str) -> NDArray[np.int64]:
+def counted(count: Ints | None, method: str) -> Ints:
     """Return how many rows a method's levels rest on.
 
     Raises InputError if it is not known, for the method comes from a file that did not keep it.
@@ -89,7 +88,7 @@ def counted(count: NDArray[np.int64] | None, method: str) -> NDArray[np.int64]:
     return count
 
 
-def rounded(confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+def rounded(confidence: Floats) -> Floats:
     """Round the odds of confidences to 1 %, as the confidence of a single row is not to be read.
 
     ``confidence`` (m,): in [0, 1]; 0 and 1 stay.

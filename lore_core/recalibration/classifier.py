@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
@@ -142,9 +143,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.recalibrator_ = method.clone().fit(calibration, self.embedding_)
         return self
 
-    def _fit_estimator(
-        self, X: Any, y: NDArray[Any]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _fit_estimator(self, X: Any, y: NDArray[Any]) -> tuple[Ints, Floats]:
         """Fit the classifier; return the calibration rows and what it says of them."""
         n = len(y)
         estimator = self.estimator
@@ -192,7 +191,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.estimator_ = clone(estimator).fit(_safe_indexing(X, fitted_on), y[fitted_on])
         return held_out, self.estimator_.predict_proba(_safe_indexing(X, held_out))
 
-    def _held_out(self, y: NDArray[Any], share: float) -> NDArray[np.int64]:
+    def _held_out(self, y: NDArray[Any], share: float) -> Ints:
         """Rows to calibrate on: the same share of each class, never all of one."""
         random = np.random.default_rng(self.random_state)
         order = random.permutation(len(y))
@@ -213,7 +212,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             except ValueError:
                 self.features_ = clone(self.features).fit(X)
 
-    def _features(self, X: Any) -> NDArray[np.float64]:
+    def _features(self, X: Any) -> Floats:
         given = X
         if self.features_ is not None:
             transform = getattr(self.features_, "transform", self.features_)
@@ -237,7 +236,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             name=type(self.estimator_).__name__,
         )
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Return recalibrated class probabilities.
 
         Parameters

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.data.rows import Rows
 from lore_core.data.validation import (
     InputError,
@@ -30,7 +31,7 @@ def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
     """
 
     @cache
-    def place(name: str | None, dimensions: int) -> NDArray[np.float64]:
+    def place(name: str | None, dimensions: int) -> Floats:
         points = coordinates_of(dataset, embedding, name, method)
         if points.shape[1] != dimensions:
             raise InputError(
@@ -49,9 +50,7 @@ def rows_of(dataset: Dataset, embedding: OnMaps, method: str) -> Rows:
     )
 
 
-def coordinates_of(
-    dataset: Dataset, embedding: OnMaps, name: str | None, method: str
-) -> NDArray[np.float64]:
+def coordinates_of(dataset: Dataset, embedding: OnMaps, name: str | None, method: str) -> Floats:
     """Return where a dataset's rows lie on a map, shape (n, d).
 
     ``name``: which of several maps; None: the first. ``method``: how errors call the recalibrator.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import Binning, ConfidenceBins, accuracy_by_bin, confidence_bins
 from lore_core.data.rows import Rows
 from lore_core.data.validation import OnMaps
@@ -22,9 +22,9 @@ class State(TypedDict):
     """What histogram binning fits."""
 
     binning: Binning  #: how the bins were chosen
-    edges: NDArray[np.float64]  #: (n_bins + 1,) from 0 to 1
-    accuracy: NDArray[np.float64]  #: (n_bins,) of the calibration rows; NaN where there is none
-    count: NDArray[np.int64] | None  #: (n_bins,) how many; None in older files
+    edges: Floats  #: (n_bins + 1,) from 0 to 1
+    accuracy: Floats  #: (n_bins,) of the calibration rows; NaN where there is none
+    count: Ints | None  #: (n_bins,) how many; None in older files
 
 
 class HistogramBinning(Recalibrator):
@@ -51,7 +51,7 @@ class HistogramBinning(Recalibrator):
     """
 
     label = "Histogram binning"
-    accuracy_: NDArray[np.float64]
+    accuracy_: Floats
 
     def __init__(self, n_bins: int = 15, binning: Binning = "equal-width") -> None:
         self.n_bins = n_bins

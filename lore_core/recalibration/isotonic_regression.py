@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.rows import Rows
 from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class State(TypedDict):
     """What isotonic regression fits: the corners of the function."""
 
-    confidence: NDArray[np.float64]  #: (m,) where they are
-    accuracy: NDArray[np.float64]  #: (m,) what it says there
-    count: NDArray[np.int64] | None  #: (m,) calibration rows of the step; None in older files
+    confidence: Floats  #: (m,) where they are
+    accuracy: Floats  #: (m,) what it says there
+    count: Ints | None  #: (m,) calibration rows of the step; None in older files
 
 
 class IsotonicRegression(Recalibrator):
@@ -45,8 +45,8 @@ class IsotonicRegression(Recalibrator):
     """
 
     label = "Isotonic regression"
-    confidence_: NDArray[np.float64]
-    accuracy_: NDArray[np.float64]
+    confidence_: Floats
+    accuracy_: Floats
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         from sklearn.isotonic import IsotonicRegression as Fit
@@ -91,6 +91,6 @@ class IsotonicRegression(Recalibrator):
         }, None
 
 
-def _steps(accuracy: NDArray[np.float64]) -> NDArray[np.int64]:
+def _steps(accuracy: Floats) -> Ints:
     """Return the step of each corner, shape (m,): corners of one accuracy share one."""
     return np.asarray(np.cumsum(np.diff(accuracy, prepend=-1.0) > 0) - 1)

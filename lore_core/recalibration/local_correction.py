@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lore_core.data.arrays import Floats
 
 
 def corrected(
-    mean: NDArray[np.float64],
-    mass: NDArray[np.float64],
+    mean: Floats,
+    mass: Floats,
     prior_strength: float,
     *,
-    confidence: NDArray[np.float64],
-    accuracy: NDArray[np.float64],
-    start: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
+    confidence: Floats,
+    accuracy: Floats,
+    start: Floats | None,
+) -> Floats:
     """Return p' of LoRe before it is clipped, shape (n,).
 
     ``mean``: kernel mean of the neighbours' outcomes or, with a base, of what it leaves over; NaN
@@ -27,12 +28,7 @@ def corrected(
     return _pulled(mean, mass, confidence if prior_strength == 0 else accuracy, prior_strength)
 
 
-def _pulled(
-    mean: NDArray[np.float64],
-    mass: NDArray[np.float64],
-    toward: NDArray[np.float64],
-    prior_strength: float,
-) -> NDArray[np.float64]:
+def _pulled(mean: Floats, mass: Floats, toward: Floats, prior_strength: float) -> Floats:
     """(Σ k v + s·toward) / (Σ k + s), from the mean of v and the mass Σ k.
 
     Where there is nothing to average (NaN) ``toward`` is returned. With s = 0 the mean is returned

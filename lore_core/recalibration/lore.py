@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, accuracy_by_bin, confidence_bins
 from lore_core.data.rows import Rows
 from lore_core.data.validation import InputError, OnMaps, check_positive
@@ -34,12 +34,12 @@ class State(TypedDict):
     prior_strength: float
     feature_map: str | None
     binning: Binning  #: how the confidence bins were chosen
-    edges: NDArray[np.float64]  #: (n_bins + 1,) from 0 to 1
-    count: NDArray[np.int64] | None  #: (n,) rows of each cell, all below their means; None: rows
-    points: NDArray[np.float64]  #: (n, d) coordinates of the calibration rows
-    bin_index: NDArray[np.int64]  #: (n,) their confidence bins
-    outcome: NDArray[np.float64]  #: (n,) 1 where the prediction was right, else 0
-    leftover: NDArray[np.float64]  #: (n,) what is averaged: the outcomes, less a base's confidences
+    edges: Floats  #: (n_bins + 1,) from 0 to 1
+    count: Ints | None  #: (n,) rows of each cell, all below their means; None: rows
+    points: Floats  #: (n, d) coordinates of the calibration rows
+    bin_index: Ints  #: (n,) their confidence bins
+    outcome: Floats  #: (n,) 1 where the prediction was right, else 0
+    leftover: Floats  #: (n,) what is averaged: the outcomes, less a base's confidences
     base: Recalibrator | None  #: fitted
 
 
@@ -48,11 +48,11 @@ class LocalAccuracy:
     """What LoRe found around each row."""
 
     #: (n,); kernel-weighted calibration accuracy in the row's bin; NaN where the bin is empty.
-    accuracy: NDArray[np.float64]
-    effective_size: NDArray[np.float64]  #: (n,); n_eff of the calibration rows behind it
+    accuracy: Floats
+    effective_size: Floats  #: (n,); n_eff of the calibration rows behind it
 
     @property
-    def empty(self) -> NDArray[np.bool_]:
+    def empty(self) -> Mask:
         """Rows whose bin holds no calibration row: they keep their confidence."""
         return np.isnan(self.accuracy)
 
@@ -211,7 +211,7 @@ class LoRe(Recalibrator):
         return start.with_confidence(np.clip(new, lowest, 1.0))
 
     @staticmethod
-    def in_cells(state: State, size: int) -> tuple[State, NDArray[np.int64] | None]:
+    def in_cells(state: State, size: int) -> tuple[State, Ints | None]:
         """Return means over cells of neighbours in one confidence bin; sparse bins are left out."""
         if state["count"] is not None:
             return state, None
@@ -243,7 +243,7 @@ def _bins(state: State) -> ConfidenceBins:
     return ConfidenceBins(state["edges"], state["binning"])
 
 
-def _around(state: State, rows: Rows, values: NDArray[np.float64]) -> KernelMeans:
+def _around(state: State, rows: Rows, values: Floats) -> KernelMeans:
     """Average a value of the calibration rows around each row, in its confidence bin."""
     d, count = state["points"].shape[1], state["count"]
     return laplacian_means(

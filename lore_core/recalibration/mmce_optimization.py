@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lore_core.data.arrays import Floats
 from lore_core.data.probabilities import log_probabilities, softmax
 from lore_core.data.validation import OnMaps, as_rows
 from lore_core.kernel_sums import laplacian_sums
@@ -49,7 +50,7 @@ def maximum_mean_calibration_error(confidence: ArrayLike, outcome: ArrayLike) ->
     return float(np.sqrt(_squared(c, a)))
 
 
-def _squared(c: NDArray[np.float64], a: NDArray[np.float64]) -> float:
+def _squared(c: Floats, a: Floats) -> float:
     residual = a - c
     sums = laplacian_sums(c, None, residual, bandwidth=KERNEL_WIDTH, n_jobs=1)
     # The kernel is positive definite: below 0 is rounding.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import PROBABILITY_FLOOR, log_softmax
 from lore_core.data.rows import Rows
 
@@ -58,7 +58,7 @@ class OtherClasses:
         for offset in _OFFSETS:
             logs = _logs_of_the_others(rows.probabilities, rows.predictions, offset)
 
-            def loss(log_temperature: float, logs: NDArray[np.float64] = logs) -> float:
+            def loss(log_temperature: float, logs: Floats = logs) -> float:
                 share = log_softmax(logs * np.exp(-log_temperature))[index, rows.labels]
                 fitted = np.maximum(share, np.log(PROBABILITY_FLOOR)).sum()
                 return float(log_temperature**2 / 2 - fitted)
@@ -69,9 +69,7 @@ class OtherClasses:
                 best, lowest = cls(float(np.exp(found.x)), offset), float(found.fun)
         return best
 
-    def shares(
-        self, probabilities: NDArray[np.float64], predicted: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def shares(self, probabilities: Floats, predicted: Ints) -> Floats:
         """Return the shares q of each row, shape (n, K); 0 at the predicted class.
 
         ``probabilities`` (n, K): the classifier's own.
@@ -79,7 +77,7 @@ class OtherClasses:
         logs = _logs_of_the_others(probabilities, predicted, self.offset)
         return np.asarray(np.exp(log_softmax(logs / self.temperature)))
 
-    def complete(self, rows: Rows, confidence: NDArray[np.float64]) -> Rows:
+    def complete(self, rows: Rows, confidence: Floats) -> Rows:
         """Give the predicted classes new confidences, and the others their shares of the rest.
 
         ``rows``: with the classifier's own probabilities. ``confidence`` (n,): new top-label
@@ -90,9 +88,7 @@ class OtherClasses:
         return rows.with_probabilities(vectors)
 
 
-def _logs_of_the_others(
-    probabilities: NDArray[np.float64], predicted: NDArray[np.int64], offset: float
-) -> NDArray[np.float64]:
+def _logs_of_the_others(probabilities: Floats, predicted: Ints, offset: float) -> Floats:
     """Log(p + offset), shape (n, K), −inf at the predicted class."""
     logs = np.log(probabilities + offset)
     logs[np.arange(len(probabilities)), predicted] = -np.inf

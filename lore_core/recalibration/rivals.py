@@ -18,8 +18,7 @@ class Rival(Recalibrator):
 
     #: Modules without which it cannot be fitted; the first is the library itself.
     modules: tuple[str, ...] = ()
-    #: How to get them.
-    installation: str = ""
+    installation: str = ""  #: How to get them
 
     @classmethod
     def installed(cls) -> bool:

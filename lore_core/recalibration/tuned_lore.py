@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import Binning, ConfidenceBins, accuracy_by_bin, confidence_bins
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.rows import Rows
@@ -43,14 +43,14 @@ class KeptMap(TypedDict):
     """A map that candidates of some weight use."""
 
     name: str | None  #: None: the first of those given
-    points: NDArray[np.float64]  #: (n, d) coordinates of the calibration rows
+    points: Floats  #: (n, d) coordinates of the calibration rows
 
 
 class Partition(TypedDict):
     """Confidence bins that candidates of some weight use."""
 
-    edges: NDArray[np.float64]  #: (n_bins + 1,) from 0 to 1
-    bin_index: NDArray[np.int64]  #: (n,) bins of the calibration rows
+    edges: Floats  #: (n_bins + 1,) from 0 to 1
+    bin_index: Ints  #: (n,) bins of the calibration rows
 
 
 class Member(TypedDict):
@@ -68,16 +68,16 @@ class State(TypedDict):
     """What LoRe tuned fits: the calibration rows, and what was made of all candidates."""
 
     binning: Binning  #: how confidence bins were chosen
-    count: NDArray[np.int64] | None  #: (n,) rows of each cell, all below their means; None: rows
-    outcome: NDArray[np.float64]  #: (n,) 1 where the prediction was right, else 0
+    count: Ints | None  #: (n,) rows of each cell, all below their means; None: rows
+    outcome: Floats  #: (n,) 1 where the prediction was right, else 0
     maps: list[KeptMap]
     partitions: list[Partition]
     bases: list[Recalibrator | None]  #: fitted
-    leftover: NDArray[np.float64]  #: (n, n_bases) the outcomes, less each base's confidences
+    leftover: Floats  #: (n, n_bases) the outcomes, less each base's confidences
     members: list[Member]  #: none where nothing could be compared
     line: tuple[float, float] | None  #: slope and intercept
-    level_edges: NDArray[np.float64] | None  #: (n_levels + 1,) which confidences share a level
-    level_confidence: NDArray[np.float64]  #: (n_levels,) what each level says
+    level_edges: Floats | None  #: (n_levels + 1,) which confidences share a level
+    level_confidence: Floats  #: (n_levels,) what each level says
     other_classes: dict[str, float]  #: temperature and offset of OtherClasses
     candidates: dict[str, Any]  #: columns of the table of all of them, best first
 
@@ -147,7 +147,7 @@ class TunedLoRe(Recalibrator):
     label = "LoRe tuned"
     needs_embedding = True
     line_: tuple[float, float] | None
-    level_confidence_: NDArray[np.float64]
+    level_confidence_: Floats
 
     def __init__(
         self,
@@ -320,7 +320,7 @@ class TunedLoRe(Recalibrator):
         return OtherClasses(**state["other_classes"]).complete(rows, new)
 
     @staticmethod
-    def in_cells(state: State, size: int) -> tuple[State, NDArray[np.int64] | None]:
+    def in_cells(state: State, size: int) -> tuple[State, Ints | None]:
         """Return means over cells of rows near on all maps, and in one bin however it is cut."""
         if state["count"] is not None or not state["members"]:
             return state, None
@@ -353,7 +353,7 @@ class TunedLoRe(Recalibrator):
         return [base for base in state["bases"] if base is not None]
 
 
-def _weights(trial: Trial) -> NDArray[np.float64]:
+def _weights(trial: Trial) -> Floats:
     """Weights of the candidates in the average, shape (n_candidates,); small ones are 0."""
     # Of the predicted class only: the others are fitted apart.
     likelihood = np.where(trial.outcome == 1, trial.confidence, 1.0 - trial.confidence)
@@ -363,7 +363,7 @@ def _weights(trial: Trial) -> NDArray[np.float64]:
 
 
 def _members(
-    trial: Trial, weights: NDArray[np.float64]
+    trial: Trial, weights: Floats
 ) -> tuple[list[Member], list[str | None], list[int], list[Recalibrator | None]]:
     """Return the candidates of some weight, and the maps, numbers of bins and bases they use."""
     names: dict[str | None, int] = {}
@@ -395,9 +395,9 @@ def _by_partition(members: Sequence[Member]) -> dict[tuple[int, int], list[Membe
     return parts
 
 
-def _straight(confidence: NDArray[np.float64], line: Sequence[float] | None) -> NDArray[np.float64]:
+def _straight(confidence: Floats, line: Sequence[float] | None) -> Floats:
     return confidence if line is None else on_line(confidence, *line)
 
 
-def _levels(edges: NDArray[np.float64] | None) -> ConfidenceBins | None:
+def _levels(edges: Floats | None) -> ConfidenceBins | None:
     return None if edges is None else ConfidenceBins(edges, "equal-mass")

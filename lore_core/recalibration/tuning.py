@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import Binning, accuracy_without_self, confidence_bins
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, tell
@@ -50,11 +50,11 @@ class Trial:
     """All candidates on the calibration rows, each row predicted without itself."""
 
     candidates: list[Candidate]  #: What was compared
-    confidence: NDArray[np.float64]  #: (n_candidates, n); leave-one-out confidence of each row
+    confidence: Floats  #: (n_candidates, n); leave-one-out confidence of each row
     #: (n_candidates, n); log of the probability that gives the row's true class.
-    log_likelihood: NDArray[np.float64]
-    rows: NDArray[np.int64]  #: (n,); which calibration rows were used
-    outcome: NDArray[np.float64]  #: (n,); their outcomes
+    log_likelihood: Floats
+    rows: Ints  #: (n,); which calibration rows were used
+    outcome: Floats  #: (n,); their outcomes
     binning: Binning  #: Shared by all candidates
 
     @property
@@ -67,7 +67,7 @@ class Trial:
         return int(np.argmax(self.log_likelihood.sum(axis=1)))
 
     @property
-    def all_on_the_best(self) -> NDArray[np.float64]:
+    def all_on_the_best(self) -> Floats:
         """Weights that leave the best candidate alone, shape (n_candidates,)."""
         weights = np.zeros(len(self.candidates))
         weights[self._best] = 1.0
@@ -85,7 +85,7 @@ class Trial:
             "feature_map": candidate.feature_map,
         }
 
-    def table(self, **columns: NDArray[np.float64]) -> dict[str, Any]:
+    def table(self, **columns: Floats) -> dict[str, Any]:
         """Return the columns of a table of all candidates with their leave-one-out NLL, best first.
 
         ``**columns`` (n_candidates,): more of them.
@@ -104,14 +104,14 @@ class Trial:
         }
 
 
-def default_tuning_gammas() -> NDArray[np.float64]:
+def default_tuning_gammas() -> Floats:
     """Bandwidths tried: 0.0125 to 12.8 in octaves, which share their exponentials."""
     return np.asarray(0.0125 * 2.0 ** np.arange(11), dtype=np.float64)
 
 
 def leave_one_out(
     calibration: Dataset,
-    embedding: OnMaps | Mapping[str | None, NDArray[np.float64]],
+    embedding: OnMaps | Mapping[str | None, Floats],
     *,
     gammas: Sequence[float] | None = None,
     n_bins: Sequence[int] = (1, 5, 15),
@@ -188,7 +188,7 @@ def leave_one_out(
         ]
     )
     candidates: list[Candidate] = []
-    found: list[NDArray[np.float64]] = []
+    found: list[Floats] = []
     start_of: list[int] = []
     steps = [(name, bins) for name in maps for bins in dict.fromkeys(n_bins)]
     for step, (name, bins) in enumerate(steps):
@@ -251,7 +251,7 @@ def cross_fitted(base: Recalibrator, calibration: Dataset) -> Dataset:
     return calibration.with_probabilities(vectors)
 
 
-def parts(calibration: Dataset) -> NDArray[np.int64]:
+def parts(calibration: Dataset) -> Ints:
     """Cut rows into parts at random, alike in right and wrong rows; which part each is in."""
     n = len(calibration)
     order = np.random.default_rng(0).permutation(n)
@@ -262,7 +262,7 @@ def parts(calibration: Dataset) -> NDArray[np.int64]:
     return part
 
 
-def _log_share_of_the_truth(start: Dataset) -> NDArray[np.float64]:
+def _log_share_of_the_truth(start: Dataset) -> Floats:
     """Log of the true class's share among the classes that were not predicted; 0 where right."""
     if not start.complete or start.n_classes == 2:
         return np.zeros(len(start))
@@ -276,12 +276,7 @@ def _log_share_of_the_truth(start: Dataset) -> NDArray[np.float64]:
     return np.asarray(np.log(np.maximum(share, np.finfo(np.float64).tiny)))
 
 
-def _log_likelihood(
-    confidence: NDArray[np.float64],
-    outcome: NDArray[np.float64],
-    shares: NDArray[np.float64],
-    start_of: NDArray[np.int64],
-) -> NDArray[np.float64]:
+def _log_likelihood(confidence: Floats, outcome: Floats, shares: Floats, start_of: Ints) -> Floats:
     likelihood = np.where(outcome == 1, confidence, 1.0 - confidence)
     likelihood *= np.exp(shares)[start_of]
     return np.asarray(np.log(np.maximum(likelihood, PROBABILITY_FLOOR)))

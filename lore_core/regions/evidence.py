@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import neighbours_words, percent, share_words
@@ -163,25 +163,23 @@ def row_evidence(
     )
 
 
-def _distances(
-    points: NDArray[np.float64], members: NDArray[np.int64], centre: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _distances(points: Floats, members: Ints, centre: Floats) -> Floats:
     """L1 distances to one place, a block of rows at a time: a copy of all could be large."""
     blocks = np.array_split(members, len(members) // _BLOCK + 1)
     return np.concatenate([np.abs(points[block] - centre).sum(axis=1) for block in blocks])
 
 
-def _weighted(share: NDArray[np.float64], values: NDArray[np.float64]) -> float:
+def _weighted(share: Floats, values: Floats) -> float:
     return float(share @ values) if len(share) else float("nan")
 
 
 def _heaviest(
     source: Dataset,
-    confidence: NDArray[np.float64],
-    outcome: NDArray[np.float64],
-    members: NDArray[np.int64],
-    share: NDArray[np.float64],
-    distance: NDArray[np.float64],
+    confidence: Floats,
+    outcome: Floats,
+    members: Ints,
+    share: Floats,
+    distance: Floats,
     n: int,
 ) -> pd.DataFrame:
     # By distance, not by share: far rows' shares may all have become 0.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import ndimage
 
+from lore_core.data.arrays import Floats, Mask
 from lore_core.data.validation import (
     InputError,
     Points,
@@ -34,14 +35,14 @@ class Field:
     """A raster over the map; nodes that nothing supports hold NaN."""
 
     #: (r,); node coordinates on the map.
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-    signed: NDArray[np.float64]  #: (r, r); signed local error at (y, x); positive = overconfident
-    effective_size: NDArray[np.float64]  #: (r, r); n_eff behind each node
+    x: Floats
+    y: Floats
+    signed: Floats  #: (r, r); signed local error at (y, x); positive = overconfident
+    effective_size: Floats  #: (r, r); n_eff behind each node
     masked_share: float  #: Share of the nodes near rows that are hidden because n_eff is too small
     #: True: the SLCE itself, evaluated at each node. False: the rows' values averaged nearby.
     exact: bool
-    context: NDArray[np.bool_]  #: (r, r); nodes near any row of the map, of this bin or another
+    context: Mask  #: (r, r); nodes near any row of the map, of this bin or another
     #: Share of the nodes with support that are hidden because no wanted row is nearest to them;
     #: None where all are wanted.
     outside_share: float | None = None
@@ -49,19 +50,19 @@ class Field:
 
 @dataclass(frozen=True)
 class _Grid:
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-    near: NDArray[np.bool_]
+    x: Floats
+    y: Floats
+    near: Mask
     extent: float
 
     @property
-    def nodes(self) -> NDArray[np.float64]:
+    def nodes(self) -> Floats:
         """Coordinates of the nodes near a row, shape (m, 2)."""
         row, column = np.nonzero(self.near)
         return np.column_stack([self.x[column], self.y[row]])
 
 
-def _grid(z: NDArray[np.float64], rows: NDArray[np.bool_], resolution: int, reach: float) -> _Grid:
+def _grid(z: Floats, rows: Mask, resolution: int, reach: float) -> _Grid:
     """Lay a raster over the whole map and find its nodes near the chosen rows."""
     if z.shape[1] != 2:
         raise InputError(f"a map must have 2 dimensions; got {z.shape[1]}.")
@@ -83,12 +84,12 @@ def _grid(z: NDArray[np.float64], rows: NDArray[np.bool_], resolution: int, reac
 
 def _field(
     grid: _Grid,
-    signed: NDArray[np.float64],
-    effective_size: NDArray[np.float64],
+    signed: Floats,
+    effective_size: Floats,
     min_effective_size: float,
     exact: bool,
-    context: NDArray[np.bool_],
-    wanted: NDArray[np.bool_] | None = None,
+    context: Mask,
+    wanted: Mask | None = None,
 ) -> Field:
     shape = grid.near.shape
     known = (effective_size >= min_effective_size) & np.isfinite(signed)
@@ -110,10 +111,10 @@ def error_field(
     coordinates: Points,
     *,
     gamma: float = 0.2,
-    rows: NDArray[np.bool_] | None = None,
+    rows: Mask | None = None,
     resolution: int = 200,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
-    only: NDArray[np.bool_] | None = None,
+    only: Mask | None = None,
 ) -> Field:
     """Exact signed local error at every node of a raster over the map.
 
@@ -157,12 +158,7 @@ def error_field(
     )
 
 
-def _nearest_is(
-    nodes: NDArray[np.float64],
-    z: NDArray[np.float64],
-    chosen: NDArray[np.bool_],
-    only: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
+def _nearest_is(nodes: Floats, z: Floats, chosen: Mask, only: Mask) -> Mask:
     """Whether the chosen row nearest to each node is one of those wanted."""
     if not chosen.any():
         return np.zeros(len(nodes), dtype=bool)
@@ -175,10 +171,10 @@ def smoothed_field(
     effective_size: ArrayLike,
     coordinates: Points,
     *,
-    rows: NDArray[np.bool_] | None = None,
+    rows: Mask | None = None,
     resolution: int = 200,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
-    only: NDArray[np.bool_] | None = None,
+    only: Mask | None = None,
 ) -> Field:
     """Average the rows' own signed errors over a map they were not computed on.
 
@@ -239,13 +235,13 @@ class Outline:
     """Where on the map a set of rows lies."""
 
     #: (r,); node coordinates on the map.
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
+    x: Floats
+    y: Floats
     #: (r, r); at (y, x): share of the nearby rows that belong to the set; 0 where no row is near.
     #: The outline is where it crosses ½.
-    inside: NDArray[np.float64]
+    inside: Floats
 
-    def encloses(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def encloses(self, points: Floats) -> Mask:
         """Whether each point (n, 2) lies within it."""
         nearest = (
             np.clip(np.rint((p - nodes[0]) / (nodes[1] - nodes[0])), 0, len(nodes) - 1).astype(int)
@@ -254,12 +250,12 @@ class Outline:
         column, row = nearest
         return np.asarray(self.inside[row, column] > 0.5)
 
-    def holds_most(self, points: NDArray[np.float64]) -> bool:
+    def holds_most(self, points: Floats) -> bool:
         """Whether more than half of a set's rows (n, 2) lie within it, not scattered."""
         return bool(len(points)) and bool(self.encloses(points).mean() > 0.5)
 
 
-def rows_outline(coordinates: Points, inside: NDArray[np.bool_]) -> Outline:
+def rows_outline(coordinates: Points, inside: Mask) -> Outline:
     """Find the part of the map where most rows belong to a set.
 
     Parameters

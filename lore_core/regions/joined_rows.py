@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.validation import Points, as_coordinates, check_lengths
 
 #: Beyond so many dimensions trees are slower than trying all pairs.
 _TREE_DIMENSIONS = 8
 
 
-def nearest_rows(
-    points: NDArray[np.float64], queries: NDArray[np.float64], k: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def nearest_rows(points: Floats, queries: Floats, k: int) -> tuple[Floats, Ints]:
     """Return L1 distances to the k nearest points, and these, both of shape (n_queries, k)."""
     if points.shape[1] <= _TREE_DIMENSIONS:
         tree = cKDTree(points, balanced_tree=False, compact_nodes=False)
@@ -27,7 +26,7 @@ def nearest_rows(
     return distance, neighbour
 
 
-def rows_like(embedding: Points, inside: ArrayLike, others: Points) -> NDArray[np.bool_]:
+def rows_like(embedding: Points, inside: ArrayLike, others: Points) -> Mask:
     """Return which other rows lie in a set of rows: those whose nearest row does.
 
     Parameters

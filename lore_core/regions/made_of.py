@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse, stats
 from scipy.special import rel_entr
 
 from lore_core.chance.many_tests import holm
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import share_words
 from lore_core.data.validation import InputError, check_lengths
@@ -102,7 +103,7 @@ def composition(
     divided_by = attributes(dataset) if coded is None else coded
     names: list[tuple[str, str]] = []
     ranged: list[bool] = []
-    counts: list[NDArray[np.int64]] = []
+    counts: list[Ints] = []
     for attribute in divided_by:
         size = len(attribute.values)
         within = np.bincount(attribute.codes[members], minlength=size)
@@ -154,7 +155,7 @@ def _candidates(attribute: Attribute) -> tuple[list[str], sparse.csr_array]:
         # Thousands of names have no place in a table of 0 and 1.
         return list(values), sparse.eye_array(len(values), dtype=np.int64, format="csr")
     names: list[str] = []
-    member: list[NDArray[np.int64]] = []
+    member: list[Ints] = []
     parts = len(borders) + 1
     for first in range(parts):
         for end in range(first + 1, parts + 1):
@@ -173,9 +174,7 @@ def _candidates(attribute: Attribute) -> tuple[list[str], sparse.csr_array]:
     return names, sparse.csr_array(np.array(member))
 
 
-def _one_range_each(
-    order: NDArray[np.int64], names: Sequence[tuple[str, str]], ranged: Sequence[bool]
-) -> NDArray[np.int64]:
+def _one_range_each(order: Ints, names: Sequence[tuple[str, str]], ranged: Sequence[bool]) -> Ints:
     """Keep of each number only the range with the strongest evidence: the others overlap it."""
     told: set[str] = set()
     kept = []
@@ -233,7 +232,7 @@ def describe_composition(frame: pd.DataFrame) -> str:
 
 def ratio_interval(
     k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """95 % score interval of the ratio of two independent shares, (k1/n1) / (k2/n2).
 
     Low is 0 where k1 = 0, high is inf where k2 = 0; both hold without adding to the counts. The
@@ -252,7 +251,7 @@ def ratio_interval(
         ratio = np.log(a / m) - np.log(b / n)
     start = np.where(np.isfinite(ratio), ratio, centre)
 
-    def search(sign: float) -> NDArray[np.float64]:
+    def search(sign: float) -> Floats:
         near, far = start.copy(), np.full(start.shape, sign * _LARGEST_LOG)
         for _ in range(_HALVINGS):
             middle = (near + far) / 2
@@ -267,13 +266,7 @@ def ratio_interval(
     return np.where(nothing, 0.0, low), np.where(nothing, np.inf, high)
 
 
-def _score(
-    a: NDArray[np.float64],
-    m: NDArray[np.float64],
-    b: NDArray[np.float64],
-    n: NDArray[np.float64],
-    theta: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def _score(a: Floats, m: Floats, b: Floats, n: Floats, theta: Floats) -> Floats:
     """Return how many standard deviations a/m − θ b/n is from 0 if p1 = θ p2."""
     # The likeliest p2 solves A p² + B p + C = 0.
     big = (m + n) * theta
@@ -287,9 +280,7 @@ def _score(
     return np.asarray(np.nan_to_num(score, nan=0.0, posinf=np.inf, neginf=-np.inf))
 
 
-def _log_p_values(
-    within: NDArray[np.int64], total: NDArray[np.int64], n_inside: int, n_outside: int
-) -> NDArray[np.float64]:
+def _log_p_values(within: Ints, total: Ints, n_inside: int, n_outside: int) -> Floats:
     """Log of P(as many or more inside) if the set were drawn at random, for each value."""
     n = n_inside + n_outside
     p = stats.hypergeom.sf(within - 1, n, total, n_inside)
@@ -305,12 +296,12 @@ def _log_p_values(
     return np.asarray(np.where(exact, np.log(np.where(exact, p, 1.0)), thin))
 
 
-def _divergence(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+def _divergence(p: Floats, q: Floats) -> Floats:
     """Kullback–Leibler divergence of two shares, with 0 log 0 = 0."""
     return np.asarray(rel_entr(p, q) + rel_entr(1 - p, 1 - q))
 
 
-def _mask(values: ArrayLike, name: str, n: int) -> NDArray[np.bool_]:
+def _mask(values: ArrayLike, name: str, n: int) -> Mask:
     mask = np.asarray(values)
     if mask.dtype != np.bool_ or mask.ndim != 1:
         raise InputError(f"'{name}' must be a mask, one True or False a row; got {mask.dtype}.")

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
+from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import gap_words, signed_points
 from lore_core.data.validation import InputError, check_integer, check_lengths
@@ -131,9 +132,7 @@ def recalibrate_region(
 
 
 def why_too_few(
-    calibration_inside: NDArray[np.bool_],
-    evaluation_inside: NDArray[np.bool_],
-    min_rows: int = MIN_ROWS,
+    calibration_inside: Mask, evaluation_inside: Mask, min_rows: int = MIN_ROWS
 ) -> str | None:
     """Say why a region cannot be recalibrated on its own; None where it can.
 
@@ -179,7 +178,7 @@ def _record(
     return record
 
 
-def _mean_interval(values: NDArray[np.float64]) -> tuple[float, float, float]:
+def _mean_interval(values: Floats) -> tuple[float, float, float]:
     """Mean of the rows and its 95 % t-interval; of one row the interval is NaN."""
     n, mean = len(values), float(values.mean())
     if n < 2:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.metrics.local_error import LocalErrors
 
@@ -18,10 +18,10 @@ _MOST_NAMES, _FEWEST_ROWS = 12, 10
 def worst_rows(
     errors: LocalErrors,
     *,
-    within: NDArray[np.bool_] | None = None,
+    within: Mask | None = None,
     n_rows: int = 50,
     min_effective_size: float = 0.0,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Return the row numbers with the largest LCE, worst first.
 
     Parameters
@@ -44,13 +44,8 @@ def worst_rows(
 
 
 def telling_rows(
-    confidence: NDArray[np.float64],
-    outcome: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    sign: int,
-    *,
-    n_rows: int = 6,
-) -> NDArray[np.int64]:
+    confidence: Floats, outcome: Floats, rows: Ints, sign: int, *, n_rows: int = 6
+) -> Ints:
     """Return those of some rows that show their error best.
 
     Parameters
@@ -69,13 +64,7 @@ def telling_rows(
     return np.asarray(telling[order], dtype=np.int64)
 
 
-def drawn_rows(
-    within: NDArray[np.bool_],
-    always: NDArray[np.int64],
-    n_rows: int,
-    *,
-    random_state: int = 0,
-) -> NDArray[np.int64]:
+def drawn_rows(within: Mask, always: Ints, n_rows: int, *, random_state: int = 0) -> Ints:
     """Choose which rows to draw: ``always`` first, then a random sample of the rest.
 
     Parameters
@@ -99,11 +88,7 @@ def drawn_rows(
 
 
 def row_table(
-    dataset: Dataset,
-    rows: NDArray[np.int64],
-    errors: LocalErrors | None = None,
-    *,
-    extra: int | None = None,
+    dataset: Dataset, rows: Ints, errors: LocalErrors | None = None, *, extra: int | None = None
 ) -> pd.DataFrame:
     """List rows with confidence, outcome, local error, support and metadata.
 
@@ -163,9 +148,7 @@ def telling_column(dataset: Dataset) -> pd.Series | None:
     return columns[max(lengths, key=lengths.__getitem__)] if lengths else None
 
 
-def class_places(
-    dataset: Dataset, coordinates: NDArray[np.float64], within: NDArray[np.bool_]
-) -> pd.DataFrame:
+def class_places(dataset: Dataset, coordinates: Floats, within: Mask) -> pd.DataFrame:
     """Find where to write the most frequent predicted classes' names on a map: amid their rows.
 
     Parameters

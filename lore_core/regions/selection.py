@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lore_core.data.arrays import Mask
 from lore_core.data.number_text import gap_words, percent, rows_words
 from lore_core.data.validation import InputError, Points, as_coordinates, as_group_labels, as_rows
 from lore_core.metrics.global_metrics import gap_table, wilson_interval
@@ -33,7 +34,7 @@ class Region:
         (x0, x1), (y0, y1) = np.sort(np.asarray(x, float)), np.sort(np.asarray(y, float))
         return cls((x0, x1, x1, x0), (y0, y0, y1, y1))
 
-    def contains(self, coordinates: Points) -> NDArray[np.bool_]:
+    def contains(self, coordinates: Points) -> Mask:
         """Return which points lie inside, by the even–odd rule, shape (n,)."""
         z = as_coordinates(coordinates, "coordinates")
         if z.shape[1] != 2:
@@ -59,7 +60,7 @@ class Selection:
     def __bool__(self) -> bool:
         return bool(self.parts)
 
-    def contains(self, coordinates: Points) -> NDArray[np.bool_]:
+    def contains(self, coordinates: Points) -> Mask:
         """Return which points are selected, shape (n,)."""
         z = as_coordinates(coordinates, "coordinates")
         selected = np.zeros(len(z), dtype=bool)
@@ -138,9 +139,7 @@ class RegionReport:
         )
 
 
-def region_report(
-    confidence: ArrayLike, outcome: ArrayLike, inside: NDArray[np.bool_]
-) -> RegionReport:
+def region_report(confidence: ArrayLike, outcome: ArrayLike, inside: Mask) -> RegionReport:
     """Sum up the rows of a region.
 
     Parameters
@@ -161,10 +160,7 @@ def region_report(
 
 
 def report_by(
-    names: ArrayLike,
-    confidence: ArrayLike,
-    outcome: ArrayLike,
-    inside: NDArray[np.bool_] | None = None,
+    names: ArrayLike, confidence: ArrayLike, outcome: ArrayLike, inside: Mask | None = None
 ) -> pd.DataFrame:
     """Sum up the rows of a region name by name: by predicted class, by group.
 

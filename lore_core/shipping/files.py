@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, check_integer
@@ -189,7 +190,7 @@ def _recalibrated(
     return made
 
 
-def _predicted(predictor: Predictor, chunk: Chunk) -> NDArray[np.int64]:
+def _predicted(predictor: Predictor, chunk: Chunk) -> Ints:
     place = {str(name): k for k, name in enumerate(predictor.class_names)}
     names = chunk.texts(_PREDICTION)
     try:
@@ -203,8 +204,8 @@ def _predicted(predictor: Predictor, chunk: Chunk) -> NDArray[np.int64]:
 
 
 def _probabilities(
-    columns: _Columns, chunk: Chunk, predicted: NDArray[np.int64] | None, n_classes: int
-) -> NDArray[np.float64]:
+    columns: _Columns, chunk: Chunk, predicted: Ints | None, n_classes: int
+) -> Floats:
     if columns.second is not None:
         one = _finite(chunk, columns.probabilities[0])
         return np.column_stack([1.0 - one, one] if columns.second else [one, 1.0 - one])
@@ -217,7 +218,7 @@ def _probabilities(
     return spread
 
 
-def _finite(chunk: Chunk, name: str) -> NDArray[np.float64]:
+def _finite(chunk: Chunk, name: str) -> Floats:
     values = chunk.numbers(name)
     bad = ~np.isfinite(values)
     if bad.any():

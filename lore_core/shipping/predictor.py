@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.data.rows import Place, Rows
 from lore_core.data.validation import (
     InputError,
@@ -99,7 +100,7 @@ class Predictor:
         *,
         predictions: ArrayLike | None = None,
         coordinates: Any = None,
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return recalibrated probabilities.
 
         Parameters
@@ -174,7 +175,7 @@ class Predictor:
         """Return what gives the rows' coordinates on a map by its name, each computed once."""
 
         @cache
-        def place(name: str | None, dimensions: int) -> NDArray[np.float64]:
+        def place(name: str | None, dimensions: int) -> Floats:
             if coordinates is None:
                 points = self._mapped(name, features, n)
             else:
@@ -189,7 +190,7 @@ class Predictor:
 
         return place
 
-    def _mapped(self, name: str | None, features: Any, n: int) -> NDArray[np.float64]:
+    def _mapped(self, name: str | None, features: Any, n: int) -> Floats:
         embedding: Embedding | None = chosen_map(self._maps, name)
         if embedding is None:
             raise InputError(

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.data.validation import InputError
 
 _SUFFIXES = (".parquet", ".csv")
@@ -26,7 +27,7 @@ class Chunk(Protocol):
 
     def __len__(self) -> int: ...
 
-    def numbers(self, name: str) -> NDArray[np.float64]:
+    def numbers(self, name: str) -> Floats:
         """Return a column of numbers; missing ones are NaN.
 
         Raises InputError if a value is no number; its row is counted from the start of the chunk.
@@ -94,7 +95,7 @@ class _ArrowChunk:
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
-    def numbers(self, name: str) -> NDArray[np.float64]:
+    def numbers(self, name: str) -> Floats:
         column = self.table.column(name)
         kind = column.type
         if pa.types.is_dictionary(kind):
@@ -178,7 +179,7 @@ class _TextChunk:
     def __len__(self) -> int:
         return len(self.frame.index)
 
-    def numbers(self, name: str) -> NDArray[np.float64]:
+    def numbers(self, name: str) -> Floats:
         values = self.frame[name].to_numpy(dtype=object)
         try:
             return values.astype(np.float64)

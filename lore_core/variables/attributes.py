@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.validation import InputError, check_integer
 from lore_core.variables.cutting import Attribute, Origin, cut, is_line
@@ -47,7 +48,7 @@ def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
     n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
     kept: list[Attribute] = []
     divisions: set[bytes] = set()
-    orders: dict[bytes, list[NDArray[np.float64]]] = {}
+    orders: dict[bytes, list[Floats]] = {}
 
     def add(attribute: Attribute, values: pd.Series[Any] | None = None) -> None:
         if np.all(attribute.codes == attribute.codes[0]):
@@ -74,7 +75,7 @@ def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
     return kept
 
 
-def _order(series: pd.Series[Any]) -> NDArray[np.float64] | None:
+def _order(series: pd.Series[Any]) -> Floats | None:
     """Return ranks of some rows, whose product with another column's is Spearman's correlation.
 
     None where values have no order; 0 where one is missing.
@@ -212,9 +213,7 @@ def _classes(dataset: Dataset) -> list[Attribute]:
     ]
 
 
-def _brightness(
-    pictures: NDArray[np.uint8], has_image: NDArray[np.bool_] | None
-) -> NDArray[np.float64]:
+def _brightness(pictures: NDArray[np.uint8], has_image: Mask | None) -> Floats:
     """Mean grey level of each image, 0 to 1; NaN where a row has none."""
     images = pictures.reshape(len(pictures), -1)
     mean = np.empty(len(images))

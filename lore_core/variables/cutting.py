@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints, Mask
+
 Origin = Literal["class", "group", "metadata", "image", "feature"]
 
 MISSING, EMPTY = "missing", "(empty)"
@@ -32,8 +34,7 @@ class Attribute:
     values: tuple[str, ...]
     #: Of a number, what lies between its parts, in words; empty otherwise.
     borders: tuple[str, ...] = ()
-    #: The same as numbers; dates in nanoseconds.
-    edges: tuple[float, ...] = ()
+    edges: tuple[float, ...] = ()  #: The same as numbers; dates in nanoseconds
     #: Of numbers, the one that each value stands for; NaN where that is several, or none.
     only: tuple[float, ...] = ()
 
@@ -42,7 +43,7 @@ class Attribute:
         small = self.codes.astype(np.min_scalar_type(len(self.values)))
         object.__setattr__(self, "codes", small)
 
-    def rows(self, chosen: NDArray[np.int64]) -> Attribute:
+    def rows(self, chosen: Ints) -> Attribute:
         """Return the same column of some of the rows."""
         return replace(self, codes=self.codes[chosen])
 
@@ -81,7 +82,7 @@ def is_line(series: pd.Series[Any]) -> bool:
     return _is_date(series) or _is_number(series)
 
 
-def numbers_of(series: pd.Series[Any]) -> NDArray[np.float64]:
+def numbers_of(series: pd.Series[Any]) -> Floats:
     """Return numbers as they are, and dates in nanoseconds; none may be missing."""
     if _is_date(series):
         return np.asarray(pd.DatetimeIndex(series).as_unit("ns").asi8, dtype=np.float64)
@@ -107,14 +108,12 @@ def _is_number(series: pd.Series[Any]) -> bool:
     )
 
 
-def _finite_range(numbers: NDArray[np.float64]) -> tuple[float, float]:
+def _finite_range(numbers: Floats) -> tuple[float, float]:
     finite = numbers[np.isfinite(numbers)]
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
 
 
-def _cut_names(
-    name: str, origin: Origin, series: pd.Series[Any], missing: NDArray[np.bool_]
-) -> Attribute:
+def _cut_names(name: str, origin: Origin, series: pd.Series[Any], missing: Mask) -> Attribute:
     texts = names_of(series)
     if pd.api.types.is_float_dtype(series):
         texts[~missing] = _few_numbers(series.to_numpy(np.float64)[~missing])
@@ -130,7 +129,7 @@ def _cut_names(
     return Attribute(name, origin, place[codes], tuple(str(unique[k]) for k in order), only=only)
 
 
-def _few_numbers(numbers: NDArray[np.float64]) -> list[str]:
+def _few_numbers(numbers: Floats) -> list[str]:
     """Write numbers, of which there are few different ones, as short as keeps them apart."""
     values, place = np.unique(numbers, return_inverse=True)
     if (values == np.floor(values)).all():
@@ -149,7 +148,7 @@ def _text(value: object) -> str:
     return text or EMPTY
 
 
-def _natural_order(texts: Any) -> NDArray[np.int64]:
+def _natural_order(texts: Any) -> Ints:
     """Numbers by size, then words by the alphabet, then what is missing."""
 
     def key(k: int) -> tuple[int, float, str]:
@@ -164,9 +163,7 @@ def _natural_order(texts: Any) -> NDArray[np.int64]:
     return np.array(sorted(range(len(texts)), key=key), dtype=np.int64)
 
 
-def _edges(
-    distinct: NDArray[np.float64], count: NDArray[np.int64], n_parts: int, *, rounded: bool
-) -> NDArray[np.float64]:
+def _edges(distinct: Floats, count: Ints, n_parts: int, *, rounded: bool) -> Floats:
     """Choose where to cut: quantiles, and both sides of a value that fills a part by itself."""
     n, upto = int(count.sum()), np.cumsum(count)
     place = np.ceil(np.arange(1, n_parts) * (n - 1) / n_parts)
@@ -178,9 +175,7 @@ def _edges(
     return _short_edges(edges, distinct, upto) if rounded else edges
 
 
-def _short_edges(
-    edges: NDArray[np.float64], distinct: NDArray[np.float64], upto: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _short_edges(edges: Floats, distinct: Floats, upto: Ints) -> Floats:
     """Write each edge with the fewest digits that move hardly any row to another part."""
     below = np.concatenate([[0], upto])
     short = edges.copy()
@@ -203,10 +198,10 @@ def _short_edges(
 def _cut_numbers(
     name: str,
     origin: Origin,
-    numbers: NDArray[np.float64],
-    missing: NDArray[np.bool_],
-    distinct: NDArray[np.float64],
-    edges: NDArray[np.float64],
+    numbers: Floats,
+    missing: Mask,
+    distinct: Floats,
+    edges: Floats,
     write: Callable[[float], str],
 ) -> Attribute:
     texts = [write(float(edge)) for edge in edges]

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from lore_core.chance.many_tests import holm
+from lore_core.data.arrays import Floats
 from lore_core.data.binning import confidence_bins
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import p_sentence, signed_points
@@ -299,7 +300,7 @@ def _few_names(attribute: Attribute, most: int) -> Attribute:
     return Attribute(attribute.name, attribute.origin, place[attribute.codes], names)
 
 
-def _chance(c: NDArray[np.float64], a: NDArray[np.float64]) -> NDArray[np.float64]:
+def _chance(c: Floats, a: Floats) -> Floats:
     """Chance of each row to be right: the accuracy at its confidence, drawn to 1/2 by one row."""
     bins = confidence_bins(c, _NULL_BINS, "equal-mass")
     index = bins.assign(c)
@@ -308,12 +309,7 @@ def _chance(c: NDArray[np.float64], a: NDArray[np.float64]) -> NDArray[np.float6
     return np.asarray(((right + 0.5) / (rows + 1))[index])
 
 
-def _heterogeneity(
-    c: NDArray[np.float64],
-    a: NDArray[np.float64],
-    q: NDArray[np.float64],
-    attribute: Attribute,
-) -> dict[str, Any] | None:
+def _heterogeneity(c: Floats, a: Floats, q: Floats, attribute: Attribute) -> dict[str, Any] | None:
     size = len(attribute.values)
     table = gap_table(c, a, attribute.codes, size)
     variance = np.bincount(attribute.codes, weights=q * (1 - q), minlength=size)

@@ -18,10 +18,8 @@ from lore_core.variables.cutting import is_line, names_of, numbers_of
 class Predicate:
     """A column holds one value, or a number within borders."""
 
-    #: By the name that :func:`~lore_core.variables.attributes.columns` gives it.
-    column: str
-    #: In words: ``"north"``, ``"0.2 to 0.4"``, ``"missing"``.
-    value: str
+    column: str  #: By the name that :func:`~lore_core.variables.attributes.columns` gives it
+    value: str  #: In words: ``"north"``, ``"0.2 to 0.4"``, ``"missing"``
     #: Numbers from ``low`` up to, not with, ``high``; dates in nanoseconds. None where it is the
     #: words that must hold.
     low: float | None = None

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lore_core.comparison.summary import describe_rows
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.embedding.result import Embedding
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
@@ -32,10 +32,10 @@ class Scene:
     on: Embedding  #: The map, all rows
     axes: str  #: What the map is called
     #: (n,); mask of the rows that alone are shown: those of the places that are beyond chance.
-    only: NDArray[np.bool_] | None = None
+    only: Mask | None = None
 
     @cached_property
-    def rows(self) -> NDArray[np.bool_]:
+    def rows(self) -> Mask:
         """Mask of the rows in the bin, shape (n,)."""
         index = self.errors.bin_index
         return (
@@ -48,7 +48,7 @@ class Scene:
         return int(self.rows.sum())
 
     @cached_property
-    def shown(self) -> NDArray[np.bool_]:
+    def shown(self) -> Mask:
         """Mask of the rows in the picture, shape (n,)."""
         return self.rows if self.only is None else self.rows & self.only
 
@@ -77,23 +77,23 @@ class Scene:
         return f"{self.bin_name.lower()}, {self.view.kernel_in_words}, {self.view.rows}"
 
     @cached_property
-    def points(self) -> NDArray[np.float64]:
+    def points(self) -> Floats:
         """All evaluation rows on the map, shape (n, d)."""
         return self.view.points(on=self.on)
 
     @cached_property
-    def worst(self) -> NDArray[np.int64]:
+    def worst(self) -> Ints:
         """Rows with the largest local errors among those with enough neighbours."""
         return worst_rows(
             self.errors, within=self.shown, n_rows=_N_WORST, min_effective_size=MIN_EFFECTIVE_SIZE
         )
 
     @property
-    def supported(self) -> NDArray[np.float64]:
+    def supported(self) -> Floats:
         """Signed errors of the rows with enough neighbours, shown or not: the colour scale."""
         return self.errors.signed[self.rows & self.errors.supported()]
 
-    def table(self, rows: NDArray[np.int64]) -> pd.DataFrame:
+    def table(self, rows: Ints) -> pd.DataFrame:
         """Return what is known of some rows, for when they are pointed at."""
         return row_table(self.view.evaluation, rows, self.errors, extra=5)
 

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, Literal, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import CALIBRATION, EVALUATION, TOP_LABEL, Dataset, Target
 from lore_core.data.validation import InputError, check_integer, check_positive
@@ -104,9 +104,7 @@ class View:
             "has none, or no map of them was made."
         )
 
-    def points(
-        self, split: str = EVALUATION, *, on: Embedding | None = None
-    ) -> NDArray[np.float64]:
+    def points(self, split: str = EVALUATION, *, on: Embedding | None = None) -> Floats:
         """Coordinates of the rows of one split, shape (n_split, d).
 
         ``on``: another map of all rows than the one the kernel works on. Raises InputError if there
@@ -128,7 +126,7 @@ class View:
         return embedding.as_new(np.flatnonzero(evaluation)[chosen], among=calibration)
 
     @property
-    def points_if_any(self) -> NDArray[np.float64] | None:
+    def points_if_any(self) -> Floats | None:
         """Coordinates of the evaluation rows; None without a map."""
         return self.points() if self.is_local else None
 

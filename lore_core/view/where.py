@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.progress import Progress
 from lore_core.embedding.result import Embedding
@@ -58,9 +58,7 @@ def recalibrated_curve_of(
     return bandwidth_curve(c, a, view.points(on=on), **view.bins)
 
 
-def recalibrated_reliability_of(
-    view: View, recalibrated: Dataset, rows: NDArray[np.bool_]
-) -> ReliabilityTable:
+def recalibrated_reliability_of(view: View, recalibrated: Dataset, rows: Mask) -> ReliabilityTable:
     """Confidence bins of some evaluation rows as a method left them.
 
     ``recalibrated``: its evaluation rows after the method. ``rows`` (n,): mask of those that are
@@ -92,7 +90,7 @@ def field_of(
     *,
     bin_index: int | None = None,
     on: Embedding | None = None,
-    only: NDArray[np.bool_] | None = None,
+    only: Mask | None = None,
     resolution: int = 200,
 ) -> Field:
     """Signed local error at every place of a 2-D map: ``on``, or the one the kernel works on.
@@ -174,7 +172,7 @@ def listed_places(view: View, search: PlaceSearch) -> pd.DataFrame:
 
 
 def outlines_of(
-    search: PlaceSearch, points: NDArray[np.float64], most: int | None = None
+    search: PlaceSearch, points: Floats, most: int | None = None
 ) -> list[tuple[str, Outline]]:
     """Find where the first places lie on a map, by their numbers; none of those that lie scattered.
 
@@ -188,7 +186,7 @@ def outlines_of(
     return drawn
 
 
-def calibration_rows_of(view: View, place: Place) -> NDArray[np.bool_]:
+def calibration_rows_of(view: View, place: Place) -> Mask:
     """Find a place's calibration rows, a mask of shape (n_cal,); empty where there are none.
 
     By what its columns hold; of a region those whose nearest evaluation row on the map is one of

@@ -48,8 +48,7 @@ class Drawing:
     search_key: tuple[Hashable, ...] = ()  #: Names the search for places
     #: Rows that are beyond chance; None where none were looked for.
     inside: np.ndarray | None = None
-    #: Places to outline, by their numbers.
-    outlines: tuple[tuple[str, Outline], ...] = ()
+    outlines: tuple[tuple[str, Outline], ...] = ()  #: Places to outline, by their numbers
     titles: dict[str, str] = attribute(default_factory=dict)  #: What they are, in words
     chosen: int | None = None  #: The place that is looked at, from 0
 

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.figures.browser.packing import pack
 from lore_core.figures.pictures.contours import segments
 from lore_core.figures.pictures.every_row import EveryRow
 from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture
-from lore_core.figures.pictures.picture import Floats
 from lore_core.figures.style import MODES, NEUTRAL, palette, rgba, shades
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions.field import Field, Outline

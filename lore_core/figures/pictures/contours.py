@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lore_core.data.arrays import Floats
 
 
-def segments(
-    x: NDArray[np.float64], y: NDArray[np.float64], values: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def segments(x: Floats, y: Floats, values: Floats) -> Floats:
     """Find where a raster crosses ½: marching squares, as single straight pieces.
 
     ``x`` (c,), ``y`` (r,): nodes. ``values`` (r, c). Returns x0, y0, x1, y1 of each piece, (s, 4).

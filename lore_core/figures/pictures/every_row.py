@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
-from lore_core.figures.pictures.picture import Floats
 from lore_core.metrics.local_error import LocalErrors
 
 
@@ -18,12 +15,12 @@ class EveryRow:
 
     at: Floats  #: (n, 2); places on the map
     confidence: Floats  #: (n,); what was promised, in [0, 1]
-    outcome: NDArray[np.float64]  #: (n,); 1 where it came
+    outcome: Floats  #: (n,); 1 where it came
     #: (n,); classes said and true; None where one class is aimed at.
-    predicted: NDArray[np.int64] | None
-    label: NDArray[np.int64] | None
+    predicted: Ints | None
+    label: Ints | None
     class_names: tuple[str, ...]  #: Their names
-    bin_index: NDArray[np.int64]  #: (n,); confidence bins
+    bin_index: Ints  #: (n,); confidence bins
     #: (n,); signed local errors, and n_eff behind each.
     error: Floats
     effective_size: Floats

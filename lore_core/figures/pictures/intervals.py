@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.chance.intervals import ABOUT_INTERVALS
+from lore_core.data.arrays import Floats
 from lore_core.data.number_text import PERCENT, POINTS, Unit, percent, rows_words
 from lore_core.figures.pictures.marks import (
     Axis,
@@ -23,7 +24,7 @@ from lore_core.figures.pictures.marks import (
     Unit as AxisUnit,
     pieces,
 )
-from lore_core.figures.pictures.picture import Floats, Hover, Numbers, Record
+from lore_core.figures.pictures.picture import Hover, Numbers, Record
 from lore_core.figures.style import Mode, method_color
 from lore_core.metrics.catalogue import ECE, MCE
 from lore_core.metrics.metric import Metric

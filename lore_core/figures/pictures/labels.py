@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lore_core.data.arrays import Floats
 
 #: Pixels: half of a letter's width, half of a line's height, margin around a name.
 _LETTER, _LINE, _MARGIN = 3.4, 9.0, 4.0
@@ -13,9 +14,7 @@ _LETTER, _LINE, _MARGIN = 3.4, 9.0, 4.0
 _FURTHEST = 4
 
 
-def shifts(
-    places: NDArray[np.float64], names: Sequence[str], *, n_fixed: int = 0
-) -> NDArray[np.float64]:
+def shifts(places: Floats, names: Sequence[str], *, n_fixed: int = 0) -> Floats:
     """Return how many pixels up each name has to move so that it covers none before it, shape (n,).
 
     ``places`` (n, 2): where the names belong, in pixels. ``names``: most important first;

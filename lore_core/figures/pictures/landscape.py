@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import ndimage
 
+from lore_core.data.arrays import Floats
 from lore_core.data.number_text import gap_words, neighbours_words, percent, share_words
 from lore_core.figures.pictures.labels import shifts
 from lore_core.figures.pictures.landscape_picture import (
@@ -21,12 +22,7 @@ from lore_core.figures.pictures.landscape_picture import (
     PlaceName,
     Value,
 )
-from lore_core.figures.pictures.picture import (
-    Floats,
-    Hover,
-    Record,
-    shortened,
-)
+from lore_core.figures.pictures.picture import Hover, Record, shortened
 from lore_core.figures.style import Mode
 from lore_core.regions.field import Field, Outline
 from lore_core.regions.selection import Selection

@@ -8,15 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.data.number_text import points_words
 from lore_core.figures.chart import Chart
 from lore_core.figures.pictures.contours import segments
-from lore_core.figures.pictures.picture import (
-    Floats,
-    Hover,
-    Picture,
-    gap_ticks,
-)
+from lore_core.figures.pictures.picture import Hover, Picture, gap_ticks
 from lore_core.figures.style import Mode, Scale, diverging, sequential
 from lore_core.regions.field import Field, Outline
 from lore_core.regions.selection import Selection

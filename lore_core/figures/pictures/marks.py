@@ -12,9 +12,10 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.number_text import HUNDREDTHS
 from lore_core.figures.chart import Chart
-from lore_core.figures.pictures.picture import Floats, Hover, Numbers, Picture
+from lore_core.figures.pictures.picture import Hover, Numbers, Picture
 
 #: What numbers of an axis are; shares are drawn in per cent, their differences in points.
 Unit = Literal["number", "share", "points"]
@@ -146,9 +147,9 @@ class Bars(Mark):
     high: Floats | None = None
     whisker: float = 1.2
     sideways: bool = False  #: Whether they lie
-    number: NDArray[np.int64] | None = None  #: What a click on each gives
+    number: Ints | None = None  #: What a click on each gives
     #: Which were clicked: their colour tells it, or they are ``outlined``.
-    chosen: NDArray[np.bool_] | None = None
+    chosen: Mask | None = None
     outlined: bool = False
     hover: Sequence[Hover] = ()
 
@@ -193,7 +194,7 @@ class Cells(Mark):
     value: Floats
     #: (r, c); what is written in each, whether in bold, and what is said of it.
     words: NDArray[np.str_]
-    strong: NDArray[np.bool_]
+    strong: Mask
     hover: NDArray[np.object_]
     limit: float
     #: Ticks of the colours, and what they are.

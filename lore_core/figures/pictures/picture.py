@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import signed_points
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.float64] | NDArray[np.int64]
+Numbers = Floats | Ints
 #: One row of a table, by its columns.
 Record = Mapping[Hashable, Any]
 

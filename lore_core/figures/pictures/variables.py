@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lore_core.data.arrays import Floats
 from lore_core.data.number_text import gap_words, percent, rows_words, signed_points
 from lore_core.figures.pictures.marks import (
     Axis,
@@ -22,7 +23,7 @@ from lore_core.figures.pictures.marks import (
     Rule,
     Tint,
 )
-from lore_core.figures.pictures.picture import Floats, Hover, Record, gap_ticks, shortened
+from lore_core.figures.pictures.picture import Hover, Record, gap_ticks, shortened
 from lore_core.figures.style import Mode
 
 #: Names longer than this are cut on an axis; the hover has them in full.

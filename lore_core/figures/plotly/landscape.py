@@ -8,9 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Mask
 from lore_core.data.number_text import POINTS
 from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture, MapRows
-from lore_core.figures.pictures.picture import Floats
 from lore_core.figures.plotly.frame import color_bar, frame, hover_text
 from lore_core.figures.style import INK, NEUTRAL, PAPER, Mode, escape, rgba
 from lore_core.regions.field import Field
@@ -97,11 +97,7 @@ def _dots(rows: MapRows) -> dict[str, Any]:
 
 
 def _contour(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    inside: NDArray[np.float64] | NDArray[np.bool_],
-    line: dict[str, Any],
-    name: str,
+    x: Floats, y: Floats, inside: Floats | Mask, line: dict[str, Any], name: str
 ) -> go.Contour:
     """Draw a line where a raster crosses ½."""
     return go.Contour(

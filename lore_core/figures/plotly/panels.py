@@ -11,6 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from lore_core.data.arrays import Floats
 from lore_core.figures.pictures.marks import (
     Axis,
     Band,
@@ -24,7 +25,7 @@ from lore_core.figures.pictures.marks import (
     Rule,
     Tint,
 )
-from lore_core.figures.pictures.picture import Floats, Hover
+from lore_core.figures.pictures.picture import Hover
 from lore_core.figures.plotly.frame import color_bar, frame, hover_text
 from lore_core.figures.style import INK, NEUTRAL, Mode, diverging, escape, palette, rgba
 

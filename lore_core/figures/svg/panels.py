@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.data.number_text import decimal
 from lore_core.figures.pictures.marks import (
     Axis,
@@ -65,14 +65,14 @@ class _Frame:
         self.x = _span(panel.x, [x for x, _ in reached])
         self.y = _span(panel.y, [y for _, y in reached])
 
-    def px(self, x: Numbers | float) -> NDArray[np.float64]:
+    def px(self, x: Numbers | float) -> Floats:
         low, high = self.x
         value = np.clip(x, low, high)
         if self.log:
             value, low, high = np.log(value), math.log(low), math.log(high)
         return self.left + (value - low) / ((high - low) or 1) * (self.right - self.left)
 
-    def py(self, y: Numbers | float) -> NDArray[np.float64]:
+    def py(self, y: Numbers | float) -> Floats:
         low, high = self.y
         share = (np.clip(y, low, high) - low) / ((high - low) or 1)
         return self.bottom - share * (self.bottom - self.top)
@@ -124,7 +124,7 @@ class _Frame:
             case _:
                 raise TypeError(f"no drawing of a {type(mark).__name__} is known")
 
-    def _placed(self, x: Numbers, y: Numbers) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _placed(self, x: Numbers, y: Numbers) -> tuple[Floats, Floats]:
         return self.px(x), self.py(y)
 
     def _draw_line(self, mark: Line) -> None:
@@ -175,7 +175,7 @@ def _reached(mark: Mark) -> tuple[Numbers, Numbers]:
             return np.array([]), np.array([])
 
 
-def _from_zero(length: Numbers) -> NDArray[np.float64]:
+def _from_zero(length: Numbers) -> Floats:
     return np.array([np.zeros(len(length)), length])
 
 
@@ -219,5 +219,5 @@ def _fill(tint: Tint) -> dict[str, str | float]:
     return {"kind": f"f-{tint.meaning}", "fill_opacity": alpha}
 
 
-def _points(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
+def _points(x: Floats, y: Floats) -> str:
     return " ".join(f"{a:.2f},{b:.2f}" for a, b in zip(x.tolist(), y.tolist(), strict=True))
