@@ -104,35 +104,18 @@ def fit_tsne(
     n_iter: int = OPTIONS["n_iter"],
     exaggeration: float = OPTIONS["exaggeration"],
 ) -> TSNEMap:
-    """Fit a t-SNE map.
+    """Fit a t-SNE map of rows (n, p) in 2 or 3 dimensions; the options are those of ``embed``.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n, p)
-        Rows to fit on.
-    n_components : int
-        2 or 3. The negative gradient is interpolated in 2-D above 5,000 rows, and computed with
-        Barnes–Hut trees otherwise; 3-D has only the trees, whose time grows much faster with n.
-    random_state : int
-        Seed; the same seed gives the same map on the same machine.
-    progress : callable, optional
-        Called every few iterations; may raise ``Cancelled``.
-    perplexity : float
-        Effective number of neighbours; lowered to (n − 1)/3 where there are few rows.
-    n_iter : int
-        Iterations after the 250 of early exaggeration.
-    exaggeration : float
-        Factor on attraction after the early phase; above 1 packs clusters tighter.
+    The negative gradient is interpolated in 2-D above 5,000 rows, and computed with Barnes–Hut
+    trees otherwise; 3-D has only the trees, whose time grows much faster with n. ``perplexity`` is
+    lowered to (n − 1)/3 where there are few rows; ``n_iter`` follow the 250 iterations of early
+    exaggeration.
 
-    Notes
-    -----
     The start is the principal components, scaled down; t-SNE then keeps the map's large-scale
     arrangement alike from run to run.
 
-    References
-    ----------
-    Poličar, Stražar, Zupan, "openTSNE: A Modular Python Library for t-SNE Dimensionality
-    Reduction and Embedding", Journal of Statistical Software 109(3), 2024.
+    Poličar, Stražar, Zupan, "openTSNE: A Modular Python Library for t-SNE Dimensionality Reduction
+    and Embedding", Journal of Statistical Software 109(3), 2024.
     """
     n = len(features)
     perplexity = min(check_positive(perplexity, "perplexity"), (n - 1) / 3)

@@ -62,27 +62,11 @@ def fit_umap(
     min_dist: float = OPTIONS["min_dist"],
     n_epochs: int | None = OPTIONS["n_epochs"],
 ) -> UMAPMap:
-    """Fit a UMAP map.
+    """Fit a UMAP map of rows (n, p) in 2 or 3 dimensions; the options are those of ``embed``.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n, p)
-        Rows to fit on.
-    n_components : int
-        2 or 3.
-    random_state : int
-        Seed; the same seed gives the same map on the same machine.
-    progress : callable, optional
-        Called at the start and, once neighbours are found, every epoch; may raise ``Cancelled``.
-    n_neighbors : int
-        Size of a row's neighbourhood; lowered to n − 1 where there are few rows.
-    min_dist : float
-        How close rows may come on the map, in [0, 1].
-    n_epochs : int, optional
-        By default umap-learn's choice: 500 up to 10,000 rows, 200 above.
+    ``n_neighbors`` is lowered to n − 1 where there are few rows; ``n_epochs`` is umap-learn's
+    choice by default: 500 up to 10,000 rows, 200 above.
 
-    References
-    ----------
     McInnes, Healy, Melville, "UMAP: Uniform Manifold Approximation and Projection for Dimension
     Reduction", arXiv 1802.03426, 2018.
     """
