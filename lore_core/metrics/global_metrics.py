@@ -187,6 +187,7 @@ def reliability_table(
     *,
     n_bins: int = 15,
     binning: Binning = "equal-width",
+    within: Mask | None = None,
 ) -> ReliabilityTable:
     """Count, mean confidence and accuracy of each confidence bin.
 
@@ -198,9 +199,13 @@ def reliability_table(
         1 where the prediction was right, else 0.
     n_bins, binning
         See :func:`~lore_core.data.binning.confidence_bins`.
+    within : ndarray of shape (n,), optional
+        Mask of the rows to count, in the bins of all; by default all.
     """
     c, a = as_rows(confidence, outcome)
     bins = confidence_bins(c, n_bins, binning)
+    if within is not None:
+        c, a = c[within], a[within]
     index = bins.assign(c)
     count = np.bincount(index, minlength=bins.n_bins)
     right = np.bincount(index, weights=a, minlength=bins.n_bins)

@@ -30,9 +30,12 @@ from lore_core.view.variables import telling_of
 from lore_core.view.view import View
 
 
-def reliability_of(view: View) -> ReliabilityTable:
-    """Confidence bins of the evaluation rows."""
-    return reliability_table(view.aimed.confidence, view.aimed.outcome, **view.bins)
+def reliability_of(view: View, within: Mask | None = None) -> ReliabilityTable:
+    """Confidence bins of the evaluation rows.
+
+    ``within`` (n,): mask of the rows to count; by default all.
+    """
+    return reliability_table(view.aimed.confidence, view.aimed.outcome, **view.bins, within=within)
 
 
 def errors_of(view: View) -> LocalErrors:

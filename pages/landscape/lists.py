@@ -11,16 +11,14 @@ from lore_core.metrics import LocalErrors
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions import report_by
 from lore_core.view import View
-from lore_core.view.methods import group_columns, group_names
 from pages.landscape.evidence import show_evidence
-from pages.landscape.region import picked_row
+from pages.landscape.marked import BY, TRUE, VALUE, Marked, divided, divisions
 from pages.shared.cells import in_hundredths, points_column, share_column
-from pages.shared.rows import show_row, show_rows
+from pages.shared.picks import pick_table
+from pages.shared.rows import picked_row, show_row, show_rows
 
-_PREDICTED, _TRUE = "predicted class", "true class"
 
-
-def list_worst(view: View, errors: LocalErrors, worst: np.ndarray) -> None:
+def list_worst(view: View, errors: LocalErrors, worst: np.ndarray, marked: Marked | None) -> None:
     """List the worst rows, the picked one beside them, and below it the rows that speak for it."""
     dataset, gamma = view.evaluation, view.gamma
     if len(worst) == 0:
@@ -31,39 +29,34 @@ def list_worst(view: View, errors: LocalErrors, worst: np.ndarray) -> None:
         return
     listing, detail = st.columns([3, 1], gap="medium")
     with listing:
-        picked = show_rows(dataset, worst, errors, "worst_rows")
+        known = None if marked is None else (marked.name, marked.rows)
+        show_rows(dataset, worst, errors, "worst_rows", known)
         st.caption(
             f"The {len(worst)} rows with the largest local error among those with "
             f"{MIN_EFFECTIVE_SIZE:g} effective neighbours or more; ringed on the map."
         )
     with detail:
-        shown = picked_row(int(worst[0])) if picked is None else picked
-        if shown < len(dataset):
-            show_row(dataset, shown, errors)
-    if shown < len(dataset):
-        show_evidence(view, shown)
+        picked = picked_row(dataset)
+        shown = int(worst[0]) if picked is None else picked
+        show_row(dataset, shown, errors)
+    show_evidence(view, shown)
 
 
 def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -> None:
     """Divide the rows of the chosen bin by class or group: who was promised too much."""
     by = st.selectbox(
         "Divide by",
-        [_PREDICTED, _TRUE, *group_columns(dataset)],
-        key="by",
+        divisions(dataset),
+        key=BY,
         persist_state="session",
         width=260,
     )
-    names = np.array(dataset.class_names)
-    if by == _PREDICTED:
-        values = names[dataset.predictions]
-    elif by == _TRUE:
-        values = names[dataset.labels]
-    else:
-        values = group_names(dataset, [by])
-    table = report_by(values, target.confidence, target.outcome, rows)
-    st.dataframe(
+    table = report_by(divided(dataset, by), target.confidence, target.outcome, rows)
+    pick_table(
         in_hundredths(table, "confidence", "accuracy", "gap", "gap_low", "gap_high"),
-        hide_index=True,
+        [(by, name) for name in table["name"]],
+        VALUE,
+        "divided",
         height="content" if len(table) <= 12 else 420,
         column_config={
             "name": by,
@@ -78,8 +71,11 @@ def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -
             ),
         },
     )
-    note = f"{sentence} Largest number of excess mistakes first; intervals are Wilson's."
-    if by == _TRUE:
+    note = (
+        f"{sentence} Largest number of excess mistakes first; intervals are Wilson's. What is "
+        "picked is marked in every picture."
+    )
+    if by == TRUE:
         note += (
             " The true class is part of the answer: divided by it, even a calibrated model looks "
             "wrong. Use the predicted class to judge."

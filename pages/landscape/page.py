@@ -12,8 +12,9 @@ from lore_core.figures import cdf_figure, reliability_figure
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.regions import Outline
 from lore_core.view.scene import Scene
-from lore_core.view.where import calibration_rows_of
+from lore_core.view.where import calibration_rows_of, reliability_of
 from pages.landscape.lists import list_by, list_worst
+from pages.landscape.marked import DIVIDED_TAB, marked_rows
 from pages.landscape.picture import KEY, Drawing, feed_map, is_live, show_picture, show_region
 from pages.landscape.places import (
     against_control,
@@ -33,8 +34,6 @@ from pages.shared.live import hear
 from pages.shared.maps import planar_maps
 from pages.shared.places import PLACES_TAB, chosen_place, is_searched, search_key, take_seen
 from pages.shared.session import current
-
-_DIVIDED = "By class or group"
 
 
 def _choose_bin(names: dict[int, str]) -> None:
@@ -117,7 +116,7 @@ beyond = switch.toggle(
 
 picture = st.container()
 below = st.container()
-tabs = below.tabs([PLACES_TAB, ROWS_TAB, _DIVIDED], **linked("below"))
+tabs = below.tabs([PLACES_TAB, ROWS_TAB, DIVIDED_TAB], **linked("below"))
 # The search comes before the picture that outlines what it found, though it stands below.
 search = chosen_one = None
 key: tuple[Hashable, ...] = ()
@@ -136,6 +135,7 @@ if search is not None:
         scene = replace(scene, only=search.inside())
 # Not at every move of γ: simulations take their time.
 chance = compute.chance_errors(view, bin_index=chosen) if beyond else None
+marked = marked_rows(scene, search, chosen_one)
 drawing = Drawing(
     value,
     layer,
@@ -144,6 +144,7 @@ drawing = Drawing(
     outlined,
     titles={} if search is None else titles_of(search),
     chosen=chosen_one,
+    marked=marked,
 )
 with picture:
     big, side = st.columns([2.1, 1], gap="medium")
@@ -155,6 +156,7 @@ with picture:
                 table,
                 rows=f"{view.rows}; click a bar",
                 chosen=chosen,
+                marked=None if marked is None else (marked.name, reliability_of(view, marked.rows)),
                 mode=theme_mode(),
                 height=330,
                 title="Confidence bins",
@@ -166,10 +168,13 @@ with picture:
         )
         show_chart(
             cdf_figure(
-                {"LCE": errors.absolute[rows]},
+                {"LCE": errors.absolute[rows]}
+                if marked is None
+                else {"all": errors.absolute[rows], marked.name: errors.absolute[marked.rows]},
                 rows=f"{scene.bin_name.lower()}, {scene.n_rows:,} evaluation rows",
                 global_error=None if chosen is None else float(abs(table.gap[chosen])),
                 null=chance,
+                marked="" if marked is None else marked.name,
                 mode=theme_mode(),
                 height=300,
                 title="LCE over rows",
@@ -198,7 +203,7 @@ if tabs[0].open and search is not None:
         list_places(view, on_map, search, key, chosen_one)
 if tabs[1].open:
     with tabs[1]:
-        list_worst(view, errors, scene.worst)
+        list_worst(view, errors, scene.worst, marked)
 if tabs[2].open:
     with tabs[2]:
         list_by(view.evaluation, view.aimed, rows, sentence)

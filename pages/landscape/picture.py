@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import streamlit as st
 
-from lore_core.data.dataset import CALIBRATION, Dataset
+from lore_core.data.dataset import Dataset
 from lore_core.figures import (
     landscape_3d_figure,
     landscape_figure,
@@ -22,6 +22,7 @@ from lore_core.figures.pictures.landscape_picture import LandscapePicture, Value
 from lore_core.figures.plotly.landscape_3d import CAMERAS
 from lore_core.regions import Field, Outline, Selection
 from lore_core.view.scene import Scene
+from pages.landscape.marked import Marked, calibration_inside, rows_inside
 from pages.landscape.preview import feed, glimpse_of
 from pages.landscape.region import drawn_region, region_panel, take_row, take_selection
 from pages.shared import compute
@@ -30,6 +31,7 @@ from pages.shared.controls import GAMMAS, theme_mode
 from pages.shared.live import live_landscape
 from pages.shared.maps import available_maps
 from pages.shared.places import choose_place
+from pages.shared.rows import picked_row
 
 KEY = "landscape"
 _VIEW, _KEPT_VIEW = "view", "_view"
@@ -51,6 +53,7 @@ class Drawing:
     outlines: tuple[tuple[str, Outline], ...] = ()  #: Places to outline, by their numbers
     titles: dict[str, str] = attribute(default_factory=dict)  #: What they are, in words
     chosen: int | None = None  #: The place that is looked at, from 0
+    marked: Marked | None = None  #: Rows that are marked
 
 
 def _camera() -> str:
@@ -141,6 +144,8 @@ def _show_map(
         titles=drawing.titles,
         selection=selection,
         chosen=drawing.chosen,
+        marked=None if drawing.marked is None else drawing.marked.told,
+        row=picked_row(view.evaluation),
         view=_seen(map_key),
         glimpse=glimpse_of(view.evaluation),
         gamma=view.gamma,
@@ -228,9 +233,9 @@ def show_region(scene: Scene) -> None:
     region_panel(
         view,
         scene.errors,
-        _contains(region, scene.points) & scene.rows,
+        rows_inside(scene, region),
         among=scene.rows,
-        fitted_on=_calibration_inside(scene, region),
+        fitted_on=calibration_inside(scene, region),
         # Without γ: it moves the errors, not what the region holds.
         key=(
             region,
@@ -239,20 +244,3 @@ def show_region(scene: Scene) -> None:
             None if chosen is None else (chosen, view.n_bins, view.binning),
         ),
     )
-
-
-def _contains(region: Selection, points: np.ndarray) -> np.ndarray:
-    """Return which rows are selected, as the browser counts them: it has the map in 32 bits."""
-    return region.contains(points.astype(np.float32))
-
-
-def _calibration_inside(scene: Scene, region: Selection) -> np.ndarray:
-    """Calibration rows inside the same outline and, where one is chosen, in the same bin."""
-    view = scene.view
-    if view.calibration is None:
-        return np.zeros(0, dtype=bool)
-    inside = _contains(region, view.points(CALIBRATION, on=scene.on))
-    if scene.bin_index is None:
-        return inside
-    c = view.calibration.target(view.target).confidence
-    return inside & (scene.errors.bins.assign(c) == scene.bin_index)

@@ -32,11 +32,11 @@ from pages.shared.charts import csv_button, show_chart
 from pages.shared.controls import theme_mode
 from pages.shared.header import plain
 from pages.shared.places import forget_place
-from pages.shared.rows import show_rows
+from pages.shared.rows import pick_row, show_rows
 
 #: The tab that shows a row.
 ROWS_TAB = "Worst rows"
-_REGION, _ROW = "_region", "_row"
+_REGION = "_region"
 #: Rows listed; the CSV holds all.
 _LISTED = 200
 #: Values listed in the composition; its toolbar saves them.
@@ -67,7 +67,7 @@ def take_selection(parts: Sequence[Mapping[str, Any]] | None, map_name: str) -> 
 
 def take_row(row: float) -> None:
     """Show the row that was clicked on the map."""
-    st.session_state[_ROW] = int(row)
+    pick_row(int(row))
     st.session_state["below"] = ROWS_TAB
 
 
@@ -85,11 +85,6 @@ def drawn_region(map_name: str) -> Selection:
     if named != drawn.text:
         st.query_params[_REGION[1:]] = drawn.text
     return drawn
-
-
-def picked_row(default: int) -> int:
-    """Return the row clicked last, else the default."""
-    return int(st.session_state.get(_ROW, default))
 
 
 def clear_region() -> None:
@@ -214,13 +209,11 @@ def _times(lift: float, low: float, high: float) -> str:
 def _show_inside(dataset: Dataset, errors: LocalErrors, inside: np.ndarray, n_rows: int) -> None:
     """List the rows inside, worst first, and offer all of them as a file."""
     listed = worst_rows(errors, within=inside, n_rows=_LISTED)
-    picked = show_rows(dataset, listed, errors, "region_rows")
-    if picked is not None:
-        st.session_state[_ROW] = picked
+    show_rows(dataset, listed, errors, "region_rows")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
             f"{len(listed):,} of {n_rows:,} rows, largest local error first. A picked row is "
-            "explained under “Worst rows”.",
+            "ringed on the map and explained under “Worst rows”.",
             width="stretch",
         )
         csv_button(

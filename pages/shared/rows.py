@@ -13,8 +13,10 @@ from lore_core.metrics import LocalErrors
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions import row_table
 from pages.shared.cells import in_hundredths, points_column, share_column
+from pages.shared.picks import pick, pick_table, picked
 from pages.shared.thumbnails import picture, thumbnail_urls
 
+_ROW = "row"
 _COLUMNS: dict[str, Any] = {
     "row": st.column_config.NumberColumn("row", help="Row number among the evaluation rows."),
     "confidence": share_column("confidence"),
@@ -28,18 +30,42 @@ _COLUMNS: dict[str, Any] = {
 }
 
 
-def show_rows(dataset: Dataset, rows: np.ndarray, errors: LocalErrors, key: str) -> int | None:
-    """List rows; return the row number of the one picked, if any."""
+def pick_row(row: int) -> None:
+    """Pick an evaluation row, to be looked at on every picture and list."""
+    pick(_ROW, row)
+
+
+def picked_row(dataset: Dataset) -> int | None:
+    """Return the row picked last; None where these data have no such row."""
+    row: int | None = picked(_ROW)
+    return row if row is not None and row < len(dataset) else None
+
+
+def show_rows(
+    dataset: Dataset,
+    rows: np.ndarray,
+    errors: LocalErrors,
+    key: str,
+    marked: tuple[str, np.ndarray] | None = None,
+) -> None:
+    """List rows, of which one can be picked.
+
+    ``marked``: a name and a mask (n,) of all rows; a column says which of those listed are.
+    """
     table = row_table(dataset, rows, errors).drop(columns="lce")
+    if marked is not None and marked[0] not in table:
+        table.insert(1, marked[0], marked[1][rows])
     table = in_hundredths(table, "confidence", "signed_error")
     name = "image"
     if dataset.images is not None:
         # The user's own column may be called "image", too.
         name = name if name not in table else f" {name}"
         table.insert(0, name, thumbnail_urls(dataset.images, rows))
-    event = st.dataframe(
+    pick_table(
         table,
-        hide_index=True,
+        rows.tolist(),
+        _ROW,
+        key,
         height="content" if len(table) <= 9 else 390,
         column_config=_COLUMNS
         | (
@@ -47,12 +73,7 @@ def show_rows(dataset: Dataset, rows: np.ndarray, errors: LocalErrors, key: str)
             if dataset.images is not None
             else {}
         ),
-        on_select="rerun",
-        selection_mode="single-row",
-        key=key,
     )
-    picked = event.selection.rows
-    return int(rows[picked[0]]) if picked and picked[0] < len(rows) else None
 
 
 def show_row(dataset: Dataset, row: int, errors: LocalErrors) -> None:

@@ -212,7 +212,7 @@ def test_a_bandwidth_is_seen_before_it_is_taken(app):
 
 
 def test_only_the_page_can_ask_and_only_what_it_shows(open_app):
-    app = open_app()
+    app = open_app("overview")
     with app.page.expect_response("**/lore/ask/*") as first:
         app.go("Landscape")
         app.map_drawn()
@@ -262,6 +262,65 @@ def test_very_near_rows_stand_as_their_images_none_over_another(app, dataset, po
     expect(app.map.locator(".hover b")).to_contain_text(f"row {one['row']}:")
     app.page.keyboard.press("0")
     expect(app.map.locator(".glimpse")).to_have_count(0)
+
+
+def test_what_is_selected_is_marked_in_the_charts(app, dataset, points):
+    low, high = np.quantile(points, [0.2, 0.8], axis=0)
+    app.lasso([low, high], "Box")
+    selected(app)
+    app.settle()
+    box = outline(app)
+    inside = ((points > box.min(axis=0)) & (points < box.max(axis=0))).all(axis=1)
+    rows = dataset.evaluation
+    bins = np.minimum((rows.confidence[inside] * 15).astype(int), 14)
+    got = [100 * rows.outcome[inside][bins == b].mean() for b in np.unique(bins)]
+    app.until(lambda: len(app.trace("chooser", "selected rows")["y"]) == len(got), "every bin")
+    assert app.trace("chooser", "selected rows")["y"] == pytest.approx(got)
+    assert app.trace("cdf", "all")["x"][-1] >= app.trace("cdf", "selected rows")["x"][-1]
+
+
+def pick_line(app, key, line):
+    """Click beside a line of a table, which picks or drops it."""
+    grid = app.page.locator(f"[class*=st-key-{key}] canvas").first
+    grid.scroll_into_view_if_needed()
+    box = grid.bounding_box()
+    app.page.mouse.click(box["x"] + 15, box["y"] + 55 + 35 * line)
+
+
+def test_a_class_picked_in_the_list_is_marked_on_the_map(app, dataset):
+    app.page.get_by_role("tab", name="By class or group").click()
+    app.settle()
+    pick_line(app, "divided", 0)
+    n_rows = np.bincount(dataset.evaluation.predictions)
+    app.until(lambda: app.seen("m.selected ? m.selected.count : -1") in n_rows, "a class")
+    marked = np.array(app.seen("Array.from(m.selected)"), dtype=bool)
+    assert len(set(dataset.evaluation.predictions[marked])) == 1
+    app.settle()
+    pick_line(app, "divided", 0)
+    app.until(lambda: app.seen("m.selected === null"), "none")
+
+
+def test_a_row_picked_in_a_list_is_brought_into_sight_and_the_other_way_round(app, points):
+    app.page.get_by_role("tab", name="Worst rows").click()
+    app.settle()
+    worst = app.seen("m.scene.worst")
+    app.map.focus()
+    for _ in range(12):
+        app.page.keyboard.press("+")
+    far = lambda row: abs(points[row] - app.seen("[m.view.x, m.view.y]")).max()  # noqa: E731
+    hidden = next(k for k in range(1, 8) if far(worst[k]) > 1)
+    pick_line(app, "worst_rows", hidden)
+    app.until(lambda: app.seen("m.scene.row") == worst[hidden], "the row")
+    assert far(worst[hidden]) < 1e-6
+    app.sees(f"Row {worst[hidden]}")
+    # A click on a ring replaces it, in the list and beside it.
+    app.map.focus()
+    app.page.keyboard.press("0")
+    app.settle()
+    alone = max(set(worst), key=lambda row: np.sort(np.abs(points[worst] - points[row]).sum(1))[1])
+    app.page.mouse.click(*app.map_place(*points[alone]))
+    app.sees(f"Row {alone}")
+    assert app.seen("m.scene.row") == alone
 
 
 def test_a_click_on_a_ring_shows_its_row(app, points):

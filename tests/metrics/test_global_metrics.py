@@ -158,3 +158,14 @@ class TestDebiased:
             left.append(table.debiased_calibration_error)
             chance.append(table.expected_calibration_error)
         assert np.mean(left) < 0.65 * np.mean(chance)
+
+
+def test_some_rows_are_counted_in_the_bins_of_all():
+    c, a = np.array([0.1, 0.2, 0.6, 0.7, 0.8, 0.9]), np.array([0, 1, 0, 1, 1, 1])
+    within = np.array([True, False, False, False, True, True])
+    table = reliability_table(c, a, n_bins=3, binning="equal-mass", within=within)
+    np.testing.assert_array_equal(table.count, [1, 0, 2])
+    np.testing.assert_allclose(table.accuracy, [0, np.nan, 1])
+    np.testing.assert_array_equal(
+        table.bins.edges, reliability_table(c, a, n_bins=3, binning="equal-mass").bins.edges
+    )

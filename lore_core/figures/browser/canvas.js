@@ -46,7 +46,7 @@ export function canvasPainter(canvas) {
     const n = Math.min(rows.x.length, MOST_ROWS, picture.most);
     const quiet = look.quiet.map((share) => share * 255);
     for (let i = 0; i < n; i++) {
-      if (!(flags[i] & 1)) continue;
+      if (!(flags[i] & 1) || (picture.chosen > 1 && !(flags[i] & 4))) continue;
       const [px, py] = place(rows.x[i], rows.y[i]);
       if (px < 0 || py < 0 || px > canvas.width || py > canvas.height) continue;
       const known = flags[i] & 8 && !(flags[i] & 16);

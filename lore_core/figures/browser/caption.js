@@ -6,9 +6,10 @@ const many = (count) => count.toLocaleString("en");
  * Say what is drawn.
  * @param drawn rows: whether they are drawn one by one; seen: how many; isVague: whether about so
  *   many; glimpses: with their image or words; isExact: at the bandwidth whose errors are known
+ * @param chosen how many are selected or marked, in words
  * @param sample rows behind a field between two bandwidths, where that is not all of them
  */
-export function caption(scene, { rows, hasRows, seen, isVague, glimpses, selected, isExact, sample }) {
+export function caption(scene, { rows, hasRows, seen, isVague, glimpses, chosen, isExact, sample }) {
   const words = [];
   if (rows) {
     words.push(`all ${isVague ? "of about " : ""}${many(seen)} rows in sight are drawn`);
@@ -25,6 +26,6 @@ export function caption(scene, { rows, hasRows, seen, isVague, glimpses, selecte
   }
   if (isExact && scene.rings.length) words.push(`${scene.rings.length} worst ringed`);
   if (scene.outside) words.push(`${many(scene.outside)} outside the frame`);
-  if (selected !== null) words.push(`${many(selected)} selected`);
+  if (chosen) words.push(chosen);
   return words.join(" · ");
 }

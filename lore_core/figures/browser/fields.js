@@ -11,7 +11,7 @@ export function decode(field) {
 }
 
 /** Nodes between two fields; a node that one of them lacks goes with the nearer. */
-export function blend(one, other, share) {
+function blend(one, other, share) {
   if (share <= 0) return one;
   if (share >= 1) return other;
   const near = share < 0.5 ? one : other;
@@ -22,6 +22,16 @@ export function blend(one, other, share) {
     mixed[i] = a === NOTHING || b === NOTHING ? near[i] : a + share * (b - a);
   }
   return mixed;
+}
+
+/** The field at a position between the numbers of those that are there. */
+export function fieldBetween(fields, position) {
+  const numbers = [...fields.keys()].sort((a, b) => a - b);
+  const low = numbers.findLast((k) => k <= position) ?? numbers[0];
+  const high = numbers.find((k) => k >= position) ?? numbers.at(-1);
+  const share = high > low ? (position - low) / (high - low) : 0;
+  const [one, other] = [fields.get(low), fields.get(high)];
+  return { ...(share < 0.5 ? one : other), values: blend(one.values, other.values, share) };
 }
 
 /** n_eff behind a coded support; 0 where no row is near. */

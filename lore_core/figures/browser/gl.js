@@ -68,7 +68,7 @@ out vec4 shade;
 void main() {
   // Bits of a row: 1 shown, 2 beyond chance, 4 selected, 8 its own error is known, 16 it is too
   // lonely to have one.
-  if ((flags & 1u) == 0u) {
+  if ((flags & 1u) == 0u || (chosen > 1.5 && (flags & 4u) == 0u)) {
     gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
     gl_PointSize = 0.0;
     return;
@@ -189,7 +189,7 @@ export function glPainter(canvas) {
         gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
         gl.uniform1f(uniform("size"), picture.size);
         gl.uniform1f(uniform("edge"), picture.size > 5 ? 1.6 / picture.size : 0);
-        gl.uniform1f(uniform("chosen"), picture.chosen ? 1 : 0);
+        gl.uniform1f(uniform("chosen"), picture.chosen);
         gl.uniform3fv(uniform("ink"), look.ink);
         gl.uniform3fv(uniform("quiet"), look.quiet);
         gl.bindVertexArray(rows);

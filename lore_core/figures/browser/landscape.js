@@ -2,8 +2,9 @@
 
 import { caption } from "./caption.js";
 import { build, drawScale, labelNodes } from "./dom.js";
-import { blend, decode } from "./fields.js";
+import { decode, fieldBetween } from "./fields.js";
 import { canvasPainter } from "./canvas.js";
+import { SELECTED, SHOWN, flagsOf, fromBits } from "./flags.js";
 import { gammaBar } from "./gamma.js";
 import { glPainter } from "./gl.js";
 import { Glimpses, isNearEnough } from "./glimpses.js";
@@ -18,6 +19,8 @@ import { View } from "./view.js";
 const ROOM = 200;
 /** Pixels around the pointer in which a row is pointed at. */
 const REACH = 9;
+/** Pixels of a row that is marked, seen from afar. */
+const MARK = 5.5;
 /** Rows drawn while the map moves. */
 const MOST_MOVING = 150_000;
 const REST = 160;
@@ -27,11 +30,6 @@ const WONDER = 120;
 const PATIENCE = 5000;
 /** With one of these the reader may leave the page. */
 const LEAVING = ["pointerdown", "click", "popstate"];
-const SHOWN = 1;
-const VIVID = 2;
-const SELECTED = 4;
-const KNOWN = 8;
-const LONELY = 16;
 
 /**
  * Mount a landscape.
@@ -55,6 +53,7 @@ export function mount(root, { mode, send }) {
   let [scene, rows, index, view, look, labels] = [null, null, null, null, null, []];
   let [field, exact, known, flags, selected, selection] = [null, null, null, null, null, []];
   let [drawn, pointed, place, hot, tool, moving] = [null, -1, null, null, "pan", false];
+  let brought = null;
   let [asked, resting, telling, wondering] = [0, 0, 0, 0];
   const details = new Map();
   const glimpses = new Glimpses(parts.glimpses, (lacking) => send("glimpses", lacking));
@@ -74,7 +73,8 @@ export function mount(root, { mode, send }) {
       scale: scene.scale,
       ...what,
       size: what.size * dense,
-      chosen: selection.length > 0,
+      rows: what.rows || what.marks,
+      chosen: selected === null ? 0 : what.marks ? 2 : 1,
       most: moving ? MOST_MOVING : Infinity,
     });
     // Of another bandwidth other rows are the worst.
@@ -85,6 +85,7 @@ export function mount(root, { mode, send }) {
     const at = pointed >= 0 ? [rows.x[pointed], rows.y[pointed]] : null;
     drawOverlay(parts.overlay, view, {
       look, shape: scene.shape, regions: shownRegions, rings, selection, drawn, pointed: at,
+      picked: rows && scene.row !== null ? [rows.x[scene.row], rows.y[scene.row]] : null,
     });
     const taken = placeLabels(labels, view);
     const near = what.rows && scene.glimpse && isNearEnough(what.seen, view);
@@ -98,7 +99,7 @@ export function mount(root, { mode, send }) {
       hasRows: rows !== null,
       isVague: what.seen > MOST_MOVING,
       glimpses: glimpsed,
-      selected: selected && selection.length ? selected.count : null,
+      chosen: selected && `${selected.count.toLocaleString("en")} ${selection.length ? "selected" : "marked"}`,
       isExact: field === exact,
       sample: known?.sample,
     });
@@ -112,11 +113,14 @@ export function mount(root, { mode, send }) {
     const alone = scene.layer === "rows";
     const size = Math.min(11, Math.max(1.6, 0.5 * Math.sqrt(area / Math.max(seen, 1))));
     const over = scene.layer === "both" || near;
+    // What is marked and not outlined by the reader is seen from afar, too.
+    const marks = selected !== null && !selection.length && !alone && !over;
     return {
       field: !alone,
+      marks,
       rows: index !== null && (alone || over),
-      strength: near && scene.layer === "field" ? 0.5 : 1,
-      size: alone || near ? size : Math.min(size, 5),
+      strength: marks || (near && scene.layer === "field") ? 0.5 : 1,
+      size: marks ? MARK : alone || near ? size : Math.min(size, 5),
       seen,
       near,
     };
@@ -144,23 +148,9 @@ export function mount(root, { mode, send }) {
   function mark() {
     if (!scene || !rows) return;
     selected = selection.length ? index.selected(selection) : null;
-    const n = rows.x.length;
-    flags = new Uint8Array(n);
-    let count = 0;
-    for (let i = 0; i < n; i++) {
-      let flag = scene.bin === null || rows.bin[i] === scene.bin ? SHOWN : 0;
-      if (!scene.rowError || !scene.inside || scene.inside[i]) flag |= VIVID;
-      else if (scene.only) flag &= ~SHOWN;
-      if (scene.rowError && field === exact) {
-        flag |= scene.rowSupport[i] < scene.rowLeast ? KNOWN | LONELY : KNOWN;
-      }
-      if (selected && selected[i] && flag & SHOWN) {
-        flag |= SELECTED;
-        count++;
-      }
-      flags[i] = flag;
-    }
-    if (selected) selected.count = count;
+    if (!selected && scene.marked) selected = fromBits(scene.marked, rows.x.length);
+    flags = flagsOf(scene, rows, selected, field === exact);
+    if (selected) selected.count = flags.reduce((sum, flag) => sum + (flag & SELECTED ? 1 : 0), 0);
     painter.setErrors(scene.rowError);
     painter.setFlags(flags);
   }
@@ -172,6 +162,18 @@ export function mount(root, { mode, send }) {
     clearTimeout(telling);
     telling = setTimeout(tellView, 500);
     redraw();
+  }
+
+  /** Bring the row that was picked elsewhere into sight. */
+  function bring() {
+    if (!rows || scene.row === brought) return;
+    brought = scene.row;
+    if (brought === null) return;
+    const [x0, y0, x1, y1] = view.window;
+    const [x, y] = [rows.x[brought], rows.y[brought]];
+    if (x > x0 && x < x1 && y > y0 && y < y1) return;
+    [view.x, view.y] = [x, y];
+    rest(true);
   }
 
   function tellView() {
@@ -196,7 +198,8 @@ export function mount(root, { mode, send }) {
     const row = over >= 0 || !index ? over : index.nearest(x, y, REACH / view.scale, shown);
     const what = layers();
     const ring = row >= 0 && scene.worst.includes(row);
-    pointed = row >= 0 && (what.rows || ring) ? row : -1;
+    const drawn_ = what.rows || ring || (what.marks && selected[row]);
+    pointed = row >= 0 && drawn_ ? row : -1;
     hot = pointed < 0 ? regionAround(scene.regions, x, y) : null;
     stage.classList.toggle("points", pointed >= 0 || hot !== null);
     tell(event ? point : null);
@@ -305,14 +308,8 @@ export function mount(root, { mode, send }) {
   /** Show the field between two bandwidths, from those that are there. */
   function preview(position) {
     if (!known || !known.fields.size) return;
-    const numbers = [...known.fields.keys()].sort((a, b) => a - b);
-    const low = numbers.findLast((k) => k <= position) ?? numbers[0];
-    const high = numbers.find((k) => k >= position) ?? numbers.at(-1);
-    const share = high > low ? (position - low) / (high - low) : 0;
-    const [one, other] = [known.fields.get(low), known.fields.get(high)];
     const was = field;
-    const near = share < 0.5 ? one : other;
-    field = { ...near, vivid: exact.vivid, values: blend(one.values, other.values, share) };
+    field = { ...fieldBetween(known.fields, position), vivid: exact.vivid };
     painter.setField(field);
     if (was === exact && scene.rowError) mark();
     redraw();
@@ -356,8 +353,10 @@ export function mount(root, { mode, send }) {
       painter.setField(field ?? exact);
       labels = labelNodes(next, choose);
       parts.labels.replaceChildren(...labels.map((label) => label.node));
+      if (!before) brought = next.row;
       mark();
       resize();
+      bring();
     },
     /** Take the rows: once for each map and set of bins. */
     setRows(next) {

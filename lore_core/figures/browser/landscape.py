@@ -49,6 +49,8 @@ class LiveLandscape:
     titles: Mapping[str, str] = attribute(default_factory=dict)
     selection: Selection = attribute(default_factory=Selection)  #: What the reader has drawn
     chosen: int | None = None  #: Number of the chosen region, from 0
+    marked: NDArray[np.bool_] | None = None  #: (n,); rows that stand out where nothing is selected
+    row: int | None = None  #: The row that is looked at
     view: tuple[float, ...] | None = None  #: Where the reader looks, from a link
     #: What stands at a row when one looks very near.
     glimpse: Literal["image", "words"] | None = None
@@ -99,12 +101,15 @@ class LiveLandscape:
                 for sign, region in self.selection.parts
             ],
             "chosen": self.chosen,
+            "row": self.row,
             "view": self.view,
             "glimpse": self.glimpse,
             "gamma": self.gamma,
             "gammas": self.gammas or None,
             "preview": self.preview_key,
         }
+        if self.marked is not None:
+            arrays["marked"] = np.packbits(self.marked, bitorder="little")
         if self.rows is not None and len(self.rows.at) <= MOST_WITH_ERRORS:
             added, columns = packed_errors(self.rows.error, self.rows.effective_size)
             header |= added

@@ -37,13 +37,18 @@ export function drawOverlay(canvas, view, what) {
   }
   pen.setLineDash([]);
   if (what.drawn) outline(pen, what.drawn, look, false);
-  if (what.pointed) {
-    pen.lineWidth = 2;
-    pen.strokeStyle = look.line;
+  const ring = (place, radius, color, width) => {
+    pen.lineWidth = width;
+    pen.strokeStyle = color;
     pen.beginPath();
-    pen.arc(...view.toPixel(...what.pointed), 7, 0, 2 * Math.PI);
+    pen.arc(...view.toPixel(...place), radius, 0, 2 * Math.PI);
     pen.stroke();
+  };
+  if (what.picked) {
+    ring(what.picked, 9, look.halo, 6);
+    ring(what.picked, 9, look.accent, 3);
   }
+  if (what.pointed) ring(what.pointed, 7, look.line, 2);
 }
 
 function outline(pen, corners, look, closed) {

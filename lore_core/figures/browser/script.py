@@ -12,6 +12,7 @@ _MODULES = (
     "fields",
     "view",
     "rows",
+    "flags",
     "gl",
     "canvas",
     "overlay",

@@ -39,6 +39,7 @@ def cdf_figure(
     rows: str,
     global_error: float | None = None,
     null: NullErrors | None = None,
+    marked: str = "",
     mode: Mode = "light",
     height: int = 300,
     title: str = "How much of the data is off by how much",
@@ -55,6 +56,8 @@ def cdf_figure(
         |conf(B) − acc(B)| of the bin, drawn as a line.
     null : NullErrors, optional
         What calibrated rows would show, drawn as a band.
+    marked : str
+        The entry that is held against the others.
     mode, height, title
         Look.
     """
@@ -84,7 +87,10 @@ def cdf_figure(
             continue
         take = np.unique(np.linspace(0, n - 1, min(_POINTS, n)).astype(int))
         x, share = values[take], (take + 1) / n
-        tint = Tint("accent" if single else method_color(name, position))
+        if marked:
+            tint = Tint("accent" if name == marked else "quiet")
+        else:
+            tint = Tint("accent" if single else method_color(name, position))
         hover = Hover("", lines=("{y:.0f} % of the rows have an LCE of {x:.1f} points or less",))
         marks.append(Line(x, share, tint, name=name, width=2, steps=True, hover=hover))
         tables.append(pd.DataFrame({"method": name, "lce": x, "share_of_rows": share}))

@@ -13,6 +13,7 @@ from lore_core.figures.pictures.marks import (
     Bars,
     Dots,
     Line,
+    Mark,
     Panel,
     PanelChart,
     PanelPicture,
@@ -32,6 +33,7 @@ def reliability_figure(
     *,
     rows: str,
     chosen: int | None = None,
+    marked: tuple[str, ReliabilityTable] | None = None,
     mode: Mode = "light",
     height: int = 420,
     title: str = "Reliability",
@@ -46,6 +48,8 @@ def reliability_figure(
         Which rows these are, in words.
     chosen : int, optional
         Bin to outline; ``customdata`` of each bar is its bin index, for clicks.
+    marked : tuple of str and ReliabilityTable, optional
+        What some of the rows are called, and what the same bins are of those alone.
     mode, height
         Look.
     title : str
@@ -81,6 +85,7 @@ def reliability_figure(
     calibrated = Line(ends, ends, Tint("quiet"), name="calibrated", width=1.5, dash="dot")
     promised = table.confidence[full]
     confidence = Dots(place, promised, Tint("ink"), 10, "dash", name="mean confidence")
+    of_marked = [] if marked is None else _marked(*marked)
     low = max(0.0, float(edges[full[0]]) - 0.02)
     x = Axis("confidence", "share", span=(low, 1.0))
     y = Axis("accuracy", "share", span=(0, 1.02))
@@ -91,6 +96,7 @@ def reliability_figure(
             "Bars are the accuracy of each confidence bin, whiskers its 95 % Wilson interval, the "
             "tick its mean confidence. Red: promised more than it got; blue: less; grey: the "
             "interval holds the mean confidence, so the gap may be chance."
+            + ("" if marked is None else f" Diamonds: {marked[0]} alone, with 95 % intervals.")
         ),
         alt=(
             f"Reliability diagram, ECE {with_points(table.expected_calibration_error, 1)}; the "
@@ -99,7 +105,7 @@ def reliability_figure(
         name="reliability",
         table=table.frame(),
         panels=(
-            Panel(x, y, [calibrated, accuracy, confidence], 0.74),
+            Panel(x, y, [calibrated, accuracy, confidence, *of_marked], 0.74),
             Panel(x, Axis("rows", few_ticks=True), [counts], 0.26),
         ),
         still=True,
@@ -138,6 +144,25 @@ def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
     ]
     x = replace(top.x, span=(0.0, 1.0))
     return replace(picture, panels=(replace(top, x=x, marks=marks), replace(below, x=x)))
+
+
+def _marked(name: str, table: ReliabilityTable) -> list[Mark]:
+    """Points of some rows, over the bars of all."""
+    full = np.flatnonzero(table.count > 0)
+    place = ((table.bins.edges[:-1] + table.bins.edges[1:]) / 2)[full]
+    interval = pieces(table.accuracy_low[full], table.accuracy_high[full])
+    return [
+        Line(pieces(place, place), interval, Tint("ink"), width=2.2, listed=False),
+        Dots(
+            place,
+            table.accuracy[full],
+            Tint("accent"),
+            10,
+            "diamond",
+            name=name,
+            hover=[_hover(table, int(k)) for k in full],
+        ),
+    ]
 
 
 def _leanings(table: ReliabilityTable) -> NDArray[np.str_]:

@@ -1,0 +1,91 @@
+"""Rows that are marked in every picture of the page: of a place, a selection, a class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from lore_core import Dataset
+from lore_core.data.arrays import Floats, Mask
+from lore_core.data.dataset import CALIBRATION
+from lore_core.places.find import PlaceSearch
+from lore_core.regions import Selection
+from lore_core.view.methods import group_columns, group_names
+from lore_core.view.scene import Scene
+from pages.landscape.region import drawn_region
+from pages.shared.picks import picked
+
+#: The tab that divides rows, and its control.
+DIVIDED_TAB, BY = "By class or group", "by"
+PREDICTED, TRUE = "predicted class", "true class"
+#: A value of a division, as the reader picks it: by what, and which.
+VALUE = "value"
+
+
+@dataclass(frozen=True, eq=False)
+class Marked:
+    """Some evaluation rows and what they are called."""
+
+    rows: Mask  #: (n,); mask
+    name: str  #: In few words
+    is_drawn: bool = False  #: Whether they are what was drawn on the map, which marks them itself
+
+    @property
+    def told(self) -> Mask | None:
+        """The rows that the map must be told to mark."""
+        return None if self.is_drawn else self.rows
+
+
+def marked_rows(scene: Scene, search: PlaceSearch | None, chosen: int | None) -> Marked | None:
+    """Return what is looked at: a place, else what was drawn on the map, else a picked value.
+
+    ``chosen``: number of the chosen place of the ``search``.
+    """
+    if search is not None and chosen is not None:
+        return Marked(search.mask(chosen) & scene.rows, f"place {chosen + 1}")
+    region = drawn_region(scene.axes)
+    if region and scene.on.n_components == 2:
+        return Marked(rows_inside(scene, region), "selected rows", is_drawn=True)
+    dataset = scene.view.evaluation
+    by, value = picked(VALUE) or ("", "")
+    if st.session_state.get("below") != DIVIDED_TAB or by not in divisions(dataset):
+        return None
+    return Marked((divided(dataset, by).astype(str) == value) & scene.rows, f"{by} {value}")
+
+
+def divisions(dataset: Dataset) -> list[str]:
+    """Return what rows can be divided by."""
+    return [PREDICTED, TRUE, *group_columns(dataset)]
+
+
+def divided(dataset: Dataset, by: str) -> NDArray[np.object_]:
+    """Name the part in which each row is, shape (n,)."""
+    if by not in (PREDICTED, TRUE):
+        return group_names(dataset, [by])
+    names = np.array(dataset.class_names, dtype=object)
+    return names[dataset.predictions if by == PREDICTED else dataset.labels]
+
+
+def rows_inside(scene: Scene, region: Selection) -> Mask:
+    """Return which evaluation rows of the picture a selection holds, shape (n_eval,)."""
+    return _contains(region, scene.points) & scene.rows
+
+
+def calibration_inside(scene: Scene, region: Selection) -> Mask:
+    """Return which calibration rows it holds, of the same bin where one is chosen."""
+    view = scene.view
+    if view.calibration is None:
+        return np.zeros(0, dtype=bool)
+    inside = _contains(region, view.points(CALIBRATION, on=scene.on))
+    if scene.bin_index is None:
+        return inside
+    c = view.calibration.target(view.target).confidence
+    return inside & (scene.errors.bins.assign(c) == scene.bin_index)
+
+
+def _contains(region: Selection, points: Floats) -> Mask:
+    """Return which rows are selected, as the browser counts them: it has the map in 32 bits."""
+    return region.contains(points.astype(np.float32))
