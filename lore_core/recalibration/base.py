@@ -46,6 +46,8 @@ class Recalibrator(ABC):
     needs_embedding: bool = False  #: Whether ``fit`` and ``recalibrate`` need an embedding
     needs_features: bool = False  #: Whether they need the rows' features themselves
     needs_groups: bool = False  #: Whether they need the names of the rows' groups
+    #: What the numbers of its state are, as the list of a file's contents says it.
+    numbers_in_words: str = "settings"
 
     n_rows_: int = 0  #: Rows the method was fitted on; 0 before ``fit``
     #: Names of what those rows consisted of, and the maps that placed them; None before ``fit``.

@@ -102,6 +102,7 @@ class LoRe(Recalibrator):
     """
 
     label = "LoRe"
+    numbers_in_words = "bandwidth and other settings"
     needs_embedding = True
     candidates_: pd.DataFrame
 

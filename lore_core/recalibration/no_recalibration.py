@@ -18,6 +18,7 @@ class NoRecalibration(Recalibrator):
     """Leaves every probability as it is. Its state is empty."""
 
     label = "No recalibration"
+    numbers_in_words = "nothing: it changes no confidence"
 
     def _fit(
         self, calibration: Dataset, embedding: OnMaps, progress: Progress | None

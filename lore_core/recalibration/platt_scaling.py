@@ -49,6 +49,7 @@ class PlattScaling(Recalibrator):
     """
 
     label = "Platt scaling"
+    numbers_in_words = "slope and intercept of a curve"
     slope_: float
     intercept_: float
 

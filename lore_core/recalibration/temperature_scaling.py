@@ -46,6 +46,7 @@ class TemperatureScaling(Recalibrator):
     """
 
     label = "Temperature scaling"
+    numbers_in_words = "a temperature"
     temperature_: float
 
     def __init__(self, bounds: tuple[float, float] = (0.05, 20.0)) -> None:

@@ -145,6 +145,7 @@ class TunedLoRe(Recalibrator):
     """
 
     label = "LoRe tuned"
+    numbers_in_words = "settings and weights of what is averaged"
     needs_embedding = True
     line_: tuple[float, float] | None
     level_confidence_: Floats

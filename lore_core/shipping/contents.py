@@ -138,18 +138,8 @@ class _Who:
         return f"{len(self.cells):,} cells (means of {self.smallest_cell:,} or more rows)"
 
 
-#: What a method holds beside arrays.
-_NUMBERS = {
-    "NoRecalibration": "nothing: it changes no confidence",
-    "TemperatureScaling": "a temperature",
-    "MMCEOptimization": "a temperature",
-    "PlattScaling": "slope and intercept of a curve",
-    "LoRe": "bandwidth and other settings",
-    "TunedLoRe": "settings and weights of what is averaged",
-    "IsotonicRegression": "settings",
-    "HistogramBinning": "settings",
-}
 #: What the arrays of a state are, by their names in it; {who}: a value for each row, or each cell.
+#: One that is not here is taken for values of rows.
 _ARRAYS = {
     "points": "places of {who} on the map",
     "bin_index": "confidence bins of {who}",
@@ -166,20 +156,20 @@ _ARRAYS = {
 
 def _of_method(method: Recalibrator, inside: str) -> Iterator[Held]:
     """List what a method and its parts hold."""
-    kind, state = type(method).__name__, method.state()
+    state = method.state()
     if isinstance(method, GroupWise):
         sizes = method.sizes_.values()
         what = f"names of {len(sizes):,} groups, and the calibration rows of each"
         yield Held(f"{inside}{what}", (), 0, 1 in sizes)
     else:
-        yield Held(f"{inside}{_NUMBERS[kind]}", (), 0, False)
+        yield Held(f"{inside}{method.numbers_in_words}", (), 0, False)
     listed: list[NDArray[Any]] = []
     for name, array in _arrays(state):
         # Without a base, what is left over are the outcomes.
         if not any(array is other for other in listed):
             listed.append(array)
             more, single = _disclosed(name, array, state, method)
-            what = _ARRAYS[name].format(who=_Who.of(method))
+            what = _words_of(name).format(who=_Who.of(method))
             yield Held(f"{inside}{what}{more}", array.shape, array.nbytes, single)
     if state.get("candidates"):
         columns = state["candidates"].values()
@@ -203,19 +193,22 @@ def _arrays(value: Any, name: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
             yield from _arrays(item, name)
 
 
+def _words_of(name: str) -> str:
+    return _ARRAYS.get(name, f"{name} of {{who}}")
+
+
 def _disclosed(
     name: str, array: NDArray[Any], state: Mapping[str, Any], method: Recalibrator
 ) -> tuple[str, bool]:
     """Return what is to be said of single rows, and whether they can be read."""
-    if "{who}" in _ARRAYS[name]:
+    if "{who}" in _words_of(name):
         return "", array.size > 0 and _Who.of(method).cells is None
     if name in ("edges", "level_edges", "confidence"):
-        single = not (name == "edges" and state["binning"] == "equal-width") and not np.allclose(
-            rounded(array), array, rtol=0, atol=1e-12
-        )
+        regular = name == "edges" and state.get("binning") == "equal-width"
+        single = not regular and not np.allclose(rounded(array), array, rtol=0, atol=1e-12)
         return ", some of them confidences of single rows" * single, single
     if name == "accuracy":
-        count = state["count"]
+        count = state.get("count")
         if count is None:
             return "; of how many rows is not in the file", True
         least = int(count[count > 0].min())
