@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.conclusions.conclusion import Conclusion, nearer
+from lore_core.conclusions.conclusion import Conclusion, nearer, quoted
 from lore_core.data.number_text import gap_words, rows_words, signed_points
 from lore_core.metrics.global_metrics import counted_groups
 from lore_core.recalibration import NoRecalibration
@@ -18,7 +18,7 @@ _NAMED = 3
 
 
 def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) -> Conclusion:
-    """Say which groups are off beyond chance, and which method brings the worst nearest to zero.
+    """Say which groups are off beyond chance, and what brings the worst of them near to zero.
 
     Parameters
     ----------
@@ -32,7 +32,8 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
     -----
     The intervals of all groups hold at once with 95 % (Clopper–Pearson, Bonferroni), and everything
     rests on them: a group is off where its interval leaves out 0, a method is surely nearer (or
-    further off) where the whole interval of the accuracy is. So where every confidence is right, at
+    further off) than another where the whole interval of the accuracy is; where several are left
+    that may be the nearest, they are named as such. So where every confidence is right, at
     most 5 % of such sentences call a group off, or a method harmful, that is not.
     """
     first, *others = reports
@@ -71,28 +72,32 @@ def _gaps(table: pd.DataFrame) -> NDArray[np.float64]:
 
 
 def _mended(before: pd.DataFrame, reports: Mapping[str, pd.DataFrame], worst: str) -> str:
-    """Say which method brings a group nearest to zero without making another worse."""
+    """Say which methods bring a group near to zero without making another worse."""
     if not reports:
         return ""
     gap, at = _gaps(before), list(before.index).index(worst)
     promised = before["mean_confidence"].to_numpy(np.float64)
     low, high = promised - gap[:, 2], promised - gap[:, 1]
-    after, change = {}, {}
+    after, told, change = {}, {}, {}
     for name, report in reports.items():
         table = report.set_index("group").loc[before.index]
         after[name] = _gaps(table)
-        confidence = table["mean_confidence"].to_numpy(np.float64)
-        change[name] = nearer(low, high, promised, confidence)
+        told[name] = table["mean_confidence"].to_numpy(np.float64)
+        change[name] = nearer(low, high, promised, told[name])
     helping = [name for name in reports if change[name][at] > 0]
     if not helping:
         return f" No method brings “{worst}” surely nearer to zero."
     helping.sort(key=lambda name: abs(after[name][at, 0]))
-    harmless = [name for name in helping if (change[name] >= 0).all()]
-    if harmless:
-        name = harmless[0]
-        return (
-            f" Of the methods that make no other group surely worse, “{name}” brings “{worst}” "
-            f"nearest to zero: {signed_points(gap[at, 0])} → {gap_words(*after[name][at])}."
+    harmless = [name for name in reports if (change[name] >= 0).all()]
+    if best := next((name for name in helping if name in harmless), None):
+        rivals = [name for name in harmless if name != best]
+        alike = [n for n in rivals if nearer(low, high, told[n], told[best])[at] <= 0]
+        start, now = signed_points(gap[at, 0]), gap_words(*after[best][at])
+        return " Of the methods that make no other group surely worse, " + (
+            f"“{best}” takes “{worst}” from {start} to {now}; {quoted(alike)} may come as near to "
+            "zero."
+            if alike
+            else f"“{best}” brings “{worst}” nearest to zero: {start} → {now}."
         )
     name = helping[0]
     hurt = int(np.argmin(change[name]))

@@ -8,7 +8,13 @@ import streamlit as st
 from lore_core.comparison import RunsComparison
 from lore_core.embedding import MapName
 from lore_core.figures import run_scatter_figure, runs_figure
-from lore_core.metrics.catalogue import MAX_GROUPWISE, METHOD_TABLE, MLCE, less_is_better
+from lore_core.metrics.catalogue import (
+    MAX_GROUPWISE,
+    METHOD_TABLE,
+    MLCE,
+    WORST_GROUP_GAP,
+    less_is_better,
+)
 from lore_core.metrics.metric import Metric
 from pages.runs.request import RunsAnswer
 from pages.shared.cells import marked
@@ -29,7 +35,7 @@ def show(answer: RunsAnswer) -> None:
     st.subheader("Run by run", anchor=False)
     shown = [metric.name for metric in metrics if less_is_better(metric.name)]
     left, right = st.columns([1, 2.5], vertical_alignment="bottom")
-    preferred = MAX_GROUPWISE if MAX_GROUPWISE in shown else shown[0]
+    preferred = WORST_GROUP_GAP.name if WORST_GROUP_GAP.name in shown else shown[0]
     metric = left.selectbox("Metric", shown, index=shown.index(preferred), **linked("runs_metric"))
     lines = right.toggle(
         "Join the dots of each run",

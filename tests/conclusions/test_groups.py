@@ -32,7 +32,7 @@ def test_a_fix_is_named_unless_it_harms_another_group():
     fixes = {
         "harmful": report(a=(200, 0.5, 0.5), b=(2000, 0.8, 0.9)),
         "gentle": report(a=(200, 0.6, 0.5), b=(2000, 0.895, 0.9)),
-        "weak": report(a=(200, 0.7, 0.5), b=(2000, 0.9, 0.9)),
+        "weak": report(a=(200, 0.75, 0.5), b=(2000, 0.9, 0.9)),
     }
     said = conclude_groups({"No recalibration": before, **fixes}, 30)
     assert said.claims
@@ -42,6 +42,14 @@ def test_a_fix_is_named_unless_it_harms_another_group():
     assert said.sentence.endswith(
         "Of the methods that make no other group surely worse, “gentle” brings “a” nearest to "
         "zero: +40.0 → +10.0 points (95 %: +1.9 to +18.1)."
+    )
+    fixes["rival"] = report(a=(200, 0.45, 0.5), b=(2000, 0.9, 0.9))
+    either = conclude_groups({"No recalibration": before, **fixes}, 30).sentence
+    # The middle of 0.6 and 0.45, 0.525, lies in the interval of the accuracy, 0.419 to 0.581; that
+    # of 0.75 and 0.45, 0.6, above it.
+    assert either.endswith(
+        "“rival” takes “a” from +40.0 to −5.0 points (95 %: −13.1 to +3.1); “gentle” may come as "
+        "near to zero."
     )
     only = conclude_groups({"No recalibration": before, "harmful": fixes["harmful"]}, 30).sentence
     assert "“harmful” takes it to 0.0 points, and “b” from 0.0 to −10.0." in only
