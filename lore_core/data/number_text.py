@@ -7,6 +7,7 @@ for machines and where a formula's variable is meant. Nothing heavy is imported 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 #: What a share is multiplied by to be written.
@@ -107,6 +108,14 @@ def p_sentence(p: float, least: float = 0.0) -> str:
         return f"p < {least:.2g}"
     text = p_words(p)
     return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def unbroken(text: str) -> str:
+    """Let no line end between a number and its unit, for text that a browser breaks into lines.
+
+    ``text``: as the other functions here write it, plain spaces and all.
+    """
+    return re.sub(r"(?<=\d) (?=%|points?\b)", "\N{NO-BREAK SPACE}", text)
 
 
 @dataclass(frozen=True)

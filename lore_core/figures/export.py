@@ -131,13 +131,17 @@ def chart_image(
     Raises
     ------
     InputError
-        If the format is unknown, Chrome or Kaleido is missing, or rendering takes over a minute.
+        If the format is unknown, Chrome or Kaleido is missing, the browser fails or rendering takes
+        over a minute.
     """
     if image_format not in STATIC_FORMATS:
         raise InputError(f"'image_format' must be one of {STATIC_FORMATS}; got {image_format!r}.")
     missing = why_no_static_images()
     if missing is not None:
         raise InputError(missing)
+
+    from choreographer.errors import DevtoolsProtocolError
+    from kaleido.errors import KaleidoError
 
     def render() -> bytes:
         _keep_browser_warm()
@@ -156,6 +160,9 @@ def chart_image(
             f"rendering '{chart.name}' took over {_TIMEOUT_SECONDS:.0f} s and was given up; use "
             "the HTML export or the camera button of the chart."
         ) from error
+    # A browser that does not start, closes or answers with an error.
+    except (OSError, RuntimeError, DevtoolsProtocolError, KaleidoError) as error:
+        raise InputError(f"the browser that draws '{chart.name}' failed: {error}") from error
 
 
 def _keep_browser_warm() -> None:

@@ -19,6 +19,16 @@ from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import reliability_table
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth, told
 
+#: Bandwidths that are easily said, ten a decade where it matters: the steps of a slider.
+ROUND_GAMMAS = (
+    *(
+        round(step * decade, 6)
+        for decade in (0.01, 0.1, 1.0)
+        for step in (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+    ),
+    *(10.0, 20.0, 50.0, 100.0),
+)
+
 
 def default_gammas(n: int = 30) -> Floats:
     """Return ``n`` bandwidths from 0.01 to 100, evenly spaced on a log axis.

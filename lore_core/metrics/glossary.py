@@ -38,8 +38,9 @@ GLOSSARY: dict[str, str] = {
     "it is no evidence, and nothing is drawn.",
     **_metrics("NLL", "Brier", "MLCE supported", "ALCE", "ECE", "MCE", "MLCE"),
     "95 % interval": "What the true number may be: of 100 such intervals about 95 hold theirs. "
-    "Shares have Wilson's, which stays within 0 and 100 %; groups exact ones that hold all at "
-    "once.",
+    "Chance adds to a calibration error, and its interval is for the true one: the value seen may "
+    "lie above it, and often does where every confidence is right. Shares have Wilson's, which "
+    "stays within 0 and 100 %; groups exact ones that hold all at once.",
     "p, p by chance": "How often chance alone shows as much. Small: more than chance.",
     HOLM: "An adjustment of p-values of many tests, so that even one false alarm among all of "
     "them is rare.",

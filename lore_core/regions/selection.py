@@ -131,7 +131,7 @@ class RegionReport:
         elif self.gap_high < 0:
             lean = "underconfident"
         else:
-            lean = "not distinguishable from calibrated"
+            lean = "not off on average, as far as can be told"
         gap = gap_words(self.gap, self.gap_low, self.gap_high)
         return (
             f"{rows_words(self.n_rows)}: promised {percent(self.confidence)}, got "

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping
 
 from lore_core.data.progress import Progress, tell
+from lore_core.data.validation import InputError
 from lore_core.figures import (
     Chart,
     bandwidth_figure,
@@ -90,7 +91,7 @@ def figure_files(
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", UserWarning)
                     files[f"figures/{name}.svg"] = chart_image(chart, "svg")
-            except Exception as error:  # a browser can fail in any way: go on without
+            except InputError as error:  # the browser failed: go on without
                 missing = f"Static images could not be made here ({error})."
     if charts:
         files[f"figures/{_LIBRARY}"] = plotly_script()

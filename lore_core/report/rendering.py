@@ -31,6 +31,7 @@ def _environment() -> Environment:
         "signed_gap": number_text.signed_gap,
         "signed_points": number_text.signed_points,
         "thousands": "{:,.0f}".format,
+        "unbroken": lambda text: Markup(number_text.unbroken(text)),
     }
     environment.globals |= {"metrics": CATALOGUE, "words": GLOSSARY}
     return environment

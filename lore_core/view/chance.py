@@ -11,7 +11,6 @@ from lore_core.chance.simulation import (
 )
 from lore_core.data.binning import confidence_bins
 from lore_core.data.progress import Progress
-from lore_core.metrics.bandwidth import default_gammas
 from lore_core.view.view import View
 
 
@@ -55,12 +54,13 @@ def chance_band_of(
     """
     points = view.points()
     if n_draws is None:
-        n_draws = affordable_null_draws(len(points), points.shape[1], len(default_gammas()))
+        n_draws = affordable_null_draws(len(points), points.shape[1], len(view.gammas))
     if not n_draws:
         return None
     return null_band(
         view.aimed.confidence,
         points,
+        view.gammas,
         **view.bins,
         n_draws=n_draws,
         random_state=view.seed,

@@ -15,6 +15,7 @@ from lore_core.data.binning import Binning
 from lore_core.data.dataset import CALIBRATION, EVALUATION, TOP_LABEL, Dataset, Target
 from lore_core.data.validation import InputError, check_integer, check_positive
 from lore_core.embedding.result import Embedding
+from lore_core.metrics.bandwidth import ROUND_GAMMAS
 
 #: What a number can depend on, beside the rows.
 Part = Literal["target", "gamma", "n_bins", "binning", "maps", "seed"]
@@ -139,6 +140,11 @@ class View:
     def local(self) -> LocalOptions:
         """Bandwidth and confidence bins, as the library's functions take them."""
         return {"gamma": self.gamma, **self.bins}
+
+    @property
+    def gammas(self) -> Floats:
+        """Bandwidths of curves, shape (g,): the steps of the sliders, and its own."""
+        return np.array(sorted({*ROUND_GAMMAS, self.gamma}))
 
     @property
     def target_name(self) -> str:

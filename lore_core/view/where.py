@@ -46,7 +46,7 @@ def errors_of(view: View) -> LocalErrors:
 def curve_of(view: View, progress: Progress | None = None) -> BandwidthCurve:
     """MLCE and ALCE of the evaluation rows over γ."""
     c, a = view.aimed.confidence, view.aimed.outcome
-    return bandwidth_curve(c, a, view.points(), **view.bins, progress=progress)
+    return bandwidth_curve(c, a, view.points(), view.gammas, **view.bins, progress=progress)
 
 
 def recalibrated_curve_of(
@@ -58,7 +58,7 @@ def recalibrated_curve_of(
     the one the kernel works on.
     """
     c, a = recalibrated.confidence, recalibrated.outcome
-    return bandwidth_curve(c, a, view.points(on=on), **view.bins)
+    return bandwidth_curve(c, a, view.points(on=on), view.gammas, **view.bins)
 
 
 def recalibrated_reliability_of(view: View, recalibrated: Dataset, rows: Mask) -> ReliabilityTable:
@@ -82,6 +82,7 @@ def suggestion_of(view: View, tried_bins: Sequence[int]) -> BandwidthSuggestion 
         aimed.confidence,
         aimed.outcome,
         view.points(CALIBRATION),
+        view.gammas,
         n_bins=tried_bins,
         binning=view.binning,
     )

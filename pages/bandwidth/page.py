@@ -12,7 +12,7 @@ from lore_core.metrics.catalogue import ALCE, ECE, MLCE_SUPPORTED
 from lore_core.metrics.global_metrics import NORMAL_95
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import GAMMAS, curve_metric, theme_mode, view_controls
+from pages.shared.controls import curve_metric, theme_mode, view_controls
 from pages.shared.header import conclude, question
 from pages.shared.maps import available_maps, find_map, is_ready
 
@@ -91,7 +91,6 @@ if best is None:
         icon=":material/info:",
     )
 else:
-    nearest = GAMMAS[int(np.argmin(np.abs(np.log(GAMMAS) - np.log(best.gamma))))]
     chart_side, text_side = st.columns([2, 1], gap="medium")
     with chart_side:
         show_chart(
@@ -109,23 +108,22 @@ else:
     with text_side:
         if best.at_edge or best.gain <= half:
             st.markdown(
-                f"The likelihood is best at γ = {best.gamma:.2g} with {bins}, but that is not "
+                f"The likelihood is best at γ = {best.gamma:g} with {bins}, but that is not "
                 f"clearly better than the bin alone (NLL lower by {gain} a row): on "
                 f"{view.map_name} the calibration rows hold no local pattern that predicts."
             )
         else:
             st.markdown(
                 f"On {view.map_name} the calibration rows are predicted best from neighbours at "
-                f"**γ = {best.gamma:.2g}** within **{bins}**: NLL lower by {gain} a row than "
+                f"**γ = {best.gamma:g}** within **{bins}**: NLL lower by {gain} a row than "
                 "with the bin alone. The evaluation rows were not looked at."
             )
         st.button(
-            f"Use γ = {nearest:g} and {bins}",
+            f"Use γ = {best.gamma:g} and {bins}",
             type="primary",
-            help=f"The step of the γ slider nearest to {best.gamma:.2g}.",
             on_click=_use,
-            args=(nearest, best.n_bins),
-            disabled=nearest == view.gamma and best.n_bins == view.n_bins,
+            args=(best.gamma, best.n_bins),
+            disabled=best.gamma == view.gamma and best.n_bins == view.n_bins,
         )
         errors = compute.errors(view)
         table = compute.reliability(view)

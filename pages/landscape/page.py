@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
+from lore_core.data.number_text import unbroken
 from lore_core.figures import cdf_figure, reliability_figure
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.regions import Outline
@@ -105,7 +106,7 @@ elif wanted != "all":
 scene = Scene(view, errors, table, chosen, on_map, map_name)
 rows, sentence = scene.rows, scene.sentence
 said, switch = st.columns([4.6, 1.4], vertical_alignment="center")
-said.markdown(f"**{sentence}**")
+said.markdown(f"**{unbroken(sentence)}**")
 beyond = switch.toggle(
     "Beyond chance",
     **linked("beyond"),

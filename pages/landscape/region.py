@@ -18,7 +18,7 @@ from lore_core import (
     reliability_table,
 )
 from lore_core.data.dataset import TOP_LABEL
-from lore_core.data.number_text import POINTS, Unit, decimal, p_words
+from lore_core.data.number_text import POINTS, Unit, decimal, p_words, unbroken
 from lore_core.figures import reliability_figure
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import COMPARED
@@ -116,7 +116,7 @@ def region_panel(
     report = region_report(target.confidence, target.outcome, inside)
     with st.container(border=True):
         head, button = st.columns([6, 1], vertical_alignment="center")
-        head.markdown(f"**{title}** · {report.sentence}")
+        head.markdown(f"**{title}** · {unbroken(report.sentence)}")
         button.button("Clear", on_click=clear_region, width="stretch", key="clear_region")
         if report.n_rows == 0:
             return

@@ -10,6 +10,7 @@ from lore_core.chance import describe_bias
 from lore_core.chance.intervals import ABOUT_INTERVALS
 from lore_core.comparison import Summary, local_bin_table
 from lore_core.comparison.tables import metric_table
+from lore_core.data.number_text import POINTS, unbroken
 from lore_core.figures import reliability_figure
 from lore_core.metrics.catalogue import MLCE, TILES
 from lore_core.metrics.metric import Metric
@@ -60,9 +61,12 @@ if said.evidence:
 if searched:
     list_places(view, compute.places(view))
 
-with st.grid(5, min_column_width=150, gap="small"):
-    for metric in TILES:
-        _tile(found, metric)
+# A row of scores and one of calibration errors: each fills its row, at 900 pixels too.
+for kind in (False, True):
+    tiles = [metric for metric in TILES if (metric.unit is POINTS) is kind]
+    with st.grid(len(tiles), min_column_width=140, gap="xsmall"):
+        for metric in tiles:
+            _tile(found, metric)
 if found.draws is None or found.intervals is None:
     st.caption(
         f"n = {found.n_rows:,} evaluation rows. No intervals: resampling so many rows would take "
@@ -77,12 +81,13 @@ else:
             f"{view.map_name} would take too long to wait for."
         )
     )
-    st.caption(
+    about = (
         f"n = {found.n_rows:,} evaluation rows, 95 % intervals: {len(found.draws.values)} "
         "bootstrap resamples; for the calibration errors the true errors that would show such "
         f"values in simulations. {ABOUT_INTERVALS}{without} MCE and MLCE are the paper's maxima "
         "over all bins and all rows, however little they rest on: read them after the others."
     )
+    st.caption(unbroken(about))
 
 chance = compute.chance_errors(view) if found.local is not None else None
 csv_button(
@@ -93,8 +98,8 @@ csv_button(
     help="Every metric with its unit, 95 % interval, p-value by chance and number of rows.",
 )
 if found.local is not None:
-    st.caption(describe_maximum(found.local, chance))
-st.caption(describe_bias(found.reliability, chance))
+    st.caption(unbroken(describe_maximum(found.local, chance)))
+st.caption(unbroken(describe_bias(found.reliability, chance)))
 
 left, right = st.columns([1.15, 1])
 with left:

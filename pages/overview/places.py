@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from lore_core.data.dataset import TOP_LABEL
-from lore_core.data.number_text import interval_words, share_words, signed_points
+from lore_core.data.number_text import interval_words, share_words, signed_points, unbroken
 from lore_core.places.find import PlaceSearch
 from lore_core.places.sentences import name_of_place
 from lore_core.view import View
@@ -59,7 +59,7 @@ def list_places(view: View, search: PlaceSearch) -> None:
                 ),
                 strict=False,
             ):
-                cell.markdown(text)
+                cell.markdown(unbroken(text))
             if on_map:
                 # (A button that switches pages may not carry the settings in the link along.)
                 cells[-1].page_link(
@@ -71,7 +71,11 @@ def list_places(view: View, search: PlaceSearch) -> None:
         st.caption(
             f"promised: mean confidence; {came}: the share that was {was}. Gaps: the one less the "
             "other, in points."
-            + (f" {hidden} more are listed on the Landscape." if hidden > 0 else "")
+            + (
+                f" {hidden} more {'is' if hidden == 1 else 'are'} listed on the Landscape."
+                if hidden > 0
+                else ""
+            )
         )
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from lore_core import Comparison
 from lore_core.chance.intervals import ABOUT_INTERVALS
+from lore_core.data.number_text import unbroken
 from lore_core.metrics.catalogue import CATALOGUE, MAX_GROUPWISE, METHOD_TABLE
 from lore_core.metrics.metric import Metric
 from lore_core.view.methods import Grouping
@@ -41,7 +42,7 @@ def metrics_table(result: Comparison, grouping: Grouping | None, measured_on: st
         column_config={m.name: st.column_config.TextColumn(m.heading) for m in metrics},
         height="content",
     )
-    st.caption(" ".join(_notes(result, metrics, grouping, measured_on)))
+    st.caption(unbroken(" ".join(_notes(result, metrics, grouping, measured_on))))
 
 
 def _notes(

@@ -15,7 +15,7 @@ from lore_core.view import View
 from pages.shared.charts import next_step
 from pages.shared.controls import cost_controls, view_controls
 from pages.shared.header import plain, question
-from pages.shared.jobs import current_job, start_job
+from pages.shared.jobs import at_this_pace, current_job, start_job
 from pages.shared.maps import duration
 from pages.shared.methods import grouping, labels, preselected
 from pages.shared.session import current
@@ -69,7 +69,8 @@ def _make(view: View, settings: ReportSettings, images: bool, key: Hashable) -> 
 
 
 def _seconds(view: View, images: bool) -> float:
-    return _START + _ROOT * math.sqrt(len(view.dataset)) + _IMAGES * images
+    estimated = _START + _ROOT * math.sqrt(len(view.dataset)) + _IMAGES * images
+    return at_this_pace(_NAME, estimated)
 
 
 def _contents(view: View, settings: ReportSettings, images: bool) -> None:

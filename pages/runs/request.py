@@ -48,7 +48,7 @@ def start(source: RunsSource, request: RunsRequest, seconds: float) -> None:
     key = request.key(source)
     start_job(
         ("runs", key),
-        f"Comparison of {source.n_runs} runs",
+        source.work,
         lambda progress: RunsAnswer(_compare(source, request, progress), request, source.name),
         lambda answer: store().runs.put(key, answer),
         seconds,

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from lore_core.comparison import RunsComparison
+from lore_core.data.number_text import unbroken
 from lore_core.embedding import MapName
 from lore_core.figures import run_scatter_figure, runs_figure
 from lore_core.metrics.catalogue import (
@@ -114,7 +115,7 @@ def _table(result: RunsComparison, metrics: list[Metric]) -> None:
         column_config={m.name: st.column_config.TextColumn(m.heading) for m in metrics},
         height="content",
     )
-    st.caption(_how_sure(result))
+    st.caption(unbroken(_how_sure(result)))
 
 
 def _how_sure(result: RunsComparison) -> str:

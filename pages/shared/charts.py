@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from lore_core.data.number_text import unbroken
 from lore_core.figures import Chart
 from lore_core.figures.export import (
     STATIC_FORMATS,
@@ -50,7 +51,7 @@ def chart_line(chart: Chart, key: str, *, narrow: bool = False) -> None:
     ``chart``, ``key``, ``narrow``: see :func:`show_chart`.
     """
     with st.container(horizontal=True, wrap=False, vertical_alignment="top", gap="small"):
-        st.caption(chart.how_to_read, width="stretch")
+        st.caption(unbroken(chart.how_to_read), width="stretch")
         with st.popover(
             ":material/download:" if narrow else ":material/download: Export",
             type="tertiary",

@@ -8,6 +8,7 @@ from lore_core import Dataset, Embedding
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures.style import Mode
+from lore_core.metrics.bandwidth import ROUND_GAMMAS
 from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.metrics.metric import CurveKey
@@ -24,12 +25,8 @@ from pages.shared.maps import (
 )
 from pages.shared.session import current
 
-#: Bandwidths the slider offers: ten steps a decade.
-GAMMAS = [
-    round(step * 10.0**decade, 6)
-    for decade in (-2, -1, 0)
-    for step in (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
-] + [10.0, 20.0, 50.0, 100.0]
+#: Bandwidths the slider offers.
+GAMMAS = list(ROUND_GAMMAS)
 _GAMMA = 0.2
 _FALLBACKS = ("PCA 2-D", "All features")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from lore_core.conclusions import Conclusion
+from lore_core.data.number_text import unbroken
 from lore_core.metrics.glossary import GLOSSARY
 from pages.shared.session import current, problem
 
@@ -54,5 +55,8 @@ def conclude(container: st.delta_generator.DeltaGenerator, conclusion: Conclusio
 
 
 def plain(text: str) -> str:
-    """Keep Markdown in the user's own text, a file name or a column, from being rendered."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+!|~$:" else c for c in text)
+    """Keep Markdown in the user's own text, a file name or a column, from being rendered.
+
+    ``text``: sentences too, of which no line then ends between a number and its unit.
+    """
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+!|~$:" else c for c in unbroken(text))

@@ -6,7 +6,7 @@ import streamlit as st
 
 from lore_core import Dataset, Embedding
 from lore_core.embedding import MapName, estimate_seconds, make_map
-from pages.shared.jobs import current_job, join_job, start_job
+from pages.shared.jobs import at_this_pace, current_job, join_job, start_job
 from pages.shared.store import store
 
 #: Maps estimated to take less are made without asking.
@@ -53,7 +53,8 @@ def seconds(dataset: Dataset, title: str) -> float:
     """Rough duration of a map."""
     assert dataset.features is not None  # else no map is offered
     n, p = dataset.features.shape
-    return estimate_seconds(MAPS[title].method, n, p, MAPS[title].n_components or p)
+    estimated = estimate_seconds(MAPS[title].method, n, p, MAPS[title].n_components or p)
+    return at_this_pace(title, estimated)
 
 
 def duration(seconds_: float) -> str:

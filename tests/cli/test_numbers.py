@@ -10,6 +10,7 @@ import pytest
 
 import lore_core as lore
 from lore_core import figures
+from lore_core.metrics.bandwidth import ROUND_GAMMAS
 
 
 class TestMetrics:
@@ -183,11 +184,11 @@ class TestCurve:
     def test_numbers(self, run_json, file, dataset, points):
         found = run_json("curve", file, "--draws", "20")
         aimed = dataset.evaluation.target()
-        curve = lore.bandwidth_curve(aimed.confidence, aimed.outcome, points)
+        curve = lore.bandwidth_curve(aimed.confidence, aimed.outcome, points, ROUND_GAMMAS)
         table = pd.DataFrame(found["curve"])
         for name in ("gamma", "mlce", "alce"):
             np.testing.assert_array_equal(table[name], getattr(curve, name))
-        band = lore.null_band(aimed.confidence, points, n_draws=20)
+        band = lore.null_band(aimed.confidence, points, ROUND_GAMMAS, n_draws=20)
         np.testing.assert_array_equal(table["mlce_chance_high"], band.band("mlce")[1])
         assert found["limits"]["PCA 2-D"]["mlce_infinity"] == curve.mlce_infinity
 
@@ -197,7 +198,7 @@ class TestCurve:
         run("curve", file, *arguments, "--metric", "alce", "-o", out, "-o", figure)
         table = pd.read_csv(out)
         assert list(table["map"].unique()) == ["PCA 2-D", "All features"]
-        assert len(table) == 2 * len(lore.metrics.default_gammas())
+        assert len(table) == 2 * len(ROUND_GAMMAS)
         assert "mlce_chance_low" not in table
         assert b"ALCE against bandwidth" in figure.read_bytes()
 

@@ -50,7 +50,8 @@ class Page:
     def text(self) -> str:
         """Everything in words on the page."""
         kinds = ("markdown", "caption", "info", "warning", "success", "error", "subheader", "text")
-        return "\n".join(str(item.value) for kind in kinds for item in self.app.get(kind))
+        said = "\n".join(str(item.value) for kind in kinds for item in self.app.get(kind))
+        return said.replace("\N{NO-BREAK SPACE}", " ")
 
     def figure(self, key: str) -> dict:
         (chart,) = [c for c in self.app.get("plotly_chart") if c.proto.id.endswith(f"-{key}")]

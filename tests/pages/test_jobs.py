@@ -7,7 +7,7 @@ import time
 import pytest
 
 from lore_core import InputError
-from pages.shared.jobs import Job
+from pages.shared.jobs import Job, at_this_pace, time_so_far
 
 PATIENCE = 30
 
@@ -71,3 +71,18 @@ def test_cancelling_stops_at_the_next_step():
     finished(job)
     assert len(steps) < 10_000
     assert job.error is None
+
+
+def test_the_time_is_never_more_than_expected():
+    assert time_so_far(3.2, 0.1, 8.0) == "3 s of about 8 s"
+    assert time_so_far(48.0, 0.1, 8.0) == "48 s, longer than expected"
+    assert time_so_far(48.0, 0.5, 8.0) == "48 s of about 96 s"
+    assert time_so_far(48.0, 1.2, 8.0) == "48 s of about 48 s"
+
+
+def test_an_estimate_learns_from_what_the_same_work_took():
+    name = "work of half a second"
+    assert at_this_pace(name, 2.0) == 2.0
+    for _ in range(2):  # once learned it stays
+        finished(Job(name, lambda progress: time.sleep(0.5), print, at_this_pace(name, 5.0)))
+        assert at_this_pace(name, 5.0) == pytest.approx(0.5, rel=0.5)

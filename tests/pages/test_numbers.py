@@ -10,6 +10,7 @@ import pytest
 
 import lore_core as lore
 from lore_core.data.dataset import EVALUATION
+from lore_core.metrics.bandwidth import ROUND_GAMMAS
 from lore_core.metrics.catalogue import TILES
 
 
@@ -167,17 +168,18 @@ def test_every_bin_can_be_chosen(open_page, made, binning):
 def test_bandwidth(open_page, dataset, points, embedding):
     rows = dataset.evaluation
     page = open_page("bandwidth", dataset, bins=5, metric="ALCE")
-    curve = lore.bandwidth_curve(rows.confidence, rows.outcome, points, n_bins=5)
+    curve = lore.bandwidth_curve(rows.confidence, rows.outcome, points, ROUND_GAMMAS, n_bins=5)
     chance, line = page.figure("curve")["data"]
     np.testing.assert_allclose(array(line["x"]), curve.gamma)
     np.testing.assert_allclose(array(line["y"]), curve.alce * 100)
-    low, high = lore.null_band(rows.confidence, points, n_bins=5).band("alce")
+    low, high = lore.null_band(rows.confidence, points, ROUND_GAMMAS, n_bins=5).band("alce")
     np.testing.assert_allclose(array(chance["y"]), np.concatenate([high, low[::-1]]) * 100)
     fitted_on = dataset.calibration
     best = lore.suggest_bandwidth(
         fitted_on.confidence,
         fitted_on.outcome,
         embedding[dataset.in_split("calibration")],
+        ROUND_GAMMAS,
         n_bins=(1, 5, 10, 15, 30, 50),
     )
     lines = page.figure("suggestion")["data"]

@@ -21,7 +21,7 @@ def test_report_by_hand():
     report = region_report([0.9, 0.7, 0.1], [1, 0, 0], np.array([True, True, False]))
     assert (report.n_rows, report.accuracy) == (2, 0.5)
     assert report.gap == pytest.approx(0.3)
-    assert "not distinguishable from calibrated" in report.sentence
+    assert "not off on average, as far as can be told" in report.sentence
 
 
 def test_report_says_overconfident_only_beyond_chance():

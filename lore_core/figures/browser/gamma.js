@@ -127,7 +127,7 @@ export function gammaBar(on) {
     said.textContent = `γ = ${gamma}`;
     const { curve: line, band } = preview || {};
     const value = line && between(line.gamma, line.mlce, gamma);
-    if (value != null) said.textContent += ` · MLCE ${whole(value)} points`;
+    if (value != null) said.textContent += ` · supported MLCE ${whole(value)} points`;
     if (value != null && band) {
       const ends = [band.low, band.high].map((edge) => between(band.gamma, edge, gamma));
       if (ends[0] != null && ends[1] != null) {

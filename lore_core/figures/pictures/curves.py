@@ -231,7 +231,7 @@ def suggestion_figure(
         tables.append(pd.DataFrame({"n_bins": bins, "gamma": gammas, "loo_nll": loss}))
     least = np.array([best]), np.array([suggestion.loss.min()])
     marks.append(Dots(*least, Tint("ink"), 11, "ring", listed=False))
-    marks.append(marked(best, f"best γ = {best:.2g}"))
+    marks.append(marked(best, f"best γ = {best:.3g}"))
     picture = PanelPicture(
         title="Which settings predict best",
         subtitle=rows,
@@ -240,7 +240,7 @@ def suggestion_figure(
             "A dip in the middle means there is something local to learn."
         ),
         alt=(
-            f"Leave-one-out likelihood against bandwidth, best at {best:.2g} with "
+            f"Leave-one-out likelihood against bandwidth, best at {best:.3g} with "
             f"{suggestion.n_bins} bins"
         ),
         name="suggested-bandwidth",
