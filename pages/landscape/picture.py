@@ -28,15 +28,12 @@ from pages.landscape.region import drawn_region, region_panel, take_row, take_se
 from pages.shared import compute
 from pages.shared.charts import chart_line, show_chart
 from pages.shared.controls import GAMMAS, theme_mode
-from pages.shared.live import live_landscape
+from pages.shared.live import live_landscape, map_key
 from pages.shared.maps import available_maps
 from pages.shared.places import choose_place
 from pages.shared.rows import picked_row
 
 KEY = "landscape"
-_VIEW, _KEPT_VIEW = "view", "_view"
-#: Where the reader looks at first.
-_ALL = (0, 0, 1)
 #: The colours mean what they mean at this bandwidth, so that they can be compared while γ moves.
 _REFERENCE_GAMMA = 0.2
 
@@ -128,14 +125,13 @@ def _show_map(
     vivid = None
     if inside is not None and scene.only is None:
         vivid = compute.region_outline(view.dataset, scene.on, (*key, "all"), inside)
-    map_key = f"{view.dataset.digest} {scene.on.digest}"
     live = LiveLandscape(
         picture=picture,
         field=field,
         rows=every_row(view.evaluation, view.aimed, view.target, scene.errors, scene.points),
         rows_key=_rows_key(scene),
         n_shown=int(scene.shown.sum()),
-        map_key=map_key,
+        map_key=map_key(view.dataset, scene.on),
         layer=layer,
         bin_index=scene.bin_index,
         vivid=vivid,
@@ -146,7 +142,6 @@ def _show_map(
         chosen=drawing.chosen,
         marked=None if drawing.marked is None else drawing.marked.told,
         row=picked_row(view.evaluation),
-        view=_seen(map_key),
         glimpse=glimpse_of(view.evaluation),
         gamma=view.gamma,
         gammas=tuple(GAMMAS),
@@ -155,7 +150,6 @@ def _show_map(
     live_landscape(
         live,
         KEY,
-        on_view=lambda: _take_view(map_key),
         gamma=_take_gamma,
         selection=lambda parts: take_selection(parts, scene.axes),
         place=lambda number: choose_place(key, int(number)),
@@ -197,31 +191,6 @@ def _take_gamma(wanted: float) -> None:
     """Take the bandwidth at which the reader let go of the map's slider."""
     if wanted in GAMMAS:
         st.session_state["gamma"] = float(wanted)
-
-
-def _take_view(map_key: str) -> None:
-    """Keep where the reader looks."""
-    st.session_state[_KEPT_VIEW] = (map_key, st.session_state[KEY].get(_VIEW))
-    _seen(map_key)
-
-
-def _seen(map_key: str) -> tuple[float, ...] | None:
-    """Return where the reader looks, in this session or in the one a link is from, and name it."""
-    if _KEPT_VIEW not in st.session_state:
-        try:
-            x, y, zoom = map(float, st.query_params.get(_VIEW, "").split(","))
-        except ValueError:
-            x = y = zoom = np.nan
-        known = np.isfinite([x, y, zoom]).all() and zoom > 0
-        st.session_state[_KEPT_VIEW] = (map_key, (x, y, zoom) if known else None)
-    of_map, seen = st.session_state[_KEPT_VIEW]
-    if of_map != map_key or seen is None or tuple(seen) == _ALL:
-        st.query_params.pop(_VIEW, None)
-        return None
-    text = ",".join(f"{number:.9g}" for number in seen)
-    if st.query_params.get(_VIEW) != text:
-        st.query_params[_VIEW] = text
-    return tuple(seen)
 
 
 def show_region(scene: Scene) -> None:

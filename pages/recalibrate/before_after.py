@@ -7,20 +7,26 @@ import streamlit as st
 
 from lore_core import Comparison, region_report
 from lore_core.figures import cdf_figure, landscape_figure, reliability_figure, shared_limit
+from lore_core.figures.browser.landscape import Against, LiveLandscape
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
+from lore_core.regions import class_places
 from lore_core.view import View
 from pages.shared import compute
-from pages.shared.charts import show_chart
+from pages.shared.charts import chart_line, show_chart
 from pages.shared.controls import linked, map_control, theme_mode
+from pages.shared.header import plain
+from pages.shared.live import live_landscape, map_key
 from pages.shared.methods import pair_controls
 
 _PLACES = ("before", "after")
+#: Both methods in one map, or each in its own.
+_SWIPED, _BESIDE = "one", "two"
 
 
 def before_after(view: View, result: Comparison, measured_on: str) -> None:
     """Let the reader choose two methods and a bin, and show the same rows under both."""
-    head = st.columns(4, vertical_alignment="bottom")
+    head = st.columns([2.2, 2.2, 2.2, 2.2, 2], vertical_alignment="bottom")
     before, after = pair = pair_controls(result, head[2], head[3])
     first, second = (result.summaries[name].local for name in pair)
     assert first is not None
@@ -32,28 +38,53 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
     if points.shape[1] == 2:
         known = [rows & local.supported() for local in (first, second)]
         limit = shared_limit(first.signed[known[0]], second.signed[known[1]])
-        for column, place, name, local in zip(
-            st.columns(2), _PLACES, pair, (first, second), strict=True
-        ):
-            key = (measured_on, bin_name, before, name)
-            field = compute.row_field(view, key, on_map, local, rows)
+        fields = tuple(
+            compute.row_field(view, (measured_on, bin_name, before, name), on_map, local, rows)
+            for name, local in zip(pair, (first, second), strict=True)
+        )
+        charts = tuple(
+            landscape_figure(
+                field,
+                points,
+                n_total=int(rows.sum()),
+                limit=limit,
+                rows=about,
+                axes=on_name,
+                places=class_places(view.evaluation, points, rows),
+                mode=theme_mode(),
+                height=430,
+                title=name,
+            )
+            for field, name in zip(fields, pair, strict=True)
+        )
+        shown = head[4].segmented_control(
+            "Maps",
+            [_SWIPED, _BESIDE],
+            default=_SWIPED,
+            required=True,
+            **linked("maps"),
+            help="one: a handle parts before from after. two: side by side.",
+        )
+        if shown == _SWIPED:
+            live = LiveLandscape(
+                picture=charts[0].picture,
+                field=fields[0],
+                against=Against(pair, fields[1]),
+                n_shown=int(rows.sum()),
+                map_key=map_key(view.dataset, on_map),
+                gamma=view.gamma,
+            )
+            live_landscape(live, "swipe")
+            st.caption(f"Before is left of the handle, after right of it. {charts[0].how_to_read}")
+        for column, place, name, chart in zip(st.columns(2), _PLACES, pair, charts, strict=True):
             dataset = result.datasets[name]
+            sentence = region_report(dataset.confidence, dataset.outcome, rows).sentence
             with column:
-                show_chart(
-                    landscape_figure(
-                        field,
-                        points,
-                        n_total=int(rows.sum()),
-                        limit=limit,
-                        rows=about,
-                        axes=on_name,
-                        mode=theme_mode(),
-                        height=430,
-                        title=name,
-                    ),
-                    f"landscape_{place}",
-                )
-                st.caption(region_report(dataset.confidence, dataset.outcome, rows).sentence)
+                if shown == _SWIPED:
+                    chart_line(chart, f"landscape_{place}", said=f"{plain(name)}: {sentence}")
+                else:
+                    show_chart(chart, f"landscape_{place}")
+                    st.caption(sentence)
     else:
         st.info(
             f"Landscapes before and after are drawn on a 2-D map; {on_name} is not one. Choose "

@@ -45,13 +45,13 @@ def show_chart(chart: Chart, key: str, *, narrow: bool = False, **plot: Any) -> 
     return event
 
 
-def chart_line(chart: Chart, key: str, *, narrow: bool = False) -> None:
+def chart_line(chart: Chart, key: str, *, narrow: bool = False, said: str = "") -> None:
     """Say under a chart how to read it, and offer its exports.
 
-    ``chart``, ``key``, ``narrow``: see :func:`show_chart`.
+    ``chart``, ``key``, ``narrow``: see :func:`show_chart`. ``said``: what is said instead.
     """
     with st.container(horizontal=True, wrap=False, vertical_alignment="top", gap="small"):
-        st.caption(unbroken(chart.how_to_read), width="stretch")
+        st.caption(unbroken(said or chart.how_to_read), width="stretch")
         with st.popover(
             ":material/download:" if narrow else ":material/download: Export",
             type="tertiary",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
+from lore_core import Dataset, Embedding
 from lore_core.figures.browser.landscape import LiveLandscape, packed_rows
 from lore_core.figures.browser.script import landscape_script
 
@@ -41,13 +44,18 @@ _MAP = st.components.v2.component(
 )
 
 
-def live_landscape(
-    live: LiveLandscape,
-    key: str,
-    on_view: Callable[[], None],
-    **answers: Callable[[Any], None],
-) -> None:
-    """Show a landscape.
+_VIEW, _KEPT_VIEW = "view", "_view"
+#: Where the reader looks at first.
+_ALL = (0, 0, 1)
+
+
+def map_key(dataset: Dataset, on: Embedding) -> str:
+    """Name a map of some data: on every page it is seen as it was left on another."""
+    return f"{dataset.digest} {on.digest}"
+
+
+def live_landscape(live: LiveLandscape, key: str, **answers: Callable[[Any], None]) -> None:
+    """Show a landscape where the reader looked at its map last; that is in the link.
 
     Parameters
     ----------
@@ -55,8 +63,6 @@ def live_landscape(
         What is shown.
     key : str
         Unique on the page.
-    on_view : callable
-        Called when the reader moves the map, which changes nothing else on the page.
     **answers
         ``selection``, ``gamma``, ``place`` and ``row``: given what the reader selected, where the
         slider was let go, which place or row was clicked. :func:`hear` calls them.
@@ -68,7 +74,8 @@ def live_landscape(
         _CODE(key="lore_code")
         if live.rows is not None:
             _ROWS(key=f"{key}_rows", data=packed_rows(live.rows, live.rows_key))
-        _mount(live.packed_scene(), key, on_view, tuple(answers))
+        scene = replace(live, view=_seen(live.map_key)).packed_scene()
+        _mount(scene, key, live.map_key, tuple(answers))
 
 
 def hear(key: str) -> None:
@@ -83,7 +90,7 @@ def hear(key: str) -> None:
 
 
 @st.fragment
-def _mount(scene: bytes, key: str, on_view: Callable[[], None], events: tuple[str, ...]) -> None:
+def _mount(scene: bytes, key: str, of_map: str, events: tuple[str, ...]) -> None:
     """Mount the map apart from the page, which need not run when the map is moved."""
 
     def note(what: str) -> None:
@@ -91,10 +98,33 @@ def _mount(scene: bytes, key: str, on_view: Callable[[], None], events: tuple[st
         if value is not None:
             st.session_state.setdefault(f"{key}_events", []).append((what, value))
 
+    def take_view() -> None:
+        st.session_state[_KEPT_VIEW] = (of_map, st.session_state[key].get(_VIEW))
+        _seen(of_map)
+
     noted = {f"on_{what}_change": partial(note, what) for what in events}
-    _MAP(key=key, data=scene, on_view_change=on_view, **noted)
+    _MAP(key=key, data=scene, on_view_change=take_view, **noted)
     if st.session_state.get(f"{key}_events"):
         st.rerun()
+
+
+def _seen(map_name: str) -> tuple[float, ...] | None:
+    """Return where the reader looks, in this session or in the one a link is from, and name it."""
+    if _KEPT_VIEW not in st.session_state:
+        try:
+            x, y, zoom = map(float, st.query_params.get(_VIEW, "").split(","))
+        except ValueError:
+            x = y = zoom = np.nan
+        known = np.isfinite([x, y, zoom]).all() and zoom > 0
+        st.session_state[_KEPT_VIEW] = (map_name, (x, y, zoom) if known else None)
+    of_map, seen = st.session_state[_KEPT_VIEW]
+    if of_map != map_name or seen is None or tuple(seen) == _ALL:
+        st.query_params.pop(_VIEW, None)
+        return None
+    text = ",".join(f"{number:.9g}" for number in seen)
+    if st.query_params.get(_VIEW) != text:
+        st.query_params[_VIEW] = text
+    return tuple(seen)
 
 
 def live_feed(address: str) -> None:

@@ -258,7 +258,7 @@ class App:
     @property
     def map(self) -> Locator:
         """The landscape that is drawn by the page's own script."""
-        return self.page.locator(".st-key-landscape[data-stale=false] .stage")
+        return self.page.locator(":is(.st-key-landscape, .st-key-swipe)[data-stale=false] .stage")
 
     def seen(self, script: str):
         """What a script says of the landscape's state, once there is one."""
@@ -269,7 +269,7 @@ class App:
 
     def map_drawn(self) -> None:
         expect(self.map).to_be_visible()
-        self.seen("m.scene !== null && m.rows !== null")
+        self.seen("m.scene !== null && (m.rows !== null || !m.scene.rows)")
         self.settle()
 
     def map_ink(self) -> str:
@@ -297,7 +297,7 @@ class App:
         return self.page.locator(f".st-key-{key}[data-stale=false] .js-plotly-plot")
 
     def drawn(self, key: str) -> None:
-        if key == "landscape":
+        if key in ("landscape", "swipe"):
             self.map_drawn()
             return
         expect(self.chart(key)).to_be_visible()

@@ -15,7 +15,7 @@ FIGURES = {
     "landscape": ["chooser", "cdf"],
     "variables": ["along", "grid"],
     "bandwidth": ["curve", "suggestion"],
-    "recalibrate": ["landscape_before", "landscape_after", "cdf_compare", "method_curves"],
+    "recalibrate": ["reliability_before", "cdf_compare", "method_curves"],
 }
 
 #: What sticks out of the window, and text that does not fit its control.

@@ -47,4 +47,4 @@ def test_find_where_shirts_go_wrong_and_lower_it(real_data, open_app):
     none, lore = table.loc["No recalibration"]["value"], table.loc["LoRe"]["value"]
     assert lore["ALCE"] < 0.8 * none["ALCE"]
     assert lore["accuracy"] == pytest.approx(none["accuracy"])
-    app.drawn("landscape_after")
+    app.drawn("swipe")

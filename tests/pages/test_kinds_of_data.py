@@ -21,8 +21,6 @@ FIGURES = {
     "variables": ["along", "grid"],
     "bandwidth": ["curve", "suggestion"],
     "recalibrate": [
-        "landscape_before",
-        "landscape_after",
         "reliability_before",
         "reliability_after",
         "cdf_compare",

@@ -208,7 +208,7 @@ def test_recalibrate(open_page, dataset, points, embedding):
 
 
 def test_before_and_after_have_one_colour_scale(open_page, dataset):
-    page = open_page("recalibrate", dataset, bins=5, gamma=1.0)
+    page = open_page("recalibrate", dataset, bins=5, gamma=1.0, maps="two")
     first, second = (
         next(t for t in page.figure(key)["data"] if t["type"] == "heatmap")
         for key in ("landscape_before", "landscape_after")

@@ -9,18 +9,18 @@ export function canvasPainter(canvas) {
   const pen = canvas.getContext("2d");
   const small = document.createElement("canvas");
   let look = null;
-  let field = null;
+  let [field, against] = [null, null];
   let rows = { x: [], y: [] };
   let errors = null;
   let flags = null;
 
   const css = ([r, g, b], alpha) => `rgba(${r},${g},${b},${alpha})`;
-  const isVivid = (node, R) => {
+  const isVivid = (node, R, field) => {
     const side = Math.sqrt(field.vivid.length);
     const at = (k) => Math.round((k / (R - 1)) * (side - 1));
     return field.vivid[at(Math.floor(node / R)) * side + at(node % R)] > 127;
   };
-  const drawField = (picture, place) => {
+  const drawField = (picture, place, field) => {
     const R = field.resolution;
     small.width = small.height = R;
     const brush = small.getContext("2d");
@@ -30,7 +30,7 @@ export function canvasPainter(canvas) {
       if (error === NOTHING) continue;
       const at = 4 * ((R - 1 - Math.floor(node / R)) * R + (node % R));
       image.data.set(colorOf(error, picture.scale, look.colors), at);
-      image.data[at + 3] = 255 * picture.strength * (isVivid(node, R) ? 1 : 0.38);
+      image.data[at + 3] = 255 * picture.strength * (isVivid(node, R, field) ? 1 : 0.38);
     }
     brush.putImageData(image, 0, 0);
     const half = [0, 1].map((k) => {
@@ -59,6 +59,7 @@ export function canvasPainter(canvas) {
   return {
     setLook: (next) => { look = next; },
     setField: (next) => { field = next; },
+    setAgainst: (next) => { against = next; },
     setRows: (next) => { rows = next; },
     setErrors: (next) => { errors = next; },
     setFlags: (next) => { flags = next; },
@@ -70,7 +71,15 @@ export function canvasPainter(canvas) {
         ((x - x0) / (x1 - x0)) * canvas.width,
         (1 - (y - y0) / (y1 - y0)) * canvas.height,
       ];
-      if (picture.field) drawField(picture, place);
+      const sides = against ? [[0, picture.split, field], [picture.split, 1, against]] : [[0, 1, field]];
+      for (const [from, to, shown] of picture.field ? sides : []) {
+        pen.save();
+        pen.beginPath();
+        pen.rect(from * canvas.width, 0, (to - from) * canvas.width, canvas.height);
+        pen.clip();
+        drawField(picture, place, shown);
+        pen.restore();
+      }
       if (picture.rows && flags) drawRows(picture, place);
     },
     free: () => {},

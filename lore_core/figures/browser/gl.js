@@ -112,11 +112,11 @@ export function glPainter(canvas) {
   const corners = new Float32Array([-1, -1, 1, -1, -1, 1, 1, 1]);
   attribute(gl, fieldProgram, "corner", corners, 2, gl.FLOAT);
   const rows = gl.createVertexArray();
-  const textures = ["field", "vivid", "colors"].map(() => texture(gl));
+  const textures = ["field", "vivid", "colors", "against"].map(() => texture(gl));
   const buffers = { place: gl.createBuffer(), error: gl.createBuffer(), flags: gl.createBuffer() };
   gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
   let look = null;
-  let field = null;
+  let [field, against] = [null, null];
   let count = 0;
 
   const upload = (unit, ...image) => {
@@ -140,10 +140,10 @@ export function glPainter(canvas) {
     }
     field = next;
   };
-  const common = (used, picture) => {
+  const common = (used, picture, { field, unit }) => {
     const uniform = (name) => gl.getUniformLocation(used, name);
     gl.useProgram(used);
-    gl.uniform1i(uniform("field"), 0);
+    gl.uniform1i(uniform("field"), unit);
     gl.uniform1i(uniform("vivid"), 1);
     gl.uniform1i(uniform("colors"), 2);
     gl.uniform4fv(uniform("window"), picture.window);
@@ -153,12 +153,44 @@ export function glPainter(canvas) {
     gl.uniform1f(uniform("absolute"), signed ? 0 : 1);
     return uniform;
   };
+  /** Draw a field and the rows over it. */
+  const paint = (picture, shown) => {
+    if (picture.field) {
+      const uniform = common(fieldProgram, picture, shown);
+      gl.disable(gl.BLEND);
+      gl.uniform3fv(uniform("paper"), look.paper);
+      gl.uniform1f(uniform("strength"), picture.strength);
+      gl.bindVertexArray(quad);
+      gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
+    }
+    if (picture.rows && count) {
+      const uniform = common(rowProgram, picture, shown);
+      gl.enable(gl.BLEND);
+      gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+      gl.uniform1f(uniform("size"), picture.size);
+      gl.uniform1f(uniform("edge"), picture.size > 5 ? 1.6 / picture.size : 0);
+      gl.uniform1f(uniform("chosen"), picture.chosen);
+      gl.uniform3fv(uniform("ink"), look.ink);
+      gl.uniform3fv(uniform("quiet"), look.quiet);
+      gl.bindVertexArray(rows);
+      bind(gl, rowProgram, "place", buffers.place, 2, gl.FLOAT, false);
+      bind(gl, rowProgram, "error", buffers.error, 1, gl.SHORT, true);
+      bind(gl, rowProgram, "flags", buffers.flags, 1, gl.UNSIGNED_BYTE, null);
+      gl.drawArrays(gl.POINTS, 0, Math.min(count, picture.most));
+    }
+    gl.bindVertexArray(null);
+  };
   return {
     setLook(next) {
       look = next;
       upload(2, gl.RGB8, 256, 1, 0, gl.RGB, gl.UNSIGNED_BYTE, look.colors);
     },
     setField,
+    /** Another field for what is right of the picture's `split`; null: none. */
+    setAgainst(next) {
+      against = next;
+      if (next) upload(3, gl.R32F, next.resolution, next.resolution, 0, gl.RED, gl.FLOAT, next.values);
+    },
     setRows({ x, y }) {
       count = x.length;
       const place = new Float32Array(2 * count);
@@ -175,30 +207,15 @@ export function glPainter(canvas) {
       gl.clearColor(0, 0, 0, 0);
       gl.clear(gl.COLOR_BUFFER_BIT);
       if (!field || !look) return;
-      if (picture.field) {
-        const uniform = common(fieldProgram, picture);
-        gl.disable(gl.BLEND);
-        gl.uniform3fv(uniform("paper"), look.paper);
-        gl.uniform1f(uniform("strength"), picture.strength);
-        gl.bindVertexArray(quad);
-        gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
-      }
-      if (picture.rows && count) {
-        const uniform = common(rowProgram, picture);
-        gl.enable(gl.BLEND);
-        gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-        gl.uniform1f(uniform("size"), picture.size);
-        gl.uniform1f(uniform("edge"), picture.size > 5 ? 1.6 / picture.size : 0);
-        gl.uniform1f(uniform("chosen"), picture.chosen);
-        gl.uniform3fv(uniform("ink"), look.ink);
-        gl.uniform3fv(uniform("quiet"), look.quiet);
-        gl.bindVertexArray(rows);
-        bind(gl, rowProgram, "place", buffers.place, 2, gl.FLOAT, false);
-        bind(gl, rowProgram, "error", buffers.error, 1, gl.SHORT, true);
-        bind(gl, rowProgram, "flags", buffers.flags, 1, gl.UNSIGNED_BYTE, null);
-        gl.drawArrays(gl.POINTS, 0, Math.min(count, picture.most));
-      }
-      gl.bindVertexArray(null);
+      const { width, height } = canvas;
+      if (!against) return paint(picture, { field, unit: 0 });
+      const at = Math.round(picture.split * width);
+      gl.enable(gl.SCISSOR_TEST);
+      gl.scissor(0, 0, at, height);
+      paint(picture, { field, unit: 0 });
+      gl.scissor(at, 0, width - at, height);
+      paint(picture, { field: against, unit: 3 });
+      gl.disable(gl.SCISSOR_TEST);
     },
     free: () => gl.getExtension("WEBGL_lose_context")?.loseContext(),
   };

@@ -13,6 +13,8 @@ import { listen } from "./interact.js";
 import { boxOf, placeLabels } from "./labels.js";
 import { drawOverlay, regionAround } from "./overlay.js";
 import { RowIndex } from "./rows.js";
+import { swipeHandle } from "./swipe.js";
+import { teller } from "./telling.js";
 import { View } from "./view.js";
 
 /** Pixels² a row needs to be drawn over the field when one looks near. */
@@ -26,10 +28,6 @@ const MOST_MOVING = 150_000;
 const REST = 160;
 /** Milliseconds a row is pointed at until more is asked about it. */
 const WONDER = 120;
-/** Milliseconds until what the server was told and did not take is told again. */
-const PATIENCE = 5000;
-/** With one of these the reader may leave the page. */
-const LEAVING = ["pointerdown", "click", "popstate"];
 
 /**
  * Mount a landscape.
@@ -44,21 +42,22 @@ export function mount(root, { mode, send }) {
     move: preview,
     rest: (number) => {
       const before = scene;
-      say("gamma", scene.gammas[number], () => scene !== before);
+      told.say("gamma", scene.gammas[number], () => scene !== before);
     },
   });
   parts.box.insertBefore(bar.node, stage);
   let painter = glPainter(parts.picture);
   painter ??= canvasPainter(parts.picture);
   let [scene, rows, index, view, look, labels] = [null, null, null, null, null, []];
+  let against = null;
   let [field, exact, known, flags, selected, selection] = [null, null, null, null, null, []];
   let [drawn, pointed, place, hot, tool, moving] = [null, -1, null, null, "pan", false];
   let brought = null;
-  let [asked, resting, telling, wondering] = [0, 0, 0, 0];
+  let [asked, resting, wondering] = [0, 0, 0];
+  const swipe = swipeHandle(stage, () => redraw());
   const details = new Map();
   const glimpses = new Glimpses(parts.glimpses, (lacking) => send("glimpses", lacking));
-  const unheard = {};
-  for (const what of LEAVING) window.addEventListener(what, leave, true);
+  const told = teller(send, () => view.saved);
 
   const shown = (i) => (flags ? (flags[i] & SHOWN) !== 0 : true);
   const redraw = () => { asked ||= requestAnimationFrame(paint); };
@@ -71,6 +70,7 @@ export function mount(root, { mode, send }) {
     painter.draw({
       window: view.window,
       scale: scene.scale,
+      split: swipe.share,
       ...what,
       size: what.size * dense,
       rows: what.rows || what.marks,
@@ -159,8 +159,7 @@ export function mount(root, { mode, send }) {
     clearTimeout(resting);
     moving = what;
     if (what) resting = setTimeout(() => { moving = false; redraw(); }, REST);
-    clearTimeout(telling);
-    telling = setTimeout(tellView, 500);
+    told.viewSoon();
     redraw();
   }
 
@@ -174,21 +173,6 @@ export function mount(root, { mode, send }) {
     if (x > x0 && x < x1 && y > y0 && y < y1) return;
     [view.x, view.y] = [x, y];
     rest(true);
-  }
-
-  function tellView() {
-    clearTimeout(telling);
-    telling = 0;
-    send("view", view.saved);
-  }
-
-  /** Say what is left to say as a press begins, and nothing after a click that leaves the page: what
-      is said between that and the next page makes Streamlit empty the next page. */
-  function leave({ type, target }) {
-    if (telling && type === "pointerdown") tellView();
-    if (type === "click" && !target.closest("a")) return;
-    clearTimeout(telling);
-    if (type !== "pointerdown") Object.values(unheard).forEach(clearTimeout);
   }
 
   function hover(point, event) {
@@ -212,30 +196,30 @@ export function mount(root, { mode, send }) {
     clearTimeout(wondering);
     if (!point) return showHover(parts.hover, [], [0, 0], stage);
     const write = (lines, image) => showHover(parts.hover, lines, point, stage, image);
-    if (pointed < 0) return write(fieldLines(field, ...view.toMap(...point)));
+    if (pointed < 0) return write(linesAt(...view.toMap(...point)));
     const detail = field === exact ? details.get(pointed) : null;
     const lines = detail?.lines ?? rowLines(field === exact ? scene : {}, rows, pointed);
     write(lines, detail?.image);
     if (!detail && field === exact) wondering = setTimeout(() => send("detail", pointed), WONDER);
   }
 
-  function choose(number) {
-    send("place", number);
+  /** What the field says at a place, or both fields do. */
+  function linesAt(x, y) {
+    if (!against) return fieldLines(field, x, y);
+    return [field, against].flatMap((each, k) => {
+      const [first, ...others] = fieldLines(each, x, y);
+      return first ? [`${scene.against.names[k]}: ${first}`, ...others] : [];
+    });
   }
 
-  /** Tell the server, and tell it again should the word be lost on its way. */
-  function say(what, value, isTaken, pause = PATIENCE) {
-    send(what, value);
-    clearTimeout(unheard[what]);
-    unheard[what] = setTimeout(() => {
-      if (!isTaken()) say(what, value, isTaken, 2 * pause);
-    }, pause);
+  function choose(number) {
+    send("place", number);
   }
 
   function select(parts_) {
     selection = parts_;
     mark();
-    say("selection", parts_, () => isSame(scene.selection, parts_) || selection !== parts_);
+    told.say("selection", parts_, () => isSame(scene.selection, parts_) || selection !== parts_);
     redraw();
   }
 
@@ -316,7 +300,7 @@ export function mount(root, { mode, send }) {
   }
 
   const state = () => ({
-    view, scene, rows, field, exact, known, selection, selected, labels, glimpses: glimpses.placed,
+    view, scene, rows, field, against, swipe, exact, known, selection, selected, labels, glimpses: glimpses.placed,
   });
   // For who looks on: a test, a benchmark.
   Object.defineProperty(stage, "landscape", { get: state });
@@ -335,6 +319,13 @@ export function mount(root, { mode, send }) {
         ...next.field, error: next.error, support: next.support, vivid: next.vivid,
         values: decode({ error: next.error, scale: next.field.scale }),
       };
+      against = next.against && {
+        ...next.against.field, error: next.againstError, support: next.againstSupport,
+        vivid: next.vivid,
+        values: decode({ error: next.againstError, scale: next.against.field.scale }),
+      };
+      painter.setAgainst(against);
+      swipe.show(next.against?.names);
       if (!view) {
         view = new View(next.frame);
         view.saved = next.view;
@@ -349,7 +340,8 @@ export function mount(root, { mode, send }) {
       dress();
       // Without rows there is nothing to select.
       for (const name of ["lasso", "box"]) parts.buttons[name].hidden = !next.rows;
-      if (bar.update(next, look)) field = exact;
+      bar.node.hidden = !next.gammas;
+      if (!next.gammas || bar.update(next, look)) field = exact;
       painter.setField(field ?? exact);
       labels = labelNodes(next, choose);
       parts.labels.replaceChildren(...labels.map((label) => label.node));
@@ -395,14 +387,12 @@ export function mount(root, { mode, send }) {
       return state();
     },
     unmount() {
-      for (const what of LEAVING) window.removeEventListener(what, leave, true);
+      told.stop();
       watch.disconnect();
       bar.stop();
       cancelAnimationFrame(asked);
-      clearTimeout(telling);
       clearTimeout(resting);
       clearTimeout(wondering);
-      Object.values(unheard).forEach(clearTimeout);
       painter.free();
       parts.box.remove();
     },

@@ -29,12 +29,21 @@ _FIELD_STEPS, _ROW_STEPS = 255, 65535
 _SIDES = 32767
 
 
+@dataclass(frozen=True)
+class Against:
+    """Another field over the same map: a handle parts the two."""
+
+    names: tuple[str, str]  #: What is shown on the left, and what on the right
+    field: Field  #: The error on the right
+
+
 @dataclass(frozen=True, kw_only=True)
 class LiveLandscape:
     """What a browser draws, and what the reader has done to it."""
 
     picture: LandscapePicture  #: Worst rows, places, names and colours
     field: Field  #: The error over the map
+    against: Against | None = None  #: What stands beside it, in the same picture
     rows: EveryRow | None = None  #: All rows of the map; without them the field alone is drawn
     rows_key: str = ""  #: Names these columns: equal only where they are, but for errors.
     n_shown: int  #: How many rows are shown
@@ -108,6 +117,10 @@ class LiveLandscape:
             "gammas": self.gammas or None,
             "preview": self.preview_key,
         }
+        if self.against is not None:
+            other, columns = packed_field(self.against.field)
+            header["against"] = {"names": self.against.names, "field": other}
+            arrays |= {f"against{name.title()}": column for name, column in columns.items()}
         if self.marked is not None:
             arrays["marked"] = np.packbits(self.marked, bitorder="little")
         if self.rows is not None and len(self.rows.at) <= MOST_WITH_ERRORS:

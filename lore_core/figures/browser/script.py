@@ -22,6 +22,8 @@ _MODULES = (
     "dom",
     "glimpses",
     "caption",
+    "swipe",
+    "telling",
     "gamma",
     "interact",
     "landscape",

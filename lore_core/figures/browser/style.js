@@ -26,6 +26,19 @@ export const STYLE = `
 .lore .glimpse.worst { box-shadow: 0 0 0 1.5px var(--ink); }
 .lore .glimpse.hot { box-shadow: 0 0 0 3px var(--accent); z-index: 1; }
 .lore .glimpse.faint { opacity: 0.3; }
+.lore .swipe { position: absolute; top: 0; bottom: 0; width: 16px; margin-left: -8px;
+  cursor: ew-resize; touch-action: none;
+  background: linear-gradient(var(--ink), var(--ink)) center / 2px 100% no-repeat; }
+.lore .grip { position: absolute; top: 50%; left: 50%; width: 40px; height: 40px; margin: -20px;
+  border: 2px solid var(--ink); border-radius: 50%; background: var(--paper); color: var(--ink);
+  display: grid; place-items: center; font-size: 17px; font-weight: 600; line-height: 1; }
+.lore .grip:hover, .lore .grip:focus-visible { border-color: var(--accent); color: var(--accent);
+  outline: 2px solid var(--accent); outline-offset: 2px; }
+.lore .side { position: absolute; inset: 8px 0 auto 0; pointer-events: none; }
+.lore .side1 { text-align: right; padding-right: 52px; }
+.lore .side0 { padding-left: 8px; }
+.lore .side span { display: inline-block; padding: 2px 8px; border-radius: 6px; font-weight: 600;
+  border: 1px solid var(--line); background: color-mix(in srgb, var(--paper) 88%, transparent); }
 .lore .place { pointer-events: auto; cursor: pointer; min-width: 20px; padding: 1px 5px; border: 0;
   border-radius: 10px; font: 600 12px/18px inherit; font-family: inherit; color: var(--paper);
   background: var(--ink); }

@@ -1,0 +1,54 @@
+"""Recalibrate: before and after in one map, parted by a handle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+
+@pytest.fixture
+def app(open_app):
+    app = open_app("recalibrate", gamma=0.5)
+    app.drawn("swipe")
+    return app
+
+
+def test_a_handle_parts_two_methods_for_mouse_and_keys(app):
+    grip = app.page.get_by_role("slider", name="Before and after")
+    names = app.seen("m.scene.against.names")
+    assert names == [app.chosen("Before"), app.chosen("After")]
+    one, other = (app.seen(f"Array.from(m.{field}.values)") for field in ("exact", "against"))
+    assert len(one) == len(other)
+    assert not np.allclose(one, other)
+    expect(grip).to_have_attribute(
+        "aria-valuetext", f"{names[0]} on the left 50 %, {names[1]} on the rest"
+    )
+    view = app.seen("[m.view.x, m.view.y]")
+    grip.scroll_into_view_if_needed()
+    box, stage = grip.bounding_box(), app.map.bounding_box()
+    start = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    app.drag([start, (stage["x"] + 0.7 * stage["width"], start[1])])
+    assert app.seen("m.swipe.share") == pytest.approx(0.7, abs=0.01)
+    for key, share in (("ArrowLeft", 0.68), ("PageUp", 0.78), ("End", 1), ("Home", 0)):
+        app.page.keyboard.press(key)
+        app.until(lambda s=share: abs(app.seen("m.swipe.share + 1") - 1 - s) < 0.02, f"{share}")
+    expect(grip).to_have_attribute("aria-valuenow", "0")
+    assert app.seen("[m.view.x, m.view.y]") == view
+
+
+def test_both_methods_tell_their_error_where_one_points(app, points):
+    app.map.scroll_into_view_if_needed()
+    app.page.mouse.move(*app.map_place(*np.median(points, axis=0) + 0.2))
+    hover = app.map.locator(".hover")
+    for name in app.seen("m.scene.against.names"):
+        expect(hover).to_contain_text(f"{name}: local error")
+
+
+def test_side_by_side(app):
+    app.page.get_by_test_id("stMain").get_by_role("radio", name="two").click()
+    app.until_query("maps", "two")
+    app.drawn("landscape_before")
+    app.drawn("landscape_after")
