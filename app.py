@@ -40,8 +40,9 @@ def show() -> None:
         page_icon=str(Path(__file__).parent / "pages" / "shared" / "icon.png"),
         layout="wide",
     )
-    # Streamlit writes captions so faint and small that they are hard to read (contrast 4 to 1).
-    st.html("<style>[data-testid='stCaptionContainer'] {opacity: 0.82; font-size: 0.92rem}</style>")
+    shared = Path(__file__).parent / "pages" / "shared"
+    st.html(shared / "style.css")
+    st.logo(str(shared / "logo.svg"), size="large")
     page = st.navigation(
         [
             st.Page(
@@ -57,7 +58,9 @@ def show() -> None:
         position="top",
     )
     try:
-        session.ensure_loaded()
+        if session.ensure_loaded() and page.url_path == "":
+            # The demo opens on what it is for.
+            st.switch_page("pages/landscape/page.py")
         controls.keep_settings()
         job_panel()
         page.run()

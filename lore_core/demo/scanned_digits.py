@@ -99,7 +99,7 @@ def digits(random_state: int = 0) -> Dataset:
         images=_for_display(shown),
         split=np.where(in_calibration, CALIBRATION, EVALUATION),
         class_names=names,
-        name="digits, some scanned sideways",
+        name="handwritten digits",
     )
 
 

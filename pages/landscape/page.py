@@ -21,20 +21,26 @@ from pages.landscape.places import (
     against_control,
     held_out_note,
     list_places,
-    outlines,
     search_places,
-    title_of,
-    titles_of,
 )
 from pages.landscape.region import ROWS_TAB, point_number, region_panel
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import linked, map_control, theme_mode, view_controls
-from pages.shared.header import plain, question
+from pages.shared.controls import ControlRow, linked, map_control, theme_mode, view_controls
+from pages.shared.header import headline_in_a_line, plain, question
 from pages.shared.live import hear
 from pages.shared.maps import planar_maps
-from pages.shared.places import PLACES_TAB, chosen_place, is_searched, search_key, take_seen
+from pages.shared.places import (
+    PLACES_TAB,
+    chosen_place,
+    is_searched,
+    search_key,
+    take_seen,
+    title_of,
+    titles_of,
+)
 from pages.shared.session import current
+from pages.shared.small_map import outlines
 
 
 def _choose_bin(names: dict[int, str]) -> None:
@@ -51,7 +57,8 @@ question(
     "The signed local calibration error of the evaluation rows on a map of their features.",
 )
 hear(KEY)
-view = view_controls(own_gamma=is_live(current().dataset))
+row = ControlRow(150, "content", "content", own_gamma=is_live(current().dataset))
+view = view_controls(row)
 if not view.is_local:
     next_step("pages/data/page.py", "load features on the Data page")
     st.stop()
@@ -69,15 +76,14 @@ table = compute.reliability(view)
 errors = compute.errors(view)
 names = {int(b): table.bins.name(b) for b in np.flatnonzero(table.count)}
 
-controls = st.columns([1.3, 1.5, 2.0, 1.4], vertical_alignment="bottom", gap="small")
-wanted = controls[0].selectbox(
+wanted = row.own[0].selectbox(
     "Confidence bin",
     ["all", "worst", "best", *names.values()],
     **linked("bin"),
     help=f"worst, best: largest and smallest |gap| of the bins with {MIN_BIN_ROWS} rows or more. "
     "Or click a bar of the diagram.",
 )
-value = controls[1].segmented_control(
+value = row.own[1].segmented_control(
     "Error",
     ["signed", "absolute"],
     default="signed",
@@ -85,7 +91,7 @@ value = controls[1].segmented_control(
     **linked("error"),
     help="signed: red promises too much, blue too little. absolute: the LCE.",
 )
-layer = controls[2].segmented_control(
+layer = row.own[2].segmented_control(
     "Picture",
     ["field", "rows", "both", "3-D"],
     default="field",
@@ -94,7 +100,7 @@ layer = controls[2].segmented_control(
     help="field: the error at every place. rows: each row as a point. 3-D: the LCE as height. On "
     "a 3-D map the rows are always drawn.",
 )
-map_name, on_map = map_control(view, controls[3])
+map_name, on_map = map_control(view, row.more)
 
 chosen: int | None = None
 if wanted == "worst":
@@ -105,8 +111,10 @@ elif wanted != "all":
     chosen = next(b for b, name in names.items() if name == wanted)
 scene = Scene(view, errors, table, chosen, on_map, map_name)
 rows, sentence = scene.rows, scene.sentence
-said, switch = st.columns([4.6, 1.4], vertical_alignment="center")
-said.markdown(f"**{unbroken(sentence)}**")
+answer = st.container(key="main_answer", gap="xsmall")
+headline = answer.container(horizontal=True, vertical_alignment="center")
+said, switch = answer.columns([4.6, 1.4], vertical_alignment="center")
+said.markdown(unbroken(sentence))
 beyond = switch.toggle(
     "Beyond chance",
     **linked("beyond"),
@@ -115,7 +123,7 @@ beyond = switch.toggle(
     "calibrated model has.",
 )
 
-picture = st.container()
+picture = st.container(key="main_picture")
 below = st.container()
 tabs = below.tabs([PLACES_TAB, ROWS_TAB, DIVIDED_TAB], **linked("below"))
 # The search comes before the picture that outlines what it found, though it stands below.
@@ -124,9 +132,15 @@ key: tuple[Hashable, ...] = ()
 outlined: tuple[tuple[str, Outline], ...] = ()
 # What is beyond chance is drawn stronger, whichever list is open.
 with tabs[0]:
-    if is_searched(view):
+    searched = is_searched(view)
+    if searched:
         against_control()
         search = search_places(view)
+verdict = compute.verdict(view, searched)
+with headline:
+    headline_in_a_line(verdict)
+    if verdict.level != "good":
+        st.page_link("pages/recalibrate/page.py", label="See it fixed", icon=":material/tune:")
 if search is not None:
     key = search_key(view, search)
     chosen_one = chosen_place(key, len(search.places))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field as attribute, replace
+from dataclasses import dataclass, field as attribute
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +13,6 @@ from lore_core.data.dataset import Dataset
 from lore_core.figures import (
     landscape_3d_figure,
     landscape_figure,
-    shared_limit,
     surface_figure,
 )
 from lore_core.figures.browser.landscape import Layer, LiveLandscape
@@ -32,10 +31,9 @@ from pages.shared.live import live_landscape, map_key
 from pages.shared.maps import available_maps
 from pages.shared.places import choose_place
 from pages.shared.rows import picked_row
+from pages.shared.small_map import color_limit
 
 KEY = "landscape"
-#: The colours mean what they mean at this bandwidth, so that they can be compared while γ moves.
-_REFERENCE_GAMMA = 0.2
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
     """Draw the landscape."""
     common: dict[str, Any] = {
         "value": drawing.value,
-        "limit": _limit(scene),
+        "limit": color_limit(scene),
         "rows": scene.in_words,
         "axes": scene.axes,
         "mode": theme_mode(),
@@ -104,12 +102,6 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
             "Shift and drag, or the lasso, reports on the rows inside; a click on a number looks "
             "closer at a place, on a ring shows its row below."
         )
-
-
-def _limit(scene: Scene) -> float:
-    """End of the colour scale, the same at every γ."""
-    at = scene.view.with_(gamma=_REFERENCE_GAMMA)
-    return shared_limit(replace(scene, view=at, errors=compute.errors(at)).supported)
 
 
 def _show_map(

@@ -16,15 +16,15 @@ from lore_core.places.sentences import (
     describe_place,
     describe_search,
     evidence_of,
-    name_of_place,
 )
-from lore_core.regions import Outline, telling_rows
+from lore_core.regions import telling_rows
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.charts import csv_button
 from pages.shared.controls import linked
 from pages.shared.header import plain
 from pages.shared.places import AUTOMATIC, choose_place
+from pages.shared.small_map import outlines
 from pages.shared.thumbnails import thumbnail_urls
 
 _EXAMPLES = 6
@@ -66,22 +66,6 @@ def against_control() -> None:
         )
 
 
-def outlines(
-    view: View,
-    on_map: Embedding,
-    search: PlaceSearch,
-    key: tuple[Hashable, ...],
-    only: int | None,
-) -> tuple[tuple[str, Outline], ...]:
-    """Where the places, or one of them, lie on the map; none of those that lie scattered."""
-    drawn = []
-    for number in range(len(search.places)) if only is None else [only]:
-        outline = compute.region_outline(view.dataset, on_map, (*key, number), search.mask(number))
-        if outline.holds_most(view.points(on=on_map)[search.places[number].rows]):
-            drawn.append((str(number + 1), outline))
-    return tuple(drawn)
-
-
 def list_places(
     view: View,
     on_map: Embedding,
@@ -95,7 +79,7 @@ def list_places(
         return
     outlined = {str(number + 1) for number in range(len(search.places))}
     if view.points(on=on_map).shape[1] == 2:
-        outlined = {name for name, _ in outlines(view, on_map, search, key, None)}
+        outlined = {name for name, _ in outlines(view, on_map, search, key)}
     for number, place in enumerate(search.places):
         # A worse part of another place stands under it.
         into = st.container() if place.within is None else st.columns([0.04, 0.96])[1]
@@ -112,16 +96,6 @@ def held_out_note(place: Place, search: PlaceSearch) -> str:
         "Half of these rows were chosen because of their outcomes, which flatters the gap above. "
         f"Fairer: {evidence_of(place, search)[0].lower()}{evidence_of(place, search)[1:]}"
     )
-
-
-def title_of(place: Place, number: int) -> str:
-    """Name a place by its number and in words."""
-    return f"Place {number + 1} · {name_of_place(place)}"
-
-
-def titles_of(search: PlaceSearch) -> dict[str, str]:
-    """Name all places, by their numbers from 1."""
-    return {str(k + 1): title_of(place, k) for k, place in enumerate(search.places)}
 
 
 def _show(

@@ -19,8 +19,12 @@ from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column
 from pages.shared.charts import csv_button, next_step, show_chart
 from pages.shared.controls import theme_mode, view_controls
-from pages.shared.header import plain, question
-from pages.shared.places import is_searched
+from pages.shared.header import headline, plain, question
+from pages.shared.live import hear
+from pages.shared.places import SEEN, is_searched
+from pages.shared.small_map import small_map
+
+_MAP = "overview_map"
 
 
 def _tile(found: Summary, metric: Metric) -> None:
@@ -45,21 +49,34 @@ def _tile(found: Summary, metric: Metric) -> None:
     )
 
 
+def _see(number: int) -> None:
+    """Go to a place on the Landscape."""
+    st.switch_page(
+        "pages/landscape/page.py",
+        query_params={**st.query_params.to_dict(), SEEN: str(int(number) + 1)},
+    )
+
+
 question(
     "Is there a problem?",
     "The usual global metrics beside the local ones, all on the evaluation rows.",
 )
+hear(_MAP)
 view = view_controls()
 found = compute.summary(view)
 searched = is_searched(view)
 said = compute.verdict(view, searched)
-show = {"good": st.success, "local": st.warning, "global": st.error}[said.level]
-icons = {"good": "check_circle", "local": "location_searching", "global": "error"}
-show(plain(said.sentence), icon=f":material/{icons[said.level]}:")
-if said.evidence:
-    st.markdown(plain(said.evidence))
-if searched:
-    list_places(view, compute.places(view))
+headline(said)
+search = compute.places(view) if searched else None
+left, right = st.columns([1, 1.1], gap="medium") if view.is_local else (st.container(), None)
+with left:
+    if said.evidence:
+        st.markdown(plain(said.evidence))
+    if search is not None and search.places:
+        list_places(view, search)
+if right is not None:
+    with right:
+        small_map(view, search, _MAP, _see)
 
 # A row of scores and one of calibration errors: each fills its row, at 900 pixels too.
 for kind in (False, True):

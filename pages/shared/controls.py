@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
 
 from lore_core import Dataset, Embedding
@@ -28,6 +30,8 @@ from pages.shared.session import current
 #: Bandwidths the slider offers.
 GAMMAS = list(ROUND_GAMMAS)
 _GAMMA = 0.2
+#: Pixels of a control in a row.
+_WIDTH = 190
 _FALLBACKS = ("PCA 2-D", "All features")
 
 
@@ -71,11 +75,11 @@ def missing_map(dataset: Dataset, wanted: str, shown: str) -> None:
     """Say that a map is not ready and offer to make it."""
     job = current_job()
     if job is not None and job.running:
-        st.info(
-            f"**{shown} is shown** until {wanted} is ready."
+        st.caption(
+            f":material/map: **{shown} is shown** until {wanted} is ready."
             if job.name == wanted
-            else f"**{shown} is shown instead of {wanted}**: {job.name} is being made first.",
-            icon=":material/map:",
+            else f":material/map: **{shown} is shown instead of {wanted}**: {job.name} is being "
+            "made first."
         )
         return
     text, button = st.columns([5, 1.4], vertical_alignment="center")
@@ -144,30 +148,47 @@ def target_control(dataset: Dataset) -> str | int:
     return TOP_LABEL if chosen == TOP_LABEL else choices.index(chosen) - 1
 
 
-def view_controls(*, own_gamma: bool = False) -> View:
-    """Draw the shared settings in one row and return what they say.
+class ControlRow:
+    """One row of settings, the shared ones and a page's own; where there is no room it wraps.
 
-    ``own_gamma``: the page's picture has a γ slider of its own; the plain one stands among the
-    rest.
+    Parameters
+    ----------
+    *own : int or "content"
+        Widths of the places for the page's own controls.
+    own_gamma : bool
+        Whether the page's picture has a γ slider of its own; the plain one stands among the rest.
     """
+
+    def __init__(self, *own: int | Literal["content"], own_gamma: bool = False) -> None:
+        has_features = current().dataset.features is not None
+        row = st.container(
+            horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"
+        )
+        gamma = row.container() if has_features and not own_gamma else None
+        self.bins = row.container(width=_WIDTH)
+        self.similar = row.container(width=_WIDTH)
+        self.own = [row.container(width=width) for width in own]
+        self.more = row.popover("More", icon=":material/tune:", width="content")
+        self.gamma = self.more if gamma is None else gamma
+
+
+def view_controls(row: ControlRow | None = None) -> View:
+    """Draw the shared settings in one row and return what they say."""
     dataset = current().dataset
     has_features = dataset.features is not None
     names = available_maps(dataset)
-    apart = has_features and not own_gamma
-    first = st.columns(([2.4] if apart else []) + [1.6, 1.5, 1.1], vertical_alignment="bottom")
-    gamma, columns = first[0], first[-3:]
-    n_bins = bins_control(columns[0])
+    row = row or ControlRow()
+    value = gamma_control(row.gamma) if has_features else _GAMMA
+    n_bins = bins_control(row.bins)
     wanted = ""
     if has_features:
-        wanted = columns[1].selectbox(
+        wanted = row.similar.selectbox(
             "Similar by",
             names,
             **linked("features"),
             help="The features in which rows count as near: the kernel works on this map.",
         )
-    with columns[2].popover("More", icon=":material/tune:", width="stretch"):
-        if own_gamma:
-            gamma = st.container()
+    with row.more:
         target = target_control(dataset)
         binning: Binning = st.segmented_control(
             "Bins of",
@@ -177,7 +198,6 @@ def view_controls(*, own_gamma: bool = False) -> View:
             **linked("binning"),
             help="Equal steps of confidence, or about as many rows in each.",
         )
-    value = gamma_control(gamma) if has_features else _GAMMA
     maps = dict([_usable(dataset, wanted)]) if wanted else {}
     if not has_features:
         st.info(

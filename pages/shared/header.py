@@ -7,6 +7,7 @@ import streamlit as st
 from lore_core.conclusions import Conclusion
 from lore_core.data.number_text import unbroken
 from lore_core.metrics.glossary import GLOSSARY
+from lore_core.places.verdict import Verdict
 from pages.shared.session import current, problem
 
 
@@ -21,7 +22,8 @@ def question(title: str, text: str, *, names_data: bool = True) -> None:
         return
     dataset = current().dataset
     calibration = 0 if dataset.calibration is None else len(dataset.calibration)
-    left, right = st.columns([1.1, 1], vertical_alignment="center")
+    head = st.container(key="head")
+    left, right = head.columns([1.1, 1], vertical_alignment="center")
     left.subheader(title, anchor=False, help=text)
     with right.container(
         horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"
@@ -43,6 +45,25 @@ def _words() -> None:
         st.markdown(
             "\n".join(f"- **{plain(term)}**: {plain(said)}" for term, said in GLOSSARY.items())
         )
+
+
+_LEVELS = {
+    "good": (st.success, "check_circle", "green"),
+    "local": (st.warning, "location_searching", "orange"),
+    "global": (st.error, "error", "red"),
+}
+
+
+def headline(verdict: Verdict) -> None:
+    """Begin a page with the verdict."""
+    show, icon, _ = _LEVELS[verdict.level]
+    show(plain(verdict.sentence), icon=f":material/{icon}:")
+
+
+def headline_in_a_line(verdict: Verdict) -> None:
+    """Say the verdict where a picture needs the room."""
+    _, icon, color = _LEVELS[verdict.level]
+    st.markdown(f":{color}[:material/{icon}:] **{plain(verdict.sentence)}**")
 
 
 def conclude(container: st.delta_generator.DeltaGenerator, conclusion: Conclusion) -> None:

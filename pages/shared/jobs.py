@@ -157,14 +157,15 @@ def _watch() -> None:
     if not job.running:
         st.rerun()
     elapsed = time.monotonic() - job.started
-    bar, button = st.columns([5, 1], vertical_alignment="center")
     waiting = " · stopping" if job.cancelled else ""
-    bar.progress(
-        min(job.fraction, 1.0),
-        text=f"**{job.name}** · {job.message}{waiting} · "
-        f"{time_so_far(elapsed, job.fraction, job.seconds)}",
-    )
-    button.button("Cancel", on_click=cancel_job, key="cancel_job", width="stretch")
+    # Over the page, so that nothing on it moves when the job begins or ends.
+    with st.container(key="job", horizontal=True, vertical_alignment="bottom"):
+        st.progress(
+            min(job.fraction, 1.0),
+            text=f"**{job.name}** · {job.message}{waiting} · "
+            f"{time_so_far(elapsed, job.fraction, job.seconds)}",
+        )
+        st.button("Cancel", on_click=cancel_job, key="cancel_job", width="content")
 
 
 def job_panel() -> None:

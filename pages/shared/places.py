@@ -6,7 +6,8 @@ from collections.abc import Hashable
 
 import streamlit as st
 
-from lore_core.places.find import PlaceSearch
+from lore_core.places.find import Place, PlaceSearch
+from lore_core.places.sentences import name_of_place
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.controls import linked
@@ -77,3 +78,13 @@ def forget_place() -> None:
     """Choose none."""
     st.session_state.pop(_CHOSEN, None)
     st.query_params.pop(_PARAMETER, None)
+
+
+def title_of(place: Place, number: int) -> str:
+    """Name a place by its number and in words."""
+    return f"Place {number + 1} · {name_of_place(place)}"
+
+
+def titles_of(search: PlaceSearch) -> dict[str, str]:
+    """Name all places, by their numbers from 1."""
+    return {str(k + 1): title_of(place, k) for k, place in enumerate(search.places)}

@@ -19,9 +19,8 @@ _STORIES = {
     "digits": (
         "Handwritten digits from scikit-learn, read by a small neural network trained a moment ago "
         "on other images.",
-        "About one image in twelve was scanned sideways. The network does not know: on average its "
-        "confidence looks right, but not for those images.",
-        "Find them: Overview says how good the average looks, Landscape shows where it is wrong.",
+        "On average its confidence is right. Somewhere it is not: the Landscape shows where, "
+        "Overview says how sure that is, Recalibrate what helps.",
     ),
     "synthetic": (
         "20,000 made-up rows of two features whose true error is known everywhere: one place is "
@@ -94,20 +93,22 @@ def _read(paths: tuple[str, ...]) -> reading.Reading:
     return reading.read(list(paths))
 
 
-def ensure_loaded() -> None:
+def ensure_loaded() -> bool:
     """Load what the link names, else what the command line names, else the demo.
 
-    What went wrong is kept for :func:`problem`, and the demo is shown instead.
+    What went wrong is kept for :func:`problem`, and the demo is shown instead. Returns whether
+    this is the first look of a reader who asked for nothing in particular: at the demo.
     """
     if _KEY in st.session_state:
         _name_in_link(current())
-        return
+        return False
+    is_plain = not st.query_params.to_dict()
     wanted = st.query_params.get(_PARAMETER)
     if wanted is not None:
         found = store().loaded.get(wanted)
         if found is not None:
             adopt(found)
-            return
+            return False
     paths = tuple(_command_line())
     if paths:
         try:
@@ -116,8 +117,9 @@ def ensure_loaded() -> None:
             st.session_state["_problem"] = str(error)
         else:
             _explain_lost_link(wanted, loaded)
-            return
+            return False
     _explain_lost_link(wanted, load_demo())
+    return is_plain and not paths
 
 
 def _explain_lost_link(wanted: str | None, loaded: Loaded) -> None:

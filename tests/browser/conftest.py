@@ -208,14 +208,17 @@ class App:
     def query(self) -> dict[str, str]:
         return {key: values[-1] for key, values in parse_qs(urlsplit(self.page.url).query).items()}
 
-    def until(self, condition, what: str, patience: float = PATIENCE):
-        """Wait for something the browser cannot be asked about in one expression."""
+    def until(self, condition, what, patience: float = PATIENCE):
+        """Wait for something the browser cannot be asked about in one expression.
+
+        ``what``: said if it never comes; a text, or a function that makes it then.
+        """
         end = time.monotonic() + patience / 1000
         while True:
             value = condition()
             if value:
                 return value
-            assert time.monotonic() < end, f"never: {what}"
+            assert time.monotonic() < end, f"never: {what() if callable(what) else what}"
             self.page.wait_for_timeout(50)
 
     def until_query(self, key: str, value: str | None) -> None:

@@ -68,8 +68,11 @@ def test_nothing_is_cut_off(open_app, width):
         if name != "overview":
             app.go(name.title())
         ready(app, name)
-        app.page.wait_for_timeout(300)  # Plotly follows a new width with a delay of its own
-        assert app.page.evaluate(OVERFLOW) == [], f"{name} at {width} px"
+        # Plotly follows a new width with a delay of its own.
+        app.until(
+            lambda: not app.page.evaluate(OVERFLOW),
+            lambda page=name: f"{page} at {width} px without {app.page.evaluate(OVERFLOW)}",
+        )
         for key in FIGURES[name]:
             box = app.chart(key).bounding_box()
             inner = app.chart(key).locator(".main-svg").first.bounding_box()

@@ -60,7 +60,6 @@ def test_a_reload_keeps_everything(open_app):
     expect(app.gamma).to_have_attribute("aria-valuetext", "0.8")
     expect(app.bins).to_have_attribute("aria-valuetext", "6")
     assert app.chosen("Confidence bin") == "worst"
-    assert app.chosen("Draw on") == "PCA 3-D"
 
 
 def test_other_pages_keep_gamma_bins_and_features(open_app):
@@ -80,7 +79,7 @@ def test_other_pages_keep_gamma_bins_and_features(open_app):
         assert app.query()["gamma"] == "0.6"
         assert app.query()["bins"] == "14"
     app.drawn("landscape")
-    assert app.chosen("Draw on") == "PCA 2-D"
+    assert app.query()["map"] == "PCA 2-D"
 
 
 def test_a_link_followed_by_another_page_keeps_what_it_said(open_app):

@@ -60,14 +60,14 @@ class Page:
     @property
     def scene(self) -> dict:
         """What the landscape in the browser was sent to show, arrays in their shapes."""
-        return self._sent("landscape")
+        return self.sent("landscape")
 
     @property
     def drawn_rows(self) -> dict:
         """The rows it was sent."""
-        return self._sent("landscape_rows")
+        return self.sent("landscape_rows")
 
-    def _sent(self, key: str) -> dict:
+    def sent(self, key: str) -> dict:
         (sent,) = [c for c in self.app.get("bidi_component") if c.proto.id.endswith(f"-{key}")]
         content = sent.proto.bytes
         length = int.from_bytes(content[-4:], "little")

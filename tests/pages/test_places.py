@@ -61,8 +61,13 @@ def test_the_overview_says_the_verdict_and_lists_its_places(open_page, planted, 
     text = _plain(page.text)
     assert text.count(said.sentence) == 1
     assert said.evidence in text
+    links = [_plain(item.proto.label) for item in page.app.get("page_link")]
     for number, place in enumerate(search.places[:5], start=1):
-        assert f"**{number}** · {name_of_place(place)}" in text
+        assert f"**{number} · {name_of_place(place)}**" in links
+        assert f"{place.n_rows:,} rows · promised" in text
+    drawn = page.sent("overview_map")
+    assert [region["number"] for region in drawn["regions"]] == list(range(len(search.places)))
+    assert drawn["gammas"] is None
     assert "Worst place" not in text
     assert "debiased" in text
     chance = lore.null_errors(aimed.confidence, view.points(), gamma=0.2)
@@ -72,7 +77,6 @@ def test_the_overview_says_the_verdict_and_lists_its_places(open_page, planted, 
 
 def test_a_place_of_the_overview_is_seen_on_the_map(open_page, planted, search):
     page = open_page("overview", planted, against="zero")
-    assert "See it on the map" in [item.proto.label for item in page.app.get("page_link")]
     page.app.query_params["see"] = "2"
     page.go("landscape")
     assert f"**Place 2 · {name_of_place(search.places[1])}**" in _plain(page.text)

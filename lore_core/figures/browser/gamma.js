@@ -173,6 +173,8 @@ export function gammaBar(on) {
     /** Take the bandwidths and the one that is shown; not while the hand is on the slider. */
     update(scene, nextLook) {
       look = nextLook;
+      node.hidden = !scene.gammas;
+      if (node.hidden) return true;
       gammas = scene.gammas;
       input.max = String(gammas.length - 1);
       const number = gammas.indexOf(scene.gamma);
