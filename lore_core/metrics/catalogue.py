@@ -219,6 +219,11 @@ def unit_of(name: str) -> Unit:
     return PLAIN if metric is None else metric.unit
 
 
+def words_of(name: str) -> str:
+    """Return what a column is called where it is read."""
+    return CATALOGUE[name].words if name in CATALOGUE else name
+
+
 def less_is_better(name: str) -> bool:
     """Return whether a column is a metric of which less is better."""
     return name in CATALOGUE and CATALOGUE[name].direction == "lower"

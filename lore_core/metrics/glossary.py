@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from lore_core.metrics.catalogue import CATALOGUE
-from lore_core.metrics.metric import Metric
 
 #: Tests that a heading or a tip names.
 HOLM, COCHRAN, FISHER = "Holm", "Cochran's Q", "Fisher's exact test"
 
 
 def _metrics(*names: str) -> dict[str, str]:
-    return {_term(CATALOGUE[name]): CATALOGUE[name].explanation for name in names}
-
-
-def _term(metric: Metric) -> str:
-    return metric.label or metric.name
+    return {CATALOGUE[name].words: CATALOGUE[name].explanation for name in names}
 
 
 #: Every term by the name that pages and reports use, in the order of reading.

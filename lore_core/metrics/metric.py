@@ -81,10 +81,14 @@ class Metric:
     proper: bool = False
 
     @property
+    def words(self) -> str:
+        """Its name within a sentence or a list."""
+        return self.label or self.name
+
+    @property
     def title(self) -> str:
         """Its name where it stands alone."""
-        words = self.label or self.name
-        return words[0].upper() + words[1:]
+        return self.words[0].upper() + self.words[1:]
 
     @property
     def has_interval(self) -> bool:
@@ -94,12 +98,12 @@ class Metric:
     @property
     def heading(self) -> str:
         """Its name with the unit, as over a column of bare numbers."""
-        return ", ".join(filter(None, [self.label or self.name, self.unit.name]))
+        return ", ".join(filter(None, [self.words, self.unit.name]))
 
     @property
     def axis(self) -> str:
         """Its name as an axis: shares carry their unit on the ticks."""
-        return self.name if self.unit.is_share else self.heading
+        return self.words if self.unit.is_share else self.heading
 
     def text(self, value: float) -> str:
         """Write a value in unit and digits of the metric, under its heading; NaN gives a dash."""

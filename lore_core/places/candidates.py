@@ -43,7 +43,6 @@ class Rows:
     confidence: Floats
     outcome: Floats
     attributes: Sequence[Attribute]  #: Columns whose values may name a place
-    points: Floats | None  #: (n, d); places on the map
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -54,7 +53,6 @@ class Rows:
             self.confidence[rows],
             self.outcome[rows],
             [item.rows(rows) for item in self.attributes],
-            None if self.points is None else self.points[rows],
         )
 
 
@@ -103,7 +101,6 @@ class SearchedHalf:
     rows: Rows  #: All rows
     searched: Ints  #: The half that is searched
     against: Against
-    gamma: float  #: Bandwidth of the field whose tree is cut
     min_rows: int  #: Least rows of a place, in all rows
     min_gap: float  #: Least size of its gap; what is merely better than the average is no place
 
@@ -117,14 +114,19 @@ class SearchedHalf:
         """What they are compared with."""
         return Average.of(self.half.confidence, self.half.outcome, self.against)
 
-    def candidates(self, most: int) -> list[Candidate]:
-        """Return the most interesting sets, each place once."""
-        pool = sorted([*self._slices(), *self._regions()], key=lambda item: -item.interest)
+    def candidates(self, points: Floats | None, gamma: float, most: int) -> list[Candidate]:
+        """Return the most interesting sets, each place once.
+
+        ``points``: all rows on the map. ``gamma``: bandwidth of the field whose tree is cut.
+        """
+        regions = [] if points is None else list(self._regions(points[self.searched], gamma))
+        nearest = self._nearest(points) if points is not None and regions else np.empty(0, np.int64)
+        pool = sorted([*self._slices, *regions], key=lambda item: -item.interest)
         residual = self.half.confidence - self.half.outcome
         chosen: list[tuple[_Proposed, Candidate]] = []
         for item in pool:
             conditions = item.found if isinstance(item.found, tuple) else ()
-            new = Candidate(self._mask(item.found), int(np.sign(item.excess)), conditions)
+            new = Candidate(self._mask(item.found, nearest), int(np.sign(item.excess)), conditions)
             off = residual[new.inside[self.searched]].mean()
             if new.sign * off < self.min_gap or any(
                 _is_no_news(item, new, *other) for other in chosen
@@ -142,16 +144,14 @@ class SearchedHalf:
         fits &= excess.variance >= _LEAST_VARIANCE
         return np.where(fits, interest(excess, n, WEIGHTS[n_columns]), 0.0)
 
-    def _slices(self) -> Iterator[_Proposed]:
-        n_columns = len(self.half.attributes)
-        best = np.zeros(n_columns)
-        for k in range(n_columns):
-            for item in self._best_slices((k,)):
-                best[k] = max(best[k], item.interest)
-                yield item
+    @cached_property
+    def _slices(self) -> list[_Proposed]:
+        """Sets that columns name: whatever the map and the bandwidth, the same."""
+        alone = [self._best_slices((k,)) for k in range(len(self.half.attributes))]
+        best = np.array([max((item.interest for item in found), default=0.0) for found in alone])
         paired = np.sort(np.argsort(-best, kind="stable")[:_PAIRED])
-        for pair in combinations(paired.tolist(), 2):
-            yield from self._best_slices(pair)
+        pairs = map(self._best_slices, combinations(paired.tolist(), 2))
+        return [item for found in (*alone, *pairs) for item in found]
 
     def _table(self, columns: tuple[int, ...]) -> tuple[list[Slice], Excess]:
         slices, sums = slice_tables(self.half.attributes, columns, self.average)
@@ -178,11 +178,8 @@ class SearchedHalf:
             if worth[k] > 0
         ]
 
-    def _regions(self) -> Iterator[_Proposed]:
-        points = self.half.points
-        if points is None:
-            return
-        bandwidth = scaled_bandwidth(self.gamma, points.shape[1])
+    def _regions(self, points: Floats, gamma: float) -> Iterator[_Proposed]:
+        bandwidth = scaled_bandwidth(gamma, points.shape[1])
         means = laplacian_means(points, None, self.average.moments[:, 1], bandwidth=bandwidth)
         field = np.where(means.effective_size >= MIN_EFFECTIVE_SIZE, means.mean, np.nan)
         least = max(round(self.min_rows * len(points) / len(self.rows)), 5)
@@ -192,24 +189,21 @@ class SearchedHalf:
             if worth > 0:
                 yield _Proposed(worth, float(excess.mean), float(excess.surely), node.rows)
 
-    @cached_property
-    def _nearest(self) -> Ints:
+    def _nearest(self, points: Floats) -> Ints:
         """Of every row the nearest searched row on the map, by its place in the half."""
-        points = self.rows.points
-        assert points is not None  # regions were found on them
         _, nearest = nearest_rows(points[self.searched], points, 1)
         nearest = nearest[:, 0]
         nearest[self.searched] = np.arange(len(self.searched))
         return nearest
 
-    def _mask(self, found: Slice | Ints) -> Mask:
+    def _mask(self, found: Slice | Ints, nearest: Ints) -> Mask:
         """Rows of a slice, or those whose nearest searched row is in a region."""
         if isinstance(found, tuple):
             holds = [item.holds(self.rows.attributes) for item in found]
             return np.asarray(np.logical_and.reduce(holds))
         own = np.zeros(len(self.searched), dtype=bool)
         own[found] = True
-        return np.asarray(own[self._nearest])
+        return np.asarray(own[nearest])
 
 
 def _is_no_news(item: _Proposed, new: Candidate, known: _Proposed, around: Candidate) -> bool:

@@ -201,13 +201,76 @@ def find_places(
     change roles. All are tested together (Holm, α/2 a half), so at most α of sets without any such
     place show one. What is listed is the very set that was tested.
     """
-    aimed = dataset.target(target)
-    points = None if embedding is None else as_coordinates(embedding)
-    if points is not None:
-        check_lengths(dataset=dataset, embedding=points)
-    check_positive(gamma, "gamma")
+    halves = halves_of(
+        dataset,
+        target=target,
+        against=against,
+        min_rows=min_rows,
+        min_gap=min_gap,
+        random_state=random_state,
+    )
+    return halves.search(embedding, gamma=gamma, alpha=alpha, progress=progress)
+
+
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """Rows halved to be searched: what depends on no map and no bandwidth is found once."""
+
+    rows: Rows
+    against: Against
+    min_gap: float
+    turns: list[tuple[SearchedHalf, Ints]]  #: What is searched, and the rows held out
+
+    def search(
+        self,
+        embedding: Any = None,
+        *,
+        gamma: float = 0.2,
+        alpha: float = 0.04,
+        progress: Progress | None = None,
+    ) -> PlaceSearch:
+        """Find places; see :func:`find_places`."""
+        points = None if embedding is None else as_coordinates(embedding)
+        if points is not None:
+            check_lengths(dataset=self.rows.confidence, embedding=points)
+        check_positive(gamma, "gamma")
+        check_share(alpha, "alpha")
+        tried: list[Tried] = []
+        for number, (half, held) in enumerate(self.turns):
+            tell(progress, number / len(self.turns), "looking for places")
+            found = half.candidates(points, gamma, MOST_TRIED)
+            tried += try_on(held, found, self.rows, self.against, len(self.turns))
+        tell(progress, 1.0, "looking for places")
+        confirmed = [item for item in tried if item.confirmed(alpha, self.min_gap)]
+        return PlaceSearch(
+            places=_listed(confirmed, self.rows),
+            tried=len(tried),
+            against=self.against,
+            n_rows=len(self.rows),
+            confidence=float(self.rows.confidence.mean()),
+            accuracy=float(self.rows.outcome.mean()),
+            alpha=alpha,
+        )
+
+
+def halves_of(
+    dataset: Dataset,
+    *,
+    target: str | int = TOP_LABEL,
+    against: Against | Literal["auto"] = "auto",
+    min_rows: int = 20,
+    min_gap: float = 0.02,
+    random_state: int = 0,
+) -> Halves:
+    """Halve rows, to look for places on one map and bandwidth after the other.
+
+    Parameters
+    ----------
+    dataset, target, against, min_rows, min_gap, random_state
+        See :func:`find_places`.
+    """
     check_integer(min_rows, "min_rows", minimum=2)
-    check_share(alpha, "alpha")
+    aimed = dataset.target(target)
     c, a = aimed.confidence, aimed.outcome
     if against == "auto":
         against = "average" if mean_gap_p(c, a) <= OVERALL_ALPHA / 2 else "zero"
@@ -215,23 +278,17 @@ def find_places(
         raise InputError(
             f"'against' must be auto, zero, average or same confidence; got {against!r}."
         )
-    rows = Rows(c, a, telling_attributes(dataset, target=target, n_parts=_PARTS), points)
+    rows = Rows(c, a, telling_attributes(dataset, target=target, n_parts=_PARTS))
     # (No place is smaller than `min_rows` or larger than three quarters of the rows.)
     turns = _turns(c, random_state) if len(rows) >= 2 * min_rows else []
-    tried: list[Tried] = []
-    for number, (searched, held) in enumerate(turns):
-        tell(progress, number / len(turns), "looking for places")
-        half = SearchedHalf(rows, searched, against, gamma, min_rows, min_gap)
-        tried += try_on(held, half.candidates(MOST_TRIED), rows, against, len(turns))
-    tell(progress, 1.0, "looking for places")
-    return PlaceSearch(
-        places=_listed([item for item in tried if item.confirmed(alpha, min_gap)], rows),
-        tried=len(tried),
-        against=against,
-        n_rows=len(rows),
-        confidence=float(c.mean()),
-        accuracy=float(a.mean()),
-        alpha=alpha,
+    return Halves(
+        rows,
+        against,
+        min_gap,
+        [
+            (SearchedHalf(rows, searched, against, min_rows, min_gap), held)
+            for searched, held in turns
+        ],
     )
 
 

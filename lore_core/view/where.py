@@ -18,7 +18,7 @@ from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import LocalErrors, local_errors
 from lore_core.places import sentences
 from lore_core.places.average import Against
-from lore_core.places.find import Place, PlaceSearch, find_places
+from lore_core.places.find import Halves, Place, PlaceSearch, halves_of
 from lore_core.places.overall import overall_gap
 from lore_core.places.sentences import describe_place
 from lore_core.places.verdict import Verdict, conclude
@@ -125,26 +125,29 @@ def field_of(
     )
 
 
+def view_halves(view: View, *, against: Against | Literal["auto"] = "auto") -> Halves:
+    """Halve the evaluation rows to be searched: what depends neither on the map nor on γ.
+
+    ``against``: see :func:`~lore_core.places.find.find_places`.
+    """
+    return halves_of(view.evaluation, target=view.target, against=against, random_state=view.seed)
+
+
 def places_of(
     view: View,
     *,
     against: Against | Literal["auto"] = "auto",
+    halves: Halves | None = None,
     progress: Progress | None = None,
 ) -> PlaceSearch:
     """Find where the confidence of the evaluation rows is worse than on average.
 
     ``view``: what is looked at; without a map only columns are searched. ``against``, ``progress``:
-    see :func:`~lore_core.places.find.find_places`.
+    see :func:`~lore_core.places.find.find_places`. ``halves``: from :func:`view_halves`, where they
+    are kept.
     """
-    return find_places(
-        view.evaluation,
-        view.points_if_any,
-        target=view.target,
-        gamma=view.gamma,
-        against=against,
-        random_state=view.seed,
-        progress=progress,
-    )
+    halves = view_halves(view, against=against) if halves is None else halves
+    return halves.search(view.points_if_any, gamma=view.gamma, progress=progress)
 
 
 def verdict_of(view: View, search: PlaceSearch | None) -> Verdict:

@@ -15,6 +15,7 @@ from lore_core.metrics.catalogue import (
     MLCE,
     WORST_GROUP_GAP,
     less_is_better,
+    words_of,
 )
 from lore_core.metrics.metric import Metric
 from pages.runs.request import RunsAnswer
@@ -37,7 +38,13 @@ def show(answer: RunsAnswer) -> None:
     shown = [metric.name for metric in metrics if less_is_better(metric.name)]
     left, right = st.columns([1, 2.5], vertical_alignment="bottom")
     preferred = WORST_GROUP_GAP.name if WORST_GROUP_GAP.name in shown else shown[0]
-    metric = left.selectbox("Metric", shown, index=shown.index(preferred), **linked("runs_metric"))
+    metric = left.selectbox(
+        "Metric",
+        shown,
+        index=shown.index(preferred),
+        format_func=words_of,
+        **linked("runs_metric"),
+    )
     lines = right.toggle(
         "Join the dots of each run",
         key="runs_lines",
@@ -142,13 +149,14 @@ def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
     st.subheader("What goes with the worst group", anchor=False)
     left, right = st.columns([1, 1.9], gap="medium")
     others = [name for name in shown if name != MAX_GROUPWISE]
-    correlation = result.correlation().reindex(others).sort_values(ascending=False)
+    correlation = result.correlation().reindex(others).sort_values(ascending=False).rename(words_of)
     with left:
         preferred = MLCE.name if MLCE.name in others else others[0]
         metric = st.selectbox(
             "Against",
             others,
             index=others.index(preferred),
+            format_func=words_of,
             key="runs_against",
             persist_state="session",
         )

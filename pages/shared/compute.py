@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,8 @@ from lore_core.comparison import Summary
 from lore_core.comparison.rewards import compare_rewards
 from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve
 from lore_core.places import Verdict
+from lore_core.places.average import Against
+from lore_core.places.find import PlaceSearch
 from lore_core.regions import (
     Field,
     Outline,
@@ -63,13 +65,19 @@ reliability = _kept(64, False, *_BINS)(where.reliability_of)
 errors = _kept(12, "Computing local errors …", *_LOCAL)(where.errors_of)
 curve = _kept(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
 suggestion = _kept(32, "Looking for the best γ …", "target", "binning", "maps")(where.suggestion_of)
-places = _kept(12, "Looking for places …", *SEARCHED)(where.places_of)
+_halves = _kept(4, False, "target", "seed")(where.view_halves)
 evidence = _kept(64, False, *_LOCAL)(where.evidence_of)
 chance_band = _kept(12, "Simulating chance …", *_EVERY_GAMMA)(chance.chance_band_of)
 chance_errors = _kept(32, "Simulating chance …", *_LOCAL)(chance.chance_errors_of)
 ranking = _kept(32, "Looking along every column …", "target")(variables.ranking_of)
 along = _kept(64, False, "target")(variables.along_of)
 on_grid = _kept(64, False, "target")(variables.grid_of)
+
+
+@_kept(12, "Looking for places …", *SEARCHED)
+def places(view: View, against: Against | Literal["auto"] = "auto") -> PlaceSearch:
+    """Places of the evaluation rows; ``against``: what they are worse than."""
+    return where.places_of(view, halves=_halves(view, against=against))
 
 
 @_kept(64, "Drawing the landscape …", *_LOCAL)

@@ -136,7 +136,7 @@ class TestRuns:
         mine = saved[saved["method"] == "No recalibration"].reset_index(drop=True)
         np.testing.assert_allclose(mine["MLCE"], expected["MLCE"])
         dots = app.trace("runs_strip", "LoRe")["x"]
-        lore_rows = saved.loc[saved["method"] == "LoRe", "max group-wise MCE"]
+        lore_rows = saved.loc[saved["method"] == "LoRe", "max group gap"]
         np.testing.assert_allclose(dots, 100 * lore_rows)
 
         app.settle()

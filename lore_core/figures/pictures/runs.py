@@ -18,7 +18,7 @@ from lore_core.figures.pictures.marks import (
 )
 from lore_core.figures.pictures.picture import Hover
 from lore_core.figures.style import Mode, method_color
-from lore_core.metrics.catalogue import CATALOGUE, MAX_GROUPWISE, unit_of
+from lore_core.metrics.catalogue import CATALOGUE, MAX_GROUPWISE, unit_of, words_of
 
 #: Steps of the golden ratio never meet: dots of neighbouring runs lie apart.
 _GOLDEN = 0.6180339887498949
@@ -85,14 +85,14 @@ def runs_figure(
     )
     joined = " Lines join the dots of one run." if lines else ""
     picture = PanelPicture(
-        title=f"{metric} of every run",
+        title=f"{words_of(metric)} of every run",
         subtitle=rows,
         how_to_read=(
             "One dot a run, its height within the strip means nothing; the diamond is the mean, "
             f"the bar ± one standard deviation over runs.{joined} Overlapping strips can still "
             "differ beyond chance: every method saw the same runs, and the table compares in pairs."
         ),
-        alt=f"{metric} of {result.n_runs} runs under {', '.join(methods)}",
+        alt=f"{words_of(metric)} of {result.n_runs} runs under {', '.join(methods)}",
         name=f"runs-{metric.lower().replace(' ', '-')}",
         table=values.rename_axis("run").reset_index(),
         panels=(Panel(_axis(metric), strips, [*marks, mean]),),
@@ -124,10 +124,11 @@ def run_scatter_figure(
         Look.
     """
     across, upwards = result.values(metric), result.values(of)
+    called, other = words_of(metric), words_of(of)
     runs = [str(run) for run in across.index]
-    said = ("{text}", f"{metric} {_said(metric, 'x')}", f"{of} {_said(of, 'y')}")
+    said = ("{text}", f"{called} {_said(metric, 'x')}", f"{other} {_said(of, 'y')}")
     r = float(result.correlation(of)[metric])
-    correlation = f"r = {r:.2f}".replace("-", "−") if np.isfinite(r) else f"{metric} does not vary"
+    correlation = f"r = {r:.2f}".replace("-", "−") if np.isfinite(r) else f"{called} does not vary"
     marks = [
         Dots(
             across[method].to_numpy(),
@@ -141,13 +142,13 @@ def run_scatter_figure(
         for position, method in enumerate(result.methods)
     ]
     picture = PanelPicture(
-        title=f"{metric} and {of}",
+        title=f"{called} and {other}",
         subtitle=f"{rows}; {correlation}",
         how_to_read=(
             "One dot a run and method. A metric that says something about the worst group rises "
             "with it."
         ),
-        alt=f"{metric} against {of}, {result.n_runs} runs, correlation {r:.2f}",
+        alt=f"{called} against {other}, {result.n_runs} runs, correlation {r:.2f}",
         name=f"runs-{metric.lower()}-against-worst-group",
         table=result.runs[["run", "method", metric, of]],
         panels=(Panel(_axis(metric), _axis(of), marks),),
