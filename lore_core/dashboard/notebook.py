@@ -75,7 +75,7 @@ def landscape(
     view = View(dataset, target, gamma, n_bins, binning, {embedding.name.title: embedding})
     points, errors = view.points(), errors_of(view)
     gammas = tuple(sorted({*GAMMAS, gamma}))
-    fields = tuple(preview_field(view.with_(gamma=item), on=embedding) for item in gammas)
+    fields = tuple(preview_field(view.with_(gamma=item), on=embedding).field for item in gammas)
     start = gammas.index(gamma)
     worst = worst_rows(errors, n_rows=_WORST, min_effective_size=MIN_EFFECTIVE_SIZE)
     chart = landscape_figure(

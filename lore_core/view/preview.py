@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from lore_core.data.arrays import Floats
 from lore_core.embedding.result import Embedding
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, local_errors
 from lore_core.regions.field import Field, error_field, smoothed_field
 from lore_core.view.view import View
 
+_QUANTILES = 64
 #: Nodes along each side, and rows that a field is made of at most.
 RESOLUTION, MOST_ROWS = 128, 100_000
 #: Of a sample so many effective neighbours are enough, if they stand for as many as ever.
@@ -17,9 +21,19 @@ _LEAST_OF_SAMPLE = 5.0
 GAMMAS = (0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 4.0, 20.0)
 
 
+@dataclass(frozen=True)
+class PreviewField:
+    """What is shown of one γ while it passes."""
+
+    field: Field
+    #: (64,); the LCE of the rows it is made of: quantiles at even shares from 0 to 1. None where no
+    #: such row is among those looked at.
+    lce: Floats | None
+
+
 def preview_field(
     view: View, *, bin_index: int | None = None, on: Embedding, most_rows: int = MOST_ROWS
-) -> Field:
+) -> PreviewField:
     """Signed local error over a 2-D map, as :func:`~lore_core.view.where.field_of`, sooner.
 
     ``view``, ``bin_index``, ``on``: see :func:`~lore_core.view.where.field_of`. ``most_rows``: of
@@ -35,15 +49,20 @@ def preview_field(
         c, a, z, at = c[rows], a[rows], z[rows], at[rows]
     errors = local_errors(c, a, z, **view.local)
     inside = None if bin_index is None else errors.bin_index == bin_index
+    lce = errors.absolute if inside is None else errors.absolute[inside]
+    # Of a rare bin no row may be in the sample.
+    quantiles = np.quantile(lce, np.linspace(0, 1, _QUANTILES)) if len(lce) else None
     if inside is not None and on is view.embedding:
-        return error_field(
+        field = error_field(
             c, a, z, gamma=view.gamma, rows=inside, resolution=RESOLUTION, min_effective_size=least
         )
-    return smoothed_field(
-        errors.signed,
-        errors.effective_size,
-        at,
-        rows=inside,
-        resolution=RESOLUTION,
-        min_effective_size=least,
-    )
+    else:
+        field = smoothed_field(
+            errors.signed,
+            errors.effective_size,
+            at,
+            rows=inside,
+            resolution=RESOLUTION,
+            min_effective_size=least,
+        )
+    return PreviewField(field, quantiles)

@@ -17,10 +17,10 @@ from lore_core.figures.browser.packing import pack
 from lore_core.figures.browser.preview import packed_preview
 from lore_core.figures.pictures.landscape import row_hovers
 from lore_core.figures.pictures.picture import shortened
-from lore_core.regions import Field, telling_column
+from lore_core.regions import telling_column
 from lore_core.view import View
 from lore_core.view.chance import chance_band_of
-from lore_core.view.preview import MOST_ROWS, preview_field
+from lore_core.view.preview import MOST_ROWS, PreviewField, preview_field
 from lore_core.view.scene import Scene
 from lore_core.view.where import curve_of
 from pages.shared.controls import GAMMAS
@@ -56,7 +56,7 @@ class Preview:
 
     def __init__(self, key: str, view: View, bin_index: int | None, on: Embedding) -> None:
         self._key, self._view, self._bin, self._on = key, view, bin_index, on
-        self._fields: dict[int, Field] = {}
+        self._fields: dict[int, PreviewField] = {}
         self._curve: BandwidthCurve | None = None
         self._band: NullBand | None = None
         self._rests = False
@@ -83,14 +83,15 @@ class Preview:
             if not self._rests:
                 self._news.wait_for(lambda: self._rests or self._fields.keys() - known, _PATIENCE)
             fresh = sorted(self._fields.keys() - known, key=self._distance)[:_BATCH]
-            fields = {k: self._fields[k] for k in fresh}
+            shown = {k: self._fields[k] for k in fresh}
             n_rows = len(self._view.evaluation)
             return packed_preview(
                 self._key,
-                fields,
+                {k: one.field for k, one in shown.items()},
                 self._curve,
                 self._band,
                 is_all=self._rests,
+                quantiles={k: one.lce for k, one in shown.items() if one.lce is not None},
                 sample=MOST_ROWS if n_rows > MOST_ROWS else None,
             )
 

@@ -55,7 +55,7 @@ def test_a_bin_by_its_name(app, dataset):
     app.choose("Confidence bin", "worst")
     app.until_query("bin", "worst")
     app.until(lambda: app.map_ink() != before, "the picture of one bin")
-    app.sees(re.compile(r"Confidence \d+–\d+ %: \d+ rows, promised"))
+    app.sees(re.compile(r"Confidence \d+–\d+\s%: \d+ rows, promised"))
 
 
 def bin_name(index):
@@ -99,7 +99,7 @@ def outline(app):
 
 def selected(app):
     found = app.sees("Selected region")
-    text = found.locator("xpath=ancestor-or-self::p").first.inner_text()
+    text = found.locator("xpath=ancestor-or-self::p").first.inner_text().replace("\xa0", " ")
     return int(re.search(r"([\d,]+) rows", text)[1].replace(",", "")), text
 
 
@@ -126,8 +126,8 @@ def test_a_box_counts_all_rows_of_the_bin_inside(app, dataset, points):
     app.settle()
     box = outline(app)
     inside = ((points > box.min(axis=0)) & (points < box.max(axis=0))).all(axis=1)
-    name = app.sees(re.compile(r"Confidence \d+–\d+ %: ")).inner_text()
-    low, high = (int(end) / 100 for end in re.search(r"(\d+)–(\d+) %", name).groups())
+    name = app.sees(re.compile(r"Confidence \d+–\d+\s%: ")).inner_text()
+    low, high = (int(end) / 100 for end in re.search(r"(\d+)–(\d+)\s%", name).groups())
     c = dataset.evaluation.confidence
     in_bin = np.minimum((c * 15).astype(int), 14) == round(low * 15)
     assert round(high * 15) == round(low * 15) + 1
@@ -202,6 +202,10 @@ def test_a_bandwidth_is_seen_before_it_is_taken(app):
     app.page.mouse.move(box["x"] + box["width"] * 0.4, y, steps=4)
     app.until(lambda: app.map_ink() != before, "the field between two bandwidths")
     assert app.seen("m.field !== m.exact")
+    shown, exact = app.seen("[Array.from(m.field.lce), Array.from(m.known.fields.get(0).lce)]")
+    assert len(shown) == 64
+    assert (np.diff(shown) >= 0).all()
+    assert shown != exact
     assert app.query() == link
     app.page.mouse.up()
     app.until(lambda: app.query().get("gamma") != link["gamma"], "the bandwidth in the link")

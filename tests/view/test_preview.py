@@ -20,12 +20,17 @@ def view():
 @pytest.mark.parametrize("bin_index", [None, 12])
 def test_of_few_rows_it_is_the_field_itself(view, bin_index):
     found = preview_field(view, bin_index=bin_index, on=view.embedding)
-    exact = field_of(view, errors_of(view), bin_index=bin_index, resolution=RESOLUTION)
-    np.testing.assert_array_equal(found.signed, exact.signed)
+    errors = errors_of(view)
+    exact = field_of(view, errors, bin_index=bin_index, resolution=RESOLUTION)
+    np.testing.assert_array_equal(found.field.signed, exact.signed)
+    lce = errors.absolute[(errors.bin_index == bin_index) | (bin_index is None)]
+    assert found.lce is not None
+    np.testing.assert_allclose(found.lce[[0, -1]], [lce.min(), lce.max()])
+    np.testing.assert_allclose(found.lce[21], np.quantile(lce, 1 / 3))
 
 
 def test_of_many_rows_a_sample_shows_nearly_the_same_in_the_same_place(view):
-    few, all_ = (preview_field(view, on=view.embedding, most_rows=n) for n in (4_000, 12_000))
+    few, all_ = (preview_field(view, on=view.embedding, most_rows=n).field for n in (4_000, 12_000))
     np.testing.assert_array_equal([few.x, few.y], [all_.x, all_.y])
     both = np.isfinite(few.signed) & np.isfinite(all_.signed)
     assert both.sum() > 0.6 * np.isfinite(all_.signed).sum()

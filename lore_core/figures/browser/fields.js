@@ -31,7 +31,8 @@ export function fieldBetween(fields, position) {
   const high = numbers.find((k) => k >= position) ?? numbers.at(-1);
   const share = high > low ? (position - low) / (high - low) : 0;
   const [one, other] = [fields.get(low), fields.get(high)];
-  return { ...(share < 0.5 ? one : other), values: blend(one.values, other.values, share) };
+  const lce = other.lce && one.lce?.map((value, k) => value + share * (other.lce[k] - value));
+  return { ...(share < 0.5 ? one : other), lce, values: blend(one.values, other.values, share) };
 }
 
 /** n_eff behind a coded support; 0 where no row is near. */

@@ -24,5 +24,7 @@ export function flagsOf(scene, rows, selected, isKnown) {
 
 /** Marks (0, 1) of n rows that came as bits. */
 export function fromBits(bits, n) {
-  return Uint8Array.from({ length: n }, (_, i) => (bits[i >> 3] >> (i & 7)) & 1);
+  const marks = new Uint8Array(n);
+  for (let i = 0; i < n; i++) marks[i] = (bits[i >> 3] >> (i & 7)) & 1;
+  return marks;
 }

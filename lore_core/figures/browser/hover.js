@@ -44,6 +44,14 @@ export function fieldLines(field, x, y) {
   return [`local error ${points((field.error[node] / 127) * field.scale)}`, `about ${n} effective neighbours`];
 }
 
+/** Lines about a place of two fields, each with its name. */
+export function pairLines(fields, names, [x, y]) {
+  return fields.flatMap((field, k) => {
+    const [first, ...others] = fieldLines(field, x, y);
+    return first ? [`${names[k]}: ${first}`, ...others] : [];
+  });
+}
+
 /** Write lines into the box beside the pointer, the first one set off; none hides it. */
 export function showHover(box, lines, [px, py], stage, image) {
   box.hidden = lines.length === 0;

@@ -67,7 +67,7 @@ function takePreview(pack) {
   for (const [number, field] of Object.entries(pack.fields)) {
     const error = pack[`error${number}`];
     known.fields.set(Number(number), {
-      ...field, error, values: decode({ error, scale: field.scale }),
+      ...field, error, values: decode({ error, scale: field.scale }), lce: pack[`lce${number}`],
     });
   }
   known.curve = pack.curve ?? known.curve;

@@ -8,7 +8,8 @@ import { SELECTED, SHOWN, flagsOf, fromBits } from "./flags.js";
 import { gammaBar } from "./gamma.js";
 import { glPainter } from "./gl.js";
 import { Glimpses, isNearEnough } from "./glimpses.js";
-import { fieldLines, rowLines, showHover } from "./hover.js";
+import { fieldLines, pairLines, rowLines, showHover } from "./hover.js";
+import { drawInset } from "./inset.js";
 import { listen } from "./interact.js";
 import { boxOf, placeLabels } from "./labels.js";
 import { drawOverlay, regionAround } from "./overlay.js";
@@ -87,6 +88,12 @@ export function mount(root, { mode, send }) {
       look, shape: scene.shape, regions: shownRegions, rings, selection, drawn, pointed: at,
       picked: rows && scene.row !== null ? [rows.x[scene.row], rows.y[scene.row]] : null,
     });
+    if (field !== exact && field.lce) {
+      drawInset(parts.overlay, view, {
+        lce: field.lce, look, most: scene.scale.limit,
+        before: known.fields.get(scene.gammas.indexOf(scene.gamma))?.lce ?? null,
+      });
+    }
     const taken = placeLabels(labels, view);
     const near = what.rows && scene.glimpse && isNearEnough(what.seen, view);
     if (!near) glimpses.hide();
@@ -182,8 +189,8 @@ export function mount(root, { mode, send }) {
     const row = over >= 0 || !index ? over : index.nearest(x, y, REACH / view.scale, shown);
     const what = layers();
     const ring = row >= 0 && scene.worst.includes(row);
-    const drawn_ = what.rows || ring || (what.marks && selected[row]);
-    pointed = row >= 0 && drawn_ ? row : -1;
+    const isDrawn = what.rows || ring || (what.marks && selected[row]);
+    pointed = row >= 0 && isDrawn ? row : -1;
     hot = pointed < 0 ? regionAround(scene.regions, x, y) : null;
     stage.classList.toggle("points", pointed >= 0 || hot !== null);
     tell(event ? point : null);
@@ -196,20 +203,14 @@ export function mount(root, { mode, send }) {
     clearTimeout(wondering);
     if (!point) return showHover(parts.hover, [], [0, 0], stage);
     const write = (lines, image) => showHover(parts.hover, lines, point, stage, image);
-    if (pointed < 0) return write(linesAt(...view.toMap(...point)));
+    if (pointed < 0) {
+      const at = view.toMap(...point);
+      return write(against ? pairLines([field, against], scene.against.names, at) : fieldLines(field, ...at));
+    }
     const detail = field === exact ? details.get(pointed) : null;
     const lines = detail?.lines ?? rowLines(field === exact ? scene : {}, rows, pointed);
     write(lines, detail?.image);
     if (!detail && field === exact) wondering = setTimeout(() => send("detail", pointed), WONDER);
-  }
-
-  /** What the field says at a place, or both fields do. */
-  function linesAt(x, y) {
-    if (!against) return fieldLines(field, x, y);
-    return [field, against].flatMap((each, k) => {
-      const [first, ...others] = fieldLines(each, x, y);
-      return first ? [`${scene.against.names[k]}: ${first}`, ...others] : [];
-    });
   }
 
   function choose(number) {

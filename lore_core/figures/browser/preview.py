@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.chance.simulation import NullBand
+from lore_core.data.arrays import Floats
 from lore_core.figures.browser.landscape import packed_field
 from lore_core.figures.browser.packing import pack
 from lore_core.metrics.bandwidth import BandwidthCurve
@@ -23,6 +24,7 @@ def packed_preview(
     *,
     is_all: bool = True,
     sample: int | None = None,
+    quantiles: Mapping[int, Floats] | None = None,
     with_support: bool = False,
 ) -> bytes:
     """Pack fields by the number of their γ, and the MLCE over γ with what chance shows.
@@ -41,6 +43,8 @@ def packed_preview(
         Whether nothing more is to come.
     sample : int, optional
         Rows that the fields are made of, where it is not all of them.
+    quantiles : mapping of int to ndarray, optional
+        The LCE of the rows behind each field: quantiles at even shares from 0 to 1.
     with_support : bool
         Whether n_eff goes along, in a second byte a node.
     """
@@ -52,6 +56,8 @@ def packed_preview(
         arrays[f"error{number}"] = coded["error"]
         if with_support:
             arrays[f"support{number}"] = coded["support"]
+    for number, lce in (quantiles or {}).items():
+        arrays[f"lce{number}"] = lce.astype(np.float32)
     if curve is not None:
         header["curve"] = {
             "gamma": curve.gamma.tolist(),

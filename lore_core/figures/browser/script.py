@@ -23,6 +23,7 @@ _MODULES = (
     "glimpses",
     "caption",
     "swipe",
+    "inset",
     "telling",
     "gamma",
     "interact",
