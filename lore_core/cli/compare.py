@@ -48,8 +48,9 @@ method_option = click.option(
 @click.option(
     "--rivals",
     is_flag=True,
-    help="Also the recalibrators of other libraries that are installed (betacal, mcgrad).",
+    help="Also the recalibrators of other libraries that are installed (mcgrad).",
 )
+@click.option("--all", "all_methods", is_flag=True, help="Every method, not only the usual ones.")
 @draws_option("Resamples behind the intervals of one dataset (default: what takes some seconds).")
 @number_options()
 def compare(
@@ -59,6 +60,7 @@ def compare(
     group: str | None,
     min_group_size: int | None,
     rivals: bool,
+    all_methods: bool,
     draws: int | None,
     numbers: NumberOptions,
 ) -> None:
@@ -75,26 +77,30 @@ def compare(
         _runs(
             given,
             place,
-            methods_of(given, names, rivals, local, _RUNS_GAMMA),
+            methods_of(given, names, rivals, local, _RUNS_GAMMA, all_methods),
             group,
             min_group_size or 1,
             numbers,
         )
         return
     from lore_core.cli.view import open_view
+    from lore_core.comparison.most_probable import about_predictions
     from lore_core.conclusions import conclude_recalibration
     from lore_core.view.where import places_of
 
     with Progress() as progress:
         view = open_view(given, progress)
-        methods = methods_of(given, names, rivals, view.is_local, 0.2)
+        methods = methods_of(given, names, rivals, view.is_local, 0.2, all_methods)
         result = compare_one(view, methods, group, min_group_size, draws, progress)
         said = conclude_recalibration(result, places_of(view, progress=progress))
     table = result.long()
+    most_probable = result.most_probable()
     content = {
         **view.settings(),
         "maps": list(view.maps),
         "conclusion": said.sentence,
+        "names": result.names,
+        "most_probable": most_probable.to_dict(orient="index"),
         "methods": result.table.to_dict(orient="index"),
         "low": None if result.low is None else result.low.to_dict(orient="index"),
         "high": None if result.high is None else result.high.to_dict(orient="index"),
@@ -105,8 +111,9 @@ def compare(
     say("")
     shown = [CATALOGUE[str(name)] for name in result.table]
     cells = {item.heading: list(result.table[item.name].map(item.text)) for item in shown}
-    say(text_table({"": list(result.table.index), **cells}))
+    say(text_table({"": list(result.names.values()), **cells}))
     say("")
+    say(about_predictions(most_probable))
     on = f"; γ = {view.gamma:g} on {', '.join(view.maps)}" if view.is_local else ""
     calibration = view.settings()["calibration_rows"]
     say(
@@ -116,21 +123,36 @@ def compare(
 
 
 def methods_of(
-    given: ViewOptions, names: tuple[str, ...], rivals: bool, local: bool, gamma: float
+    given: ViewOptions,
+    names: tuple[str, ...],
+    rivals: bool,
+    local: bool,
+    gamma: float,
+    all_methods: bool = False,
 ) -> list[Recalibrator]:
     """Recalibrators that were asked for; without features only global ones."""
     from lore_core.data.validation import InputError
-    from lore_core.recalibration import installed_rivals, standard_recalibrators
+    from lore_core.recalibration import (
+        MCGrad,
+        installed_rivals,
+        offered_recalibrators,
+        standard_recalibrators,
+    )
 
-    methods = standard_recalibrators(given.gamma or gamma, given.n_bins, given.binning)
     others = installed_rivals()
     if rivals and not others:
         raise InputError(
             "'--rivals' needs another library; none is installed. Install one with: "
-            "pip install 'lore-lens[rivals]'."
+            f"{MCGrad.installation}."
         )
-    if rivals or names:
-        methods = [*methods, *others]
+    settings = given.gamma or gamma, given.n_bins, given.binning
+    usual = {item.label for item in standard_recalibrators()}
+    of_others = {item.label for item in others}
+    methods = [
+        item
+        for item in offered_recalibrators(*settings)
+        if names or item.label in usual or (rivals if item.label in of_others else all_methods)
+    ]
     known = {method.label: method for method in methods if local or method.is_global}
     for name in names:
         if name not in known:

@@ -9,7 +9,7 @@ import click
 
 from lore_core.cli.options import examples
 from lore_core.cli.output import Progress, note, output_path, say
-from lore_core.recalibration.registry import STANDARD, standard_recalibrator
+from lore_core.recalibration.registry import METHODS, named_recalibrator
 
 if TYPE_CHECKING:
     from lore_core import Dataset, Recalibrator
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--method",
-    type=click.Choice(list(STANDARD)),
+    type=click.Choice(list(METHODS)),
     default="tuned",
     help="What to fit; lore and tuned are local.",
 )
@@ -183,7 +183,7 @@ def _fit(
         raise InputError(
             f"'{dataset.name}' must have calibration rows to fit on; its split names none."
         )
-    made = standard_recalibrator(method, gamma, bins)
+    made = named_recalibrator(method, gamma, bins)
     if group is not None:
         made = lore.GroupWise(made, group)
     embedding = None

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from lore_core.comparison.most_probable import most_probable_classes
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
 from lore_core.data.binning import Binning
@@ -39,6 +40,8 @@ class Comparison:
     recalibrators: dict[str, Recalibrator]
     datasets: dict[str, Dataset]
     summaries: dict[str, Summary]
+    #: By method label: how tables name it, with a remark where its fit did nothing.
+    names: dict[str, str]
 
     @property
     def ranked_by(self) -> Metric:
@@ -62,6 +65,13 @@ class Comparison:
         for all methods at once with 95 %: each is taken at 1 − 5 %/methods (Bonferroni).
         """
         return _score_differences(self.datasets, score, to)
+
+    def most_probable(self) -> pd.DataFrame:
+        """Hold the most probable class of each row against the predicted one.
+
+        See :func:`~lore_core.comparison.most_probable.most_probable_classes`.
+        """
+        return most_probable_classes(self.datasets)
 
     def long(self, methods: list[str] | None = None) -> pd.DataFrame:
         """Everything in one long table, as it is saved; ``methods`` are in the order of the rows.
@@ -147,12 +157,14 @@ def compare(
         evaluation_embedding if metric_embedding is None else metric_embedding, None
     )
     datasets: dict[str, Dataset] = {}
+    names: dict[str, str] = {}
     summaries: dict[str, Summary] = {}
     for position, (label, method) in enumerate(zip(labels, methods, strict=True)):
         tell(progress, position / len(methods), label)
         local = method.needs_embedding
         method.fit(calibration, calibration_embedding if local else None)
         datasets[label] = method.recalibrate(evaluation, evaluation_embedding if local else None)
+        names[label] = _with_remark(label, method, evaluation, datasets[label])
         summaries[label] = summarize(
             datasets[label],
             measured_on,
@@ -191,7 +203,17 @@ def compare(
         recalibrators=dict(zip(labels, methods, strict=True)),
         datasets=datasets,
         summaries=summaries,
+        names=names,
     )
+
+
+def _with_remark(label: str, method: Recalibrator, before: Dataset, after: Dataset) -> str:
+    remark = method.remark
+    if not isinstance(method, NoRecalibration) and np.allclose(
+        before.probabilities, after.probabilities, rtol=0, atol=1e-12
+    ):
+        remark = "changed nothing"
+    return f"{label} ({remark})" if remark else label
 
 
 def _score_differences(datasets: Mapping[str, Dataset], score: Metric, to: str) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from .base import Recalibrator as Recalibrator
 from .beta_calibration import BetaCalibration as BetaCalibration
+from .dirichlet_calibration import DirichletCalibration as DirichletCalibration
 from .group_wise import GroupWise as GroupWise
 from .histogram_binning import HistogramBinning as HistogramBinning
 from .isotonic_regression import IsotonicRegression as IsotonicRegression
@@ -9,6 +10,7 @@ from .lore import (
     LocalAccuracy as LocalAccuracy,
     LoRe as LoRe,
 )
+from .matrix_scaling import MatrixScaling as MatrixScaling
 from .mcgrad_boosting import MCGrad as MCGrad
 from .mmce_optimization import (
     MMCEOptimization as MMCEOptimization,
@@ -24,3 +26,4 @@ from .registry import (
 from .saved import load_recalibrator as load_recalibrator
 from .temperature_scaling import TemperatureScaling as TemperatureScaling
 from .tuned_lore import TunedLoRe as TunedLoRe
+from .vector_scaling import VectorScaling as VectorScaling

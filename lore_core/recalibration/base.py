@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 class Recalibrator(ABC):
     """Learns on calibration rows how to correct confidences, and corrects those of other rows.
 
-    The predicted class of a row never changes; only its confidence does.
+    The predicted class of a row stays what the classifier predicted, and with it the accuracy;
+    another class may become more probable.
 
     Notes
     -----
@@ -136,6 +137,11 @@ class Recalibrator(ABC):
     def is_global(self) -> bool:
         """True for a method that looks at the predictions only."""
         return not (self.needs_embedding or self.needs_features)
+
+    @property
+    def remark(self) -> str:
+        """What is to be said of the fit beside the method's name; empty where nothing is."""
+        return ""
 
     @classmethod
     def installed(cls) -> bool:

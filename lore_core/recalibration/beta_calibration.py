@@ -1,15 +1,17 @@
-"""Beta calibration, fitted by the package betacal."""
+"""Beta calibration: a curve with a slope of its own at each end of [0, 1]."""
 
 from __future__ import annotations
 
-import warnings
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
+from lore_core.data.probabilities import SMALLEST, expit, log_probabilities
 from lore_core.data.rows import Rows
 from lore_core.data.validation import OnMaps
-from lore_core.recalibration.rivals import Rival
+from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.platt_scaling import smoothed_targets
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -19,24 +21,25 @@ if TYPE_CHECKING:
 class State(TypedDict):
     """What beta calibration fits."""
 
-    coefficients: tuple[float, float, float]  #: NaN where nothing was fitted
-    model: Any  #: betacal's, or None
+    of_class: bool  #: of the second of two classes; False: of whichever class is predicted
+    coefficients: NDArray[np.float64]  #: (3,) a ≥ 0, b ≥ 0 and m
 
 
-class BetaCalibration(Rival):
-    """p' = 1 / (1 + exp(−(a log c − b log(1 − c) + m))) of the top-label confidence c.
+class BetaCalibration(Recalibrator):
+    """p' = 1 / (1 + exp(−(a log p − b log(1 − p) + m))), a and b at least 0.
 
-    Where all calibration rows are right, or all wrong, nothing can be fitted and every confidence
-    stays.
+    Of two classes p is the probability of the second, so that each class has an end of its own; the
+    most probable class can change. Of more it is the confidence.
 
     Attributes
     ----------
-    coefficients_ : tuple of float
-        a and b, and the confidence that is told 0.5; NaN where nothing was fitted.
+    coefficients_ : ndarray of shape (3,)
+        a, b and m; with 1, 1 and 0 nothing changes, with a = b it is Platt scaling.
 
     Notes
     -----
-    Needs ``betacal`` (``pip install "lore-lens[rivals]"``).
+    Minimises the NLL of the calibration rows, on Platt's smoothed targets (see
+    :class:`~lore_core.PlattScaling`), so that a and b stay finite where p separates the outcomes.
 
     References
     ----------
@@ -45,24 +48,57 @@ class BetaCalibration(Rival):
     """
 
     label = "Beta calibration"
-    modules = ("betacal",)
-    installation = "pip install betacal"
-    coefficients_: tuple[float, float, float]
+    coefficients_: NDArray[np.float64]
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
-        made = self.library("betacal").BetaCalibration(parameters="abm")
-        outcome = calibration.outcome
-        if outcome.min() == outcome.max():
-            return {"coefficients": (np.nan, np.nan, np.nan), "model": None}
-        # betacal switches every warning of the process off and leaves it so.
-        with warnings.catch_warnings():
-            model = made.fit(calibration.confidence, outcome)
-        a, b, half = model.calibrator_.map_
-        return {"coefficients": (float(a), float(b), float(half)), "model": model}
+        from scipy.optimize import minimize
+
+        of_class = calibration.n_classes == 2
+        outcome = calibration.labels if of_class else calibration.outcome
+        ends = _ends(calibration.probabilities, calibration.predictions, of_class)
+        found = minimize(
+            total_loss,
+            np.array([1.0, 1.0, 0.0]),
+            args=(ends, smoothed_targets(np.asarray(outcome, dtype=np.float64))),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0, None), (0, None), (None, None)],
+            options={"ftol": 1e-13, "gtol": 1e-7 * len(ends), "maxiter": 500},
+        )
+        return {"of_class": of_class, "coefficients": np.asarray(found.x)}
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
-        """Draw the confidences through the curve."""
-        if state["model"] is None:
-            return rows
-        return rows.with_confidence(np.clip(state["model"].predict(rows.confidence), 0.0, 1.0))
+        """Draw the probabilities through the curve."""
+        ends = _ends(rows.probabilities, rows.predicted, state["of_class"])
+        p = expit(ends @ state["coefficients"])
+        if state["of_class"]:
+            return rows.with_probabilities(np.column_stack([1.0 - p, p]))
+        return rows.with_confidence(p)
+
+
+def _ends(
+    probabilities: NDArray[np.float64], predicted: NDArray[np.int64], of_class: bool
+) -> NDArray[np.float64]:
+    """Return log p, −log(1 − p) and 1 of each row, shape (n, 3)."""
+    if of_class:
+        other, own = log_probabilities(probabilities).T
+    else:
+        index = np.arange(len(predicted))
+        own = log_probabilities(probabilities)[index, predicted]
+        rest = probabilities.copy()
+        rest[index, predicted] = 0.0
+        other = np.log(np.maximum(rest.sum(axis=1), SMALLEST))
+    return np.column_stack([own, -other, np.ones(len(own))])
+
+
+def total_loss(
+    coefficients: NDArray[np.float64], ends: NDArray[np.float64], targets: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the NLL of soft targets, and its gradient.
+
+    ``ends`` (n, q): what the coefficients (q,) weigh. ``targets`` (n,): in [0, 1].
+    """
+    odds = ends @ coefficients
+    loss = np.logaddexp(0.0, odds) - targets * odds
+    return float(loss.sum()), np.asarray(ends.T @ (expit(odds) - targets))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.rows import Rows
 from lore_core.data.validation import InputError, OnMaps
+from lore_core.recalibration.platt_scaling import PlattScaling
 from lore_core.recalibration.rivals import Rival
 
 if TYPE_CHECKING:
@@ -31,14 +32,16 @@ class State(TypedDict):
 
     n_features: int  #: of the calibration rows
     n_rounds: int  #: boosting rounds used
-    model: Any  #: mcgrad's; None where every confidence stays
+    start: PlattScaling | None  #: what the trees correct; None where every confidence stays
+    model: Any  #: mcgrad's; None where there are no rounds
 
 
 class MCGrad(Rival):
     """Boosted trees that look in the features for where the top-label confidence is wrong.
 
-    The number of boosting rounds is chosen by cross-validation on the calibration rows; where it is
-    0, or fewer than five rows are right or wrong, every confidence stays.
+    The confidences are Platt-scaled first. The number of boosting rounds is chosen by
+    cross-validation on the calibration rows; where it is 0, Platt scaling is all there is. Where
+    fewer than five rows are right or wrong, every confidence stays.
 
     Parameters
     ----------
@@ -52,8 +55,9 @@ class MCGrad(Rival):
 
     Notes
     -----
-    Needs ``mcgrad`` and ``lightgbm``. The features are given as they are, as numbers; groups are
-    not, as to no other method here.
+    Of saturated confidences, nearly all 0 or 1, the first round of trees makes the loss worse and
+    0 rounds would be chosen: hence Platt scaling. Needs ``mcgrad`` and ``lightgbm``. The features
+    are given as they are, as numbers; groups are not, as to no other method here.
 
     References
     ----------
@@ -71,10 +75,12 @@ class MCGrad(Rival):
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         methods = self.library("mcgrad.methods")
-        frame, names = _frame(calibration.features, calibration.confidence, calibration.name)
+        start = PlattScaling().fit(calibration)
+        scaled = start.recalibrate(calibration).confidence
+        frame, names = _frame(calibration.features, scaled, calibration.name)
         right = int(calibration.outcome.sum())
         if min(right, len(calibration) - right) < _FOLDS:
-            return {"n_features": len(names), "n_rounds": 0, "model": None}
+            return {"n_features": len(names), "n_rounds": 0, "start": None, "model": None}
         frame["label"] = calibration.outcome.astype(np.int64)
         model = methods.MCGrad(random_state=self.random_state, n_folds=_FOLDS)
         with _quiet():
@@ -89,12 +95,21 @@ class MCGrad(Rival):
         return {
             "n_features": len(names),
             "n_rounds": n_rounds,
+            "start": start,
             "model": model if n_rounds else None,
         }
 
+    @property
+    def remark(self) -> str:
+        """Whether it came to trees at all."""
+        state = self.state()
+        return "no trees: Platt scaling alone" if state["start"] and not state["n_rounds"] else ""
+
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
-        """Correct the confidences by the trees."""
+        """Scale the confidences, and correct them by the trees."""
+        if state["start"] is not None:
+            rows = state["start"].applied_to(rows)
         if state["model"] is None:
             return rows
         frame, names = _frame(rows.features, rows.confidence, rows.name)

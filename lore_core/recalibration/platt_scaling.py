@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lore_core.data.probabilities import expit, logit, top_log_odds
 from lore_core.data.rows import Rows
@@ -57,10 +58,7 @@ class PlattScaling(Recalibrator):
         from sklearn.linear_model import LogisticRegression
 
         odds = top_log_odds(calibration.probabilities, calibration.predictions)
-        outcome = calibration.outcome
-        right = outcome.sum()
-        wrong = len(outcome) - right
-        share = np.where(outcome == 1, (right + 1) / (right + 2), 1 / (wrong + 2))
+        share = smoothed_targets(calibration.outcome)
         centre, spread = float(odds.mean()), float(odds.std())
         if spread < _SMALLEST_SPREAD:
             # One confidence for all rows: nothing to draw a slope from.
@@ -81,3 +79,10 @@ class PlattScaling(Recalibrator):
         """Draw the log-odds of the confidences through the curve."""
         odds = top_log_odds(rows.probabilities, rows.predicted)
         return rows.with_confidence(expit(state["slope"] * odds + state["intercept"]))
+
+
+def smoothed_targets(outcome: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Platt's targets for outcomes of 0 and 1: neither is quite certain."""
+    right = outcome.sum()
+    wrong = len(outcome) - right
+    return np.asarray(np.where(outcome == 1, (right + 1) / (right + 2), 1 / (wrong + 2)))

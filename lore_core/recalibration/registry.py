@@ -7,30 +7,92 @@ a saved one does not need the others.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from lore_core.data.binning import Binning
     from lore_core.recalibration.base import Recalibrator
 
-#: By what a command calls it, a recalibrator's module and class. In the order of comparisons.
-STANDARD = {
-    "none": "no_recalibration:NoRecalibration",
-    "temperature": "temperature_scaling:TemperatureScaling",
-    "platt": "platt_scaling:PlattScaling",
-    "isotonic": "isotonic_regression:IsotonicRegression",
-    "histogram": "histogram_binning:HistogramBinning",
-    "mmce": "mmce_optimization:MMCEOptimization",
-    "lore": "lore:LoRe",
-    "tuned": "tuned_lore:TunedLoRe",
+
+class Method(NamedTuple):
+    """A recalibrator that a command names, a page offers and a file holds."""
+
+    place: str  #: its module and class
+    group: str  #: what it looks at
+    when: str  #: in which case to take it
+    standard: bool = True  #: whether it is compared until the reader says otherwise
+
+
+_TOP, _VECTOR = "the predicted class", "the whole vector"
+_FEATURES, _PLACE = "features", "the place on a map"
+
+#: By what a command calls it, every recalibrator of our own. In the order of comparisons.
+METHODS = {
+    "none": Method(
+        "no_recalibration:NoRecalibration", "nothing", "What the others are held against."
+    ),
+    "temperature": Method(
+        "temperature_scaling:TemperatureScaling",
+        _VECTOR,
+        "Few rows, or many classes and few rows of each: one number cannot fit noise.",
+    ),
+    "vector": Method(
+        "vector_scaling:VectorScaling",
+        _VECTOR,
+        "Some classes are promised too much and others too little.",
+        standard=False,
+    ),
+    "matrix": Method(
+        "matrix_scaling:MatrixScaling",
+        _VECTOR,
+        "Classes are taken for one another, and there are some hundred rows or more.",
+    ),
+    "dirichlet": Method(
+        "dirichlet_calibration:DirichletCalibration",
+        _VECTOR,
+        "As matrix scaling, for forests and others whose probabilities are no softmax.",
+        standard=False,
+    ),
+    "platt": Method(
+        "platt_scaling:PlattScaling",
+        _TOP,
+        "Two classes, or few rows and only the confidence counts.",
+    ),
+    "beta": Method(
+        "beta_calibration:BetaCalibration",
+        _TOP,
+        "Two classes: like Platt scaling, and a curve that may bend otherwise at each end.",
+    ),
+    "isotonic": Method(
+        "isotonic_regression:IsotonicRegression",
+        _TOP,
+        "A thousand rows or more, and a curve of no known shape.",
+    ),
+    "histogram": Method(
+        "histogram_binning:HistogramBinning",
+        _TOP,
+        "A few confidences that each can be checked, and many rows in each bin.",
+    ),
+    "mmce": Method(
+        "mmce_optimization:MMCEOptimization", _VECTOR, "To compare with the paper's baseline."
+    ),
+    "lore": Method("lore:LoRe", _PLACE, "The paper's method, at a bandwidth of your choice."),
+    "tuned": Method(
+        "tuned_lore:TunedLoRe",
+        _PLACE,
+        "The confidence is wrong in places or groups that the classifier does not know.",
+    ),
 }
+#: Those that are compared by default.
+STANDARD = {name: method for name, method in METHODS.items() if method.standard}
 #: Made of another recalibrator.
 COMPOSED = ("group_wise:GroupWise",)
 #: Of other libraries; offered where those are installed, and in no file.
-RIVALS = ("beta_calibration:BetaCalibration", "mcgrad_boosting:MCGrad")
+RIVALS = ("mcgrad_boosting:MCGrad",)
 
+_PLACES = (*(method.place for method in METHODS.values()), *COMPOSED)
 #: What a file can hold: a class's name, which is its name there too, and its place.
-_SAVED = {place.partition(":")[2]: place for place in (*STANDARD.values(), *COMPOSED)}
+_SAVED = {place.partition(":")[2]: place for place in _PLACES}
 
 
 def _class_at(place: str) -> type[Recalibrator]:
@@ -64,21 +126,21 @@ def saved_class(name: str) -> type[Recalibrator]:
     return _class_at(_SAVED[name])
 
 
-def standard_recalibrator(
+def named_recalibrator(
     name: str, gamma: float = 0.2, n_bins: int = 15, binning: Binning = "equal-width"
 ) -> Recalibrator:
     """Return one method, not yet fitted.
 
-    ``name``: what a command calls it: a key of :data:`STANDARD`. ``gamma``, ``n_bins``,
+    ``name``: what a command calls it: a key of :data:`METHODS`. ``gamma``, ``n_bins``,
     ``binning``: see :func:`standard_recalibrators`.
     """
-    return _class_at(STANDARD[name]).standard(gamma, n_bins, binning)
+    return _class_at(METHODS[name].place).standard(gamma, n_bins, binning)
 
 
 def standard_recalibrators(
     gamma: float = 0.2, n_bins: int = 15, binning: Binning = "equal-width"
 ) -> list[Recalibrator]:
-    """Return one of each method, not yet fitted, in the order they are compared.
+    """Return one of each method that is compared by default, not yet fitted, in that order.
 
     Parameters
     ----------
@@ -87,7 +149,17 @@ def standard_recalibrators(
     n_bins, binning
         Confidence bins of the methods that use them; tuned LoRe chooses its own number too.
     """
-    return [standard_recalibrator(name, gamma, n_bins, binning) for name in STANDARD]
+    return [named_recalibrator(name, gamma, n_bins, binning) for name in STANDARD]
+
+
+def own_recalibrators(
+    gamma: float = 0.2, n_bins: int = 15, binning: Binning = "equal-width"
+) -> list[Recalibrator]:
+    """Return one of every method that needs no other library, not yet fitted.
+
+    ``gamma``, ``n_bins``, ``binning``: see :func:`standard_recalibrators`.
+    """
+    return [named_recalibrator(name, gamma, n_bins, binning) for name in METHODS]
 
 
 def installed_rivals() -> list[Recalibrator]:
@@ -99,4 +171,4 @@ def offered_recalibrators(
     gamma: float = 0.2, n_bins: int = 15, binning: Binning = "equal-width"
 ) -> list[Recalibrator]:
     """Return the standard recalibrators, then those of other libraries that are installed."""
-    return [*standard_recalibrators(gamma, n_bins, binning), *installed_rivals()]
+    return [*own_recalibrators(gamma, n_bins, binning), *installed_rivals()]

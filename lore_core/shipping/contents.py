@@ -151,6 +151,11 @@ _ARRAYS = {
     "level_confidence": "what each level says",
     "confidence": "corners of the step function",
     "accuracy": "accuracy of each level",
+    "diagonal": "how each class weighs its own probability",
+    "bias": "what is added to each class",
+    "rest": "what the other classes add to each",
+    "directions": "principal directions of the log-probabilities, from sums over all rows",
+    "coefficients": "coefficients of a curve",
 }
 
 

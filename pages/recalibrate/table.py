@@ -7,6 +7,7 @@ import streamlit as st
 
 from lore_core import Comparison
 from lore_core.chance.intervals import ABOUT_INTERVALS
+from lore_core.comparison.most_probable import about_predictions
 from lore_core.data.number_text import unbroken
 from lore_core.metrics.catalogue import CATALOGUE, MAX_GROUPWISE, METHOD_TABLE
 from lore_core.metrics.metric import Metric
@@ -37,6 +38,7 @@ def metrics_table(result: Comparison, grouping: Grouping | None, measured_on: st
             return [""] * len(column)
         return [marked(below, above) for below, above in zip(low[name], high[name], strict=True)]
 
+    text.index = pd.Index(result.names.values())
     st.dataframe(
         text.style.apply(tint),
         column_config={m.name: st.column_config.TextColumn(m.heading) for m in metrics},
@@ -73,5 +75,5 @@ def _notes(
             f"MLCE and {MAX_GROUPWISE} are the paper's maxima over bins, rows and cells, however "
             "few rows they rest on: chance alone makes them large."
         )
-    said.append("Recalibration never changes the predicted class, so the accuracy stays.")
+    said.append(plain(about_predictions(result.most_probable())))
     return said

@@ -17,9 +17,9 @@ from lore_core import (
     PlattScaling,
     TemperatureScaling,
     expected_calibration_error,
-    standard_recalibrators,
 )
 from lore_core.recalibration import maximum_mean_calibration_error
+from lore_core.recalibration.registry import own_recalibrators
 
 
 def binary(confidence, right):
@@ -137,7 +137,7 @@ def test_every_method_keeps_the_class_and_the_sum(k):
     calibration, cal_z = overconfident(400, k=k, seed=1)
     evaluation, z = overconfident(300, k=k, seed=2)
     before = expected_calibration_error(evaluation.confidence, evaluation.outcome)
-    methods = standard_recalibrators(0.4, 5)
+    methods = own_recalibrators(0.4, 5)
     assert len({method.label for method in methods}) == len(methods)
     for method in methods:
         local = method.needs_embedding

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from lore_core import (
-    BetaCalibration,
     Dataset,
     InputError,
     MCGrad,
@@ -19,8 +18,9 @@ from lore_core import (
 )
 from lore_core.cli import main
 from lore_core.recalibration import offered_recalibrators
+from lore_core.recalibration.registry import own_recalibrators
 
-RIVALS = [BetaCalibration, MCGrad]
+RIVALS = [MCGrad]
 
 
 def overconfident(n, seed):
@@ -35,18 +35,17 @@ def overconfident(n, seed):
 
 
 def test_only_what_is_installed_is_offered(monkeypatch):
-    standard = [method.label for method in standard_recalibrators()]
+    own = [method.label for method in own_recalibrators()]
     for kind in RIVALS:
         monkeypatch.setattr(kind, "modules", ("surely_not_installed",))
-    assert [method.label for method in offered_recalibrators()] == standard
-    monkeypatch.setattr(BetaCalibration, "modules", ("numpy",))
-    assert [method.label for method in offered_recalibrators()] == [*standard, "Beta calibration"]
+    assert [method.label for method in offered_recalibrators()] == own
+    monkeypatch.setattr(MCGrad, "modules", ("numpy",))
+    assert [method.label for method in offered_recalibrators()] == [*own, "MCGrad"]
 
 
 @pytest.mark.parametrize(
     ("kind", "command"),
     [
-        (BetaCalibration, "pip install betacal"),
         (MCGrad, "pip install --no-deps mcgrad && pip install lightgbm psutil"),
     ],
 )
@@ -66,7 +65,7 @@ def test_the_command_says_what_to_install(monkeypatch, capsys, tmp_path):
     for kind in RIVALS:
         monkeypatch.setattr(kind, "modules", ("surely_not_installed",))
     assert main(["compare", str(tmp_path), "--rivals"]) == 1
-    assert "pip install 'lore-lens[rivals]'" in capsys.readouterr().err
+    assert "pip install --no-deps mcgrad" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", RIVALS)
@@ -127,14 +126,16 @@ class TestMCGrad:
         with pytest.raises(InputError, match="must have the 3 features MCGrad was fitted on"):
             method.recalibrate(fewer)
 
+    def test_saturated_confidences_are_scaled_first(self):
+        """Nearly all of them 1: without Platt scaling no round of trees is worth it."""
+        calibration, evaluation = overconfident(1500, 1), overconfident(1500, 2)
 
-def test_beta_calibration_knows_its_own_curve():
-    pytest.importorskip("betacal")
-    rng = np.random.default_rng(0)
-    c = rng.uniform(0.5, 1, 40_000)
-    a, b, m = 1.5, 0.8, 0.3
-    share = 1 / (1 + np.exp(-(a * np.log(c) - b * np.log1p(-c) + m)))
-    rows = Dataset(np.column_stack([c, 1 - c]), (rng.random(len(c)) >= share).astype(int))
-    method = BetaCalibration().fit(rows)
-    np.testing.assert_allclose(method.recalibrate(rows).confidence, share, atol=0.02)
-    assert np.isfinite(method.coefficients_).all()
+        def saturated(data):
+            odds = 12 * np.log(data.confidence / (1 - data.confidence))
+            return data.with_confidence(1 / (1 + np.exp(-odds)))
+
+        method = MCGrad().fit(saturated(calibration))
+        assert method.n_rounds_ > 0
+        after = method.recalibrate(saturated(evaluation)).confidence
+        worse = evaluation.features[:, 0] > 0
+        assert after[~worse].mean() > after[worse].mean() + 0.1

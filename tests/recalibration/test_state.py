@@ -21,13 +21,13 @@ from lore_core import (
     Recalibrator,
     TemperatureScaling,
     TunedLoRe,
-    standard_recalibrators,
 )
 from lore_core.data.rows import Rows
 from lore_core.recalibration import registry
+from lore_core.recalibration.registry import own_recalibrators
 
 METHODS = [
-    *standard_recalibrators(0.3, 5),
+    *own_recalibrators(0.3, 5),
     LoRe(0.3, 5, base=TemperatureScaling(), floor=True, prior_strength=2.0),
     TunedLoRe(average=False, line=False, levels=False),
     GroupWise(LoRe(0.3, 5, base=PlattScaling())),
@@ -118,7 +118,8 @@ class Blocked:
 sys.meta_path.insert(0, Blocked())
 from lore_core.recalibration import registry
 light = sorted({"numpy"} & set(sys.modules))
-for place in (*registry.STANDARD.values(), *registry.COMPOSED, *registry.RIVALS):
+own = [method.place for method in registry.METHODS.values()]
+for place in (*own, *registry.COMPOSED, *registry.RIVALS):
     registry._class_at(place)
 print(json.dumps(light))
 """

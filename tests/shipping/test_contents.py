@@ -19,13 +19,13 @@ from lore_core import (
     TemperatureScaling,
     TunedLoRe,
     embed,
-    standard_recalibrators,
 )
 from lore_core.embedding import tsne
 from lore_core.embedding.stored_tsne import StoredTSNE
+from lore_core.recalibration.registry import own_recalibrators
 from lore_core.shipping import describe
 
-METHODS = {method.label: method for method in standard_recalibrators(0.3, 5)} | {
+METHODS = {method.label: method for method in own_recalibrators(0.3, 5)} | {
     "histogram, equal mass": HistogramBinning(6, "equal-mass"),
     "lore, equal mass": LoRe(0.2, 7, "equal-mass", base=PlattScaling()),
     "tuned, equal mass": TunedLoRe(binning="equal-mass"),

@@ -8,9 +8,10 @@ from io import BytesIO
 import numpy as np
 import pytest
 
-from lore_core import GroupWise, Predictor, TunedLoRe, embed, standard_recalibrators
+from lore_core import GroupWise, Predictor, TunedLoRe, embed
 from lore_core.embedding import tsne
 from lore_core.embedding.neighbour_map import NeighbourMap
+from lore_core.recalibration.registry import own_recalibrators
 from lore_core.view import View
 from lore_core.view.methods import comparison_of
 
@@ -22,7 +23,7 @@ MAPS = {
     "UMAP": ("umap", {"n_epochs": 20}),
 }
 METHODS = [
-    *standard_recalibrators(0.3, 5),
+    *own_recalibrators(0.3, 5),
     GroupWise(TunedLoRe(gammas=[0.2, 0.8], n_bins=[1, 5]), "region"),
 ]
 LABELS = [method.label for method in METHODS]

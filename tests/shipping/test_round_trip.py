@@ -22,11 +22,11 @@ from lore_core import (
     TunedLoRe,
     embed,
     load_recalibrator,
-    standard_recalibrators,
 )
-from lore_core.recalibration import BetaCalibration
+from lore_core.recalibration import MCGrad
+from lore_core.recalibration.registry import own_recalibrators
 
-METHODS = {method.label: method for method in standard_recalibrators(0.3, 5)} | {
+METHODS = {method.label: method for method in own_recalibrators(0.3, 5)} | {
     "histogram, equal mass": HistogramBinning(6, "equal-mass"),
     "lore with all options": LoRe(
         0.2, 7, "equal-mass", floor=True, prior_strength=3.0, base=PlattScaling(), feature_map="all"
@@ -133,8 +133,8 @@ def test_what_cannot_be_saved(calibration, tmp_path):
 
     with pytest.raises(InputError, match="TemperatureScaling must be fitted before"):
         TemperatureScaling().to_bytes()
-    with pytest.raises(InputError, match="BetaCalibration cannot be saved: what it fitted"):
-        BetaCalibration().to_bytes()
+    with pytest.raises(InputError, match="MCGrad cannot be saved: what it fitted"):
+        MCGrad().to_bytes()
     with pytest.raises(InputError, match="Mine cannot be saved"):
         Mine().fit(calibration).to_bytes()
     with pytest.raises(InputError, match="Mine cannot be saved"):

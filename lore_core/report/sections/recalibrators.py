@@ -10,6 +10,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from lore_core.comparison.methods import Comparison
+from lore_core.comparison.most_probable import about_predictions
 from lore_core.comparison.tables import beyond_chance
 from lore_core.conclusions import conclude_recalibration
 from lore_core.data.dataset import TOP_LABEL
@@ -54,6 +55,8 @@ def recalibrators_section(findings: Findings, drawings: Mapping[str, Drawing]) -
         n_rows=len(findings.view.evaluation),
         target=None if top_label else findings.view.target_name,
         by=by,
+        names=result.names,
+        about_predictions=about_predictions(result.most_probable()),
         conclusion=conclude_recalibration(result, findings.search if top_label else None),
         saved=_saved(result),
         first=first,

@@ -1,0 +1,247 @@
+"""softmax(W x + b) of the log-probabilities x: fitted with penalties, and applied.
+
+Vector scaling, matrix scaling and Dirichlet calibration are this with other penalties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.data.probabilities import log_probabilities, softmax
+from lore_core.data.rows import Rows
+
+if TYPE_CHECKING:
+    from lore_core.data.dataset import Dataset
+
+#: With more classes, what is off the diagonal sees this many principal directions of x alone.
+_DIRECTIONS = 32
+_MOST_CLASSES = 64
+#: Numbers held at a time, beside x itself.
+_BLOCK = 2**20
+#: Folds of the choice of penalties, and numbers of x it is made on: of more, of random rows.
+_FOLDS = 4
+_LARGEST_FOLDED = 2**21
+
+
+class State(TypedDict):
+    """What is fitted: z = x ∘ diagonal + (x directions) restᵀ + bias, and then softmax(z)."""
+
+    centred: bool  #: whether the mean of each row's log-probabilities is taken off first
+    diagonal: NDArray[np.float64]  #: (K,)
+    bias: NDArray[np.float64]  #: (K,)
+    rest: NDArray[np.float64]  #: (K, r) what other classes add; r = 0: nothing
+    directions: NDArray[np.float64]  #: (K, r) orthonormal; r = 0: those of the classes
+    strength: float  #: of the penalties, which was chosen
+    keep_class: bool  #: whether no class may overtake the predicted one
+
+
+@dataclass(frozen=True)
+class Penalties:
+    """Precisions of normal priors; the total NLL plus ρ/2 times the squares is minimised."""
+
+    diagonal: float  #: ρ of each diagonal entry around their mean
+    bias: float  #: ρ of each bias around 0
+    rest: float = np.inf  #: ρ of each entry off the diagonal around 0; inf: there are none
+
+
+@dataclass(frozen=True)
+class AffineProblem:
+    """Rows that softmax(x ∘ w + (x U) Mᵀ + b) is fitted to."""
+
+    logs: NDArray[np.float64]  #: x, (n, K)
+    labels: NDArray[np.int64]  #: (n,)
+    #: U, (K, r); r = 0 the identity, and M then has an empty diagonal.
+    directions: NDArray[np.float64]
+
+    def rows(self, chosen: NDArray[np.int64]) -> AffineProblem:
+        """Return the problem of the chosen rows."""
+        return replace(self, logs=self.logs[chosen], labels=self.labels[chosen])
+
+    def _blocks(
+        self, parameters: NDArray[np.float64]
+    ) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
+        """Yield rows, x, x U and z, a block at a time."""
+        w, b, rest = _parts(parameters, self.logs.shape[1])
+        size = max(_BLOCK // self.logs.shape[1], 1)
+        for start in range(0, len(self.logs), size):
+            rows = slice(start, start + size)
+            x = self.logs[rows]
+            u = x @ self.directions if self.directions.size else x
+            z = x * w + b
+            if rest.size:
+                z += u @ rest.T
+            yield rows, x, u, z - z.max(axis=1, keepdims=True)
+
+    def loss(self, parameters: NDArray[np.float64]) -> float:
+        """Return the total NLL."""
+        total = 0.0
+        for rows, _, _, z in self._blocks(parameters):
+            total += float(np.log(np.exp(z).sum(axis=1)).sum())
+            total -= float(z[np.arange(len(z)), self.labels[rows]].sum())
+        return total
+
+    def penalised(
+        self, parameters: NDArray[np.float64], penalties: Penalties
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return total NLL and penalties, and their gradient.
+
+        ``parameters``: w and b, and the rows of M where there is a rest.
+        """
+        w, b, rest = _parts(parameters, self.logs.shape[1])
+        apart = w - w.mean()
+        total = (penalties.diagonal * apart @ apart + penalties.bias * b @ b) / 2
+        of_w, of_b = penalties.diagonal * apart, penalties.bias * b
+        of_rest = np.zeros_like(rest)
+        if rest.size:
+            total += penalties.rest * float((rest**2).sum()) / 2
+            of_rest = penalties.rest * rest
+        for rows, x, u, z in self._blocks(parameters):
+            index = np.arange(len(z))
+            chosen = z[index, self.labels[rows]].sum()
+            off = np.exp(z, out=z)
+            sums = off.sum(axis=1)
+            total += float(np.log(sums).sum() - chosen)
+            off /= sums[:, None]
+            off[index, self.labels[rows]] -= 1.0
+            of_w += np.einsum("ij,ij->j", off, x)
+            of_b += off.sum(axis=0)
+            if rest.size:
+                of_rest += off.T @ u
+        if rest.size and not self.directions.size:
+            np.fill_diagonal(of_rest, 0.0)
+        return float(total), np.concatenate([of_w, of_b, of_rest.ravel()])
+
+    def fit(
+        self, start: NDArray[np.float64], penalties: Penalties, *, tolerance: float = 1e-7
+    ) -> NDArray[np.float64]:
+        """Minimise from a start; ``tolerance``: share of the loss a step has to gain."""
+        from scipy.optimize import minimize
+
+        k = self.logs.shape[1]
+        if np.isfinite(penalties.rest) and len(start) == 2 * k:
+            start = np.concatenate([start, np.zeros(self.directions.size or k * k)])
+        found = minimize(
+            self.penalised,
+            start,
+            args=(penalties,),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": 500, "ftol": tolerance, "gtol": 1e-6 * len(self.labels)},
+        )
+        return np.asarray(found.x)
+
+
+def _parts(
+    parameters: NDArray[np.float64], k: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    return parameters[:k], parameters[k : 2 * k], parameters[2 * k :].reshape(k, -1)
+
+
+def fit_affine(
+    calibration: Dataset,
+    strengths: Sequence[float],
+    penalties: Callable[[float], Penalties],
+    *,
+    centred: bool,
+    keep_class: bool,
+) -> State:
+    """Fit with the strength that predicts held-out calibration rows best.
+
+    ``strengths``: from the strongest on. ``penalties``: what a strength means. ``centred``,
+    ``keep_class``: see :class:`State`.
+    """
+    logs = log_probabilities(calibration.probabilities)
+    if centred:
+        logs -= logs.mean(axis=1, keepdims=True)
+    k = logs.shape[1]
+    # One unit for all of x, so that steps are alike in weights and biases.
+    unit = float(np.sqrt(np.mean(logs**2))) or 1.0
+    logs /= unit
+    candidates = [
+        replace(item, diagonal=item.diagonal / unit**2, rest=item.rest / unit**2)
+        for item in map(penalties, strengths)
+    ]
+    has_rest = np.isfinite(candidates[0].rest)
+    problem = AffineProblem(
+        logs, calibration.labels, _directions(logs) if has_rest else np.empty((k, 0))
+    )
+    start = np.concatenate([np.full(k, unit), np.zeros(k)])
+    best = _chosen(problem, start, candidates)
+    w, b, rest = _parts(problem.fit(start, candidates[best]), k)
+    return {
+        "centred": centred,
+        "diagonal": w / unit,
+        "bias": b,
+        "rest": rest / unit,
+        "directions": problem.directions,
+        "strength": strengths[best],
+        "keep_class": keep_class,
+    }
+
+
+def _directions(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    k = logs.shape[1]
+    if k <= _MOST_CLASSES:
+        return np.empty((k, 0))
+    mean = logs.mean(axis=0)
+    spread = logs.T @ logs - len(logs) * np.outer(mean, mean)
+    return np.asarray(np.linalg.eigh(spread)[1][:, : -_DIRECTIONS - 1 : -1])
+
+
+def _chosen(
+    problem: AffineProblem, start: NDArray[np.float64], candidates: Sequence[Penalties]
+) -> int:
+    """Return which candidate predicts held-out rows best."""
+    n, k = problem.logs.shape
+    order = np.random.default_rng(0).permutation(n)[: max(_LARGEST_FOLDED // k, _FOLDS)]
+    losses = np.zeros(len(candidates))
+    for left_out in range(_FOLDS):
+        held_out = np.arange(len(order)) % _FOLDS == left_out
+        if not held_out.any() or held_out.all():
+            continue
+        fitted, held = problem.rows(order[~held_out]), problem.rows(order[held_out])
+        found = start
+        for i, penalties in enumerate(candidates):
+            found = fitted.fit(found, penalties, tolerance=1e-4)
+            losses[i] += held.loss(found)
+    return int(np.argmin(losses))
+
+
+def apply_affine(state: State, rows: Rows) -> Rows:
+    """Correct the probabilities of rows by what :func:`fit_affine` found."""
+    x = log_probabilities(rows.probabilities)
+    if state["centred"]:
+        x -= x.mean(axis=1, keepdims=True)
+    z = x * state["diagonal"] + state["bias"]
+    if state["rest"].size:
+        z += (x @ state["directions"] if state["directions"].size else x) @ state["rest"].T
+    vectors = softmax(z)
+    if state["keep_class"]:
+        vectors = kept_on_top(vectors, rows.predicted)
+    return rows.with_probabilities(vectors)
+
+
+def kept_on_top(
+    probabilities: NDArray[np.float64], predicted: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Let no class be more probable than the predicted one.
+
+    Classes above it give it what they have more, until all of them are equal: of all vectors in
+    which it is on top these have the least Kullback-Leibler divergence to the given ones.
+    """
+    index = np.arange(len(predicted))
+    own = probabilities[index, predicted]
+    others = probabilities.copy()
+    others[index, predicted] = -1.0
+    order = np.sort(others, axis=1)[:, ::-1]
+    # The mean of the predicted class and the j largest others, for every j.
+    means = (own[:, None] + np.cumsum(order[:, :-1], axis=1)) / np.arange(2, order.shape[1] + 1)
+    level = np.maximum(own, means.max(axis=1))
+    vectors = np.minimum(probabilities, level[:, None])
+    vectors[index, predicted] = level
+    return np.asarray(vectors)

@@ -1,0 +1,186 @@
+"""Vector, matrix and Dirichlet scaling: gradients, other people's optima, and limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime, minimize
+from sklearn.linear_model import LogisticRegression
+
+from lore_core import Dataset, TemperatureScaling, negative_log_likelihood
+from lore_core.data.probabilities import log_softmax, softmax
+from lore_core.recalibration import (
+    DirichletCalibration,
+    MatrixScaling,
+    VectorScaling,
+    affine_softmax as affine,
+)
+
+KINDS = [VectorScaling, MatrixScaling, DirichletCalibration]
+NONE = affine.Penalties(0.0, 1e-9, 1e-9)
+
+
+def drawn(n, k, seed, truth=None):
+    """Rows told softmax(z), whose labels follow softmax(truth(z)); z sums to 0 in every row."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(n, k)) * 2
+    z[:, 0] += 3 * z[:, -1]  # one direction in which rows differ most
+    z -= z.mean(axis=1, keepdims=True)
+    labels = ((z if truth is None else truth(z)) + rng.gumbel(size=(n, k))).argmax(axis=1)
+    return Dataset(softmax(z), labels)
+
+
+def centred(data):
+    logs = np.log(data.probabilities)
+    return logs - logs.mean(axis=1, keepdims=True)
+
+
+def of_vector(z):
+    return z * [0.5, 0.9, 0.3, 0.7] + [0.0, 0.5, -0.5, 0.0]
+
+
+def of_matrix(z):
+    return z @ (0.6 * np.eye(4) - 0.4 * np.roll(np.eye(4), 1, axis=1))
+
+
+def nll(data):
+    return negative_log_likelihood(data.probabilities, data.labels)
+
+
+@pytest.mark.parametrize(("k", "directions"), [(4, 0), (6, 3)])
+def test_gradient(monkeypatch, k, directions):
+    monkeypatch.setattr(affine, "_BLOCK", 7 * k)
+    rng = np.random.default_rng(0)
+    u = np.linalg.qr(rng.normal(size=(k, k)))[0][:, :directions]
+    problem = affine.AffineProblem(rng.normal(size=(30, k)), rng.integers(0, k, 30), u)
+    penalties = affine.Penalties(0.7, 0.3, 0.2)
+    parameters = rng.normal(size=2 * k + (u.size or k * k))
+    if not directions:
+        parameters[2 * k :].reshape(k, k)[np.eye(k, dtype=bool)] = 0.0
+    value, gradient = problem.penalised(parameters, penalties)
+    numeric = approx_fprime(parameters, lambda p: problem.penalised(p, penalties)[0], 1e-6)
+    free = np.ones(len(parameters), dtype=bool)
+    if not directions:
+        free[2 * k :] = ~np.eye(k, dtype=bool).ravel()
+        assert (gradient[~free] == 0).all()
+    np.testing.assert_allclose(gradient[free], numeric[free], atol=2e-4)
+    # By hand: W as one matrix.
+    w, b = parameters[:k], parameters[k : 2 * k]
+    rest = parameters[2 * k :].reshape(k, -1)
+    z = problem.logs @ (np.diag(w) + rest @ (u.T if directions else np.eye(k))).T + b
+    by_hand = -log_softmax(z)[np.arange(30), problem.labels].sum()
+    squares = 0.7 * ((w - w.mean()) ** 2).sum() + 0.3 * (b**2).sum() + 0.2 * (rest**2).sum()
+    assert value == pytest.approx(by_hand + squares / 2)
+    assert problem.loss(parameters) == pytest.approx(by_hand)
+
+
+def test_without_a_penalty_the_matrix_is_a_multinomial_regression():
+    data = drawn(600, 4, 1, of_matrix)
+    state = affine.fit_affine(data, [1.0], lambda _: NONE, centred=False, keep_class=False)
+    logs = np.log(data.probabilities)
+    model = LogisticRegression(C=1e9, max_iter=10_000, tol=1e-10).fit(logs, data.labels)
+    found = softmax(logs * state["diagonal"] + logs @ state["rest"].T + state["bias"])
+    np.testing.assert_allclose(found, model.predict_proba(logs), atol=2e-3)
+
+
+def test_without_a_penalty_the_vector_is_what_a_plain_optimiser_finds():
+    data = drawn(500, 3, 2, lambda z: z * [0.5, 0.9, 0.3] + [0.0, 0.5, -0.5])
+    state = affine.fit_affine(
+        data, [1.0], lambda _: affine.Penalties(0.0, 1e-9), centred=True, keep_class=False
+    )
+    logs = centred(data)
+
+    def loss(p):
+        return -log_softmax(logs * p[:3] + p[3:])[np.arange(500), data.labels].mean()
+
+    best = minimize(loss, [1, 1, 1, 0, 0, 0.0], method="BFGS", options={"gtol": 1e-8})
+    found = np.concatenate([state["diagonal"], state["bias"]])
+    assert loss(found) == pytest.approx(best.fun, abs=1e-7)
+    np.testing.assert_allclose(state["diagonal"], best.x[:3], atol=5e-3)
+
+
+def test_of_two_classes_the_vector_is_a_logistic_curve_of_the_log_odds():
+    data = drawn(800, 2, 3, lambda z: 0.5 * z + [0.0, 1.0])
+    state = affine.fit_affine(
+        data, [1.0], lambda _: affine.Penalties(1.0, 1e-9), centred=True, keep_class=False
+    )
+    odds = np.log(data.probabilities[:, 1] / data.probabilities[:, 0])
+    model = LogisticRegression(C=np.inf, tol=1e-10).fit(odds[:, None], data.labels)
+    assert state["diagonal"].mean() == pytest.approx(model.coef_[0, 0], abs=1e-3)
+    assert np.diff(state["bias"])[0] == pytest.approx(model.intercept_[0], abs=2e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", [2, 5])
+def test_calibrated_rows_stay_about_as_they_are(kind, k):
+    data = drawn(8000, k, 4)
+    after = kind().fit(data).recalibrate(data)
+    assert np.abs(after.probabilities - data.probabilities).mean() < 0.01
+    assert nll(after) <= nll(data) + 1e-4
+
+
+@pytest.mark.parametrize(
+    ("kind", "truth"),
+    [(VectorScaling, of_vector), (MatrixScaling, of_matrix), (DirichletCalibration, of_matrix)],
+)
+def test_a_truth_of_its_kind_is_found(kind, truth):
+    calibration, evaluation = drawn(4000, 4, 5, truth), drawn(4000, 4, 6, truth)
+    known = evaluation.with_probabilities(softmax(truth(centred(evaluation))))
+    temperature = nll(TemperatureScaling().fit(calibration).recalibrate(evaluation))
+    assert nll(kind().fit(calibration).recalibrate(evaluation)) < nll(known) + 0.01 < temperature
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_few_rows_and_classes_without_any(kind):
+    rows = drawn(40, 12, 7, lambda z: z / 3)
+    rows = rows.rows(rows.labels != 4)
+    fresh = drawn(2000, 12, 8, lambda z: z / 3)
+    after = kind().fit(rows).recalibrate(fresh)
+    assert nll(after) < nll(fresh)
+    one = kind().fit(rows.rows(slice(0, 1))).recalibrate(fresh)
+    assert np.isfinite(one.probabilities).all()
+    same = Dataset(np.full((30, 3), 1 / 3), np.arange(30) % 3)
+    np.testing.assert_allclose(kind().fit(same).recalibrate(same).probabilities, 1 / 3, atol=1e-6)
+
+
+def test_of_many_classes_the_rest_sees_the_principal_directions():
+    def truth(z):
+        return z / 2 + 0.2 * z[:, :1] * np.sin(np.arange(z.shape[1]))
+
+    calibration, evaluation = drawn(3000, 80, 9, truth), drawn(2000, 80, 10, truth)
+    method = MatrixScaling().fit(calibration)
+    assert method.rest_.shape == (80, 32)
+    directions = method.state()["directions"]
+    np.testing.assert_allclose(directions.T @ directions, np.eye(32), atol=1e-9)
+    temperature = TemperatureScaling().fit(calibration).recalibrate(evaluation)
+    assert nll(method.recalibrate(evaluation)) < nll(temperature) - 0.1
+
+
+def test_a_class_that_is_to_stay_on_top_takes_no_more_than_it_needs():
+    rng = np.random.default_rng(0)
+    vectors = rng.dirichlet(np.ones(4), 6)
+    predicted = rng.integers(0, 4, 6)
+    kept = affine.kept_on_top(vectors, predicted)
+    np.testing.assert_allclose(kept.sum(axis=1), 1)
+    for p, q, top in zip(vectors, kept, predicted, strict=True):
+        assert q[top] == q.max()
+        limits = [{"type": "ineq", "fun": lambda x, j=j, t=top: x[t] - x[j]} for j in range(4)]
+        limits.append({"type": "eq", "fun": lambda x: x.sum() - 1})
+        least = minimize(
+            lambda x, p=p: -(p * np.log(np.maximum(x, 1e-12))).sum(),
+            np.full(4, 0.25),
+            constraints=limits,
+            bounds=[(1e-9, 1)] * 4,
+            options={"ftol": 1e-12},
+        )
+        np.testing.assert_allclose(q, least.x, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_keeping_the_class(kind):
+    data = drawn(400, 4, 11, of_vector)
+    free, kept = (kind(keep_class=keep).fit(data).recalibrate(data) for keep in (False, True))
+    index = np.arange(400)
+    assert (free.probabilities.argmax(axis=1) != data.predictions).any()
+    best = kept.probabilities.max(axis=1)
+    np.testing.assert_allclose(kept.probabilities[index, data.predictions], best, rtol=1e-12)
