@@ -6,6 +6,7 @@ from .dirichlet_calibration import DirichletCalibration as DirichletCalibration
 from .group_wise import GroupWise as GroupWise
 from .histogram_binning import HistogramBinning as HistogramBinning
 from .isotonic_regression import IsotonicRegression as IsotonicRegression
+from .logistic_regression import LogisticRecalibration as LogisticRecalibration
 from .lore import (
     LocalAccuracy as LocalAccuracy,
     LoRe as LoRe,

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import log_probabilities, softmax
 from lore_core.data.rows import Rows
 
@@ -32,10 +32,10 @@ class State(TypedDict):
     """What is fitted: z = x ∘ diagonal + (x directions) restᵀ + bias, and then softmax(z)."""
 
     centred: bool  #: whether the mean of each row's log-probabilities is taken off first
-    diagonal: NDArray[np.float64]  #: (K,)
-    bias: NDArray[np.float64]  #: (K,)
-    rest: NDArray[np.float64]  #: (K, r) what other classes add; r = 0: nothing
-    directions: NDArray[np.float64]  #: (K, r) orthonormal; r = 0: those of the classes
+    diagonal: Floats  #: (K,)
+    bias: Floats  #: (K,)
+    rest: Floats  #: (K, r) what other classes add; r = 0: nothing
+    directions: Floats  #: (K, r) orthonormal; r = 0: those of the classes
     strength: float  #: of the penalties, which was chosen
     keep_class: bool  #: whether no class may overtake the predicted one
 
@@ -53,18 +53,16 @@ class Penalties:
 class AffineProblem:
     """Rows that softmax(x ∘ w + (x U) Mᵀ + b) is fitted to."""
 
-    logs: NDArray[np.float64]  #: x, (n, K)
-    labels: NDArray[np.int64]  #: (n,)
+    logs: Floats  #: x, (n, K)
+    labels: Ints  #: (n,)
     #: U, (K, r); r = 0 the identity, and M then has an empty diagonal.
-    directions: NDArray[np.float64]
+    directions: Floats
 
-    def rows(self, chosen: NDArray[np.int64]) -> AffineProblem:
+    def rows(self, chosen: Ints) -> AffineProblem:
         """Return the problem of the chosen rows."""
         return replace(self, logs=self.logs[chosen], labels=self.labels[chosen])
 
-    def _blocks(
-        self, parameters: NDArray[np.float64]
-    ) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
+    def _blocks(self, parameters: Floats) -> Iterator[tuple[slice, Floats, Floats, Floats]]:
         """Yield rows, x, x U and z, a block at a time."""
         w, b, rest = _parts(parameters, self.logs.shape[1])
         size = max(_BLOCK // self.logs.shape[1], 1)
@@ -77,7 +75,7 @@ class AffineProblem:
                 z += u @ rest.T
             yield rows, x, u, z - z.max(axis=1, keepdims=True)
 
-    def loss(self, parameters: NDArray[np.float64]) -> float:
+    def loss(self, parameters: Floats) -> float:
         """Return the total NLL."""
         total = 0.0
         for rows, _, _, z in self._blocks(parameters):
@@ -85,9 +83,7 @@ class AffineProblem:
             total -= float(z[np.arange(len(z)), self.labels[rows]].sum())
         return total
 
-    def penalised(
-        self, parameters: NDArray[np.float64], penalties: Penalties
-    ) -> tuple[float, NDArray[np.float64]]:
+    def penalised(self, parameters: Floats, penalties: Penalties) -> tuple[float, Floats]:
         """Return total NLL and penalties, and their gradient.
 
         ``parameters``: w and b, and the rows of M where there is a rest.
@@ -116,9 +112,7 @@ class AffineProblem:
             np.fill_diagonal(of_rest, 0.0)
         return float(total), np.concatenate([of_w, of_b, of_rest.ravel()])
 
-    def fit(
-        self, start: NDArray[np.float64], penalties: Penalties, *, tolerance: float = 1e-7
-    ) -> NDArray[np.float64]:
+    def fit(self, start: Floats, penalties: Penalties, *, tolerance: float = 1e-7) -> Floats:
         """Minimise from a start; ``tolerance``: share of the loss a step has to gain."""
         from scipy.optimize import minimize
 
@@ -136,9 +130,7 @@ class AffineProblem:
         return np.asarray(found.x)
 
 
-def _parts(
-    parameters: NDArray[np.float64], k: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _parts(parameters: Floats, k: int) -> tuple[Floats, Floats, Floats]:
     return parameters[:k], parameters[k : 2 * k], parameters[2 * k :].reshape(k, -1)
 
 
@@ -184,7 +176,7 @@ def fit_affine(
     }
 
 
-def _directions(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+def _directions(logs: Floats) -> Floats:
     k = logs.shape[1]
     if k <= _MOST_CLASSES:
         return np.empty((k, 0))
@@ -193,9 +185,7 @@ def _directions(logs: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.linalg.eigh(spread)[1][:, : -_DIRECTIONS - 1 : -1])
 
 
-def _chosen(
-    problem: AffineProblem, start: NDArray[np.float64], candidates: Sequence[Penalties]
-) -> int:
+def _chosen(problem: AffineProblem, start: Floats, candidates: Sequence[Penalties]) -> int:
     """Return which candidate predicts held-out rows best."""
     n, k = problem.logs.shape
     order = np.random.default_rng(0).permutation(n)[: max(_LARGEST_FOLDED // k, _FOLDS)]
@@ -226,9 +216,7 @@ def apply_affine(state: State, rows: Rows) -> Rows:
     return rows.with_probabilities(vectors)
 
 
-def kept_on_top(
-    probabilities: NDArray[np.float64], predicted: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def kept_on_top(probabilities: Floats, predicted: Ints) -> Floats:
     """Let no class be more probable than the predicted one.
 
     Classes above it give it what they have more, until all of them are equal: of all vectors in

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import SMALLEST, expit, log_probabilities
 from lore_core.data.rows import Rows
 from lore_core.data.validation import OnMaps
@@ -22,7 +22,7 @@ class State(TypedDict):
     """What beta calibration fits."""
 
     of_class: bool  #: of the second of two classes; False: of whichever class is predicted
-    coefficients: NDArray[np.float64]  #: (3,) a ≥ 0, b ≥ 0 and m
+    coefficients: Floats  #: (3,) a ≥ 0, b ≥ 0 and m
 
 
 class BetaCalibration(Recalibrator):
@@ -48,7 +48,7 @@ class BetaCalibration(Recalibrator):
     """
 
     label = "Beta calibration"
-    coefficients_: NDArray[np.float64]
+    coefficients_: Floats
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         from scipy.optimize import minimize
@@ -77,9 +77,7 @@ class BetaCalibration(Recalibrator):
         return rows.with_confidence(p)
 
 
-def _ends(
-    probabilities: NDArray[np.float64], predicted: NDArray[np.int64], of_class: bool
-) -> NDArray[np.float64]:
+def _ends(probabilities: Floats, predicted: Ints, of_class: bool) -> Floats:
     """Return log p, −log(1 − p) and 1 of each row, shape (n, 3)."""
     if of_class:
         other, own = log_probabilities(probabilities).T
@@ -92,9 +90,7 @@ def _ends(
     return np.column_stack([own, -other, np.ones(len(own))])
 
 
-def total_loss(
-    coefficients: NDArray[np.float64], ends: NDArray[np.float64], targets: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64]]:
+def total_loss(coefficients: Floats, ends: Floats, targets: Floats) -> tuple[float, Floats]:
     """Return the NLL of soft targets, and its gradient.
 
     ``ends`` (n, q): what the coefficients (q,) weigh. ``targets`` (n,): in [0, 1].

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from lore_core.data.arrays import Floats
 from lore_core.data.rows import Rows
 from lore_core.data.validation import OnMaps
 from lore_core.recalibration.affine_softmax import Penalties, State, apply_affine, fit_affine
@@ -54,9 +52,9 @@ class DirichletCalibration(Recalibrator):
     """
 
     label = "Dirichlet calibration"
-    diagonal_: NDArray[np.float64]
-    bias_: NDArray[np.float64]
-    rest_: NDArray[np.float64]
+    diagonal_: Floats
+    bias_: Floats
+    rest_: Floats
     strength_: float
 
     def __init__(self, *, keep_class: bool = False) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lore_core.data.arrays import Floats
 from lore_core.data.probabilities import expit, logit, top_log_odds
 from lore_core.data.rows import Rows
 from lore_core.data.validation import OnMaps
@@ -81,7 +81,7 @@ class PlattScaling(Recalibrator):
         return rows.with_confidence(expit(state["slope"] * odds + state["intercept"]))
 
 
-def smoothed_targets(outcome: NDArray[np.float64]) -> NDArray[np.float64]:
+def smoothed_targets(outcome: Floats) -> Floats:
     """Return Platt's targets for outcomes of 0 and 1: neither is quite certain."""
     right = outcome.sum()
     wrong = len(outcome) - right

@@ -29,7 +29,9 @@ _FEATURES, _PLACE = "features", "the place on a map"
 #: By what a command calls it, every recalibrator of our own. In the order of comparisons.
 METHODS = {
     "none": Method(
-        "no_recalibration:NoRecalibration", "nothing", "What the others are held against."
+        "no_recalibration:NoRecalibration",
+        "nothing",
+        "No other method is surely better on NLL; it is what the others are held against.",
     ),
     "temperature": Method(
         "temperature_scaling:TemperatureScaling",
@@ -75,6 +77,12 @@ METHODS = {
     ),
     "mmce": Method(
         "mmce_optimization:MMCEOptimization", _VECTOR, "To compare with the paper's baseline."
+    ),
+    "logistic": Method(
+        "logistic_regression:LogisticRecalibration",
+        _FEATURES,
+        "The confidence is wrong along a feature, or with a predicted class, everywhere alike.",
+        standard=False,
     ),
     "lore": Method("lore:LoRe", _PLACE, "The paper's method, at a bandwidth of your choice."),
     "tuned": Method(
@@ -135,6 +143,15 @@ def named_recalibrator(
     ``binning``: see :func:`standard_recalibrators`.
     """
     return _class_at(METHODS[name].place).standard(gamma, n_bins, binning)
+
+
+def which_for_which_case() -> dict[str, list[str]]:
+    """Return the methods of our own as columns of text: ``method, looks at, when``."""
+    return {
+        "method": [_class_at(method.place).label for method in METHODS.values()],
+        "looks at": [method.group for method in METHODS.values()],
+        "when": [method.when for method in METHODS.values()],
+    }
 
 
 def standard_recalibrators(

@@ -155,6 +155,10 @@ _ARRAYS = {
     "bias": "what is added to each class",
     "rest": "what the other classes add to each",
     "directions": "principal directions of the log-probabilities, from sums over all rows",
+    "weights": "how each feature is weighed",
+    "centre": "means of the features, from sums over all calibration rows",
+    "scale": "standard deviations of the features, from sums over all calibration rows",
+    "of_class": "what is added where a class is predicted",
     "coefficients": "coefficients of a curve",
 }
 

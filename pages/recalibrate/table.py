@@ -53,8 +53,10 @@ def _notes(
     """Say what the table shows, how sure it is, and which metrics have no interval and why."""
     summary = next(iter(result.summaries.values()))
     first, n = result.table.index[0], summary.n_rows
+    predictions = plain(about_predictions(result.most_probable()))
     if summary.draws is None:
-        return [f"n = {n:,} evaluation rows; too many to resample them while you wait."]
+        few = f"n = {n:,} evaluation rows; too many to resample them while you wait."
+        return [few, predictions]
     said = [
         f"n = {n:,} evaluation rows, 95 % intervals. Green: better than “{first}” beyond chance "
         "(paired, all methods taken together); amber: worse. Only NLL and Brier score are tested "
@@ -75,5 +77,4 @@ def _notes(
             f"MLCE and {MAX_GROUPWISE} are the paper's maxima over bins, rows and cells, however "
             "few rows they rest on: chance alone makes them large."
         )
-    said.append(plain(about_predictions(result.most_probable())))
-    return said
+    return [*said, predictions]

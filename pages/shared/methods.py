@@ -7,6 +7,7 @@ import streamlit as st
 from lore_core import Comparison, Dataset, Embedding, standard_recalibrators
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.recalibration import offered_recalibrators
+from lore_core.recalibration.registry import which_for_which_case
 from lore_core.view import View
 from lore_core.view.methods import Grouping, group_columns, grouping_of
 from pages.shared import compute
@@ -99,6 +100,9 @@ def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
         persist_state="session",
         help="The first is the one the others are held against.",
     )
+    with st.expander("Which method for which case", icon=":material/help_center:"):
+        width = {"when": st.column_config.TextColumn(width="large")}
+        st.dataframe(which_for_which_case(), hide_index=True, column_config=width)
     if not methods:
         st.info("Choose at least one method.", icon=":material/tune:")
         st.stop()

@@ -69,6 +69,7 @@ def test_state_is_plain_documented_and_enough(rows, method):
         evaluation.predictions,
         lambda name, dimensions: z,
         lambda columns: evaluation.groups["side"].to_numpy(dtype=object),
+        evaluation.features,
     )
     expected = method.recalibrate(evaluation, z)
     assert np.array_equal(type(method).apply(state, given).probabilities, expected.probabilities)

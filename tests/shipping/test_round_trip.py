@@ -69,7 +69,8 @@ def test_every_method(name, calibration, as_given, maps):
     assert np.array_equal(found, expected)
     unsaved = Predictor(method).predict(given, rows.features, rows.groups)
     assert np.array_equal(unsaved, expected)
-    placed = predictor.predict(given, groups=rows.groups["region"], coordinates=points)
+    features = rows.features if method.needs_features else None
+    placed = predictor.predict(given, features, rows.groups["region"], coordinates=points)
     assert np.array_equal(placed, expected)
 
 

@@ -1,0 +1,70 @@
+"""NLL and Brier score of every recalibrator on pairs of files, as a Markdown table.
+
+``python benchmarks/recalibrators.py --map pca-20 NAME=CAL.npz,TEST.npz …``; pairs of one name are
+runs of one set, and their means are shown. Without files the demo is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import defaultdict
+
+import numpy as np
+import pandas as pd
+
+import lore_core as lore
+from lore_core.demo.scanned_digits import digits
+from lore_core.embedding import MapName, make_map
+from lore_core.recalibration import offered_recalibrators
+from lore_core.view.methods import needs_calibration
+
+SCORES = {"NLL": lore.negative_log_likelihood, "Brier": lore.brier_score}
+
+
+def measured(data: lore.Dataset, typed_map: str, most_rows: int) -> pd.DataFrame:
+    """Fit every method on one dataset; scores, accuracy and seconds, one row a method."""
+    fit_on, tried = needs_calibration(data), data.evaluation
+    if len(fit_on) > most_rows:
+        fit_on = fit_on.rows(np.random.default_rng(0).permutation(len(fit_on))[:most_rows])
+    embedding = make_map(fit_on, MapName.parse(typed_map, "--map"))
+    found = {}
+    for method in offered_recalibrators():
+        local = method.needs_embedding
+        started = time.process_time()
+        method.fit(fit_on, embedding if local else None)
+        seconds = time.process_time() - started
+        after = method.recalibrate(tried, embedding.transform(tried.features) if local else None)
+        found[method.label] = {
+            **{name: score(after.probabilities, after.labels) for name, score in SCORES.items()},
+            "accuracy": float((after.probabilities.argmax(axis=1) == after.labels).mean()),
+            "seconds": seconds,
+        }
+    return pd.DataFrame(found).T
+
+
+def main() -> None:
+    """Read the arguments, fit, and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pairs", nargs="*", metavar="NAME=CAL,TEST")
+    parser.add_argument("--map", default="pca-20", help="map of the local methods")
+    parser.add_argument("--most-rows", type=int, default=10_000, help="calibration rows at most")
+    given = parser.parse_args()
+    runs = defaultdict(list)
+    for pair in given.pairs or ["demo="]:
+        name, _, files = pair.partition("=")
+        data = lore.load(files.split(",")) if files else digits()
+        runs[name].append(measured(data, given.map, given.most_rows))
+    means = {name: sum(tables) / len(tables) for name, tables in runs.items()}
+    for column in next(iter(means.values())):
+        table = pd.DataFrame({name: found[column] for name, found in means.items()})
+        if column in SCORES:
+            table["÷ best, mean"] = (table / table.min()).mean(axis=1)
+        print(f"\n| {column} | {' | '.join(table)} |\n|---|{'---|' * table.shape[1]}")
+        for label, row in table.iterrows():
+            cells = " | ".join(f"{value:.4f}" for value in row)
+            print(f"| {label} | {cells} |")
+
+
+if __name__ == "__main__":
+    main()

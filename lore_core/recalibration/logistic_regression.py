@@ -1,0 +1,180 @@
+"""A logistic regression of the outcome on confidence, predicted class and features."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.data.arrays import Floats, Ints
+from lore_core.data.probabilities import expit, top_log_odds
+from lore_core.data.rows import Rows
+from lore_core.data.validation import InputError, OnMaps
+from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.other_classes import OtherClasses
+from lore_core.recalibration.platt_scaling import smoothed_targets
+
+if TYPE_CHECKING:
+    from lore_core.data.dataset import Dataset
+    from lore_core.data.progress import Progress
+
+#: Penalties tried, from Platt scaling on.
+_STRENGTHS = (1e6, 1e4, 1e3, 1e2, 1e1, 1.0)
+_FOLDS = 4
+
+
+class State(TypedDict):
+    """What the regression fits."""
+
+    slope: float  #: of the log-odds
+    weights: Floats  #: (p,) of the features, each less its centre and divided by its scale
+    centre: Floats  #: (p,)
+    scale: Floats  #: (p,)
+    of_class: Floats  #: (K,) what is added where a class is predicted
+    strength: float  #: the penalty that was chosen
+    other_classes: dict[str, float]  #: temperature and offset of OtherClasses
+
+
+class LogisticRecalibration(Recalibrator):
+    """p' = 1 / (1 + exp(−(α ℓ + w · x + β_ŷ))), ℓ the log-odds of the confidence, ŷ its class.
+
+    x are the features, each of mean 0 and variance 1 on the calibration rows.
+
+    Notes
+    -----
+    Minimises the NLL on Platt's smoothed targets (see :class:`~lore_core.PlattScaling`) +
+    λ/2 (Σ w² + Σ (β_k − β)²), with β free. λ is chosen by cross-validation; the strongest gives
+    Platt scaling. The other classes share the rest as
+    :class:`~lore_core.recalibration.other_classes.OtherClasses` says. It finds what is wrong
+    along a feature or with a class, not what is wrong in one place.
+    """
+
+    label = "Logistic regression"
+    needs_features = True
+    slope_: float
+    weights_: Floats
+    of_class_: Floats
+    strength_: float
+
+    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+        features = _features(calibration.features, calibration.name)
+        centre, scale = features.mean(axis=0), features.std(axis=0)
+        scale[~(scale > 0)] = 1.0
+        odds = top_log_odds(calibration.probabilities, calibration.predictions)
+        unit = float(np.sqrt(np.mean(odds**2))) or 1.0
+        problem = LogisticProblem(
+            np.column_stack([odds / unit, (features - centre) / scale]),
+            calibration.predictions,
+            smoothed_targets(calibration.outcome),
+            calibration.n_classes,
+        )
+        strength = problem.best_strength()
+        found = problem.fit(problem.start, strength, tolerance=1e-10)
+        p = features.shape[1]
+        return {
+            "slope": float(found[0]) / unit,
+            "weights": found[1 : 1 + p],
+            "centre": centre,
+            "scale": scale,
+            "of_class": found[-1] + found[1 + p : -1],
+            "strength": strength,
+            "other_classes": dataclasses.asdict(OtherClasses.fit(calibration)),
+        }
+
+    @staticmethod
+    def apply(state: State, rows: Rows) -> Rows:
+        """Say what the regression says of each row."""
+        features = _features(rows.features, rows.name, len(state["weights"]))
+        odds = state["slope"] * top_log_odds(rows.probabilities, rows.predicted)
+        odds += (features - state["centre"]) / state["scale"] @ state["weights"]
+        confidence = expit(odds + state["of_class"][rows.predicted])
+        return OtherClasses(**state["other_classes"]).complete(rows, confidence)
+
+
+@dataclass(frozen=True)
+class LogisticProblem:
+    """Soft outcomes that expit(inputs · w + β_class + β) is fitted to."""
+
+    inputs: Floats  #: (n, 1 + p); only the first column's weight is free
+    predicted: Ints  #: (n,)
+    targets: Floats  #: (n,) in [0, 1]
+    n_classes: int
+
+    @property
+    def start(self) -> Floats:
+        """Weights of 0."""
+        return np.zeros(self.inputs.shape[1] + self.n_classes + 1)
+
+    def rows(self, chosen: NDArray[np.bool_]) -> Self:
+        """Return the problem of the chosen rows."""
+        return dataclasses.replace(
+            self,
+            inputs=self.inputs[chosen],
+            predicted=self.predicted[chosen],
+            targets=self.targets[chosen],
+        )
+
+    def _odds(self, parameters: Floats) -> Floats:
+        q = self.inputs.shape[1]
+        of_class = parameters[q:-1][self.predicted]
+        return np.asarray(self.inputs @ parameters[:q] + of_class + parameters[-1])
+
+    def loss(self, parameters: Floats) -> float:
+        """Return the total NLL."""
+        odds = self._odds(parameters)
+        return float((np.logaddexp(0.0, odds) - self.targets * odds).sum())
+
+    def penalised(self, parameters: Floats, strength: float) -> tuple[float, Floats]:
+        """Return total NLL and penalty, and their gradient."""
+        q = self.inputs.shape[1]
+        shrunk = parameters.copy()
+        shrunk[[0, -1]] = 0.0
+        off = expit(self._odds(parameters)) - self.targets
+        gradient = strength * shrunk
+        gradient[:q] += self.inputs.T @ off
+        gradient[q:-1] += np.bincount(self.predicted, off, self.n_classes)
+        gradient[-1] += off.sum()
+        return self.loss(parameters) + strength * float(shrunk @ shrunk) / 2, gradient
+
+    def fit(self, start: Floats, strength: float, *, tolerance: float) -> Floats:
+        """Minimise; ``tolerance``: share of the loss a step has to gain."""
+        from scipy.optimize import minimize
+
+        found = minimize(
+            self.penalised,
+            start,
+            args=(strength,),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": 1000, "ftol": tolerance, "gtol": 1e-6 * len(self.targets)},
+        )
+        return np.asarray(found.x)
+
+    def best_strength(self) -> float:
+        """Choose a penalty by cross-validation."""
+        fold = np.random.default_rng(0).permutation(len(self.targets)) % _FOLDS
+        losses = np.zeros(len(_STRENGTHS))
+        for left_out in range(min(_FOLDS, len(fold))):
+            fitted, held = self.rows(fold != left_out), self.rows(fold == left_out)
+            found = self.start
+            for i, strength in enumerate(_STRENGTHS if len(fitted.targets) else ()):
+                found = fitted.fit(found, strength, tolerance=1e-6)
+                losses[i] += held.loss(found)
+        return _STRENGTHS[int(np.argmin(losses))]
+
+
+def _features(features: NDArray[Any] | None, name: str, count: int | None = None) -> Floats:
+    if features is None:
+        raise InputError(
+            f"{LogisticRecalibration.label} must have the features of every row; '{name}' has none."
+        )
+    table = np.asarray(features, dtype=np.float64).reshape(len(features), -1)
+    if count not in (None, table.shape[1]):
+        raise InputError(
+            f"'{name}' must have the {count} features {LogisticRecalibration.label} was fitted on; "
+            f"got {table.shape[1]}."
+        )
+    return table
