@@ -33,6 +33,11 @@ METHOD_COLORS = {
         "#8c6d31",
         "#cc79a7",
         "#1f2933",
+        "#a03c6b",
+        "#6b7f00",
+        "#0b7285",
+        "#5c4033",
+        "#d9480f",
     ],
     "dark": [
         "#7b8794",
@@ -43,6 +48,11 @@ METHOD_COLORS = {
         "#c8a864",
         "#e79cc8",
         "#e4e7eb",
+        "#f06fa0",
+        "#b5cc3a",
+        "#3fc1d6",
+        "#b08968",
+        "#ff8a4c",
     ],
 }
 #: A method keeps its colour on every page, whichever others it is compared with.
@@ -55,6 +65,11 @@ _METHOD_PLACES = {
     "Platt scaling": 5,
     "MMCE optimization": 6,
     "LoRe tuned": 7,
+    "Matrix scaling": 8,
+    "Beta calibration": 9,
+    "Vector scaling": 10,
+    "Dirichlet calibration": 11,
+    "Logistic regression": 12,
 }
 
 _DIVERGING_STOPS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)
@@ -91,7 +106,7 @@ def shades(scale: Scale, n: int) -> NDArray[np.uint8]:
 
 
 def palette(mode: Mode) -> dict[str, str]:
-    """Return every colour by what it means; the methods' are ``m0`` to ``m7``."""
+    """Return every colour by what it means; the methods' are ``m0``, ``m1``, …."""
     themed = {
         "paper": PAPER,
         "ink": INK,

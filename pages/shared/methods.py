@@ -101,8 +101,9 @@ def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
         help="The first is the one the others are held against.",
     )
     with st.expander("Which method for which case", icon=":material/help_center:"):
-        width = {"when": st.column_config.TextColumn(width="large")}
-        st.dataframe(which_for_which_case(), hide_index=True, column_config=width)
+        columns = which_for_which_case()
+        lines = [columns, ["---"] * len(columns), *zip(*columns.values(), strict=True)]
+        st.markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
     if not methods:
         st.info("Choose at least one method.", icon=":material/tune:")
         st.stop()

@@ -210,7 +210,7 @@ def test_uploads(open_page, made):
     assert "2 runs" in page.text
     compare(choose(page, runs_map="none"))
     assert page.errors == []
-    assert len(table(page)) == 6
+    assert len(table(page)) == 8
 
 
 @pytest.mark.parametrize("kind", ["missing", "file", "empty", "half", "broken", "unsplit"])
