@@ -55,8 +55,8 @@ class MCGrad(Rival):
 
     Notes
     -----
-    Of saturated confidences, nearly all 0 or 1, the first round of trees makes the loss worse and
-    0 rounds would be chosen: hence Platt scaling. Needs ``mcgrad`` and ``lightgbm``. The features
+    On saturated confidences, nearly all 1, it has chosen 0 rounds where it chose some after Platt
+    scaling: hence that. Needs ``mcgrad`` and ``lightgbm``. The features
     are given as they are, as numbers; groups are not, as to no other method here.
 
     References

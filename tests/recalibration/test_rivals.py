@@ -127,7 +127,7 @@ class TestMCGrad:
             method.recalibrate(fewer)
 
     def test_saturated_confidences_are_scaled_first(self):
-        """Nearly all of them 1: without Platt scaling no round of trees is worth it."""
+        """Nearly all of them are 1, and trees are still found."""
         calibration, evaluation = overconfident(1500, 1), overconfident(1500, 2)
 
         def saturated(data):
