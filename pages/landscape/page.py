@@ -140,7 +140,9 @@ verdict = compute.verdict(view, searched)
 with headline:
     headline_in_a_line(verdict)
     if verdict.level != "good":
-        st.page_link("pages/recalibrate/page.py", label="See it fixed", icon=":material/tune:")
+        st.page_link(
+            "pages/recalibrate/page.py", label="Does recalibration fix it?", icon=":material/tune:"
+        )
 if search is not None:
     key = search_key(view, search)
     chosen_one = chosen_place(key, len(search.places))

@@ -24,6 +24,11 @@ def test_a_deep_link_is_the_first_visit_of_a_fresh_server(light, start_server, o
         # Without data of one's own this is the demo, and it has something to find.
         app.sees(re.compile(r"All confidences: [\d,]+ rows, promised"))
         assert "LoRe Lens is open at" in fresh.said
+        with open_tab(light, fresh) as other:
+            other.open()
+            other.sees("Where is the confidence wrong?")
+            other.go("Data")
+            other.sees("What did I load?")
 
 
 def test_the_address_alone_opens_the_data_page(open_app):
