@@ -298,7 +298,7 @@ def _against_chance(null: NullErrors | None, metric: ChanceKey, observed: float)
         return ""
     low, high = central_interval(getattr(null, metric), 0.9)
     shown = p_sentence(p, 1 / (1 + null.n_draws))
-    return f" (by chance alone {interval_words(float(low), float(high))}, {shown})"
+    return f" ({interval_words(float(low), float(high))} in 9 of 10 calibrated models, {shown})"
 
 
 def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None) -> str:

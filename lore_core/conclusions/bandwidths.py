@@ -59,7 +59,7 @@ def conclude_bandwidths(curve: BandwidthCurve, chance: NullBand | None, *, on: s
     most = int(np.argmax(np.where(clear, above, -np.inf)))
     return Conclusion(
         f"The {name} stands clear of chance the most at γ = {curve.gamma[most]:.3g}: "
-        f"{points_words(value[most])} points, where a calibrated model shows "
+        f"{points_words(value[most])} points, where the curve of a calibrated model stays within "
         f"{interval_words(low[most], high[most])}. It does so at {clear.sum()} of {known.sum()} "
         "bandwidths.",
         claims=True,

@@ -9,7 +9,7 @@ import streamlit as st
 
 from lore_core import Embedding, describe_composition
 from lore_core.data.dataset import TOP_LABEL
-from lore_core.data.number_text import share_words
+from lore_core.data.number_text import share_words, unbroken
 from lore_core.places.average import Against
 from lore_core.places.find import Place, PlaceSearch
 from lore_core.places.sentences import (
@@ -139,4 +139,4 @@ def _show(
             )
             with st.container(horizontal=True, gap="small"):
                 for row, url in zip(rows, thumbnail_urls(dataset.images, rows), strict=True):
-                    st.image(url, width=56, caption=share_words(target.confidence[row]))
+                    st.image(url, width=56, caption=unbroken(share_words(target.confidence[row])))

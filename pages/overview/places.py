@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from lore_core.data.dataset import TOP_LABEL
-from lore_core.data.number_text import interval_words, share_words, signed_points
+from lore_core.data.number_text import interval_words, share_words, signed_points, unbroken
 from lore_core.places.find import PlaceSearch
 from lore_core.places.sentences import name_of_place
 from lore_core.view import View
@@ -44,7 +44,7 @@ def list_places(view: View, search: PlaceSearch) -> None:
     hidden = len(search.places) - _LISTED
     st.caption(
         f"Held-out gap: promised less {came}, on those of the rows that were not used to find the "
-        "place, with its 95 % interval; + is too sure."
+        + unbroken("place, with its 95 % interval; + is too sure.")
         + (
             f" {hidden} more {'is' if hidden == 1 else 'are'} listed on the Landscape."
             if hidden > 0

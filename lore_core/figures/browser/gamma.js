@@ -16,7 +16,7 @@ const PAUSE = 250;
 export function gammaBar(on) {
   const input = element("input", {
     type: "range", min: "0", step: "any", "aria-label": "Bandwidth γ",
-    title: "Line: the largest local error with enough neighbours. Band: of a calibrated model.",
+    title: "Line: the largest local error with enough neighbours. Band: where the whole curve of a calibrated model stays, with 95 %.",
   });
   const curve = element("canvas", { "aria-hidden": "true" });
   const play = element("button", { type: "button" });
@@ -131,7 +131,7 @@ export function gammaBar(on) {
     if (value != null && band) {
       const ends = [band.low, band.high].map((edge) => between(band.gamma, edge, gamma));
       if (ends[0] != null && ends[1] != null) {
-        said.textContent += `, by chance ${whole(ends[0])} to ${whole(ends[1])}`;
+        said.textContent += `; calibrated curves ${whole(ends[0])} to ${whole(ends[1])}`;
       }
     }
     const [w, h] = [curve.clientWidth, curve.clientHeight];
