@@ -63,7 +63,9 @@ show_chart(
 number = st.column_config.NumberColumn
 st.dataframe(
     in_hundredths(
-        pd.concat({method: curve.frame() for method, curve in own.items()}).droplevel(1),
+        pd.concat({method: curve.frame() for method, curve in own.items()})
+        .droplevel(1)
+        .rename_axis("method"),
         "answered",
     ),
     height="content",

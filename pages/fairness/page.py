@@ -48,9 +48,18 @@ def _group_names(view: View) -> tuple[np.ndarray, str]:
 def _worst_table(table: pd.DataFrame, min_group_size: int) -> None:
     """Show the group furthest off by method, and the paper's maximum."""
     shown = table.drop(columns=["difference", "difference_low", "difference_high"])
+    shown = shown.rename_axis("method")
     rows = st.column_config.NumberColumn("its rows", format="localized")
     st.dataframe(
-        in_hundredths(shown, "gap", "gap_low", "gap_high", "max_group_mce", "low", "high"),
+        in_hundredths(
+            shown.rename_axis("method"),
+            "gap",
+            "gap_low",
+            "gap_high",
+            "max_group_mce",
+            "low",
+            "high",
+        ),
         height="content",
         column_config={
             "furthest_group": "furthest off",

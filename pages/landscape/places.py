@@ -139,4 +139,9 @@ def _show(
             )
             with st.container(horizontal=True, gap="small"):
                 for row, url in zip(rows, thumbnail_urls(dataset.images, rows), strict=True):
-                    st.image(url, width=56, caption=unbroken(share_words(target.confidence[row])))
+                    st.image(
+                        url,
+                        width=56,
+                        caption=unbroken(share_words(target.confidence[row])),
+                        alt=f"row {row}",
+                    )

@@ -38,7 +38,7 @@ def metrics_table(result: Comparison, grouping: Grouping | None, measured_on: st
             return [""] * len(column)
         return [marked(below, above) for below, above in zip(low[name], high[name], strict=True)]
 
-    text.index = pd.Index(result.names.values())
+    text.index = pd.Index(result.names.values(), name="method")
     st.dataframe(
         text.style.apply(tint),
         column_config={m.name: st.column_config.TextColumn(m.heading) for m in metrics},

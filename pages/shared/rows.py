@@ -82,7 +82,9 @@ def show_row(dataset: Dataset, row: int, errors: LocalErrors) -> None:
     with st.container(border=True):
         st.markdown(f"**Row {row}**")
         if dataset.images is not None:
-            st.image(picture(dataset.images[row]), width=150, caption=f"row {row}")
+            st.image(
+                picture(dataset.images[row]), width=150, caption=f"row {row}", alt=f"row {row}"
+            )
         lines = [
             f"predicted {record['predicted']}, true {record['true']}",
             f"confidence {percent(record['confidence'])}, "
