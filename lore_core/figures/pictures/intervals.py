@@ -140,7 +140,7 @@ def metric_axis(metric: Metric) -> Axis:
     """Return the axis of a metric."""
     units: dict[Unit, AxisUnit] = {PERCENT: "share", POINTS: "points"}
     unit = units.get(metric.unit, "number")
-    return Axis(metric.heading if unit == "number" else metric.name, unit)
+    return Axis(metric.heading if unit == "number" else metric.words, unit)
 
 
 def _named(names: list[str]) -> Axis:
