@@ -25,7 +25,7 @@ from lore_core.dashboard.server import local_url, wait_until_served
 ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 #: Milliseconds an effect may take on a slow machine. Nothing is judged by how long it took.
-PATIENCE = 60_000
+PATIENCE = 120_000
 
 
 def find_browser() -> str | None:
