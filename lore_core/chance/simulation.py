@@ -297,7 +297,7 @@ def _against_chance(null: NullErrors | None, metric: ChanceKey, observed: float)
     if null is None or not np.isfinite(p := null.p_value(metric, observed)):
         return ""
     low, high = central_interval(getattr(null, metric), 0.9)
-    shown = p_sentence(p, 1 / (1 + null.n_draws))
+    shown = p_sentence(p)
     return f" ({interval_words(float(low), float(high))} in 9 of 10 calibrated models, {shown})"
 
 
@@ -320,7 +320,7 @@ def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None)
     )
     if null is None:
         return text
-    shown = p_sentence(null.p_value("ece", ece), 1 / (1 + null.n_draws))
+    shown = p_sentence(null.p_value("ece", ece))
     return (
         f"{text} A calibrated model with these confidences shows "
         f"{ECE.text(null.expected('ece'))} points on average ({shown})."

@@ -99,13 +99,8 @@ def p_words(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.2g}"
 
 
-def p_sentence(p: float, least: float = 0.0) -> str:
-    """Write a p-value within a sentence: ``"p = 0.012"``.
-
-    ``least``: the smallest that so many simulations can give: ``"p < 0.005"``.
-    """
-    if p <= least:
-        return f"p < {least:.2g}"
+def p_sentence(p: float) -> str:
+    """Write a p-value within a sentence: ``"p = 0.012"``."""
     text = p_words(p)
     return f"p {text}" if text.startswith("<") else f"p = {text}"
 

@@ -127,8 +127,8 @@ def test_the_sentence_says_what_the_p_value_does():
     assert said.index("10 or more effective neighbours") < said.index("(MLCE)")
     wrong = lore.local_errors(c, np.zeros(150), z, n_bins=1, gamma=2.0)
     pooled = lore.null_errors(c, z, n_bins=1, gamma=2.0, n_draws=39)
-    assert "p < 0.025)" in lore.describe_maximum(wrong, pooled)
-    assert "p <" not in lore.describe_maximum(wrong)
+    assert "p = 0.025)" in lore.describe_maximum(wrong, pooled)
+    assert "p =" not in lore.describe_maximum(wrong)
 
 
 def test_bands_and_affordability():

@@ -37,7 +37,7 @@ def test_runs(tmp_path, monkeypatch, capsys):
     assert sum(isinstance(value, pd.DataFrame) for value in shown) == 2
     # What the text between the cells promises.
     assert names["table"].expected_calibration_error < 0.03
-    assert "p < 0.005" in said
+    assert "p = 0.005" in said
     assert names["search"].places[0].held.gap > 0.3
     assert "Rows with corruption rotated 90°: promised" in said
     assert "mostly corruption rotated 90°" in said
