@@ -62,7 +62,7 @@ def copied_package(tmp_path):
     for file in source.glob("*.py"):
         shutil.copy(file, package / "kernel_sums" / file.name)
     (package / "data").mkdir()
-    for name in ("validation.py", "progress.py"):
+    for name in ("arrays.py", "validation.py", "progress.py"):
         shutil.copy(source.parent / "data" / name, package / "data" / name)
     for folder in (package, package / "data"):
         (folder / "__init__.py").touch()
