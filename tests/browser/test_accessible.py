@@ -25,7 +25,7 @@ def test_page(open_app, name):
         app.page.emulate_media(color_scheme=theme)
         app.settle()
         app.page.wait_for_load_state("networkidle")
-        # (A theme is taken over bit by bit, and what is out of date is pale: the page at rest counts.)
+        # (A theme comes bit by bit, and what is out of date is pale: the page at rest counts.)
         app.until(
             lambda: not look(app).violations_count,
             lambda theme=theme: f"{name}, {theme}, without {look(app).generate_report()}",
