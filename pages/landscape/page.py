@@ -40,7 +40,6 @@ from pages.shared.places import (
     titles_of,
 )
 from pages.shared.session import current
-from pages.shared.small_map import outlines
 
 
 def _choose_bin(names: dict[int, str]) -> None:
@@ -147,7 +146,11 @@ if search is not None:
     key = search_key(view, search)
     chosen_one = chosen_place(key, len(search.places))
     if on_map.n_components == 2:
-        outlined = outlines(view, on_map, search, key, chosen_one)
+        outlined = tuple(
+            item
+            for item in compute.outlines(view.dataset, on_map, key, search)
+            if chosen_one is None or item[0] == str(chosen_one + 1)
+        )
     if beyond:
         scene = replace(scene, only=search.inside())
 # Not at every move of γ: simulations take their time.

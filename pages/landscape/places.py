@@ -24,7 +24,6 @@ from pages.shared.charts import csv_button
 from pages.shared.controls import linked
 from pages.shared.header import plain
 from pages.shared.places import AUTOMATIC, choose_place
-from pages.shared.small_map import outlines
 from pages.shared.thumbnails import thumbnail_urls
 
 _EXAMPLES = 6
@@ -79,7 +78,7 @@ def list_places(
         return
     outlined = {str(number + 1) for number in range(len(search.places))}
     if view.points(on=on_map).shape[1] == 2:
-        outlined = {name for name, _ in outlines(view, on_map, search, key)}
+        outlined = {name for name, _ in compute.outlines(view.dataset, on_map, key, search)}
     for number, place in enumerate(search.places):
         # A worse part of another place stands under it.
         into = st.container() if place.within is None else st.columns([0.04, 0.96])[1]

@@ -115,6 +115,14 @@ def region_outline(
     return rows_outline(on_map.coordinates[dataset.in_split("evaluation")], _inside)
 
 
+@_kept(16, False)
+def outlines(
+    dataset: Dataset, on_map: Embedding, key: Hashable, _search: PlaceSearch
+) -> list[tuple[str, Outline]]:
+    """Where places lie on a map; ``key`` names the search."""
+    return where.outlines_of(_search, on_map.coordinates[dataset.in_split("evaluation")])
+
+
 @_kept(12, "Bootstrapping intervals …")
 def summary(view: View) -> Summary:
     """Every metric of the evaluation rows, with the intervals that can be waited for."""

@@ -1,16 +1,14 @@
-"""What maps on several pages share: their colours, the outlines of places, and a map in small."""
+"""What maps on several pages share: the end of their colours, and a map in small."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from lore_core import Embedding
 from lore_core.figures import landscape_figure, shared_limit
 from lore_core.figures.browser.landscape import LiveLandscape
 from lore_core.places.find import PlaceSearch
-from lore_core.regions import Outline
 from lore_core.view import View
 from lore_core.view.scene import Scene
 from pages.shared import compute
@@ -27,22 +25,6 @@ def color_limit(scene: Scene) -> float:
     """End of the colour scale, the same at every γ."""
     at = scene.view.with_(gamma=_REFERENCE_GAMMA)
     return shared_limit(replace(scene, view=at, errors=compute.errors(at)).supported)
-
-
-def outlines(
-    view: View,
-    on_map: Embedding,
-    search: PlaceSearch,
-    key: tuple[Hashable, ...],
-    only: int | None = None,
-) -> tuple[tuple[str, Outline], ...]:
-    """Where the places, or one of them, lie on the map; none of those that lie scattered."""
-    drawn = []
-    for number in range(len(search.places)) if only is None else [only]:
-        outline = compute.region_outline(view.dataset, on_map, (*key, number), search.mask(number))
-        if outline.holds_most(view.points(on=on_map)[search.places[number].rows]):
-            drawn.append((str(number + 1), outline))
-    return tuple(drawn)
 
 
 def small_map(
@@ -62,7 +44,8 @@ def small_map(
     found = inside = vivid = None
     if search is not None:
         searched = search_key(view, search)
-        found, inside = outlines(view, on, search, searched), search.inside()
+        found = compute.outlines(view.dataset, on, searched, search)
+        inside = search.inside()
         vivid = compute.region_outline(view.dataset, on, (*searched, "all"), inside)
     picture = landscape_figure(
         field,
