@@ -266,7 +266,9 @@ class App:
     def seen(self, script: str):
         """What a script says of the landscape's state, once there is one."""
         return self.until(
-            lambda: self.map.evaluate(f"node => {{ const m = node.landscape; return {script}; }}"),
+            lambda: self.map.evaluate(
+                f"node => {{ const m = node.landscape; return m ? {script} : null; }}"
+            ),
             "the landscape is drawn",
         )
 
@@ -311,14 +313,17 @@ class App:
         self.settle()
 
     def read(self, key: str, script: str, argument: object = None):
-        """What a script says about a chart, once it is drawn."""
-        return self.until(lambda: self.chart(key).evaluate(script, argument), f"{key} is drawn")
+        """What a script says about a chart, once it is drawn and what it says is not empty."""
+        # (A chart that is mounted anew is there before its layout is.)
+        drawn = f"(gd, argument) => gd._fullLayout && gd._fullData && ({script})(gd, argument)"
+        return self.until(lambda: self.chart(key).evaluate(drawn, argument), f"{key} is drawn")
 
     def place(self, key: str, x: float, y: float, axes: str = "") -> tuple[float, float]:
         """Pixel of the window at which a point of a chart lies."""
         self.chart(key).scroll_into_view_if_needed()
         return tuple(
-            self.chart(key).evaluate(
+            self.read(
+                key,
                 """(gd, [x, y, n]) => {
                     const box = gd.getBoundingClientRect(), layout = gd._fullLayout;
                     const ax = layout["xaxis" + n], ay = layout["yaxis" + n];

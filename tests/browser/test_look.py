@@ -95,12 +95,12 @@ def test_figures_have_the_pages_colour(
         for node in (app.page.get_by_test_id("stApp"), app.map):
             expect(node).to_have_css("background-color", paper)
         for key in FIGURES["landscape"]:
-            assert app.chart(key).evaluate("gd => gd._fullLayout.paper_bgcolor") == PAPER[scheme]
+            assert app.read(key, "gd => gd._fullLayout.paper_bgcolor") == PAPER[scheme]
         for name in ("overview", "variables", "bandwidth", "recalibrate", "data"):
             app.go(name.title())
             ready(app, name)
             for key in FIGURES[name]:
-                shown = app.chart(key).evaluate("gd => gd._fullLayout.paper_bgcolor")
+                shown = app.read(key, "gd => gd._fullLayout.paper_bgcolor")
                 assert shown == PAPER[scheme], f"{key} on {name}"
     if scheme == "dark":
         context.close()

@@ -18,7 +18,7 @@ def test_a_variable_and_another(open_app, dataset):
     first = ranking["variable"].iloc[0]
     assert app.chosen("Variable") == first == "f_0", "the side it was fooled on"
     app.sees("a difference beyond chance")
-    assert app.chart("along").evaluate("gd => gd._fullLayout.title.text").endswith("f_0</b>")
+    assert app.read("along", "gd => gd._fullLayout.title.text").endswith("f_0</b>")
     app.choose("Variable", "site")
     app.until_query("variable", "site")
     bars = "gd => (gd._fullData || []).map(t => t.orientation)"
