@@ -23,7 +23,7 @@ _PAIRED = 12
 #: Slices of one column, or of one pair, that are kept at most.
 _KEPT = 20
 #: Sets of which so large a share is common are one place.
-_SAME = 0.6
+SAME = 0.6
 #: A set of which more than this share lies in another one is part of it.
 PART_OF = 0.5
 #: What holds more than this share of the rows is no place.
@@ -31,7 +31,7 @@ _LARGEST = 0.75
 #: The least sum of variances of a set: with less, hardly any outcome is in doubt.
 _LEAST_VARIANCE = 0.5
 #: How much a set's excess counts, by what it takes to name it: one column, two, an outline.
-WEIGHTS = {1: 1.0, 2: 0.75, 0: 0.45}
+WEIGHTS = {1: 1.0, 2: 0.5, 0: 0.4}
 #: Excess at which the tree begins.
 _LOWEST = 0.01
 
@@ -208,7 +208,7 @@ class SearchedHalf:
 
 def _is_no_news(item: _Proposed, new: Candidate, known: _Proposed, around: Candidate) -> bool:
     """Whether a set was chosen before, or is a part, in more words, that is not surely worse."""
-    if overlap(new.inside, around.inside) > _SAME:
+    if overlap(new.inside, around.inside) > SAME:
         return True
     part = (new.inside & around.inside).sum() > PART_OF * new.inside.sum()
     more_words = new.weight <= around.weight and new.sign == around.sign

@@ -19,9 +19,18 @@ from lore_core.data.validation import (
     check_positive,
     check_share,
 )
-from lore_core.places.average import Against
-from lore_core.places.candidates import PART_OF, Candidate, Rows, SearchedHalf, overlap
+from lore_core.places.average import Against, Average
+from lore_core.places.candidates import (
+    PART_OF,
+    SAME,
+    Candidate,
+    Rows,
+    SearchedHalf,
+    interest,
+    overlap,
+)
 from lore_core.places.held_out import Held, Tried, try_on
+from lore_core.places.mostly import mostly
 from lore_core.places.overall import OVERALL_ALPHA, mean_gap_p
 from lore_core.variables.attributes import telling_attributes
 from lore_core.variables.predicate import Predicate
@@ -32,8 +41,8 @@ MOST_TRIED = 12
 _PARTS = 6
 #: Of more rows than this a part is searched and all others are held out.
 _MOST_SEARCHED = 100_000
-#: Places that share more rows than this are one.
-_SAME = 0.3
+#: Places that share more rows than this are told once.
+_SHARED = 0.3
 #: Without the rows of places listed before it a place must keep this much of its gap.
 _OWN = 0.5
 
@@ -54,6 +63,8 @@ class Place:
     accuracy: float
     held: Held  #: The evidence: what its rows say that had no part in finding it
     held_out: Ints  #: Row numbers of those of its rows that had no part in finding it
+    #: Of a region, one or two names of a column that most of its rows hold; may be empty.
+    mostly: tuple[Predicate, ...] = ()
     within: int | None = None  #: Number of the place it is a worse part of
 
     @property
@@ -193,13 +204,16 @@ def find_places(
     *Candidates.* The rows are halved at random, alike in confidence. On one half the excess gap of
     every value, every range of a number and every pair of columns is measured; and the kernel mean
     of the excess on the map is cut at rising levels into connected parts, from country to peak.
-    They are ranked by what they surely have in excess, the root of their size and how simply they
-    can be named.
+    Each has an interest: what it surely has in excess, times the root of its size, times how simply
+    it can be named.
 
-    *Evidence.* The twelve best are tried on the other half, whose outcomes had no part in choosing
-    them: the sum of their excess against its distribution if there were none. Then the halves
-    change roles. All are tested together (Holm, α/2 a half), so at most α of sets without any such
-    place show one. What is listed is the very set that was tested.
+    *Evidence.* The twelve of most interest are tried on the other half, whose outcomes had no part
+    in choosing them: the sum of their excess against its distribution if there were none. Then the
+    halves change roles. All are tested together (Holm, α/2 a half), so at most α of sets without
+    any such place show one. What is listed is the very set that was tested.
+
+    *Order.* Confirmed places are listed by their interest on all rows: which comes first should not
+    hang on how the rows were halved.
     """
     halves = halves_of(
         dataset,
@@ -243,7 +257,7 @@ class Halves:
         tell(progress, 1.0, "looking for places")
         confirmed = [item for item in tried if item.confirmed(alpha, self.min_gap)]
         return PlaceSearch(
-            places=_listed(confirmed, self.rows),
+            places=_listed(confirmed, self.rows, self.against),
             tried=len(tried),
             against=self.against,
             n_rows=len(self.rows),
@@ -298,16 +312,24 @@ def _turns(c: Floats, random_state: int) -> list[tuple[Ints, Ints]]:
     order = rng.permutation(n)
     if n > 2 * _MOST_SEARCHED:
         return [(np.sort(order[:_MOST_SEARCHED]), np.sort(order[_MOST_SEARCHED:]))]
-    # Alike in confidence: every other row of those sorted by it.
+    # Alike in confidence: of two rows that follow each other in it, a coin sends one to each half.
     order = order[np.argsort(c[order], kind="stable")]
-    one, other = np.sort(order[::2]), np.sort(order[1::2])
+    first = 2 * np.arange(n // 2) + rng.integers(0, 2, n // 2)
+    one = np.sort(order[first])
+    other = np.sort(np.delete(order, first))
     return [(one, other), (other, one)]
 
 
-def _listed(confirmed: list[Tried], rows: Rows) -> list[Place]:
+def _listed(confirmed: list[Tried], rows: Rows, against: Against) -> list[Place]:
     """Order places by interest; of those that share their rows the first, and its worse parts."""
+    average = Average.of(rows.confidence, rows.outcome, against)
+
+    def worth(item: Tried) -> float:
+        found = item.candidate
+        return float(interest(average.of_rows(found.inside), len(rows), found.weight))
+
     kept: list[tuple[Candidate, Place]] = []
-    for item in sorted(confirmed, key=lambda item: -item.interest):
+    for item in sorted(confirmed, key=worth, reverse=True):
         candidate, held = item.candidate, item.held
         around, same = _around(candidate, held, kept)
         chosen = np.flatnonzero(candidate.inside)
@@ -321,6 +343,7 @@ def _listed(confirmed: list[Tried], rows: Rows) -> list[Place]:
             accuracy=float(rows.outcome[chosen].mean()),
             held=held,
             held_out=item.rows,
+            mostly=() if candidate.conditions else mostly(candidate.inside, rows.attributes),
             within=around,
         )
         kept.append((candidate, place))
@@ -334,6 +357,8 @@ def _around(
     around = None
     for number, (other, place) in enumerate(kept):
         common = int((candidate.inside & other.inside).sum())
+        if overlap(candidate.inside, other.inside) > SAME:
+            return None, True
         if common > PART_OF * int(candidate.inside.sum()):
             # Surely worse than what is around it, or the same news again.
             surely = held.gap_low if candidate.sign > 0 else -held.gap_high
@@ -342,7 +367,7 @@ def _around(
             around = number
         elif (
             common > PART_OF * int(other.inside.sum())
-            or overlap(candidate.inside, other.inside) > _SAME
+            or overlap(candidate.inside, other.inside) > _SHARED
         ):
             return None, True
     return around, False

@@ -11,7 +11,7 @@ from lore_core.chance.many_tests import holm
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.places.average import Against, Average, Excess
-from lore_core.places.candidates import Candidate, Rows, interest
+from lore_core.places.candidates import Candidate, Rows
 from lore_core.regions.selection import region_report
 
 
@@ -41,12 +41,11 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """A candidate, its held-out rows, what they say of it, and how interesting that is."""
+    """A candidate, its held-out rows, and what they say of it."""
 
     candidate: Candidate
     rows: Ints
     held: Held
-    interest: float
 
     def confirmed(self, alpha: float, min_gap: float) -> bool:
         """Beyond chance, and itself wrong: what is merely better than the average is no place.
@@ -77,7 +76,6 @@ def try_on(
             item,
             held[mask],
             _held(c, a, mask, test, same.of_rows(mask), against, float(p[k]), float(adjusted[k])),
-            float(interest(test, len(held), item.weight)),
         )
         for k, (item, mask, test) in enumerate(zip(candidates, masks, tests, strict=True))
         if mask.any()

@@ -25,7 +25,12 @@ WORSE_THAN: dict[Against, str] = {
 def name_of_place(place: Place) -> str:
     """Name a place as a sentence begins with it: ``"Rows predicted Shirt"``."""
     if place.is_region:
-        return "One region of the map"
+        said = " or ".join(part.value for part in place.mostly)
+        if not said:
+            return "One region of the map"
+        column = place.mostly[0].column
+        what = "predicted" if column == PREDICTED else column
+        return f"One region of the map (mostly {what} {said})"
     predicted = [part.value for part in place.conditions if part.column == PREDICTED]
     others = [str(part) for part in place.conditions if part.column != PREDICTED]
     text = "Rows"

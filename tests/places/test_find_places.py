@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.places.find import find_places
+from lore_core.places.find import _turns, find_places
+from lore_core.places.mostly import mostly
 from lore_core.places.overall import overall_gap
 from lore_core.places.sentences import describe_place, evidence_of
 from lore_core.places.verdict import conclude, detectable_gap
+from lore_core.variables.cutting import cut
 from lore_core.variables.predicate import Predicate
 
 
@@ -96,6 +98,39 @@ def test_underconfidence_has_the_other_sign():
     assert place.sign == -1
     assert place.held.gap_high < 0
     assert "too unsure" in evidence_of(place, _verdict(data)[1])
+
+
+def test_a_region_is_named_by_what_most_of_its_rows_hold():
+    inside = np.arange(100) < 40
+    parts = np.repeat(["a", "b", "c", "d"], [15, 15, 10, 60])
+    half = np.repeat(["x", "y"], 50)
+    none = np.tile(["u", "v"], 50)
+    columns = [cut(name, values) for name, values in (("n", none), ("p", parts))]
+    assert mostly(inside, columns) == (Predicate("p", "a"), Predicate("p", "b"))
+    classes = cut("predicted class", half)
+    assert mostly(inside, [*columns, classes]) == (Predicate("predicted class", "x"),)
+    assert mostly(inside, columns[:1]) == ()
+    assert mostly(inside, [cut("all", np.full(100, "same"))]) == ()
+
+
+def test_halves_are_drawn_and_alike_in_confidence():
+    c = np.random.default_rng(0).random(1001)
+    drawn = [_turns(c, seed) for seed in range(30)]
+    for (one, other), (again, first) in drawn:
+        assert sorted([*one, *other]) == list(range(1001))
+        np.testing.assert_array_equal(one, first)
+        np.testing.assert_array_equal(other, again)
+        assert abs(c[one].mean() - c[other].mean()) < 0.003
+    # Any two rows that do not follow each other in confidence are together half of the time.
+    together = [np.isin([3, 500], one).sum() != 1 for (one, _), _ in drawn]
+    assert 5 <= sum(together) <= 25
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_place_is_listed_once(seed):
+    data = _data(seed, gap=lambda place, age, z: 0.3 * (place == "east"))
+    found = [str(item.conditions) for item in find_places(data).places]
+    assert len(found) == len(set(found))
 
 
 def test_right_confidences_are_left_alone():
