@@ -37,8 +37,8 @@ WORDS = " ".join(TEXT.split())
         ("from 1 point up", candidates._LOWEST == 0.01),
         ("graph of ten nearest neighbours", tree._NEIGHBOURS == 10),
         (
-            "$w$ 1 for one column, 0.75 for two and 0.45 for a region",
-            candidates.WEIGHTS == {1: 1.0, 2: 0.75, 0: 0.45},
+            "$w$ 1 for one column, 0.5 for two and 0.4 for a region",
+            candidates.WEIGHTS == {1: 1.0, 2: 0.5, 0: 0.4},
         ),
         ("more than three quarters of the rows is no place", candidates._LARGEST == 0.75),
         ("The twelve best are tried", find.MOST_TRIED == 12),
