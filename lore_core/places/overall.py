@@ -37,10 +37,11 @@ class Overall:
     gap_p: float  #: Two-sided p-value of the gap if every confidence were right
     error: float  #: Expected calibration error
     error_p: float  #: P(as large or larger) if every confidence were right, simulated
-    #: Ends of the confidence bin that is surely furthest off.
+    #: Ends of the confidence bin that has the most to do with the error, rows × sure gap.
     worst_low: float
     worst_high: float
     worst_gap: float  #: Its gap
+    worst_rows: int  #: Its rows
 
     @property
     def gap(self) -> float:
@@ -77,7 +78,9 @@ def overall_gap(
     low, high = wilson_interval(a.sum(), n)
     table = reliability_table(c, a, n_bins=n_bins, binning=binning)
     least, most = table.accuracy_low - table.confidence, table.confidence - table.accuracy_high
-    worst = int(np.nanargmax(np.maximum(least, most)))
+    surely = np.maximum(np.maximum(least, most), 0.0)
+    size = np.abs(table.gap) if not np.nansum(surely) else surely
+    worst = int(np.nanargmax(np.where(table.count > 0, table.count * size, np.nan)))
     error = table.expected_calibration_error
     drawn = _simulated_errors(c, table.bins.assign(c), random_state)
     return Overall(
@@ -92,6 +95,7 @@ def overall_gap(
         worst_low=float(table.bins.edges[worst]),
         worst_high=float(table.bins.edges[worst + 1]),
         worst_gap=float(table.gap[worst]),
+        worst_rows=int(table.count[worst]),
     )
 
 

@@ -90,7 +90,8 @@ def _on_average(overall: Overall, real: bool, top_label: bool) -> str:
         tell = f"{rows_words(overall.n_rows)} {'tells' if overall.n_rows == 1 else 'tell'}"
         return f"On average the confidence is right, as far as {tell}: {means}."
     matters = max(abs(overall.gap), overall.error) >= SMALL
-    small = "" if matters else " That is real, and small."
+    ece = with_points(overall.error, 1)
+    small = "" if matters else f" That is real, and small: the calibration error (ECE) is {ece}."
     if overall.gap_p <= OVERALL_ALPHA / 2:
         low, high = sorted(
             np.sign(overall.gap) * end for end in (overall.gap_low, overall.gap_high)
@@ -99,8 +100,8 @@ def _on_average(overall: Overall, real: bool, top_label: bool) -> str:
         return f"On average it is {signed_gap(overall.gap)} ({ends}): {means}.{small}"
     levels = f"{decimal(overall.worst_low * HUNDREDTHS, 1)} to {percent(overall.worst_high)}"
     return (
-        f"The average is right ({means}), single levels are not: where it promises {levels} it is "
-        f"{signed_gap(overall.worst_gap)}.{small}"
+        f"The average is right ({means}), single levels are not: where it promises {levels} "
+        f"({rows_words(overall.worst_rows)}) it is {signed_gap(overall.worst_gap)}.{small}"
     )
 
 

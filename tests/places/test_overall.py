@@ -31,6 +31,16 @@ def test_p_values_of_right_confidences_are_uniform(n):
     assert stats.kstest(error, "uniform").pvalue > 0.01
 
 
+def test_the_level_that_is_named_is_not_that_of_a_lone_row():
+    # 200 rows of 0.9 of which 140 are right, and one of 0.7 that is wrong: 0.7 is further off.
+    confidence, outcome = [0.9] * 200 + [0.7], [1] * 140 + [0] * 61
+    found = overall_gap(confidence, outcome, n_bins=10)
+    assert (found.worst_rows, found.worst_gap) == (200, pytest.approx(0.2))
+    # Nothing is surely off: the most rows × gap.
+    found = overall_gap([0.5, 0.5, 0.9], [1, 0, 1], n_bins=10)
+    assert (found.worst_rows, found.worst_gap) == (1, pytest.approx(-0.1))
+
+
 def test_levels_that_cancel_are_seen():
     rng = np.random.default_rng(0)
     c = rng.uniform(0.5, 1, 4000)

@@ -104,6 +104,7 @@ def overalls(draw):
         worst_low=edge,
         worst_high=edge + 1 / 15,
         worst_gap=draw(st.floats(-1, 1)),
+        worst_rows=draw(st.integers(1, n)),
     )
 
 
@@ -175,16 +176,21 @@ def says_the_average(text: str, overall: Overall) -> None:
         same(off[4], ends[1])
         assert number(off[3]) - 0.101 <= number(off[1]) <= number(off[4]) + 0.101
     elif worst := re.search(
-        r"where it promises ([\d.]+) to ([\d.]+) % it is ([\d.]+) points too (\w+)", text
+        r"promises ([\d.]+) to ([\d.]+) % \(([\d,]+) rows?\) it is ([\d.]+) points too (\w+)", text
     ):
         same(worst[1], overall.worst_low)
         same(worst[2], overall.worst_high)
-        same(worst[3], abs(overall.worst_gap))
-        assert worst[4] == ("sure" if overall.worst_gap > 0 else "unsure")
+        assert int(number(worst[3])) == overall.worst_rows
+        same(worst[4], abs(overall.worst_gap))
+        assert worst[5] == ("sure" if overall.worst_gap > 0 else "unsure")
     else:
         assert overall.p_value > 0.01
         n = re.search(r"as far as ([\d,]+) rows? tells?:", text)
         assert int(number(n[1])) == overall.n_rows
+    if small := re.search(
+        rf"real, and small: the calibration error \(ECE\) is {POINTS} points?", text
+    ):
+        same(small[1], overall.error)
 
 
 @settings(max_examples=300, deadline=None)
