@@ -185,7 +185,7 @@ if content is not None:
         icon=":material/check_circle:",
     )
 elif busy:
-    st.caption("Its progress is above; it can be cancelled there.")
+    st.caption("Being computed: progress and Cancel are at the bottom of the window.")
 else:
     st.caption(f"Takes about {duration(_seconds(view, images))} and can be cancelled.")
 next_step("pages/landscape/page.py", "back to the landscape")
