@@ -1,6 +1,7 @@
 """The public names of the library: this is the one list of them. The rest is in the rooms."""
 
 from . import (
+    cell_sums as cell_sums,
     chance as chance,
     comparison as comparison,
     dashboard as dashboard,
@@ -19,6 +20,7 @@ from . import (
     variables as variables,
     view as view,
 )
+from .cell_sums.sums import LocalErrorSums as LocalErrorSums
 from .chance.intervals import calibration_intervals as calibration_intervals
 from .chance.significance import local_significance as local_significance
 from .chance.simulation import (
