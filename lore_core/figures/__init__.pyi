@@ -13,6 +13,7 @@ from .pictures.curves import (
 )
 from .pictures.distribution import cdf_figure as cdf_figure
 from .pictures.intervals import group_figure as group_figure
+from .pictures.isotonic import isotonic_figure as isotonic_figure
 from .pictures.landscape import (
     landscape_3d_figure as landscape_3d_figure,
     landscape_figure as landscape_figure,

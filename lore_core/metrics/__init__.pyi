@@ -12,6 +12,10 @@ from .bandwidth_choice import (
     suggest_bandwidth as suggest_bandwidth,
 )
 from .catalogue import CATALOGUE as CATALOGUE
+from .corp import (
+    IsotonicReliability as IsotonicReliability,
+    isotonic_reliability as isotonic_reliability,
+)
 from .global_metrics import (
     ReliabilityTable as ReliabilityTable,
     brier_score as brier_score,
@@ -38,3 +42,4 @@ from .rewards import (
     reward_curve as reward_curve,
     unsure_threshold as unsure_threshold,
 )
+from .smooth_error import smooth_calibration_error as smooth_calibration_error

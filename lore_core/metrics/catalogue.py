@@ -49,6 +49,12 @@ def _row_brier(rows: Measured) -> Floats:
     return row_brier(rows.probabilities, rows.labels)
 
 
+def _smooth_error(rows: Measured) -> float:
+    from lore_core.metrics.smooth_error import smooth_calibration_error
+
+    return smooth_calibration_error(rows.confidence, rows.outcome)
+
+
 ACCURACY = Metric(
     name="accuracy",
     explanation="Share of evaluation rows predicted right.",
@@ -154,6 +160,14 @@ ECE_DEBIASED = Metric(
     measure=lambda rows: rows.reliability.debiased_calibration_error,
     compared=False,
 )
+SMOOTH_ECE = Metric(
+    name="smooth ECE",
+    explanation="The calibration error after smoothing along the confidence, without bins.",
+    unit=POINTS,
+    formula="smooth-ece",
+    measure=_smooth_error,
+    compared=False,
+)
 MCE = Metric(
     name="MCE",
     explanation="Maximum calibration error: the gap of the worst confidence bin, however few rows "
@@ -205,6 +219,7 @@ _ENTRIES = (
     ALCE,
     ECE,
     ECE_DEBIASED,
+    SMOOTH_ECE,
     MCE,
     MLCE,
     WORST_GROUP_MCE,

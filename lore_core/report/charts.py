@@ -12,6 +12,7 @@ from lore_core.figures import (
     bandwidth_figure,
     cdf_figure,
     group_figure,
+    isotonic_figure,
     reliability_figure,
     reward_figure,
 )
@@ -19,6 +20,7 @@ from lore_core.figures.export import chart_html, chart_image, plotly_script, why
 from lore_core.figures.pictures.landscape_picture import LandscapeChart
 from lore_core.report.findings import Findings
 from lore_core.report.landscape import rows_and_kernel
+from lore_core.view.where import isotonic_of
 
 #: The script all interactive figures share.
 _LIBRARY = "plotly.min.js"
@@ -33,6 +35,7 @@ def report_charts(findings: Findings, landscape: LandscapeChart | None) -> dict[
     charts: dict[str, Chart] = {}
     if summary is not None:
         charts["reliability"] = reliability_figure(summary.reliability, rows=binned)
+        charts["reliability_isotonic"] = isotonic_figure(isotonic_of(findings.view), rows=rows)
         if summary.local is not None:
             charts["local_error_distribution"] = cdf_figure(
                 {"LCE": summary.local.absolute},

@@ -14,6 +14,7 @@ from lore_core.data.progress import Progress
 from lore_core.embedding.result import Embedding
 from lore_core.metrics.bandwidth import BandwidthCurve, bandwidth_curve
 from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, suggest_bandwidth
+from lore_core.metrics.corp import IsotonicReliability, isotonic_reliability
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import LocalErrors, local_errors
 from lore_core.places import sentences
@@ -36,6 +37,21 @@ def reliability_of(view: View, within: Mask | None = None) -> ReliabilityTable:
     ``within`` (n,): mask of the rows to count; by default all.
     """
     return reliability_table(view.aimed.confidence, view.aimed.outcome, **view.bins, within=within)
+
+
+def isotonic_of(view: View) -> IsotonicReliability:
+    """Reliability of the evaluation rows without bins."""
+    aimed = view.aimed
+    return isotonic_reliability(aimed.confidence, aimed.outcome, random_state=view.seed)
+
+
+def recalibrated_isotonic_of(view: View, recalibrated: Dataset) -> IsotonicReliability:
+    """Reliability without bins of the evaluation rows as a method left them.
+
+    ``recalibrated``: its evaluation rows after the method.
+    """
+    c, a = recalibrated.confidence, recalibrated.outcome
+    return isotonic_reliability(c, a, random_state=view.seed)
 
 
 def errors_of(view: View) -> LocalErrors:

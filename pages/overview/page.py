@@ -11,14 +11,14 @@ from lore_core.chance.intervals import ABOUT_INTERVALS
 from lore_core.comparison import Summary, local_bin_table
 from lore_core.comparison.tables import metric_table
 from lore_core.data.number_text import POINTS, unbroken
-from lore_core.figures import reliability_figure
 from lore_core.metrics.catalogue import MLCE, TILES
 from lore_core.metrics.metric import Metric
 from pages.overview.places import list_places
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column
-from pages.shared.charts import csv_button, next_step, show_chart
-from pages.shared.controls import theme_mode, view_controls
+from pages.shared.charts import csv_button, next_step
+from pages.shared.controls import view_controls
+from pages.shared.diagram import diagram_choice, show_reliability
 from pages.shared.header import headline, plain, question
 from pages.shared.live import hear
 from pages.shared.places import SEEN, is_searched
@@ -120,13 +120,13 @@ st.caption(unbroken(describe_bias(found.reliability, chance)))
 
 left, right = st.columns([1.15, 1])
 with left:
-    show_chart(
-        reliability_figure(
-            found.reliability,
-            rows=f"{view.rows}, {found.reliability.bins.n_bins} {view.binning} bins",
-            mode=theme_mode(),
-        ),
+    show_reliability(
+        diagram_choice(),
+        found.reliability,
+        lambda: compute.isotonic(view),
         "reliability",
+        rows=view.rows,
+        bins=f"{found.reliability.bins.n_bins} {view.binning} bins",
     )
 with right:
     st.subheader("What the bins hide", anchor=False)

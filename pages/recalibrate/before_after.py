@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
 from lore_core import Comparison, region_report
-from lore_core.figures import cdf_figure, landscape_figure, reliability_figure, shared_limit
+from lore_core.figures import cdf_figure, landscape_figure, shared_limit
 from lore_core.figures.browser.landscape import Against, LiveLandscape
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
@@ -15,6 +17,7 @@ from lore_core.view import View
 from pages.shared import compute
 from pages.shared.charts import chart_line, show_chart
 from pages.shared.controls import linked, map_control, theme_mode
+from pages.shared.diagram import diagram_choice, show_reliability
 from pages.shared.header import plain
 from pages.shared.live import live_landscape, map_key
 from pages.shared.methods import pair_controls
@@ -91,17 +94,18 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
             "another under “Draw on”.",
             icon=":material/map:",
         )
+    diagram = diagram_choice()
     for column, place, name in zip(st.columns(2), _PLACES, pair, strict=True):
         with column:
-            show_chart(
-                reliability_figure(
-                    result.summaries[name].reliability,
-                    rows=f"{len(rows):,} evaluation rows, {view.bins_in_words}",
-                    mode=theme_mode(),
-                    height=360,
-                    title=f"Reliability: {name}",
-                ),
+            show_reliability(
+                diagram,
+                result.summaries[name].reliability,
+                partial(compute.method_isotonic, view, result.datasets[name]),
                 f"reliability_{place}",
+                rows=f"{len(rows):,} evaluation rows",
+                bins=view.bins_in_words,
+                height=360,
+                of=name,
             )
     show_chart(
         cdf_figure(
