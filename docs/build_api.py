@@ -36,7 +36,7 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "view": ("Views", ("view",)),
     "figures": ("Figures", ("figures",)),
     "report": ("Report and dashboard", ("report", "dashboard")),
-    "cell_sums": ("Sums that merge", ("cell_sums",)),
+    "cell_sums": ("Sums that merge, files of any length", ("cell_sums", "partitions")),
     "kernel_sums": ("Kernel sums", ("kernel_sums",)),
 }
 

@@ -11,6 +11,7 @@ from . import (
     figures as figures,
     kernel_sums as kernel_sums,
     metrics as metrics,
+    partitions as partitions,
     places as places,
     reading as reading,
     recalibration as recalibration,

@@ -72,27 +72,23 @@ class Cells:
 
     def at_level(self, level: int) -> Cells:
         """Return the same rows in cells 2^(``level`` − its own) times as wide."""
-        cells = self
-        while cells.level < level:
-            cells = cells._coarser()
-        return cells
-
-    def _coarser(self) -> Cells:
+        if level <= self.level:
+            return self
         d, w = self.n_dimensions, self.n_weights
-        places = self.coordinates
-        table = self.table.copy()
-        for m in range(d):
-            upper = places[:, m] & 1
-            for k in range(w):
-                # The offset grows by the width of a cell where it was the upper of two:
-                # Σ w·2^(16 + L), split into the two parts.
-                added = self.table[k] * upper
-                shift = _LOW_BITS - OFFSET_BITS - self.level
-                row = w + 2 * (d * k + m)
-                table[row] += added >> shift
-                table[row + 1] += (added & ((1 << shift) - 1)) << (_LOW_BITS - shift)
-        keys = packed(self.bin_index, places >> 1)
-        return _joined(d, self.level + 1, keys, table)
+        places, table = self.coordinates, self.table.copy()
+        for step in range(self.level, level):
+            # The offset grows by the width of a cell where it was the upper of two:
+            # Σ w·2^(16 + L), split into the two parts.
+            shift = _LOW_BITS - OFFSET_BITS - step
+            for m in range(d):
+                upper = places[:, m] & 1
+                for k in range(w):
+                    added = table[k] * upper
+                    row = w + 2 * (d * k + m)
+                    table[row] += added >> shift
+                    table[row + 1] += (added & ((1 << shift) - 1)) << (_LOW_BITS - shift)
+            places >>= 1
+        return _joined(d, level, packed(self.bin_index, places), table)
 
 
 def packed(bin_index: Ints, coordinates: Ints) -> Ints:
@@ -131,12 +127,18 @@ def _joined(d: int, level: int, keys: Ints, table: Ints) -> Cells:
 
 
 def cells_of_rows(
-    bin_index: Ints, points: Floats, weights: Sequence[Ints], finest: int, max_cells: int
+    bin_index: Ints,
+    points: Floats,
+    weights: Sequence[Ints],
+    finest: int,
+    max_cells: int,
+    at_least: int = 0,
 ) -> Cells:
     """Sum rows into cells of width 2^(level − ``finest``), the lowest level that is enough.
 
-    ``bin_index`` (n,), ``points`` (n, d), ``weights``: whole numbers (n,) from 0 to 2^30. Raises
-    InputError where a coordinate lies beyond what the highest level reaches.
+    ``bin_index`` (n,), ``points`` (n, d), ``weights``: whole numbers (n,) from 0 to 2^30.
+    ``at_least``: a lower level is not tried. Raises InputError where a coordinate lies beyond what
+    the highest level reaches.
     """
     d = points.shape[1]
     half = 1 << (_COORDINATE_BITS[d] - 1)
@@ -149,14 +151,18 @@ def cells_of_rows(
         )
     # (A product with a power of 2 is exact, and so is its floor: a row is where its cell is.)
     fine = np.floor(np.ldexp(points, finest + OFFSET_BITS)).astype(np.int64)
-    level = 0
+    level = at_least
     while len(fine) and (
         (fine.max() >> (OFFSET_BITS + level)) >= half
         or (fine.min() >> (OFFSET_BITS + level)) < -half
     ):
         level += 1
-    bits = OFFSET_BITS + level
-    offset = fine & ((1 << bits) - 1)
+    # Counted before anything is summed, which costs more.
+    keys = packed(bin_index, fine >> (OFFSET_BITS + level))
+    while level < HIGHEST_LEVEL and len(keys) > max_cells and _distinct(keys) > max_cells:
+        level += 1
+        keys = packed(bin_index, fine >> (OFFSET_BITS + level))
+    offset = fine & ((1 << (OFFSET_BITS + level)) - 1)
     table = np.empty((len(weights) * (1 + 2 * d), len(points)), dtype=np.int64)
     for k, weight in enumerate(weights):
         table[k] = weight
@@ -164,19 +170,25 @@ def cells_of_rows(
             row = len(weights) + 2 * (d * k + m)
             product = weight * offset[:, m]
             table[row], table[row + 1] = product >> _LOW_BITS, product & _LOW
-    return limited(_joined(d, level, packed(bin_index, fine >> bits), table), max_cells)
+    return limited(_joined(d, level, keys, table), max_cells)
+
+
+def _distinct(keys: Ints) -> int:
+    return 1 + int(np.count_nonzero(np.diff(np.sort(keys))))
 
 
 def limited(cells: Cells, max_cells: int) -> Cells:
     """Raise the level until there are no more cells than allowed, or it is the highest."""
-    while len(cells) > max_cells and cells.level < HIGHEST_LEVEL:
-        cells = cells._coarser()
-    if len(cells) > max_cells:
+    level, filled = cells.level, len(cells)
+    while filled > max_cells and level < HIGHEST_LEVEL:
+        level += 1
+        filled = _distinct(packed(cells.bin_index, cells.coordinates >> (level - cells.level)))
+    if filled > max_cells:
         raise InputError(
-            f"'max_cells' must be enough for rows this far apart; {len(cells):,} cells of the "
+            f"'max_cells' must be enough for rows this far apart; {filled:,} cells of the "
             f"largest width are filled, got {max_cells:,}."
         )
-    return cells
+    return cells.at_level(level)
 
 
 def joined(parts: Sequence[Cells], max_cells: int) -> Cells:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -73,7 +73,8 @@ class LocalErrorSums:
         bins: ConfidenceBins | None = None,
         max_cells: int = MAX_CELLS,
         place: str = "",
-        **scores: Floats,
+        at_least_level: int = 0,
+        scores: Mapping[str, Floats] | None = None,
     ) -> Self:
         """Sum rows.
 
@@ -91,8 +92,10 @@ class LocalErrorSums:
             Most cells kept. More cells make the bounds narrower.
         place : str
             What the coordinates are of, such as the digest of a map.
-        **scores : ndarray of shape (n,)
-            Further numbers a row whose mean is wanted, such as ``nll`` and ``brier``; absolute
+        at_least_level : int
+            A level the cells are known to come to, as those of other parts did; saves time.
+        scores : mapping of str to ndarray of shape (n,), optional
+            Further numbers a row whose mean is wanted, such as ``NLL`` and ``Brier``; absolute
             values up to 1,000.
 
         Raises
@@ -134,13 +137,34 @@ class LocalErrorSums:
             max_cells=max_cells,
             place=place,
             cells=cells_of_rows(
-                index, z, [weights[name] for name in Weight], _FINEST[z.shape[1]], max_cells
+                index,
+                z,
+                [weights[name] for name in Weight],
+                _FINEST[z.shape[1]],
+                max_cells,
+                at_least_level,
             ),
             of_bins=of_bins,
             scores={
                 name: (len(c), sum(np.rint(values / _SCORE_UNIT).astype(np.int64).tolist()))
-                for name, values in scores.items()
+                for name, values in (scores or {}).items()
             },
+        )
+
+    @classmethod
+    def nothing(
+        cls, n_dimensions: int, bins: ConfidenceBins, *, max_cells: int = MAX_CELLS, place: str = ""
+    ) -> Self:
+        """Return the sums of no rows, to which others can be added."""
+        columns = len(Weight) * (1 + 2 * n_dimensions)
+        none = np.empty(0, dtype=np.int64)
+        return cls(
+            bins=bins,
+            max_cells=max_cells,
+            place=place,
+            cells=Cells(n_dimensions, 0, none, np.empty((columns, 0), dtype=np.int64)),
+            of_bins=np.zeros((3, bins.n_bins), dtype=np.int64),
+            scores={},
         )
 
     @classmethod

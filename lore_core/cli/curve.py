@@ -9,6 +9,7 @@ import click
 from lore_core.cli.figure_files import FigureOptions, figure_options
 from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
 from lore_core.cli.output import Progress, json_option, note, records, say, text_table
+from lore_core.cli.sums import SumsOptions, run_of, said_of, settings_of, sums_options
 from lore_core.data.json_text import as_json
 from lore_core.data.number_text import POINTS
 from lore_core.metrics.catalogue import CURVES
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     from lore_core import BandwidthCurve
     from lore_core.chance import NullBand
+    from lore_core.metrics.metric import CurveKey
+    from lore_core.partitions import Run
 
 
 @click.command(
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     help="What the figure shows; mlce_supported: rows with 10 effective neighbours or more.",
 )
 @draws_option("Simulations of chance (default: what takes some seconds; 0: none).")
+@sums_options
 @json_option
 @figure_options
 def curve(
@@ -42,6 +46,7 @@ def curve(
     *,
     metric: Any,
     draws: int | None,
+    sums: SumsOptions,
     json_: bool,
     figure: FigureOptions,
 ) -> None:
@@ -50,6 +55,9 @@ def curve(
     For one feature map or several; of the first also where the whole curve of a calibrated model
     with the same confidences stays, with 95 % (columns *_chance_low, *_chance_high). Towards γ = 0
     each row stands alone; towards infinity the MLCE becomes the MCE, the ALCE the ECE.
+
+    Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it comes from
+    sums over cells of the map, with bounds (columns *_at_least, *_at_most) and without chance.
     """
     from lore_core.cli.view import needs_map, open_view
     from lore_core.conclusions import conclude_bandwidths
@@ -57,6 +65,10 @@ def curve(
     from lore_core.view.where import curve_of
 
     with Progress() as progress:
+        run = run_of(given, sums, progress)
+        if run is not None:
+            _give_sums(run, given, metric, json_, figure, progress)
+            return
         view = open_view(given, progress)
         needs_map(view)
         curves = {
@@ -100,6 +112,47 @@ def curve(
     figure.write(chart, table, content, quiet=json_)
 
 
+def _give_sums(
+    run: Run,
+    given: ViewOptions,
+    metric: CurveKey,
+    json_: bool,
+    figure: FigureOptions,
+    progress: Progress,
+) -> None:
+    """Give the curve that sums know."""
+    from lore_core.cell_sums import bandwidth_curve_of_sums
+    from lore_core.data.progress import part_of
+
+    found = bandwidth_curve_of_sums(run.sums, progress=part_of(progress, 0.8, 1.0))
+    name = run.plan.embedding.name.title
+    table = found.frame()
+    table.insert(0, "map", name)
+    content = {
+        **settings_of(run, given, given.gamma),
+        "limits": {name: _limits(found.value)},
+        "curve": records(table),
+    }
+    if json_:
+        say(as_json(content))
+    elif not figure.paths:
+        say(_text(table))
+        say("")
+        say(said_of(run))
+    if not figure.paths:
+        return
+    from lore_core.figures import bandwidth_figure
+
+    chart = bandwidth_figure(
+        {name: found.value},
+        metric=metric,
+        rows=f"{run.sums.n_rows:,} rows, {run.sums.bins.n_bins} {run.sums.bins.binning} bins",
+        gamma=given.gamma,
+        mode=figure.mode,
+    )
+    figure.write(chart, table, content, quiet=json_)
+
+
 def _numbers(curves: dict[str, BandwidthCurve], chance: NullBand | None) -> pd.DataFrame:
     """One row a map and bandwidth."""
     import pandas as pd
@@ -125,11 +178,15 @@ def _text(table: pd.DataFrame) -> str:
     cells = {"map": list(shown["map"]), "γ": [f"{gamma:.3g}" for gamma in shown["gamma"]]}
     for position, (key, about) in enumerate(CURVES.items()):
         cells[f"{about.title}, points"] = [POINTS.text(value) for value in shown[key]]
-        if f"{key}_chance_low" in shown:
-            ends = zip(shown[f"{key}_chance_low"], shown[f"{key}_chance_high"], strict=True)
-            # (Two columns of one heading: a mapping needs two names.)
-            cells["by chance" + " " * position] = [
-                POINTS.interval_text(low, high) for low, high in ends
-            ]
+        for between, low, high in (
+            ("by chance", f"{key}_chance_low", f"{key}_chance_high"),
+            ("surely", f"{key}_at_least", f"{key}_at_most"),
+        ):
+            if low in shown:
+                # (Two columns of one heading: a mapping needs two names.)
+                cells[between + " " * position] = [
+                    POINTS.interval_text(*ends)
+                    for ends in zip(shown[low], shown[high], strict=True)
+                ]
     cells["median effective neighbours"] = [f"{size:.0f}" for size in shown["median_n_eff"]]
     return text_table(cells)

@@ -8,12 +8,17 @@ import click
 
 from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
 from lore_core.cli.output import NumberOptions, Progress, number_options, say, text_table
+from lore_core.cli.sums import SumsOptions, run_of, said_of, settings_of, sums_options
 from lore_core.data.number_text import p_words
 from lore_core.metrics.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lore_core.partitions import Run
+
+#: Simulations of chance where rows are summed in cells.
+_DRAWS_OF_SUMS = 99
 #: Fewer have no 2.5 % on either side.
 _FEWEST_DRAWS = 39
 
@@ -23,6 +28,7 @@ _FEWEST_DRAWS = 39
         "lore metrics demo",
         "lore metrics model_cal.npz model_test.npz --map tsne --gamma 0.2 --json",
         "lore metrics predictions.csv --target Shirt --top 10 -o metrics.parquet",
+        "lore metrics 'part-*.parquet' --workers 2 --sums sums",
     )
 )
 @view_options()
@@ -37,13 +43,24 @@ _FEWEST_DRAWS = 39
     "Simulations and resamples behind intervals and p-values, 39 or more (default: what takes some "
     "seconds; 0: none)."
 )
+@sums_options
 @number_options()
-def metrics(given: ViewOptions, *, top: int, draws: int | None, numbers: NumberOptions) -> None:
+def metrics(
+    given: ViewOptions,
+    *,
+    top: int,
+    draws: int | None,
+    sums: SumsOptions,
+    numbers: NumberOptions,
+) -> None:
     """Every metric of the Overview, with interval and chance.
 
     The verdict in one sentence and what it rests on; global and local metrics of the evaluation
     rows, their 95 % intervals and how often a calibrated model would show as much by chance; and
     the places behind the verdict.
+
+    Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, local metrics
+    come from sums over cells of the map, with the bounds that surely hold them and without places.
     """
     from lore_core.cli.places import described, say_places
     from lore_core.cli.view import open_view
@@ -56,6 +73,10 @@ def metrics(given: ViewOptions, *, top: int, draws: int | None, numbers: NumberO
     if draws is not None and 0 < draws < _FEWEST_DRAWS:
         raise InputError(f"'--draws' must be 0 or at least {_FEWEST_DRAWS}; got {draws}.")
     with Progress() as progress:
+        run = run_of(given, sums, progress)
+        if run is not None:
+            _give_sums(run, given, draws, numbers, progress)
+            return
         view = open_view(given, progress)
         summary = summary_of(view, n_draws=draws, progress=progress)
         chance = None
@@ -94,6 +115,60 @@ def metrics(given: ViewOptions, *, top: int, draws: int | None, numbers: NumberO
         say("")
         say("Places:")
         say_places(listed)
+
+
+def _give_sums(
+    run: Run,
+    given: ViewOptions,
+    draws: int | None,
+    numbers: NumberOptions,
+    progress: Progress,
+) -> None:
+    """Give the metrics that sums know."""
+    from lore_core.cell_sums import metrics_of_sums, null_errors_of_sums
+    from lore_core.data.progress import part_of
+
+    gamma = 0.2 if given.gamma is None else given.gamma
+    chance = None
+    if draws != 0:
+        chance = null_errors_of_sums(
+            run.sums,
+            gamma=gamma,
+            n_draws=_DRAWS_OF_SUMS if draws is None else draws,
+            random_state=given.seed,
+            progress=part_of(progress, 0.8, 0.9),
+        )
+    table = metrics_of_sums(
+        run.sums, gamma=gamma, chance=chance, progress=part_of(progress, 0.9, 1.0)
+    )
+    content = {
+        **settings_of(run, given, gamma),
+        "metrics": table.set_index("metric").to_dict(orient="index"),
+    }
+    if numbers.give(table, content):
+        return
+    metrics = [CATALOGUE[name] for name in table["metric"]]
+    surely = [
+        m.interval_text(low, high) if low < high else ""
+        for m, low, high in zip(metrics, table["at_least"], table["at_most"], strict=True)
+    ]
+    say(
+        text_table(
+            {
+                "metric": [metric.heading for metric in metrics],
+                "value": [m.text(v) for m, v in zip(metrics, table["value"], strict=True)],
+                "surely": surely,
+                "p": [p_words(p) for p in table["p_value"]],
+            }
+        )
+    )
+    say("")
+    say(f"γ = {gamma:g}. {said_of(run)}")
+    if chance is not None:
+        say(
+            f"p: how often {chance.n_draws} simulations in which every confidence is right show as "
+            "much."
+        )
 
 
 def _cells(table: pd.DataFrame) -> dict[str, list[str]]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lore_core import Dataset, Embedding
     from lore_core.data.progress import Progress
     from lore_core.embedding import MapName
+    from lore_core.reading.mapping import ColumnMapping
     from lore_core.view import View
 
 _SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names")
@@ -85,15 +86,30 @@ def load_data(data: tuple[str, ...], columns: tuple[str, ...] = ()) -> Dataset:
 
     if data == ("demo",):
         return lore.demo.digits()
+    mapping = column_mapping(columns)
+    paths = [Path(item).expanduser() for item in data]
+    if len(data) > 2 or any(not path.exists() for path in paths):
+        from lore_core.partitions import parquet_files, read_whole
+
+        files = parquet_files(data)
+        if len(files) > 2 or (files and not paths[0].exists()):
+            return read_whole(files, mapping)
+    return lore.load(paths[0] if len(paths) == 1 else paths, mapping=mapping)
+
+
+def column_mapping(columns: tuple[str, ...]) -> ColumnMapping:
+    """Read ``--column``: ``"ROLE=NAME"`` for each column whose role is not to be guessed."""
+    from lore_core.data.validation import InputError
+    from lore_core.reading.mapping import as_mapping
+
     mapping: dict[str, Any] = {}
     for item in columns:
         role, equals, name = item.partition("=")
         if not equals:
-            raise lore.InputError(f"'--column' must be ROLE=NAME, as in label=y; got {item!r}.")
+            raise InputError(f"'--column' must be ROLE=NAME, as in label=y; got {item!r}.")
         several = role in _SEVERAL and "," in name
         mapping[role] = tuple(part.strip() for part in name.split(",")) if several else name
-    paths = [Path(item).expanduser() for item in data]
-    return lore.load(paths[0] if len(paths) == 1 else paths, mapping=mapping or None)
+    return as_mapping(mapping)
 
 
 def map_name(typed: str, n_features: int) -> MapName:

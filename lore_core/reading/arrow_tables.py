@@ -49,6 +49,11 @@ def open_feather(raw: RawFile) -> Columns:
     return _columns(raw, "Feather", table.schema, table.num_rows, table.column)
 
 
+def columns_of_table(name: str, table: pa.Table) -> Columns:
+    """Return the columns of a table in memory, some rows of a Parquet file called ``name``."""
+    return _columns(RawFile(name, b""), "Parquet", table.schema, table.num_rows, table.column)
+
+
 @contextmanager
 def _damage_told(raw: RawFile, what: str) -> Iterator[None]:
     try:

@@ -33,7 +33,9 @@ def test_parts_in_any_order_are_the_whole_to_the_last_bit(d, max_cells):
     score = np.linspace(0, 1, 600) / 3
 
     def of(rows):
-        return LocalErrorSums.of(c[rows], a[rows], z[rows], max_cells=max_cells, NLL=score[rows])
+        return LocalErrorSums.of(
+            c[rows], a[rows], z[rows], max_cells=max_cells, scores={"NLL": score[rows]}
+        )
 
     whole = of(np.arange(600))
     rng = np.random.default_rng(1)
@@ -64,7 +66,7 @@ def test_global_metrics_are_exact():
 
 def test_a_file_holds_the_sums_to_the_last_bit(tmp_path):
     c, a, z = _rows(300, 3)
-    sums = LocalErrorSums.of(c, a, z, place="a map", max_cells=200, Brier=c**2)
+    sums = LocalErrorSums.of(c, a, z, place="a map", max_cells=200, scores={"Brier": c**2})
     path = tmp_path / "day.npz"
     sums.save(path)
     again = LocalErrorSums.load(path)
@@ -77,7 +79,7 @@ def test_a_file_holds_the_sums_to_the_last_bit(tmp_path):
 def test_a_bad_file_is_said_in_one_sentence(tmp_path, harm, monkeypatch):
     path = tmp_path / "day.npz"
     if harm == "schema":
-        monkeypatch.setattr(stored, "_SCHEMA", 99)
+        monkeypatch.setattr(stored, "KIND", dataclasses.replace(stored.KIND, schema=99))
     LocalErrorSums.of(*_rows(50)).save(path)
     monkeypatch.undo()
     content = bytearray(path.read_bytes())

@@ -1,0 +1,168 @@
+"""Data that do not fit into memory: what `lore metrics` and `lore curve` do with them."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lore_core.cli.options import Command, ViewOptions
+from lore_core.cli.output import note
+
+if TYPE_CHECKING:
+    from lore_core.data.progress import Progress
+    from lore_core.partitions import Run
+
+#: Up to so many rows everything is exact, and every row is compared with every other.
+EXACT_ROWS = 2_000_000
+
+
+@dataclass(frozen=True)
+class SumsOptions:
+    """How rows are summed where there are too many for the exact numbers."""
+
+    directory: Path | None  #: Where sums are kept
+    n_workers: int
+    max_cells: int | None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether sums were asked for, however few rows there are."""
+        return self.directory is not None or self.n_workers > 1 or self.max_cells is not None
+
+
+def sums_options(command: Command) -> Command:
+    """Give a command its :class:`SumsOptions` as ``sums``."""
+
+    @click.option(
+        "--cells",
+        "max_cells",
+        type=click.IntRange(min=1000),
+        metavar="N",
+        help="Of Parquet files with more than 2,000,000 rows: most cells of the map that rows are "
+        "summed in (default: 262,144); four times as many halve their width.",
+    )
+    @click.option(
+        "--workers",
+        "n_workers",
+        type=click.IntRange(min=1),
+        default=1,
+        metavar="N",
+        help="Processes that sum such rows.",
+    )
+    @click.option(
+        "--sums",
+        "directory",
+        metavar="DIR",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Keep the sums of each part of such files here: a run that was stopped goes on, and "
+        "new files are added.",
+    )
+    @functools.wraps(command)
+    def called(
+        *given: Any, directory: Path | None, n_workers: int, max_cells: int | None, **rest: Any
+    ) -> Any:
+        return command(*given, sums=SumsOptions(directory, n_workers, max_cells), **rest)
+
+    return called
+
+
+def run_of(given: ViewOptions, sums: SumsOptions, progress: Progress) -> Run | None:
+    """Sum the rows of the files that were named; None where exact numbers can be had.
+
+    Raises InputError if sums were asked for and the data are no Parquet files.
+    """
+    from lore_core.data.dataset import CALIBRATION
+    from lore_core.data.progress import part_of
+    from lore_core.data.validation import InputError
+    from lore_core.partitions import parquet_files, partitions_of, rows_in, sum_files
+    from lore_core.reading.file_pairs import half_of
+
+    files = [] if given.data == ("demo",) else parquet_files(given.data)
+    if not files:
+        if sums.wanted:
+            raise InputError("'--sums', '--workers' and '--cells' are for .parquet files.")
+        return None
+    kept = [path for path in files if half_of(path.name).split != CALIBRATION] or files
+    if not sums.wanted and rows_in(kept) <= EXACT_ROWS:
+        return None
+    parts = partitions_of(kept)
+    if len(kept) < len(files):
+        note(f"{len(files) - len(kept)} of {len(files)} files are calibration rows: left out.")
+    plan = _plan(given, sums, parts, part_of(progress, 0.0, 0.1))
+    return sum_files(
+        parts,
+        plan,
+        directory=sums.directory,
+        n_workers=sums.n_workers,
+        progress=part_of(progress, 0.1, 0.8),
+    )
+
+
+def _plan(given: ViewOptions, sums: SumsOptions, parts: Any, progress: Progress | None) -> Any:
+    from lore_core.cli.view import column_mapping
+    from lore_core.data.validation import InputError
+    from lore_core.embedding import MapName
+    from lore_core.partitions import make_plan
+    from lore_core.partitions.run import planned
+
+    max_cells = 2**18 if sums.max_cells is None else sums.max_cells
+    if len(given.maps) > 1 or given.maps == ("none",):
+        raise InputError("'--map' must name one map where rows are summed in cells.")
+    former = None if sums.directory is None else planned(sums.directory)
+    if former is not None:
+        note(f"sums in '{sums.directory}': their map, columns and bins are used ({former.note}).")
+        asked = {
+            "--target": (given.target, former.target),
+            "--bins": (given.n_bins, former.bins.n_bins),
+            "--binning": (given.binning, former.bins.binning),
+            "--cells": (sums.max_cells or former.max_cells, former.max_cells),
+        }
+        for option, (wanted, there) in asked.items():
+            if wanted != there:
+                raise InputError(
+                    f"'{option}' must be {there} as in '{sums.directory}'; got {wanted}. Name "
+                    "another directory for other sums."
+                )
+        return former
+    return make_plan(
+        parts,
+        mapping=column_mapping(given.columns),
+        target=given.target,
+        feature_map=MapName.parse(given.maps[0], "--map") if given.maps else None,
+        n_bins=given.n_bins,
+        binning=given.binning,
+        max_cells=max_cells,
+        random_state=given.seed,
+        progress=progress,
+    )
+
+
+def settings_of(run: Run, given: ViewOptions, gamma: float | None) -> dict[str, Any]:
+    """Say in a mapping what was looked at, for files, as a view does."""
+    sums = run.sums
+    return {
+        "data": list(given.data),
+        "evaluation_rows": sums.n_rows,
+        "target": run.plan.target,
+        "map": run.plan.embedding.name.title,
+        "gamma": gamma,
+        "bins": sums.bins.n_bins,
+        "binning": sums.bins.binning,
+        "seed": given.seed,
+        "sums": {"files": run.n_files, "cells": len(sums.cells), "cell_width": sums.width},
+    }
+
+
+def said_of(run: Run) -> str:
+    """Say what the numbers rest on."""
+    sums = run.sums
+    return (
+        f"{sums.n_rows:,} rows of {run.n_files} file{'s' if run.n_files > 1 else ''}, "
+        f"{sums.bins.n_bins} {sums.bins.binning} bins. Local errors are from sums over "
+        f"{len(sums.cells):,} cells of width {sums.width:g} on {run.plan.note}: “surely” is where "
+        "the exact number lies. Without it a number is exact."
+    )

@@ -1,0 +1,17 @@
+"""Public names of this room."""
+
+from .files import (
+    Partition as Partition,
+    parquet_files as parquet_files,
+    partitions_of as partitions_of,
+    read_whole as read_whole,
+    rows_in as rows_in,
+)
+from .plan import (
+    Plan as Plan,
+    make_plan as make_plan,
+)
+from .run import (
+    Run as Run,
+    sum_files as sum_files,
+)

@@ -1,0 +1,151 @@
+"""All parts of all files, by one process or several, into one set of sums."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import joblib  # type: ignore[import-untyped]
+from joblib.externals.loky.process_executor import (  # type: ignore[import-untyped]
+    BrokenProcessPool,
+)
+
+from lore_core.cell_sums.sums import LocalErrorSums
+from lore_core.data.progress import Progress, part_of, tell
+from lore_core.data.validation import InputError
+from lore_core.partitions.files import Partition
+from lore_core.partitions.plan import Plan, key_of
+
+_PLAN = "plan.npz"
+#: Share of the progress that joining takes.
+_JOINING = 0.1
+
+
+@dataclass(frozen=True)
+class Run:
+    """Sums of all rows, and how they came about."""
+
+    sums: LocalErrorSums
+    plan: Plan
+    n_files: int
+    #: Parts summed now, and parts whose sums a former run had kept.
+    n_summed: int
+    n_kept: int
+
+
+def planned(directory: Path) -> Plan | None:
+    """Return the plan that a directory of sums was made with; None where there is none.
+
+    Raises InputError if it is damaged.
+    """
+    place = directory / _PLAN
+    return Plan.load(place) if place.exists() else None
+
+
+def sum_files(
+    parts: Sequence[Partition],
+    plan: Plan,
+    *,
+    directory: str | Path | None = None,
+    n_workers: int = 1,
+    progress: Progress | None = None,
+) -> Run:
+    """Sum the rows of every part.
+
+    Parameters
+    ----------
+    parts : sequence of Partition
+        Of :func:`~lore_core.partitions.files.partitions_of`.
+    plan : Plan
+        What rows become.
+    directory : str or Path, optional
+        Where the sums of each part are kept, with the plan. What a former run left there is not
+        summed again. By default nothing is kept.
+    n_workers : int
+        Processes at work. The result does not depend on it, to the last bit.
+    progress : callable, optional
+        Called with the share done and a short message; may raise to stop.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or a value breaks a rule; the message names the file. Sums of
+        other parts are kept.
+    MemoryError
+        If a worker process was ended from outside. Sums of finished parts are kept.
+    """
+    with _kept_in(directory) as place:
+        if not (place / _PLAN).exists():
+            plan.save(place / _PLAN)
+        tag = plan.digest
+        paths = {part: place / f"{key_of(part, tag)}.npz" for part in parts}
+        open_parts = [part for part, path in paths.items() if not _is_whole(path)]
+        total = sum(part.n_rows for part in parts)
+        done = total - sum(part.n_rows for part in open_parts)
+        tell(progress, (1 - _JOINING) * done / total, f"{done:,} of {total:,} rows summed")
+        with joblib.Parallel(n_jobs=n_workers, return_as="generator_unordered") as pool:
+            try:
+                for rows in pool(
+                    joblib.delayed(_sum_part)(plan, part, paths[part]) for part in open_parts
+                ):
+                    done += rows
+                    share = (1 - _JOINING) * done / total
+                    tell(progress, share, f"{done:,} of {total:,} rows summed")
+            except BrokenProcessPool as error:
+                kept = " Run it again to go on." if directory is not None else ""
+                raise MemoryError(
+                    "a worker process was ended from outside, most likely for want of memory; "
+                    f"the parts that were finished are kept.{kept}"
+                    if directory is not None
+                    else "a worker process was ended from outside, most likely for want of memory"
+                ) from error
+        sums = _joined(list(paths.values()), part_of(progress, 1 - _JOINING, 1.0))
+    n_files = len({part.path for part in parts})
+    return Run(sums, plan, n_files, len(open_parts), len(parts) - len(open_parts))
+
+
+def _sum_part(plan: Plan, part: Partition, path: Path) -> int:
+    plan.sums(part).save(path)
+    return part.n_rows
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a former run left sums that can be read."""
+    if not path.exists():
+        return False
+    try:
+        LocalErrorSums.load(path)
+    except InputError:
+        return False
+    return True
+
+
+def _joined(paths: Sequence[Path], progress: Progress | None) -> LocalErrorSums:
+    """Add as a tree, so that no more than a few sums are in memory."""
+    held: list[tuple[int, LocalErrorSums]] = []
+    for step, path in enumerate(paths, start=1):
+        held.append((0, LocalErrorSums.load(path)))
+        while len(held) > 1 and (held[-1][0] == held[-2][0] or step == len(paths)):
+            (_, one), (height, two) = held.pop(), held.pop()
+            held.append((height + 1, one + two))
+        tell(progress, step / len(paths), "joining the sums of all parts")
+    return held[0][1]
+
+
+@contextmanager
+def _kept_in(directory: str | Path | None) -> Iterator[Path]:
+    if directory is None:
+        with tempfile.TemporaryDirectory(prefix="lore-sums-") as made:
+            yield Path(made)
+        return
+    place = Path(directory).expanduser()
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"'{directory}' must be a directory that can be written; got {error.strerror}."
+        ) from error
+    yield place

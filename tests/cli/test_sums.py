@@ -1,0 +1,62 @@
+"""Parquet files by a pattern: exact where there are few rows, sums where they are asked for."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lore_core.cli import main, sums
+
+
+@pytest.fixture(scope="module")
+def parts(dataset, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parts")
+    frame = pd.DataFrame(dataset.features, columns=[f"f_{k}" for k in range(4)])
+    for k in range(dataset.n_classes):
+        frame[f"p_{k}"] = dataset.probabilities[:, k]
+    frame["label"] = dataset.labels
+    frame["split"] = dataset.split
+    for k, rows in enumerate(np.array_split(np.arange(len(frame)), 3)):
+        frame.iloc[rows].to_parquet(folder / f"part-{k}.parquet")
+    return str(folder / "part-*.parquet")
+
+
+def test_few_rows_are_exact(run_json, parts, file):
+    one, two = (
+        run_json("metrics", data, "--draws", 0)["metrics"]["ALCE"]["value"]
+        for data in (parts, file)
+    )
+    assert one == pytest.approx(two)
+
+
+def test_sums_hold_the_exact_numbers(run_json, parts, file, tmp_path, capsys):
+    kept = tmp_path / "kept"
+    found = run_json("metrics", parts, "--sums", kept, "--bins", 5, "--draws", 39)
+    assert found["sums"]["files"] == 3
+    exact = run_json("metrics", file, "--bins", 5, "--draws", 0)
+    for name in ("ECE", "NLL", "accuracy"):
+        value = found["metrics"][name]["value"]
+        assert value == pytest.approx(exact["metrics"][name]["value"], abs=1e-9)
+    # (The map is made of the sample, which is all rows here.)
+    for name in ("ALCE", "MLCE", "MLCE supported"):
+        of = found["metrics"][name]
+        assert of["at_least"] <= exact["metrics"][name]["value"] <= of["at_most"]
+    # Other bins cannot be added to these.
+    assert main(["metrics", parts, "--sums", str(kept), "--bins", "6"]) == 1
+    assert "'--bins' must be 5" in capsys.readouterr().err
+
+
+def test_a_curve_of_sums(run, parts, tmp_path):
+    chart, table = tmp_path / "curve.svg", tmp_path / "curve.csv"
+    run("curve", parts, "--cells", 1000, "--bins", 3, "-o", chart, "-o", table)
+    assert chart.stat().st_size > 1000
+    numbers = pd.read_csv(table)
+    assert (numbers["alce_at_least"] <= numbers["alce_at_most"]).all()
+
+
+def test_many_rows_are_summed_without_asking(run, parts, monkeypatch):
+    monkeypatch.setattr(sums, "EXACT_ROWS", 100)
+    said = run("metrics", parts, "--draws", 39)
+    assert "surely" in said
+    assert "sums over" in said
+    curve = run("curve", parts)
+    assert "surely" in curve
