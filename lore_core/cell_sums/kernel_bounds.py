@@ -14,12 +14,14 @@ and Λ = h/γ:
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from lore_core.cell_sums.cells import OFFSET_BITS, Cells, packed
+from lore_core.cell_sums.dense import Boxes
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.progress import Progress, tell
 from lore_core.kernel_sums import laplacian_sums
@@ -97,10 +99,13 @@ class CellSums:
     cells: Cells
     width: float
     targets: Targets
+    boxes: Boxes | None = None  #: Where the targets are the cells themselves, and fill boxes
     progress: Progress | None = None
 
-    def at_corners(self, weight: int, scales: list[float]) -> Floats:
-        """Return sums at the corners of each target's cell, at some scales s: (g, t, 2^d)."""
+    def at_corners(self, weight: int, scales: list[float]) -> list[Floats]:
+        """Return sums at the corners of each target's cell, (t, 2^d), at each of some scales s."""
+        if self.boxes is not None:
+            return self._in_boxes(self.boxes, weight, scales, range(self.cells.n_dimensions))
         bins, places, whose = self.targets.corners
         sources, weights, used = self._sources(weight)
         sums = laplacian_sums(
@@ -112,21 +117,33 @@ class CellSums:
             source_groups=self.cells.bin_index[used],
             progress=self._told,
         )
-        return np.asarray(sums[:, whose])
+        return [of_scale[whose.T].T for of_scale in sums]
 
-    def in_slabs(self, weight: int, scales: list[float]) -> list[Floats]:
+    def in_slabs(self, weight: int, scales: list[float]) -> list[list[Floats]]:
         """For each dimension the sums of rows in the target's slab, without that dimension.
 
-        Each is of shape (g, t, 2^(d − 1)): at the corners in the other dimensions.
+        One a scale, of shape (t, 2^(d − 1)): at the corners in the other dimensions.
         """
         d = self.cells.n_dimensions
+        if self.boxes is not None:
+            return [
+                self._in_boxes(self.boxes, weight, scales, [k for k in range(d) if k != m])
+                for m in range(d)
+            ]
         sources, weights, used = self._sources(weight)
         cells, bins = self.cells.coordinates[used], self.cells.bin_index[used]
         return [self._slab(m, sources, weights, cells, bins, scales) for m in range(d)]
 
+    def _in_boxes(
+        self, boxes: Boxes, weight: int, scales: list[float], axes: Sequence[int]
+    ) -> list[Floats]:
+        weights = self.cells.table[weight].astype(np.float64)
+        places = self.cells.mean_offset(weight)
+        return [boxes.sums(weights, places, self.width / s, axes) for s in scales]
+
     def _slab(
         self, m: int, sources: Floats, weights: Floats, cells: Ints, bins: Ints, scales: list[float]
-    ) -> Floats:
+    ) -> list[Floats]:
         target_bins, slabs, places, whose = self.targets.slab_corners(m)
         both = np.column_stack(
             [np.concatenate([bins, target_bins]), np.concatenate([cells[:, m], slabs])]
@@ -136,7 +153,7 @@ class CellSums:
         others = [k for k in range(cells.shape[1]) if k != m]
         if not others:
             total = np.bincount(of_sources, weights=weights, minlength=int(group.max()) + 1)
-            return np.repeat(total[of_targets][whose][None], len(scales), axis=0)
+            return [np.asarray(total[of_targets][whose], np.float64)] * len(scales)
         sums = laplacian_sums(
             places * self.width,
             sources[:, others],
@@ -146,7 +163,7 @@ class CellSums:
             source_groups=of_sources,
             progress=self._told,
         )
-        return np.asarray(sums[:, whose])
+        return [of_scale[whose.T].T for of_scale in sums]
 
     def _sources(self, weight: int) -> tuple[Floats, Floats, Ints]:
         weights = self.cells.table[weight]
@@ -200,12 +217,10 @@ class Factors:
             (np.sinh(self.length * (1 - column)) / total, np.sinh(self.length * column) / total)
             for column in offset.T
         ]
-        return np.stack(
-            [np.prod(np.stack(chosen), axis=0) for chosen in itertools.product(*ends)]
-            if ends
-            else [np.ones(len(offset))],
-            axis=1,
-        )
+        shares = [np.ones(len(offset))]
+        for end in ends:
+            shares = [share * of_end for share in shares for of_end in end]
+        return np.stack(shares).T
 
     def usual_excess(self, offset: Floats) -> Floats:
         """Return what kernels of evenly spread rows of the same slab exceed the interpolated by."""

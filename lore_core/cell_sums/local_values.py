@@ -8,7 +8,9 @@ from enum import IntEnum
 import numpy as np
 
 from lore_core.cell_sums.cells import Cells
+from lore_core.cell_sums.dense import Boxes
 from lore_core.cell_sums.kernel_bounds import Bounded, CellSums, Factors, Targets
+from lore_core.cell_sums.totals import Total
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.binning import ConfidenceBins
 from lore_core.data.progress import Progress, part_of
@@ -45,6 +47,8 @@ class LocalValues:
     """
 
     signed: Bounded  #: SLCE in [−1, 1]; positive = overconfident
+    #: Mean of ``signed`` over the rows of a cell, with bounds of its own; ``signed`` for a place.
+    mean_signed: Bounded
     accuracy: Bounded  #: Kernel mean of the outcomes: what LoRe tells a row there
     effective_size: Bounded  #: n_eff
     #: Standard deviation of ``signed`` if every confidence were right; an estimate without bound.
@@ -58,6 +62,19 @@ class LocalValues:
         nearest = np.maximum(np.maximum(low, -high), 0.0)
         return Bounded(np.abs(self.signed.value), nearest, np.maximum(-low, high))
 
+    @property
+    def mean_absolute(self) -> Bounded:
+        """LCE, averaged over the rows of a cell."""
+        anywhere, mean = self.absolute, self.mean_signed
+        nearest = np.maximum(mean.low, -mean.high)
+        # Where no row of the cell has another sign, the mean of sizes is the size of the mean.
+        furthest = np.where(anywhere.low > 0, np.maximum(-mean.low, mean.high), anywhere.high)
+        return Bounded(
+            anywhere.value,
+            np.maximum(anywhere.low, nearest),
+            np.minimum(anywhere.high, furthest),
+        )
+
 
 def values_at(
     cells: Cells,
@@ -66,18 +83,18 @@ def values_at(
     targets: Targets,
     gamma: float,
     *,
-    anywhere: bool,
+    boxes: Boxes | None = None,
     progress: Progress | None = None,
 ) -> LocalValues:
     """Local errors at targets.
 
-    ``width``: of a cell. ``anywhere``: whether bounds are to hold in the whole cell of a target,
-    and not only at its place.
+    ``width``: of a cell. ``boxes``: given where the targets are the cells themselves; bounds then
+    hold in the whole cell of a target, and not only at its place.
     """
     d = cells.n_dimensions
     scale = d * gamma
     one, half = Factors(width / scale, d), Factors(2 * width / scale, d)
-    totals: dict[tuple[Weight, Factors], _Total] = {}
+    totals: dict[tuple[Weight, Factors], Total] = {}
     wanted = [
         (Weight.ROWS, [one, half]),
         (Weight.OTHER, [one]),
@@ -86,12 +103,13 @@ def values_at(
     ]
     for step, (weight, factors) in enumerate(wanted):
         said = part_of(progress, step / len(wanted), (step + 1) / len(wanted))
-        sums = CellSums(cells, width, targets, said)
+        of_boxes = boxes if boxes is not None and boxes.are_small else None
+        sums = CellSums(cells, width, targets, of_boxes, said)
         scales = [width / factor.length for factor in factors]
         corners, slabs = sums.at_corners(weight, scales), sums.in_slabs(weight, scales)
         for g, factor in enumerate(factors):
-            totals[weight, factor] = _Total.of(
-                corners[g], [slab[g] for slab in slabs], factor, targets, anywhere
+            totals[weight, factor] = Total.of(
+                corners[g], [slab[g] for slab in slabs], factor, targets, boxes is not None
             )
     # Where no row is near enough to be seen, nothing is known.
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -99,7 +117,7 @@ def values_at(
 
 
 def _means(
-    totals: dict[tuple[Weight, Factors], _Total],
+    totals: dict[tuple[Weight, Factors], Total],
     bins: ConfidenceBins,
     targets: Targets,
     gamma: float,
@@ -111,15 +129,20 @@ def _means(
     lower = bins.edges[:-1][targets.bin_index]
     flip = turned(bins)[targets.bin_index]
     other, lift = totals[Weight.OTHER, one], totals[Weight.LIFT, one]
-    both = (other + lift.scaled(UNIT)).over(rows, 1 + upper - lower)
+    excess = other + lift.scaled(UNIT)
+    both = excess.over(rows, 1 + upper - lower)
     share = other.over(rows, np.ones(len(flip)))
     # Confidences and edges are rounded to units.
     edge = np.where(flip, upper, lower - 1)
     sign = np.where(flip, -1.0, 1.0)
     signed = _affine(both, edge, sign, 2 * UNIT)
+    mean = signed
+    if rows.anywhere:
+        mean = _affine(excess.mean_over(rows), edge, sign, 2 * UNIT)
     square = totals[Weight.ROWS, half]
     return LocalValues(
         signed=signed,
+        mean_signed=mean,
         accuracy=_affine(share, np.where(flip, 0.0, 1.0), -sign, 0.0),
         effective_size=Bounded(
             rows.value**2 / square.value, rows.low**2 / square.high, rows.high**2 / square.low
@@ -136,104 +159,3 @@ def _affine(share: Bounded, start: Floats, sign: Floats, slack: float) -> Bounde
         np.maximum(np.minimum(*ends) - slack, -1.0),
         np.minimum(np.maximum(*ends) + slack, 1.0),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Total:
-    """A kernel sum at targets: interpolated from corners, and what rows nearby add to it."""
-
-    corners: Floats  #: (t, 2^d); sums at the corners, of mean places
-    shares: Floats  #: (t, 2^d); of the corners in the interpolation
-    near: Floats  #: (t,); what rows in the same slabs add, usually
-    near_most: Floats  #: (t,); and at most
-    factors: Factors
-    anywhere: bool
-
-    @classmethod
-    def of(
-        cls,
-        corners: Floats,
-        slabs: list[Floats],
-        factors: Factors,
-        targets: Targets,
-        anywhere: bool,
-    ) -> _Total:
-        """Put together what was summed."""
-        near = np.zeros(len(corners))
-        near_most = np.zeros(len(corners))
-        for m, slab in enumerate(slabs):
-            shares = factors.interpolation(np.delete(targets.offset, m, axis=1))
-            between = (shares * slab).sum(axis=1)
-            near += factors.usual_excess(targets.offset[:, m]) * between
-            near_most += slab.max(axis=1) if anywhere else between
-        return cls(
-            corners,
-            factors.interpolation(targets.offset),
-            near,
-            near_most * factors.slab * factors.within,
-            factors,
-            anywhere,
-        )
-
-    def __add__(self, other: _Total) -> _Total:
-        return _Total(
-            self.corners + other.corners,
-            self.shares,
-            self.near + other.near,
-            self.near_most + other.near_most,
-            self.factors,
-            self.anywhere,
-        )
-
-    def scaled(self, unit: float) -> _Total:
-        """Return the sum times a number."""
-        return _Total(
-            self.corners * unit,
-            self.shares,
-            self.near * unit,
-            self.near_most * unit,
-            self.factors,
-            self.anywhere,
-        )
-
-    @property
-    def _between(self) -> Floats:
-        return np.asarray((self.shares * self.corners).sum(axis=1))
-
-    @property
-    def value(self) -> Floats:
-        """Return the sum itself, (t,)."""
-        return np.asarray(self._between + self.near)
-
-    @property
-    def low(self) -> Floats:
-        """Surely no more than the sum, (t,)."""
-        if not self.anywhere:
-            return self._between * self.factors.least
-        # The shares of the corners add up to less than 1 within the cell.
-        least_shares = np.cosh(self.factors.length / 2) ** -self.factors.dimensions
-        return np.asarray(self.corners.min(axis=1) * least_shares * self.factors.least)
-
-    @property
-    def high(self) -> Floats:
-        """Surely no less, (t,)."""
-        far = self.corners.max(axis=1) if self.anywhere else self._between
-        return np.asarray(far * self.factors.most + self.near_most)
-
-    def over(self, rows: _Total, largest: Floats) -> Bounded:
-        """Return the mean that this sum is of the rows, at most ``largest``; NaN far from all."""
-        ratio = self.factors.most / self.factors.least
-        if self.anywhere:
-            # Between corners, numerator and denominator have the same shares: the mean is between
-            # the means at the corners.
-            at_corners = self.corners / rows.corners
-            least, most = at_corners.min(axis=1), at_corners.max(axis=1)
-        else:
-            least = most = self._between / rows._between
-        added = self.near_most / rows.low
-        fewer = 1 + rows.near_most / rows.low
-        return Bounded(
-            np.clip(self.value / rows.value, 0.0, largest),
-            least / ratio / fewer,
-            np.minimum(most * ratio + added, largest),
-        )

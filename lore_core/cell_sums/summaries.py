@@ -32,6 +32,7 @@ class LocalDistribution:
     """The LCE of all rows that were summed, as far as their cells tell."""
 
     error: Bounded  #: (m,); LCE of the rows of each cell
+    mean_error: Bounded  #: (m,); its mean over them, with bounds of its own
     effective_size: Bounded  #: (m,); their n_eff
     rows: Ints  #: (m,); how many they are
     gamma: float
@@ -46,14 +47,15 @@ class LocalDistribution:
         """
         fine = sums.at_least_as_fine(gamma)
         values = fine.cell_values(gamma=gamma, progress=progress)
-        return cls(values.absolute, values.effective_size, fine.cells.table[Weight.ROWS], gamma)
+        rows = fine.cells.table[Weight.ROWS]
+        return cls(values.absolute, values.mean_absolute, values.effective_size, rows, gamma)
 
     @property
     def average(self) -> BoundedNumber:
         """ALCE."""
         value, low, high = (
             float((self.rows * end).sum() / self.rows.sum())
-            for end in (self.error.value, self.error.low, self.error.high)
+            for end in (self.mean_error.value, self.mean_error.low, self.mean_error.high)
         )
         return BoundedNumber(value, low, high)
 

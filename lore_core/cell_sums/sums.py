@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from lore_core.cell_sums import stored
 from lore_core.cell_sums.cells import HIGHEST_LEVEL, Cells, cells_of_rows, joined
+from lore_core.cell_sums.dense import Boxes
 from lore_core.cell_sums.kernel_bounds import Targets
 from lore_core.cell_sums.local_values import UNIT, LocalValues, Weight, turned, values_at
 from lore_core.data.arrays import Floats, Ints
@@ -314,14 +315,14 @@ class LocalErrorSums:
         within = as_coordinates(z, "embedding") / self.width
         cell = np.floor(within)
         targets = Targets(self.bins.assign(c), cell.astype(np.int64), within - cell)
-        return self._at(targets, gamma, anywhere=False, progress=progress)
+        return self._at(targets, gamma, None, progress)
 
     def cell_values(self, *, gamma: float = 0.2, progress: Progress | None = None) -> LocalValues:
         """Local errors at the mean place of each cell, with bounds for every row in it.
 
         Arrays of shape (m,), in the order of :attr:`cells`.
         """
-        return self._at(self._own_targets, gamma, anywhere=True, progress=progress)
+        return self._at(self._own_targets, gamma, self._boxes, progress)
 
     @cached_property
     def _own_targets(self) -> Targets:
@@ -329,8 +330,12 @@ class LocalErrorSums:
             self.cells.bin_index, self.cells.coordinates, self.cells.mean_offset(Weight.ROWS)
         )
 
+    @cached_property
+    def _boxes(self) -> Boxes:
+        return Boxes(self.cells)
+
     def _at(
-        self, targets: Targets, gamma: float, *, anywhere: bool, progress: Progress | None
+        self, targets: Targets, gamma: float, boxes: Boxes | None, progress: Progress | None
     ) -> LocalValues:
         gamma = check_positive(gamma, "gamma")
         if gamma < self.least_gamma:
@@ -339,7 +344,7 @@ class LocalErrorSums:
                 f" got {gamma:g}. Sum the rows with more cells ('max_cells'), or measure a sample."
             )
         return values_at(
-            self.cells, self.bins, self.width, targets, gamma, anywhere=anywhere, progress=progress
+            self.cells, self.bins, self.width, targets, gamma, boxes=boxes, progress=progress
         )
 
     def save(self, path: str | Path) -> None:

@@ -43,7 +43,7 @@ def sums_options(command: Command) -> Command:
         type=click.IntRange(min=1000),
         metavar="N",
         help="Of Parquet files with more than 2,000,000 rows: most cells of the map that rows are "
-        "summed in (default: 262,144); four times as many halve their width.",
+        "summed in (default: 524,288); four times as many halve their width.",
     )
     @click.option(
         "--workers",
@@ -109,7 +109,7 @@ def _plan(given: ViewOptions, sums: SumsOptions, parts: Any, progress: Progress 
     from lore_core.partitions import make_plan
     from lore_core.partitions.run import planned
 
-    max_cells = 2**18 if sums.max_cells is None else sums.max_cells
+    max_cells = 2**19 if sums.max_cells is None else sums.max_cells
     if len(given.maps) > 1 or given.maps == ("none",):
         raise InputError("'--map' must name one map where rows are summed in cells.")
     former = None if sums.directory is None else planned(sums.directory)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +20,11 @@ from lore_core.partitions.files import Partition
 from lore_core.partitions.plan import Plan, key_of
 
 _PLAN = "plan.npz"
-#: Share of the progress that joining takes.
+#: Share of the progress that joining takes, and how many sums are added at once.
 _JOINING = 0.1
+_AT_ONCE = 8
+#: How often parts are given to new processes where one was ended from outside.
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -75,36 +78,52 @@ def sum_files(
         If a file cannot be read, or a value breaks a rule; the message names the file. Sums of
         other parts are kept.
     MemoryError
-        If a worker process was ended from outside. Sums of finished parts are kept.
+        If worker processes were ended from outside again and again. Once or twice costs no more
+        than the parts they were at.
     """
     with _kept_in(directory) as place:
         if not (place / _PLAN).exists():
             plan.save(place / _PLAN)
         tag = plan.digest
         paths = {part: place / f"{key_of(part, tag)}.npz" for part in parts}
-        open_parts = [part for part, path in paths.items() if not _is_whole(path)]
-        total = sum(part.n_rows for part in parts)
-        done = total - sum(part.n_rows for part in open_parts)
-        tell(progress, (1 - _JOINING) * done / total, f"{done:,} of {total:,} rows summed")
-        with joblib.Parallel(n_jobs=n_workers, return_as="generator_unordered") as pool:
+        n_open = len(_open(paths))
+        for attempt in range(_ATTEMPTS):
+            left = _open(paths)
             try:
-                for rows in pool(
-                    joblib.delayed(_sum_part)(plan, part, paths[part]) for part in open_parts
-                ):
-                    done += rows
-                    share = (1 - _JOINING) * done / total
-                    tell(progress, share, f"{done:,} of {total:,} rows summed")
+                _sum_all(plan, left, paths, n_workers, part_of(progress, 0.0, 1 - _JOINING))
+                break
             except BrokenProcessPool as error:
-                kept = " Run it again to go on." if directory is not None else ""
-                raise MemoryError(
-                    "a worker process was ended from outside, most likely for want of memory; "
-                    f"the parts that were finished are kept.{kept}"
-                    if directory is not None
-                    else "a worker process was ended from outside, most likely for want of memory"
-                ) from error
+                # What the other workers had finished is there; nothing else is done again.
+                if attempt == _ATTEMPTS - 1:
+                    hint = "" if directory is None else " Run it again to go on."
+                    raise MemoryError(
+                        "worker processes were ended from outside, most likely for want of "
+                        f"memory; take fewer workers or cells.{hint}"
+                    ) from error
         sums = _joined(list(paths.values()), part_of(progress, 1 - _JOINING, 1.0))
     n_files = len({part.path for part in parts})
-    return Run(sums, plan, n_files, len(open_parts), len(parts) - len(open_parts))
+    return Run(sums, plan, n_files, n_open, len(parts) - n_open)
+
+
+def _open(paths: Mapping[Partition, Path]) -> list[Partition]:
+    """Return the parts that no former run has summed."""
+    return [part for part, path in paths.items() if not _is_whole(path)]
+
+
+def _sum_all(
+    plan: Plan,
+    left: Sequence[Partition],
+    paths: Mapping[Partition, Path],
+    n_workers: int,
+    progress: Progress | None,
+) -> None:
+    total = sum(part.n_rows for part in paths)
+    done = total - sum(part.n_rows for part in left)
+    tell(progress, done / total, f"{done:,} of {total:,} rows summed")
+    with joblib.Parallel(n_jobs=n_workers, return_as="generator_unordered") as pool:
+        for rows in pool(joblib.delayed(_sum_part)(plan, part, paths[part]) for part in left):
+            done += rows
+            tell(progress, done / total, f"{done:,} of {total:,} rows summed")
 
 
 def _sum_part(plan: Plan, part: Partition, path: Path) -> int:
@@ -124,15 +143,14 @@ def _is_whole(path: Path) -> bool:
 
 
 def _joined(paths: Sequence[Path], progress: Progress | None) -> LocalErrorSums:
-    """Add as a tree, so that no more than a few sums are in memory."""
-    held: list[tuple[int, LocalErrorSums]] = []
+    """Add some at a time, so that no more than these are in memory."""
+    held: list[LocalErrorSums] = []
     for step, path in enumerate(paths, start=1):
-        held.append((0, LocalErrorSums.load(path)))
-        while len(held) > 1 and (held[-1][0] == held[-2][0] or step == len(paths)):
-            (_, one), (height, two) = held.pop(), held.pop()
-            held.append((height + 1, one + two))
+        held.append(LocalErrorSums.load(path))
+        if len(held) == _AT_ONCE:
+            held = [LocalErrorSums.joined(held)]
         tell(progress, step / len(paths), "joining the sums of all parts")
-    return held[0][1]
+    return LocalErrorSums.joined(held)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from brute import slce
 from hypothesis import HealthCheck, given, settings, strategies as st, target
 
 from lore_core.cell_sums import LocalDistribution, LocalErrorSums
+from lore_core.cell_sums.dense import Boxes
 from lore_core.metrics import local_errors
 
 #: Near the edges of cells and in their middle, where interpolation is worst.
@@ -107,3 +108,18 @@ def test_against_the_definition_row_by_row():
     assert (values.signed.low <= truth).all()
     assert (truth <= values.signed.high).all()
     assert (values.signed.high - values.signed.low).max() < 5e-3
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_boxes_give_what_the_exact_sums_over_cells_give(d, monkeypatch):
+    rng = np.random.default_rng(d)
+    z = rng.normal(size=(3000, d))
+    c = rng.uniform(0, 1, 3000)
+    sums = LocalErrorSums.of(c, rng.integers(0, 2, 3000), z, n_bins=4, max_cells=900)
+    in_boxes = sums.cell_values(gamma=1.5 * sums.width)
+    monkeypatch.setattr(Boxes, "are_small", False)
+    apart = sums.cell_values(gamma=1.5 * sums.width)
+    for one, two in ((in_boxes.signed, apart.signed), (in_boxes.mean_signed, apart.mean_signed)):
+        np.testing.assert_allclose(one.value, two.value, atol=1e-9)
+        np.testing.assert_allclose(one.low, two.low, atol=1e-9)
+        np.testing.assert_allclose(one.high, two.high, atol=1e-9)

@@ -1,5 +1,9 @@
 """Files become the sums of their rows, whoever sums them, and go on where they were stopped."""
 
+import dataclasses
+import os
+import signal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +12,7 @@ from lore_core import Cancelled, InputError, local_errors
 from lore_core.cell_sums import LocalDistribution, LocalErrorSums, stored
 from lore_core.embedding import MapName
 from lore_core.partitions import (
+    Partition,
     Plan,
     make_plan,
     parquet_files,
@@ -115,3 +120,28 @@ def test_what_cannot_be_planned_is_refused(files):
     pd.read_parquet(files[1]).drop(columns="f_b").to_parquet(files[1])
     with pytest.raises(InputError, match="f_b"):
         partitions_of(files)
+
+
+def _killing(part, flag):
+    """Return a part that ends the process that reads it: once, or always without a flag."""
+
+    # (A class within a function is sent to other processes as it is, not by its name.)
+    class Killing(Partition):
+        def batches(self, n_rows, columns=None):
+            if flag is None or not flag.exists():
+                if flag is not None:
+                    flag.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return Partition.batches(self, n_rows, columns)
+
+    return Killing(**dataclasses.asdict(part))
+
+
+def test_a_worker_that_is_killed_costs_its_part_alone(files, tmp_path):
+    parts = partitions_of(files)
+    plan = make_plan(parts)
+    once = [parts[0], _killing(parts[1], tmp_path / "flag"), parts[2]]
+    run = sum_files(once, plan, n_workers=2)
+    assert stored.digest(run.sums) == stored.digest(sum_files(parts, plan).sums)
+    with pytest.raises(MemoryError, match="ended from outside"):
+        sum_files([parts[0], _killing(parts[1], None)], plan, n_workers=2)
