@@ -115,7 +115,8 @@ _VIEW = (
         multiple=True,
         metavar="ROLE=NAME",
         help="Which column plays a role, instead of a guess: label, probabilities, prediction, "
-        "features, groups, split; several names with commas or as p_*. May be repeated.",
+        "features, groups, split; several names with commas or as p_*; or accept=CHECK for a doubt "
+        "that is none. May be repeated.",
     ),
     click.option(
         "--seed",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lore_core.reading.mapping import ColumnMapping
     from lore_core.view import View
 
-_SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names")
+_SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names", "accept")
 
 
 def needs_map(view: View) -> NDArray[np.float64]:

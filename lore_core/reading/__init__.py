@@ -1,5 +1,6 @@
 """The data contract: files of many formats in, one checked Dataset and a plain report out."""
 
+from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.loading import Reading, guess_mapping, inspect, load, load_runs, read
 from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
 from lore_core.reading.overview import ColumnOverview, FileOverview
@@ -7,8 +8,10 @@ from lore_core.reading.reading_report import FileFacts, ReadingReport
 
 __all__ = [
     "PROBABILITY_KINDS",
+    "Check",
     "ColumnMapping",
     "ColumnOverview",
+    "DoubtfulDataError",
     "FileFacts",
     "FileOverview",
     "Reading",

@@ -35,8 +35,8 @@ def assemble(parts: Sequence[FileRows], *, name: str) -> Assembled:
     classes.
     """
     notes: list[str] = [note for part in parts for note in part.notes]
-    parts = _same_classes(parts)
-    _same_features(parts, notes)
+    parts = _same_classes(parts, notes)
+    parts = _same_features(parts, notes)
     first = parts[0]
     labels = pd.concat([part.labels for part in parts], ignore_index=True)
     predictions = None
@@ -111,7 +111,7 @@ def _positive(part: FileRows) -> str | None:
     return suffix if suffix != names[0] else None
 
 
-def _same_classes(parts: Sequence[FileRows]) -> list[FileRows]:
+def _same_classes(parts: Sequence[FileRows], notes: list[str]) -> list[FileRows]:
     """Return the parts with their probability columns in the first part's class order."""
     first, *others = parts
     agreed = [first]
@@ -137,12 +137,19 @@ def _same_classes(parts: Sequence[FileRows]) -> list[FileRows]:
             other = dataclasses.replace(  # noqa: PLW2901
                 other, class_names=one, probabilities=other.probabilities[:, order]
             )
+        if bool(one) != bool(two):
+            named = (first if one else other).columns.file
+            notes.append(
+                f"Only '{named}' names the classes: the same order was taken for the other file."
+            )
         agreed.append(other)
     return agreed
 
 
-def _same_features(parts: Sequence[FileRows], notes: list[str]) -> None:
+def _same_features(parts: Sequence[FileRows], notes: list[str]) -> list[FileRows]:
+    """Return the parts with their feature columns in the first part's order."""
     first, *others = parts
+    agreed = [first]
     for other in others:
         files = f"'{first.columns.file}' and '{other.columns.file}'"
         widths = [0 if p.features is None else p.features.shape[1] for p in (first, other)]
@@ -151,9 +158,24 @@ def _same_features(parts: Sequence[FileRows], notes: list[str]) -> None:
                 f"{files} must have the same features; got {widths[0]} and {widths[1]} feature "
                 "columns. Save both from the same layer."
             )
-        one, two = first.mapping.features or (), other.mapping.features or ()
-        if len(one) > 1 and len(two) > 1 and one != two:
-            notes.append(f"The feature columns of {files} have different names; taken in order.")
+        one, two = first.feature_names or (), other.feature_names or ()
+        if one != two and sorted(one) == sorted(two) and other.features is not None:
+            order = [two.index(name) for name in one]
+            other = dataclasses.replace(  # noqa: PLW2901
+                other, features=other.features[:, order], feature_names=one
+            )
+            notes.append(
+                f"The feature columns of '{other.columns.file}' were put in the order of "
+                f"'{first.columns.file}', by their names."
+            )
+        elif len(one) > 1 and len(two) > 1 and one != two:
+            here = next(name for name in one if name not in two)
+            raise InputError(
+                f"{files} must have the same features; '{here}' is in the first only. Name the "
+                "columns alike, or leave out those that differ."
+            )
+        agreed.append(other)
+    return agreed
 
 
 def _spread(confidence: Floats, predictions: Ints, count: int) -> Floats:

@@ -15,9 +15,12 @@ from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.validation import RANGE_TOLERANCE, SUM_TOLERANCE, InputError
 from lore_core.reading.columns import Columns, counted, listed
 from lore_core.reading.guess import SPLIT_WORDS
+from lore_core.reading.left_out import check_left_out
 from lore_core.reading.mapping import ColumnMapping, class_suffixes
 from lore_core.reading.matrices import check_cells, matrix_of
 
+#: What missing values are written as.
+MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "<na>"}
 #: Name of the group of rows that name none.
 MISSING_GROUP = "(missing)"
 #: Sums of probabilities further from 1 than this are worth a note.
@@ -80,6 +83,7 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     dropped = []
     if missing.any():
         row = columns.where(int(np.flatnonzero(missing)[0]))
+        _check_missing(columns, mapping, int(missing.sum()), row)
         dropped.append(
             f"{counted(int(missing.sum()), 'row')} of '{columns.file}' without a label "
             f"(first: {row})"
@@ -94,7 +98,7 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     rows = np.flatnonzero(keep)
     taken: slice | Ints = slice(None) if keep.all() else rows
 
-    notes = list(columns.notes)
+    notes = [*columns.notes, *check_left_out(columns, mapping)]
     probabilities = _probabilities(columns, mapping, rows, taken, notes)
     predictions = None
     if mapping.prediction:
@@ -131,6 +135,20 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
         tuple(notes),
         _feature_names(columns, mapping),
     )
+
+
+def _check_missing(columns: Columns, mapping: ColumnMapping, missing: int, row: str) -> None:
+    """Refuse rows without a label where a class is called as a missing value is."""
+    names = (
+        mapping.class_names or columns.class_names or class_suffixes(mapping.probabilities or ())
+    )
+    called = [name for name in names if name.casefold() in MISSING_WORDS]
+    if called:
+        raise InputError(
+            f"{columns.called(str(mapping.label))} has {counted(missing, 'row')} that read as "
+            f"missing (first: {row}), and a class is called '{called[0]}': the two cannot be told "
+            "apart. Call the class otherwise, in its labels and its probability column."
+        )
 
 
 def pictures(columns: Columns, name: str) -> NDArray[np.uint8]:

@@ -90,7 +90,8 @@ _EITHER = ("p", "prob", "proba", "probability", "probs", "probabilities")
 _SCORE = ("score", "scores", "y_score")
 _FEATURES = ("features", "feature", "embeddings", "embedding", "hidden", "activations", "x", "z")
 _PROBABILITY_FAMILY = re.compile(
-    r"(p|prob|proba|probas|probs|probability)(?:[_\-. ](.+)|(\d+))", re.IGNORECASE
+    r"(p|prob|proba|probas|probs|probability)(?:[_\-. ](?!val(?:ue)?$)(.+)|(\d+))",
+    re.IGNORECASE,
 )
 _LOGIT_FAMILY = re.compile(r"(logit|logits)(?:[_\-. ](.+)|(\d+))", re.IGNORECASE)
 _NUMBERED_FEATURE = re.compile(
@@ -171,6 +172,17 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
         metadata = tuple(name for name in columns.names if name in metadata)
         mapping = dataclasses.replace(mapping, metadata=metadata)
     return mapping
+
+
+def probability_prefix(name: str) -> str | None:
+    """Return what the columns of one family of probabilities begin with: ``p`` of ``p_cat``."""
+    match = _PROBABILITY_FAMILY.fullmatch(name)
+    return match[1].lower() if match else None
+
+
+def looks_like_feature(name: str) -> bool:
+    """Tell whether a column is called as features are: ``f_0``, ``emb12``, ``feature_age``."""
+    return bool(_NUMBERED_FEATURE.fullmatch(name) or _NAMED_FEATURE.fullmatch(name))
 
 
 def can_be_group(columns: Columns, name: str, values: pd.Series[Any] | None = None) -> bool:

@@ -14,6 +14,11 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import listed, short
 
+#: From here on neighbouring whole numbers may be one float.
+_LONGEST = 1e15
+#: Words for class 1 and class 0.
+_OPPOSITES = (("yes", "no"), ("true", "false"), ("pos", "neg"), ("positive", "negative"))
+
 
 @dataclass(frozen=True)
 class Classes:
@@ -132,6 +137,11 @@ def _indices(
         )
     if names is not None and count is None:
         count = len(names)
+    yes = _yes(names) if classes.by_name and count == 2 else None
+    if numbers is not None and yes is not None and set(np.unique(numbers)) <= {0.0, 1.0}:
+        word = (names or ())[yes]
+        indices = np.where(numbers == 1, yes, 1 - yes).astype(np.int64)
+        return indices, names, 2, [f"The label 1 was read as '{word}'."]
     if numbers is not None:
         _whole(numbers, at)
         zero_based = count is not None and numbers.min() >= 0 and numbers.max() < count
@@ -146,6 +156,12 @@ def _indices(
 
 
 def _whole(numbers: Floats, at: Callable[[int], tuple[str, str]]) -> None:
+    if (np.abs(numbers) >= _LONGEST).any():
+        column, row = at(int(np.flatnonzero(np.abs(numbers) >= _LONGEST)[0]))
+        raise InputError(
+            f"{column} holds numbers of more than 15 digits (first at {row}), which are not told "
+            "apart for sure. Write them as text, with a letter before them."
+        )
     bad = ~np.isfinite(numbers) | (numbers != np.floor(numbers))
     if bad.any():
         position = int(np.flatnonzero(bad)[0])
@@ -160,11 +176,29 @@ def _match(texts: _Texts, names: tuple[str, ...] | None) -> Ints | None:
     """Return the positions of the texts among the names, or None where one is not among them."""
     if names is None:
         return None
-    for form in (str.strip, str.casefold):
+    for form in (str.strip, str.casefold, _number):
         positions = {form(name): index for index, name in enumerate(names)}
         indices = [positions.get(form(text), -1) for text in texts.distinct]
         if len(positions) == len(names) and -1 not in indices:
             return np.array(indices, dtype=np.int64)[texts.codes]
+    return None
+
+
+def _number(text: str) -> str:
+    """Return ``"1"`` for ``"01"`` and ``"1.0"``, anything else as it is."""
+    try:
+        value = float(text)
+    except ValueError:
+        return text.strip()
+    return f"{value:.17g}" if abs(value) < _LONGEST else text.strip()
+
+
+def _yes(names: tuple[str, ...] | None) -> int | None:
+    """Return which of two classes is plainly the positive one, where the words say so."""
+    words = [name.strip().casefold() for name in names or ()]
+    for yes, no in _OPPOSITES:
+        if sorted(words) == sorted((yes, no)):
+            return words.index(yes)
     return None
 
 

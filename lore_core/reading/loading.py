@@ -13,6 +13,7 @@ from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
 from lore_core.reading.assemble import assemble
+from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
 from lore_core.reading.file_pairs import half_of, runs_in, sources_of
 from lore_core.reading.file_rows import FileRows, group_frame, pictures, read_rows
@@ -152,13 +153,19 @@ def _read(raws: list[RawFile], given: ColumnMapping, name: str | None) -> Readin
         )
     notes: list[str] = []
     splits = _splits([raw for raw, _ in files], notes)
+    runs = [half_of(raw.name).run for raw, _ in files]
+    if len(set(runs)) > 1:
+        notes.append(
+            f"The files are called differently ('{runs[0]}' and '{runs[1]}'): both must be of one "
+            "classifier."
+        )
     parts: list[FileRows] = []
     for (_, columns), split in zip(files, splits, strict=True):
         others = [other for _, other in files if other is not columns]
         wanted = _held(given, columns, others)
         if parts:
             wanted = _like(wanted, parts[0].mapping, columns)
-        parts.append(_in_split(read_rows(columns, guess(columns, wanted)), split))
+        parts.append(_in_split(read_rows(columns, guess(columns, wanted)), split, notes))
     mapping_used = parts[0].mapping
     parts = _shared_groups(parts)
     for columns in image_files:
@@ -180,6 +187,7 @@ def _read(raws: list[RawFile], given: ColumnMapping, name: str | None) -> Readin
         files=facts,
         dropped=tuple(reason for part in parts for reason in part.dropped),
         notes=(*notes, *made.notes),
+        checks=check_data(made.dataset, given.accept or (), row_id=mapping_used.row_id or ""),
     )
     return Reading(made.dataset, report, mapping_used)
 
@@ -204,8 +212,14 @@ def _splits(raws: Sequence[RawFile], notes: list[str]) -> list[str | None]:
     return [one, two]
 
 
-def _in_split(part: FileRows, split: str | None) -> FileRows:
+def _in_split(part: FileRows, split: str | None, notes: list[str]) -> FileRows:
     """Return the part with the split of its file; a split column of its own comes first."""
+    named = split or half_of(part.columns.file).split
+    if part.split is not None and named is not None and not (part.split == named).all():
+        notes.append(
+            f"The column '{part.mapping.split}' of '{part.columns.file}' tells the split; the "
+            f"file's name would make all its rows {named} rows."
+        )
     if part.split is not None or split is None:
         return part
     return dataclasses.replace(part, split=np.full(len(part.rows), split, dtype="<U11"))

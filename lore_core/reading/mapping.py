@@ -15,7 +15,9 @@ from lore_core.reading.columns import Columns, listed
 #: What the probability columns hold.
 PROBABILITY_KINDS = ("probabilities", "logits", "confidence", "positive")
 _SINGLE = ("label", "prediction", "split", "images", "row_id")
-_SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names")
+_SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names", "accept")
+#: Of these, what names no columns.
+_NO_COLUMNS = ("class_names", "accept")
 _PREFIX = re.compile(
     r"(?:probabilities|probability|probas|proba|probs|prob|p|logits|logit|scores|score)[_\-. ]?",
     re.IGNORECASE,
@@ -55,6 +57,9 @@ class ColumnMapping:
         The rows' own identifiers; kept as the first metadata column.
     class_names : sequence of str, optional
         The names themselves, in class order.
+    accept : str or sequence of {"class order", "scale", "overlap"}, optional
+        Checks whose doubt you have looked into: data are read that would else be refused because
+        another reading is more likely.
     """
 
     label: str | None = None
@@ -68,6 +73,7 @@ class ColumnMapping:
     images: str | None = None
     row_id: str | None = None
     class_names: tuple[str, ...] | None = None
+    accept: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for role in _SEVERAL:
@@ -86,7 +92,7 @@ class ColumnMapping:
         by_role: dict[str, tuple[str, ...]] = {}
         for role in (*_SINGLE, *_SEVERAL):
             value = getattr(self, role)
-            if value and role != "class_names":
+            if value and role not in _NO_COLUMNS:
                 by_role[role] = (value,) if isinstance(value, str) else value
         return by_role
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.number_text import percent
+from lore_core.reading.checks import Check
 from lore_core.reading.columns import counted, listed
 
 #: Groups of fewer rows than this are warned of.
@@ -44,6 +45,7 @@ class ReadingReport:
     dropped: tuple[str, ...]  #: Which rows were dropped and why
     notes: tuple[str, ...]  #: What was done to the data on the way
     warnings: tuple[str, ...]  #: What to be careful about
+    checks: tuple[Check, ...] = ()  #: What was looked for, and what was found
 
     @property
     def sentences(self) -> list[str]:
@@ -97,6 +99,7 @@ def report_on(
     files: tuple[FileFacts, ...],
     dropped: tuple[str, ...],
     notes: tuple[str, ...],
+    checks: tuple[Check, ...],
 ) -> ReadingReport:
     """Return the report on a dataset that was just read."""
     parts = {
@@ -124,7 +127,12 @@ def report_on(
         images=_images(dataset),
         dropped=dropped,
         notes=notes,
-        warnings=tuple(_warnings(dataset, shown, groups)),
+        warnings=(
+            *_warnings(dataset, shown, groups),
+            *(check.found for check in checks if check.level == "look"),
+            *(f"Accepted: {check.found}" for check in checks if check.level == "refuse"),
+        ),
+        checks=checks,
     )
 
 

@@ -9,6 +9,14 @@ from pages.shared.charts import next_step
 from pages.shared.header import plain, question
 from pages.shared.session import current
 
+#: Nothing found; worth a look; accepted by the reader.
+_SIGNS = {"fine": ":material/check:", "look": ":material/warning:", "refuse": ":material/flag:"}
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
 question(
     "What did I load?",
     "Drop in a classifier's predictions, labels and features; everything else follows from them.",
@@ -27,6 +35,12 @@ with right:
         st.info("\n\n".join(map(plain, loaded.notes)), icon=":material/info:")
     if loaded.warnings:
         st.warning("\n\n".join(map(plain, loaded.warnings)), icon=":material/warning:")
+    if loaded.checks:
+        with st.expander(f"What was checked ({len(loaded.checks)})", icon=":material/checklist:"):
+            for check in loaded.checks:
+                st.markdown(
+                    f"{_SIGNS[check.level]} **{check.name}** · {plain(_capital(check.found))}"
+                )
     if loaded.split_by_app:
         sources.resplit(loaded)
 st.subheader("Feature maps", anchor=False)

@@ -58,7 +58,7 @@ def _upload() -> tuple[list[Any], str] | None:
     if st.session_state.get("_uploaded") != key:
         st.session_state["_uploaded"] = key
         read_and_adopt(files, "upload")
-    _show_error()
+    _show_error(files, "upload")
     return files, "upload"
 
 
@@ -73,7 +73,7 @@ def _path() -> tuple[list[Any], str] | None:
     paths = [Path(part.strip()).expanduser() for part in text.split(";") if part.strip()]
     if st.button("Read", type="primary", disabled=not paths):
         read_and_adopt(paths, text)
-    _show_error()
+    _show_error(paths, text)
     return (paths, text) if paths and all(path.exists() for path in paths) else None
 
 
@@ -100,17 +100,26 @@ def read_and_adopt(
             result = reading.read(files[0] if len(files) == 1 else files, mapping=mapping)
             adopt_reading(result, source)
     except InputError as error:
-        st.session_state["_read_error"] = str(error)
+        st.session_state["_read_error"] = error
+        st.session_state["_read_mapping"] = mapping
     else:
         st.session_state.pop("_read_error", None)
         st.rerun()
 
 
-def _show_error() -> None:
-    text = st.session_state.get("_read_error")
-    if text:
-        st.error(plain(text[:1].upper() + text[1:]), icon=":material/error:")
-        st.caption("Nothing was lost: the data loaded before are still shown.")
+def _show_error(files: list[Any], source: str) -> None:
+    """Say why the files were not read; what is only doubtful can be read all the same."""
+    error = st.session_state.get("_read_error")
+    if error is None:
+        return
+    doubt = error if isinstance(error, reading.DoubtfulDataError) else None
+    text = str(error) if doubt is None else doubt.found
+    st.error(plain(text[:1].upper() + text[1:]), icon=":material/error:")
+    st.caption("Nothing was lost: the data loaded before are still shown.")
+    if doubt is not None and st.button("It is as it should be: read it", icon=":material/check:"):
+        given = st.session_state.get("_read_mapping") or reading.ColumnMapping()
+        accepted = (*(given.accept or ()), doubt.check)
+        read_and_adopt(files, source, dataclasses.replace(given, accept=accepted))
 
 
 def _contract() -> None:

@@ -63,6 +63,7 @@ def adopt_reading(result: reading.Reading, source: str) -> Loaded:
         facts=tuple(result.report.facts),
         notes=result.report.notes,
         warnings=result.report.warnings,
+        checks=result.report.checks,
         split_by_app=whole,
     )
     adopt(loaded)

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 import streamlit as st
 
 from lore_core import Dataset, Embedding
+from lore_core.reading import Check
 
 Value = TypeVar("Value")
 
@@ -25,6 +26,7 @@ class Loaded:
     facts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()  #: What was looked for in it
     split_by_app: bool = False  #: True where the file named no split and rows were split at random
 
     @property

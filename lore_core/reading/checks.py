@@ -1,0 +1,270 @@
+"""What could be misread without a sign of it: looked for in what was read, said, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import optimize, stats
+
+from lore_core.data.arrays import Floats, Ints
+from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.data.number_text import percent
+from lore_core.data.validation import InputError
+from lore_core.metrics.global_metrics import row_nll
+from lore_core.reading.columns import counted, listed
+
+#: Checks whose doubt stops the reading unless it is accepted.
+CLASS_ORDER, SCALE, OVERLAP = "class order", "scale", "overlap"
+ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP)
+
+#: Standard deviations beyond which something is no chance: looked for in any data, at any size.
+_SURE = 6.0
+#: Another order of classes must be right in so much more of the rows.
+_MORE_RIGHT = 0.1
+#: Probabilities that are all below this, where this many times as many rows are positive.
+_TINY, _TIMES = 0.011, 5.0
+#: Rows in both halves that are no coincidence: so many, and so large a share of the smaller half.
+_COPIES, _SHARE = 5, 0.01
+#: Rows fewer than these tell nothing.
+_FEWEST = 20
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked for in the data."""
+
+    name: str  #: What was checked, in a word or two
+    found: str  #: A sentence
+    #: Nothing found; worth a look; or another reading is more likely, and the data are refused.
+    level: Literal["fine", "look", "refuse"] = "fine"
+
+
+class DoubtfulDataError(InputError):
+    """Data that are more likely meant otherwise.
+
+    ``check`` names the doubt, which can be accepted; ``found`` says it without saying how.
+    """
+
+    def __init__(self, check: Check, name: str) -> None:
+        super().__init__(
+            f"'{name}': {check.found} If it is as it should be, accept that: "
+            f'mapping={{"accept": "{check.name}"}}, or --column "accept={check.name}".'
+        )
+        self.check, self.found = check.name, f"'{name}': {check.found}"
+
+
+def check_data(
+    dataset: Dataset, accept: Collection[str] = (), *, row_id: str = ""
+) -> tuple[Check, ...]:
+    """Look for signs that data are not what they were read as.
+
+    ``accept``: names of checks that do not stop the reading. ``row_id``: metadata column of the
+    rows' own identifiers. Raises DoubtfulDataError at the first other check that should stop it.
+    """
+    unknown = sorted(set(accept) - set(ACCEPTABLE))
+    if unknown:
+        raise InputError(f"'accept' must name checks of {listed(ACCEPTABLE)}; got {unknown[0]!r}.")
+    found = tuple(_checks(dataset, row_id))
+    for check in found:
+        if check.level == "refuse" and check.name not in accept:
+            raise DoubtfulDataError(check, dataset.name)
+    return found
+
+
+def _checks(dataset: Dataset, row_id: str) -> Iterator[Check]:
+    yield _class_order(dataset)
+    if dataset.n_classes == 2:
+        yield _scale(dataset)
+    if dataset.split is not None:
+        one, two = (np.flatnonzero(dataset.in_split(name)) for name in (CALIBRATION, EVALUATION))
+        if min(len(one), len(two)) >= _FEWEST:
+            yield _overlap(dataset, (one, two), row_id)
+            yield _learnt(dataset, (one, two))
+    if dataset.features is not None:
+        yield _feature_columns(dataset)
+
+
+def _class_order(dataset: Dataset) -> Check:
+    """Whether the labels fit the probabilities better with the classes in another order."""
+    k, labels = dataset.n_classes, dataset.labels
+    if len(labels) < _FEWEST:
+        return Check(CLASS_ORDER, "Too few rows to tell whether labels and probabilities agree.")
+    if k == 2:
+        inverted = _inverted(dataset)
+        if inverted:
+            one = dataset.class_names[1]
+            return Check(
+                CLASS_ORDER,
+                f"the probabilities fit the labels better the other way round: rows of class "
+                f"{one!r} have the smaller P({one}). Probably the probability is that of "
+                f"{dataset.class_names[0]!r}, or the two classes are in another order: correct "
+                "the columns, or give class_names in the order of the probabilities.",
+                "refuse",
+            )
+    else:
+        guessed = dataset.probabilities.argmax(axis=1)
+        table = np.bincount(labels * k + guessed, minlength=k * k).reshape(k, k)
+        _, best = optimize.linear_sum_assignment(-table)
+        right, moved = guessed == labels, guessed == best[labels]
+        gained, lost = int((moved & ~right).sum()), int((right & ~moved).sum())
+        sure = (gained - lost) > _SURE * np.sqrt(gained + lost)
+        if sure and gained - lost > _MORE_RIGHT * len(labels):
+            name = dataset.class_names
+            order = [f"{name[i]} for {name[best[i]]}" for i in range(k) if best[i] != i]
+            return Check(
+                CLASS_ORDER,
+                "the labels fit the probabilities better if they stood for other classes "
+                f"({listed(order, 4)}): {percent(float(moved.mean()))} instead of "
+                f"{percent(float(right.mean()))} would be right. Probably labels and probabilities "
+                "count or order the classes differently: give class_names in the order of the "
+                "probabilities, or correct the labels.",
+                "refuse",
+            )
+    return Check(CLASS_ORDER, "Labels fit the probabilities best with the classes as they are.")
+
+
+def _inverted(dataset: Dataset) -> bool:
+    """Whether P(y = 1) is surely lower where y is 1, and 1 − P fits better."""
+    positive = dataset.labels == 1
+    n, m = int(positive.sum()), int((~positive).sum())
+    if min(n, m) < 5:
+        return False
+    p = dataset.probabilities[:, 1]
+    ranks = stats.rankdata(p)
+    above = (ranks[positive].sum() - n * (n + 1) / 2) / (n * m)
+    spread = np.sqrt((n + m + 1) / (12.0 * n * m))
+    if (above - 0.5) / spread > -_SURE:
+        return False
+    flipped = row_nll(dataset.probabilities[:, ::-1], dataset.labels).mean()
+    return bool(flipped < row_nll(dataset.probabilities, dataset.labels).mean())
+
+
+def _scale(dataset: Dataset) -> Check:
+    """Whether the probability of class 1 was divided by 100 once too often."""
+    largest = float(dataset.probabilities[:, 1].max())
+    share = float(dataset.labels.mean())
+    if len(dataset) >= _FEWEST and largest <= _TINY and share > _TIMES * max(largest, 1e-12):
+        return Check(
+            SCALE,
+            f"no row has a P({dataset.class_names[1]}) above {largest:.2g}, but {percent(share)} "
+            "are of that class. Probably it was divided by 100: multiply it.",
+            "refuse",
+        )
+    return Check(SCALE, "Probabilities are of the size of what happens.")
+
+
+def _overlap(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> Check:
+    """Whether rows stand in both halves."""
+    smaller = min(len(half) for half in halves)
+    many = max(_COPIES, _SHARE * smaller)
+    named = _same_names(dataset, halves, row_id)
+    if named >= many:
+        return _refused_overlap(named, f"have the same '{row_id}'")
+    key = _row_hash(dataset)
+    # (Rows that are alike within a half may be alike across by coincidence.)
+    one, two = (_once(key[half]) for half in halves)
+    alike = min(1 - len(keys) / len(half) for keys, half in zip((one, two), halves, strict=True))
+    common = len(np.intersect1d(one, two, assume_unique=True))
+    if common >= many and common / smaller > 10 * alike:
+        return _refused_overlap(common, "are equal, value by value")
+    if common:
+        rows = counted(common, "row")
+        return Check(OVERLAP, f"{rows} of calibration and evaluation equal each other.", "look")
+    return Check(OVERLAP, "No row stands in both calibration and evaluation rows.")
+
+
+def _refused_overlap(count: int, how: str) -> Check:
+    return Check(
+        OVERLAP,
+        f"{counted(count, 'calibration row')} and as many evaluation rows {how}. What is fitted on "
+        "a row must not be measured on it: every method would look better than it is. Take them "
+        "out of one half.",
+        "refuse",
+    )
+
+
+def _same_names(dataset: Dataset, halves: tuple[Ints, Ints], row_id: str) -> int:
+    """How many names of rows stand in both halves, if they are names of the same rows.
+
+    Each file may count its rows anew: they are the same if their labels always are.
+    """
+    if dataset.metadata is None or row_id not in dataset.metadata:
+        return 0
+    names = dataset.metadata[row_id]
+    one, two = (
+        pd.Series(dataset.labels[half], index=names.iloc[half]).groupby(level=0).first()
+        for half in halves
+    )
+    both = pd.concat([one, two], axis=1, join="inner")
+    same = bool((both[0] == both[1]).all()) and both[0].nunique() > 1
+    return len(both) if same and len(both) >= _FEWEST else 0
+
+
+def _once(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    values, count = np.unique(keys, return_counts=True)
+    return np.asarray(values[count == 1])
+
+
+def _row_hash(dataset: Dataset) -> NDArray[np.uint64]:
+    """Return a number for what each row holds: equal rows have equal ones, others hardly ever."""
+    parts: list[NDArray[np.generic]] = [dataset.probabilities, dataset.labels[:, None]]
+    if dataset.features is not None:
+        parts.append(dataset.features)
+    rng = np.random.default_rng(0)
+    key = np.zeros(len(dataset), dtype=np.uint64)
+    for part in parts:
+        for column in range(part.shape[1]):
+            bits = np.ascontiguousarray(part[:, column], dtype=np.float64).view(np.uint64)
+            factor = rng.integers(2**63, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+            key = (key ^ (bits * factor)) * np.uint64(0x9E3779B97F4A7C15)
+            key ^= key >> np.uint64(29)
+    return key
+
+
+def _learnt(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:
+    """Whether the classifier knows the calibration rows better than the evaluation rows."""
+    name = "fit of the halves"
+    if not dataset.complete:
+        return Check(name, "Too little is known to compare calibration and evaluation rows.")
+    loss = row_nll(dataset.probabilities, dataset.labels)
+    one, two = (loss[half] for half in halves)
+    error = np.sqrt(one.var() / len(one) + two.var() / len(two))
+    if two.mean() - one.mean() > _SURE * error > 0:
+        return Check(
+            name,
+            f"Calibration rows are better predicted than evaluation rows, beyond chance (NLL "
+            f"{one.mean():.3f} and {two.mean():.3f}): were they used in training, or are the "
+            "halves swapped? Recalibrators then learn too little doubt.",
+            "look",
+        )
+    return Check(name, "Calibration rows are not better predicted than evaluation rows.")
+
+
+def _feature_columns(dataset: Dataset) -> Check:
+    """Whether a feature column says nothing, or numbers the rows."""
+    name = "feature columns"
+    features: Floats = np.asarray(dataset.features)
+    names = dataset.feature_names or tuple(f"feature {k}" for k in range(features.shape[1]))
+    constant = [names[k] for k in np.flatnonzero(np.ptp(features, axis=0) == 0)]
+    n = len(features)
+    span = np.ptp(features, axis=0) == n - 1
+    numbers = [
+        names[k] for k in np.flatnonzero(span) if n >= _FEWEST and _numbers_rows(features[:, k])
+    ]
+    said = []
+    if constant:
+        said.append(f"The same in every row: {listed(constant, 8)}.")
+    if numbers:
+        said.append(
+            f"Only numbers the rows: {listed(numbers, 8)}. With it, similar means near in the file."
+        )
+    return Check(name, " ".join(said), "look") if said else Check(name, "All of them vary.")
+
+
+def _numbers_rows(values: Floats) -> bool:
+    return bool((np.diff(np.sort(values)) == 1).all())

@@ -1,0 +1,70 @@
+"""Columns that look as if they were meant, and could not be read as numbers: said or refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from lore_core.data.validation import InputError
+from lore_core.reading.columns import Columns, short
+from lore_core.reading.guess import looks_like_feature, probability_prefix
+from lore_core.reading.mapping import ColumnMapping
+
+#: Cells looked at.
+_SAMPLE = 1000
+#: Share of them that are numbers written in a way that is not read as one.
+_MOSTLY = 0.5
+#: A single probability with such a name needs no word.
+_PLAIN = ("p", "p_1", "prob", "proba", "probability", "probs", "probabilities")
+
+
+def check_left_out(columns: Columns, mapping: ColumnMapping) -> list[str]:
+    """Say what was taken for the probability, and which columns that look like features are none.
+
+    Raises InputError if one of a family of probability columns is text.
+    """
+    used = {name for names in mapping.columns().values() for name in names}
+    used -= {*(mapping.metadata or ()), *(mapping.groups or ())}
+    prefixes = {probability_prefix(name) for name in mapping.probabilities or ()}
+    notes = []
+    for name in columns.names:
+        if name in used or columns.kinds[name] != "text" or len(columns.shapes[name]) != 1:
+            continue
+        prefix = probability_prefix(name)
+        is_probability = prefix is not None and (prefix in prefixes or not prefixes)
+        if not is_probability and not looks_like_feature(name):
+            continue
+        found = _written_numbers(columns, name)
+        if found is None:
+            continue
+        row, value = found
+        if is_probability:
+            raise InputError(
+                f"{columns.called(name)} must hold numbers as the other probabilities do; got "
+                f"{short(repr(value))} at {columns.where(row)}. Write numbers in [0, 1], without "
+                "signs."
+            )
+        notes.append(
+            f"'{name}' is no feature: it holds text such as {short(repr(value))} "
+            f"({columns.where(row)}). Write its numbers without separators and signs to use it."
+        )
+    names, kind = mapping.probabilities or (), mapping.probability_kind
+    if kind == "positive" and len(names) == 1 and names[0].lower() not in _PLAIN:
+        notes.append(f"'{names[0]}' of '{columns.file}' was taken as the probability of class 1.")
+    return notes
+
+
+def _written_numbers(columns: Columns, name: str) -> tuple[int, object] | None:
+    """Return the first cell that is a number with signs, if most cells are numbers or such."""
+    cells = columns.series(name).dropna().iloc[:_SAMPLE]
+    if cells.empty:
+        return None
+    plain = pd.to_numeric(cells.astype(object), errors="coerce").notna()
+    bare = cells.astype(str).str.strip().str.rstrip("%").str.replace(r"[,' _]", "", regex=True)
+    numbers = pd.to_numeric(bare, errors="coerce").notna()
+    signed = (numbers & ~plain).to_numpy()
+    if not signed.any() or numbers.mean() <= _MOSTLY:
+        return None
+    position = int(np.flatnonzero(signed)[0])
+    row = int(np.flatnonzero(columns.series(name).notna().to_numpy())[position])
+    return row, cells.iloc[position]
