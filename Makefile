@@ -51,7 +51,7 @@ lint: $(DEV_INSTALLED) ## Check style, formatting and types.
 	for check in 'ruff check .' 'ruff format --check .' mypy; do $(PY) -m $$check || failed=1; done; \
 	exit $$failed
 
-bench: $(DEV_INSTALLED) kernels ## Run the benchmarks (benchmarks/*.py).
+bench: $(DEV_INSTALLED) chromium kernels ## Run the benchmarks (benchmarks/*.py).
 	@set -- benchmarks/[!_]*.py; \
 	if [ ! -e "$$1" ]; then echo "There are no benchmarks yet: benchmarks/ holds no .py file."; exit 0; fi; \
 	for script; do echo "== $$script"; $(PY) "$$script" || exit 1; done

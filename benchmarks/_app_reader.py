@@ -1,0 +1,182 @@
+"""One reader of the dashboard in headless Chromium, with a watch in the page."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from lore_core.dashboard.server import choose_port, local_url, streamlit_command, wait_until_served
+
+ROOT = Path(__file__).resolve().parent.parent
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+#: Milliseconds after which what was waited for is taken to never come.
+PATIENCE = 300_000
+
+#: Notes in the page what it takes, and when: milliseconds since the link was opened.
+_WATCH = """
+window.watch = { tasks: [], frames: [], content: null, picture: null, fields: null, rest: null };
+new PerformanceObserver((list) => {
+  for (const { startTime, duration } of list.getEntries()) watch.tasks.push([startTime, duration]);
+}).observe({ type: "longtask", buffered: true });
+watch.stage = () => {
+  for (const node of document.querySelectorAll(".st-key-landscape *")) {
+    const stage = node.shadowRoot?.querySelector(".stage");
+    if (stage) return stage;
+  }
+  return null;
+};
+watch.state = () => watch.stage()?.landscape ?? null;
+const CONTENT = ["stMetric", "stDataFrame", "stPlotlyChart", "stAlert", "stMarkdownContainer"]
+  .map((id) => `[data-testid=stMain] [data-testid=${id}]`).join() + ", .st-key-landscape";
+// The head of a page is the same whatever the data are.
+const says = (node) => !node.closest(".st-key-head") && node.getBoundingClientRect().height > 0;
+let restless = 0;
+setInterval(() => {
+  const now = performance.now();
+  if (watch.content === null && [...document.querySelectorAll(CONTENT)].some(says)) {
+    watch.content = now;
+  }
+  const state = watch.state();
+  if (watch.picture === null && state?.scene) {
+    const note = () => { watch.picture ??= performance.now(); };
+    requestAnimationFrame(() => requestAnimationFrame(note));
+  }
+  if (watch.fields === null && state?.scene?.gammas) {
+    if (state.known?.fields.size === state.scene.gammas.length) watch.fields = now;
+  }
+  const busy = !document.querySelector('[data-test-script-state="notRunning"]')
+    || document.querySelector('[data-stale=true], [data-testid=stSkeleton], .st-key-job');
+  if (busy) restless = now;
+  watch.rest = now - restless > 600 ? restless : null;
+}, 30);
+watch.countFrames = () => {
+  let last = watch.state().field;
+  watch.frames = [];
+  const look = (now) => {
+    const { field } = watch.state();
+    if (field !== last) watch.frames.push(now);
+    last = field;
+    watch.counting = requestAnimationFrame(look);
+  };
+  watch.counting = requestAnimationFrame(look);
+};
+"""
+
+
+@contextlib.contextmanager
+def serving(log: Path, *data: Path, app: Path = ROOT / "app.py") -> Iterator[tuple[str, int]]:
+    """Serve the dashboard, or another app of Streamlit's; its address and process."""
+    port = choose_port()
+    script, arguments = streamlit_command(ROOT / "app.py", list(data), port)
+    arguments[1] = str(app)
+    code = f"import runpy; runpy.run_path({script!r})['serve']({arguments!r})"
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            env={"OMP_WAIT_POLICY": "passive"} | os.environ | {"PYTHONPATH": str(ROOT)},
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+        )
+    try:
+        if not wait_until_served(local_url(port), lambda: process.poll() is None):
+            raise RuntimeError(f"no server: {log.read_text()[-2000:]}")
+        yield local_url(port), process.pid
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def find_browser() -> str | None:
+    named = os.environ.get("BROWSER_PATH")
+    return next(filter(None, map(shutil.which, [named, *_BROWSERS] if named else _BROWSERS)), None)
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Browser]:
+    """Start headless Chromium with software GL."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=find_browser(),
+            args=[
+                "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader",
+                "--enable-unsafe-swiftshader",
+            ],
+        )  # fmt: skip
+        yield browser
+        browser.close()
+
+
+class Reader:
+    """A tab with a watch in it, and a count of what comes over the wire."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.bytes = 0
+        self._tools = page.context.new_cdp_session(page)
+        self._tools.send("Network.enable")
+        self._tools.on("Network.webSocketFrameReceived", self._take_frame)
+        self._tools.on("Network.loadingFinished", self._take_file)
+
+    def _take_frame(self, event: dict[str, Any]) -> None:
+        said = event["response"]
+        text = said["payloadData"]
+        self.bytes += len(text) if said["opcode"] == 1 else len(base64.b64decode(text))
+
+    def _take_file(self, event: dict[str, Any]) -> None:
+        self.bytes += int(event["encodedDataLength"])
+
+    def open(self, url: str) -> None:
+        """Follow a link."""
+        self.page.goto(url, wait_until="commit", timeout=PATIENCE)
+
+    def say(self, script: str) -> Any:
+        """Return what a script says."""
+        return self.page.evaluate(script)
+
+    def wait(self, condition: str, patience: float = PATIENCE) -> Any:
+        """Wait until a script says something; None if it never does."""
+        end = time.monotonic() + patience / 1000
+        while time.monotonic() < end:
+            value = self.say(f"(() => {{ const m = watch.state?.(); return {condition}; }})()")
+            if value:
+                return value
+            self.page.wait_for_timeout(40)
+        return None
+
+    def rest(self, patience: float = PATIENCE) -> float | None:
+        """Wait until nothing moves; milliseconds since the link was opened."""
+        found: float | None = self.wait("watch.rest", patience)
+        return found
+
+    def tasks(self, since: float = 0.0) -> list[float]:
+        """Milliseconds of each long task that began after a moment."""
+        return [took for began, took in self.say("watch.tasks") if began >= since]
+
+    def heap(self) -> float:
+        """Bytes that the page holds in memory, arrays included, after a collection."""
+        self._tools.send("HeapProfiler.collectGarbage")
+        used = self._tools.send("Runtime.getHeapUsage")
+        return float(used["usedSize"] + used.get("backingStorageSize", 0))
+
+
+@contextlib.contextmanager
+def reading(browser: Browser) -> Iterator[Reader]:
+    """Open a tab of its own, cache and all."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    page.add_init_script(_WATCH)
+    yield Reader(page)
+    context.close()
