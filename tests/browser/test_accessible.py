@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -34,3 +37,78 @@ def test_page(open_app, name):
 
 def look(app):
     return Axe().run(app.page, context=NOT_OURS)
+
+
+#: What can be used, through all shadow roots; and what of it a key has come to.
+CONTROLS = """() => {
+    const deep = root => [...root.querySelectorAll("*")].flatMap(
+        node => [node, ...(node.shadowRoot ? deep(node.shadowRoot) : [])]);
+    const kinds = "button, a[href], input, select, textarea, [tabindex]";
+    const seen = node => node.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+        && node.getBoundingClientRect().width > 1;
+    // Of radios and tabs the keys go to one, and arrows from there on; charts and tables have keys
+    // of their own, and each says in a table or a list what it shows.
+    const group = node => node.closest("[role=radiogroup], [role=tablist]");
+    const own = ".js-plotly-plot, [data-testid=stDataFrame]";
+    const wanted = deep(document).filter(node =>
+        node.matches(kinds) && seen(node) && !node.disabled && !node.closest(own)
+        && (node.tabIndex >= 0 || group(node)));
+    const came = wanted.filter(node => node.dataset.came).map(group).filter(Boolean);
+    return wanted.filter(node => !node.dataset.came && !came.includes(group(node)))
+        .map(node => node.outerHTML.slice(0, 200));
+}"""
+COME = """() => {
+    let node = document.activeElement;
+    while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+    node.dataset.came = "1";
+    return node === document.body;
+}"""
+
+
+def test_every_control_of_the_landscape_is_reached_by_keys(open_app):
+    app = open_app("landscape", gamma=0.5)
+    app.map_drawn()
+    assert len(app.page.evaluate(CONTROLS)) > 20
+    for _ in range(150):
+        app.page.keyboard.press("Tab")
+        app.page.evaluate(COME)
+        if not app.page.evaluate(CONTROLS):
+            break
+    assert app.page.evaluate(CONTROLS) == []
+
+
+def test_the_landscape_is_used_by_keys_alone(open_app):
+    app = open_app("landscape", gamma=0.5)
+    app.map_drawn()
+    press = app.page.keyboard.press
+    app.map.get_by_role("button", name="Nearer").focus()
+    for _ in range(4):
+        press("Enter")
+    app.until(lambda: app.seen("m.view.zoom") > 5, "nearer")
+    app.map.focus()
+    press("ArrowLeft")
+    press("Enter")
+    text = app.sees("Selected region").locator("xpath=ancestor-or-self::p").first.inner_text()
+    count = app.seen("m.selected.count")
+    assert 0 < count < app.seen("m.rows.x.length")
+    assert f"{count:,} row" in text.replace("\xa0", " ")
+    press("Escape")
+    expect(app.page.get_by_text("Selected region")).to_have_count(0)
+    press("0")
+    app.until(lambda: app.seen("m.view.zoom") == 1, "all of the map")
+    place = app.map.locator(".place").first
+    place.focus()
+    press("Enter")
+    expect(place).to_have_attribute("aria-pressed", "true")
+    app.page.get_by_role("combobox", name="Confidence bin").focus()
+    press("ArrowDown")
+    press("ArrowDown")
+    press("Enter")
+    app.until(lambda: app.query().get("bin"), "one bin")
+    app.page.get_by_role("tab", name="Places").focus()
+    press("ArrowRight")
+    app.sees(re.compile("rows with the largest local error"))
+    play = app.page.get_by_role("button", name="Play through γ")
+    play.focus()
+    press("Enter")
+    app.until(lambda: app.seen("m.field !== m.exact"), "γ moves")

@@ -14,7 +14,7 @@ const ICONS = {
 const TOOLS = [
   ["pan", "Move the map (drag)"],
   ["lasso", "Lasso: draw around rows; Shift adds, Alt takes away"],
-  ["box", "Box: draw a rectangle; Shift adds, Alt takes away"],
+  ["box", "Box: draw a rectangle; Shift adds, Alt takes away. Enter on the map: all in sight"],
   ["in", "Nearer (+)"],
   ["out", "Further (−)"],
   ["reset", "All of the map (0)"],
@@ -33,6 +33,21 @@ export function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** Pixels of a canvas a pixel of the window. */
+export const density = () => Math.min(2, window.devicePixelRatio || 1);
+
+/** Clear a canvas; the pen draws in pixels of the window, by the processor: where graphics are
+    emulated, a line costs less so. */
+export function penOf(canvas, width, height) {
+  const dense = density();
+  const [w, h] = [Math.round(width * dense), Math.round(height * dense)];
+  if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
+  pen.setTransform(dense, 0, 0, dense, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  return pen;
+}
+
 /** Build everything under a root; returns the elements by what they are. */
 export function build(root) {
   const layer = () => element("canvas", { class: "layer", "aria-hidden": "true" });
@@ -40,6 +55,7 @@ export function build(root) {
     style: element("style", {}, STYLE),
     picture: layer(),
     overlay: layer(),
+    inset: element("canvas", { class: "inset", "aria-hidden": "true" }),
     glimpses: element("div", { class: "labels", "aria-hidden": "true" }),
     labels: element("div", { class: "labels" }),
     tools: element("div", { class: "tools", role: "toolbar", "aria-label": "Map" }),
@@ -48,7 +64,7 @@ export function build(root) {
     scale: element("div", { class: "scale", "aria-hidden": "true" }),
     buttons: {},
   };
-  parts.hover.hidden = true;
+  parts.hover.hidden = parts.inset.hidden = true;
   for (const [name, title] of TOOLS) {
     const button = element("button", { type: "button", title, "aria-label": title });
     button.innerHTML = icon(ICONS[name]);
@@ -58,7 +74,7 @@ export function build(root) {
   parts.stage = element(
     "div",
     { class: "stage", tabindex: "0", role: "application", "aria-roledescription": "map" },
-    parts.picture, parts.overlay, parts.glimpses, parts.labels, parts.tools, parts.hover,
+    parts.picture, parts.overlay, parts.inset, parts.glimpses, parts.labels, parts.tools, parts.hover,
   );
   parts.foot = element("div", { class: "said" }, parts.said);
   parts.below = element("div", { class: "below" }, parts.foot, parts.scale);

@@ -97,8 +97,13 @@ export function listen(stage, view, on, tool) {
     0: () => view.reset(),
   };
   const key = (event) => {
-    if (event.target !== stage || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Escape") {
+    if (event.target !== stage || event.ctrlKey || event.metaKey) return;
+    if (event.key === "Enter") {
+      event.preventDefault();
+      on.select(rectangle([0, 0], [view.width, view.height]), sign(event));
+    } else if (event.altKey) {
+      return;
+    } else if (event.key === "Escape") {
       event.preventDefault();
       if (drawn) {
         drawn = null;
