@@ -12,6 +12,7 @@ from streamlit.starlette import App
 
 from lore_core import InputError
 from pages.shared import controls, header, session
+from pages.shared.calm import hurry
 from pages.shared.jobs import job_panel
 from pages.shared.requests import ROUTES
 
@@ -63,7 +64,8 @@ def show() -> None:
             st.switch_page("pages/landscape/page.py")
         controls.keep_settings()
         job_panel()
-        page.run()
+        with hurry():
+            page.run()
     except InputError as error:
         st.error(header.plain(str(error)), icon=":material/error:")
 

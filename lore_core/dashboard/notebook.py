@@ -63,7 +63,7 @@ def landscape(
     from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
     from lore_core.regions.row_tables import class_places, row_table, worst_rows
     from lore_core.view import View
-    from lore_core.view.preview import GAMMAS, preview_field
+    from lore_core.view.preview import GAMMAS, preview_rows
     from lore_core.view.where import errors_of
 
     if embedding is None:
@@ -75,7 +75,8 @@ def landscape(
     view = View(dataset, target, gamma, n_bins, binning, {embedding.name.title: embedding})
     points, errors = view.points(), errors_of(view)
     gammas = tuple(sorted({*GAMMAS, gamma}))
-    fields = tuple(preview_field(view.with_(gamma=item), on=embedding).field for item in gammas)
+    moving = preview_rows(view, on=embedding)
+    fields = tuple(moving.field(item).field for item in gammas)
     start = gammas.index(gamma)
     worst = worst_rows(errors, n_rows=_WORST, min_effective_size=MIN_EFFECTIVE_SIZE)
     chart = landscape_figure(

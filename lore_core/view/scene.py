@@ -59,7 +59,7 @@ class Scene:
             return "All confidences"
         return f"Confidence {self.reliability.bins.name(self.bin_index)}"
 
-    @property
+    @cached_property
     def sentence(self) -> str:
         """What the rows promised, what they got, and how far that differs from place to place."""
         return describe_rows(
@@ -88,7 +88,7 @@ class Scene:
             self.errors, within=self.shown, n_rows=_N_WORST, min_effective_size=MIN_EFFECTIVE_SIZE
         )
 
-    @property
+    @cached_property
     def supported(self) -> Floats:
         """Signed errors of the rows with enough neighbours, shown or not: the colour scale."""
         return self.errors.signed[self.rows & self.errors.supported()]
@@ -102,7 +102,7 @@ class Scene:
         most = _DRAWN if over_field else _DRAWN_ALONE
         return self.table(drawn_rows(self.shown, self.worst, most))
 
-    @property
+    @cached_property
     def classes(self) -> pd.DataFrame:
         """Where on the map the predicted classes lie."""
         return class_places(self.view.evaluation, self.points, self.rows)

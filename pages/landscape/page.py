@@ -12,7 +12,6 @@ from lore_core.data.number_text import unbroken
 from lore_core.figures import cdf_figure, reliability_figure
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.regions import Outline
-from lore_core.view.scene import Scene
 from lore_core.view.where import calibration_rows_of, reliability_of
 from pages.landscape.lists import list_by, list_worst
 from pages.landscape.marked import DIVIDED_TAB, marked_rows
@@ -108,11 +107,11 @@ elif wanted == "best":
     chosen = table.best_bin(MIN_BIN_ROWS)
 elif wanted != "all":
     chosen = next(b for b, name in names.items() if name == wanted)
-scene = Scene(view, errors, table, chosen, on_map, map_name)
+scene = compute.scene(view, chosen, on_map, map_name)
 rows, sentence = scene.rows, scene.sentence
 answer = st.container(key="main_answer", gap="xsmall")
-headline = answer.container(horizontal=True, vertical_alignment="center")
-said, switch = answer.columns([4.6, 1.4], vertical_alignment="center")
+headline, way = answer.columns([5, 1.2], vertical_alignment="center")
+said, switch = answer.columns([5, 1.2], vertical_alignment="center")
 said.markdown(unbroken(sentence))
 beyond = switch.toggle(
     "Beyond chance",
@@ -138,10 +137,10 @@ with tabs[0]:
 verdict = compute.verdict(view, searched)
 with headline:
     headline_in_a_line(verdict)
-    if verdict.level != "good":
-        st.page_link(
-            "pages/recalibrate/page.py", label="Does recalibration fix it?", icon=":material/tune:"
-        )
+if verdict.level != "good":
+    way.page_link(
+        "pages/recalibrate/page.py", label="Does recalibration fix it?", icon=":material/tune:"
+    )
 if search is not None:
     key = search_key(view, search)
     chosen_one = chosen_place(key, len(search.places))
@@ -170,38 +169,6 @@ with picture:
     big, side = st.columns([2.1, 1], gap="medium")
     with big:
         show_picture(scene, drawing)
-    with side:
-        show_chart(
-            reliability_figure(
-                table,
-                rows=f"{view.rows}; click a bar",
-                chosen=chosen,
-                marked=None if marked is None else (marked.name, reliability_of(view, marked.rows)),
-                mode=theme_mode(),
-                height=330,
-                title="Confidence bins",
-            ),
-            "chooser",
-            narrow=True,
-            on_select=lambda: _choose_bin(names),
-            selection_mode="points",
-        )
-        show_chart(
-            cdf_figure(
-                {"LCE": errors.absolute[rows]}
-                if marked is None
-                else {"all": errors.absolute[rows], marked.name: errors.absolute[marked.rows]},
-                rows=f"{scene.bin_name.lower()}, {scene.n_rows:,} evaluation rows",
-                global_error=None if chosen is None else float(abs(table.gap[chosen])),
-                null=chance,
-                marked="" if marked is None else marked.name,
-                mode=theme_mode(),
-                height=300,
-                title="LCE over rows",
-            ),
-            "cdf",
-            narrow=True,
-        )
 
     if search is not None and chosen_one is not None:
         place, inside = search.places[chosen_one], search.mask(chosen_one)
@@ -227,5 +194,38 @@ if tabs[1].open:
 if tabs[2].open:
     with tabs[2]:
         list_by(view.evaluation, view.aimed, rows, sentence)
+# After all else: Plotly, as it loads and draws, would hold up what the map paints.
+with side.container(key="side_charts"):
+    show_chart(
+        reliability_figure(
+            table,
+            rows=f"{view.rows}; click a bar",
+            chosen=chosen,
+            marked=None if marked is None else (marked.name, reliability_of(view, marked.rows)),
+            mode=theme_mode(),
+            height=330,
+            title="Confidence bins",
+        ),
+        "chooser",
+        narrow=True,
+        on_select=lambda: _choose_bin(names),
+        selection_mode="points",
+    )
+    show_chart(
+        cdf_figure(
+            {"LCE": errors.absolute[rows]}
+            if marked is None
+            else {"all": errors.absolute[rows], marked.name: errors.absolute[marked.rows]},
+            rows=f"{scene.bin_name.lower()}, {scene.n_rows:,} evaluation rows",
+            global_error=None if chosen is None else float(abs(table.gap[chosen])),
+            null=chance,
+            marked="" if marked is None else marked.name,
+            mode=theme_mode(),
+            height=300,
+            title="LCE over rows",
+        ),
+        "cdf",
+        narrow=True,
+    )
 feed_map(scene, layer)
 next_step("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")

@@ -16,13 +16,12 @@ from lore_core.figures import (
     surface_figure,
 )
 from lore_core.figures.browser.landscape import Layer, LiveLandscape
-from lore_core.figures.pictures.every_row import every_row
 from lore_core.figures.pictures.landscape_picture import LandscapePicture, Value
 from lore_core.figures.plotly.landscape_3d import CAMERAS
 from lore_core.regions import Field, Outline, Selection
 from lore_core.view.scene import Scene
 from pages.landscape.marked import Marked, calibration_inside, rows_inside
-from pages.landscape.preview import feed, glimpse_of
+from pages.landscape.preview import feed, glimpse_of, rows_of
 from pages.landscape.region import drawn_region, region_panel, take_row, take_selection
 from pages.shared import compute
 from pages.shared.charts import chart_line, show_chart
@@ -120,7 +119,7 @@ def _show_map(
     live = LiveLandscape(
         picture=picture,
         field=field,
-        rows=every_row(view.evaluation, view.aimed, view.target, scene.errors, scene.points),
+        rows=rows_of(scene),
         rows_key=_rows_key(scene),
         n_shown=int(scene.shown.sum()),
         map_key=map_key(view.dataset, scene.on),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
@@ -13,16 +14,20 @@ from numpy.typing import NDArray
 
 from lore_core import BandwidthCurve, Dataset, Embedding
 from lore_core.chance import NullBand
+from lore_core.data.progress import Cancelled
+from lore_core.figures.browser.landscape import packed_rows
 from lore_core.figures.browser.packing import pack
 from lore_core.figures.browser.preview import packed_preview
+from lore_core.figures.pictures.every_row import EveryRow, every_row
 from lore_core.figures.pictures.landscape import row_hovers
 from lore_core.figures.pictures.picture import shortened
 from lore_core.regions import telling_column
 from lore_core.view import View
 from lore_core.view.chance import chance_band_of
-from lore_core.view.preview import MOST_ROWS, PreviewField, preview_field
+from lore_core.view.preview import MOST_ROWS, PreviewField, PreviewRows, preview_rows
 from lore_core.view.scene import Scene
 from lore_core.view.where import curve_of
+from pages.shared.calm import give_way, wait_for_calm
 from pages.shared.controls import GAMMAS
 from pages.shared.live import live_feed
 from pages.shared.requests import offer
@@ -56,6 +61,7 @@ class Preview:
 
     def __init__(self, key: str, view: View, bin_index: int | None, on: Embedding) -> None:
         self._key, self._view, self._bin, self._on = key, view, bin_index, on
+        self._rows: PreviewRows | None = None
         self._fields: dict[int, PreviewField] = {}
         self._curve: BandwidthCurve | None = None
         self._band: NullBand | None = None
@@ -100,7 +106,8 @@ class Preview:
 
     def _work(self) -> None:
         while not self._rests and time.monotonic() - self._asked < _FORGOTTEN:
-            with _TURN:
+            wait_for_calm()
+            with _TURN, suppress(Cancelled):
                 self._step()
             with self._news:
                 self._news.notify_all()
@@ -110,14 +117,15 @@ class Preview:
         missing = [k for k in range(len(GAMMAS)) if k not in self._fields]
         if missing:
             k = min(missing, key=self._distance)
-            at = self._view.with_(gamma=GAMMAS[k])
-            field = preview_field(at, bin_index=self._bin, on=self._on)
+            if self._rows is None:
+                self._rows = preview_rows(self._view, bin_index=self._bin, on=self._on)
+            field = self._rows.field(GAMMAS[k])
             with self._news:
                 self._fields[k] = field
         elif self._curve is None:
-            self._curve = curve_of(self._view)
+            self._curve = curve_of(self._view, give_way)
         else:
-            self._band = chance_band_of(self._view)
+            self._band = chance_band_of(self._view, progress=give_way)
             self._rests = True
 
 
@@ -141,10 +149,12 @@ class Feed:
         self._shown = scene, rows_key, preview_key, preview
 
     def answer(self, asked: Mapping[str, Any]) -> bytes | None:
-        """Answer with what is known of rows, or with what the slider lacks."""
+        """Answer with rows, with what is known of some, or with what the slider lacks."""
         match self._shown, asked:
             case (scene, rows_key, _, _), {"rows": rows, "row": int(row)} if rows == rows_key:
                 return _detail(scene, row)
+            case (scene, rows_key, _, _), {"rows": rows, "all": True} if rows == rows_key:
+                return packed_rows(rows_of(scene), rows_key)
             case (scene, rows_key, _, _), {"rows": rows, "glimpses": list(wanted)} if (
                 rows == rows_key
             ):
@@ -169,6 +179,12 @@ def feed(scene: Scene, rows_key: str, preview_key: str) -> None:
     answers: Feed = st.session_state.setdefault(_KEY, Feed())
     answers.show(scene, rows_key, preview_key)
     live_feed(answers.address)
+
+
+def rows_of(scene: Scene) -> EveryRow:
+    """Return all evaluation rows as a map takes them."""
+    view = scene.view
+    return every_row(view.evaluation, view.aimed, view.target, scene.errors, scene.points)
 
 
 def glimpse_of(dataset: Dataset) -> Literal["image", "words"] | None:

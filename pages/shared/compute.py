@@ -34,6 +34,7 @@ from lore_core.regions import (
 from lore_core.variables.attributes import PREDICTED, TRUE, attribute, columns
 from lore_core.view import View, chance, methods, variables, where
 from lore_core.view.methods import Grouping, needs_calibration
+from lore_core.view.scene import Scene
 from lore_core.view.view import Part
 
 #: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)
@@ -94,10 +95,25 @@ def field(
     return where.field_of(view, errors(view), bin_index=bin_index, on=on_map, only=_only)
 
 
+@_kept(8, False, *_LOCAL, "seed")
+def scene(view: View, bin_index: int | None, on_map: Embedding, axes: str) -> Scene:
+    """Rows of one bin, or all of them, on a map called ``axes``."""
+    return Scene(view, errors(view), reliability(view), bin_index, on_map, axes)
+
+
+@_kept(12, "Testing the average …", *_BINS, "seed")
+def _verdict_of_average(view: View) -> Verdict:
+    return where.verdict_of(view, None)
+
+
 @_kept(12, "Testing the average …", *SEARCHED, *_BINS)
+def _verdict_of_places(view: View) -> Verdict:
+    return where.verdict_of(view, places(view))
+
+
 def verdict(view: View, searched: bool) -> Verdict:
     """Headline of the evaluation rows, and what it rests on."""
-    return where.verdict_of(view, places(view) if searched else None)
+    return _verdict_of_places(view) if searched else _verdict_of_average(view)
 
 
 @_kept(64, "Drawing the landscape …", *_FITTED)

@@ -12,11 +12,11 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Dataset, Embedding
-from lore_core.figures.browser.landscape import LiveLandscape, packed_rows
+from lore_core.figures.browser.landscape import LiveLandscape
 from lore_core.figures.browser.script import landscape_script
 
 # Streamlit sends a component's script with each of its messages, but a message it sent before by
-# its name alone: so the script and the rows travel once, in messages of their own.
+# its name alone: so the script travels once, in a message of its own.
 _HAND_OVER = """
 globalThis.loreLens ??= new Promise((resolve) => { globalThis.loreLensReady = resolve; });
 export default
@@ -24,11 +24,7 @@ export default
 _CODE = st.components.v2.component(
     "lore_lens.code",
     js=f"""{landscape_script()}
-    {_HAND_OVER} () => globalThis.loreLensReady({{ join, deliver, provideAt }});""",
-)
-_ROWS = st.components.v2.component(
-    "lore_lens.rows",
-    js=f"{_HAND_OVER} async ({{ data }}) => (await globalThis.loreLens).deliver(data);",
+    {_HAND_OVER} () => globalThis.loreLensReady({{ join, provideAt }});""",
 )
 _FEED = st.components.v2.component(
     "lore_lens.feed",
@@ -72,8 +68,6 @@ def live_landscape(live: LiveLandscape, key: str, **answers: Callable[[Any], Non
         # It answers by itself while the page runs: it is not out of date.
         st.html(f"<style>.st-key-{key}[data-stale=true] {{ opacity: 1 !important; }}</style>")
         _CODE(key="lore_code")
-        if live.rows is not None:
-            _ROWS(key=f"{key}_rows", data=packed_rows(live.rows, live.rows_key))
         scene = replace(live, view=_seen(live.map_key)).packed_scene()
         _mount(scene, key, live.map_key, tuple(answers))
 

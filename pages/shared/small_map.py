@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from lore_core.figures import landscape_figure, shared_limit
@@ -24,7 +23,7 @@ _PLANE = "PCA 2-D"
 def color_limit(scene: Scene) -> float:
     """End of the colour scale, the same at every γ."""
     at = scene.view.with_(gamma=_REFERENCE_GAMMA)
-    return shared_limit(replace(scene, view=at, errors=compute.errors(at)).supported)
+    return shared_limit(compute.scene(at, scene.bin_index, scene.on, scene.axes).supported)
 
 
 def small_map(
@@ -39,7 +38,7 @@ def small_map(
         if _PLANE not in available_maps(view.dataset):
             return
         name, on = _PLANE, instant_map(view.dataset, _PLANE)
-    scene = Scene(view, compute.errors(view), compute.reliability(view), None, on, name)
+    scene = compute.scene(view, None, on, name)
     field = compute.field(view, None, on, (), None)
     found = inside = vivid = None
     if search is not None:

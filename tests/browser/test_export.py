@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from playwright.sync_api import expect
 
 import lore_core as lore
 from lore_core.figures.export import why_no_static_images
@@ -55,6 +56,7 @@ def test_a_figure_for_a_paper_has_the_size_asked_for(open_app):
         lambda: dialog.locator(".js-plotly-plot .main-svg").first.get_attribute("width") == "317",
         "a preview of 84 mm",
     )
+    expect(app.page.get_by_test_id("stPopoverBody")).to_be_hidden()
     if why_no_static_images() is None:
         name, page = save(app, dialog.get_by_role("button", name="PDF"))
         assert name == "lore-lens-reliability-84mm.pdf"

@@ -20,6 +20,15 @@ PAGES = ("data", "overview", "landscape", "bandwidth", "recalibrate")
 NASTY = ("<b>x</b>", "a & b", "**[link](http://x)** $y$ :red[z]")
 
 
+def unpacked(content: bytes) -> dict:
+    """Read what ``packing.py`` wrote."""
+    length = int.from_bytes(content[-4:], "little")
+    header = json.loads(content[-4 - length : -4])
+    for name, (kind, place, size) in header.pop("arrays").items():
+        header[name] = np.frombuffer(content, f"<{kind}", size, place)
+    return header
+
+
 class Page:
     """One page of one session."""
 
@@ -64,17 +73,13 @@ class Page:
 
     @property
     def drawn_rows(self) -> dict:
-        """The rows it was sent."""
-        return self.sent("landscape_rows")
+        """The rows it is given when it asks for them."""
+        asked = {"rows": self.scene["rows"], "all": True}
+        return unpacked(self.app.session_state["_landscape_feed"].answer(asked))
 
     def sent(self, key: str) -> dict:
         (sent,) = [c for c in self.app.get("bidi_component") if c.proto.id.endswith(f"-{key}")]
-        content = sent.proto.bytes
-        length = int.from_bytes(content[-4:], "little")
-        header = json.loads(content[-4 - length : -4])
-        for name, (kind, place, size) in header.pop("arrays").items():
-            header[name] = np.frombuffer(content, f"<{kind}", size, place)
-        return header
+        return unpacked(sent.proto.bytes)
 
     @property
     def field(self) -> np.ndarray:

@@ -7,7 +7,7 @@ import pytest
 
 import lore_core as lore
 from lore_core.view import View
-from lore_core.view.preview import RESOLUTION, preview_field
+from lore_core.view.preview import RESOLUTION, preview_rows
 from lore_core.view.where import errors_of, field_of
 
 
@@ -19,7 +19,7 @@ def view():
 
 @pytest.mark.parametrize("bin_index", [None, 12])
 def test_of_few_rows_it_is_the_field_itself(view, bin_index):
-    found = preview_field(view, bin_index=bin_index, on=view.embedding)
+    found = preview_rows(view, bin_index=bin_index, on=view.embedding).field(view.gamma)
     errors = errors_of(view)
     exact = field_of(view, errors, bin_index=bin_index, resolution=RESOLUTION)
     np.testing.assert_array_equal(found.field.signed, exact.signed)
@@ -30,7 +30,8 @@ def test_of_few_rows_it_is_the_field_itself(view, bin_index):
 
 
 def test_of_many_rows_a_sample_shows_nearly_the_same_in_the_same_place(view):
-    few, all_ = (preview_field(view, on=view.embedding, most_rows=n).field for n in (4_000, 12_000))
+    rows = (preview_rows(view, on=view.embedding, most_rows=n) for n in (4_000, 12_000))
+    few, all_ = (of.field(view.gamma).field for of in rows)
     np.testing.assert_array_equal([few.x, few.y], [all_.x, all_.y])
     both = np.isfinite(few.signed) & np.isfinite(all_.signed)
     assert both.sum() > 0.6 * np.isfinite(all_.signed).sum()

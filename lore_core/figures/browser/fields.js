@@ -56,3 +56,15 @@ export function colorOf(error, scale, colors) {
   const at = 3 * Math.round(255 * share);
   return [colors[at], colors[at + 1], colors[at + 2]];
 }
+
+/** Colours of a field's nodes, four bytes each; all 0 where there is no value. */
+export function painted(values, scale, colors) {
+  const bytes = new Uint8Array(4 * values.length);
+  for (let i = 0; i < values.length; i++) {
+    if (values[i] === NOTHING) continue;
+    const color = colorOf(values[i], scale, colors);
+    for (let k = 0; k < 3; k++) bytes[4 * i + k] = color[k];
+    bytes[4 * i + 3] = 255;
+  }
+  return bytes;
+}

@@ -1,6 +1,6 @@
 // The bandwidth under the hand: a slider over the largest local error at every γ, and play.
 
-import { element, icon } from "./dom.js";
+import { element, icon, penOf } from "./dom.js";
 
 /** Pixels from the end of a slider to the middle of its thumb there. */
 const INSET = 8;
@@ -21,12 +21,13 @@ export function gammaBar(on) {
   const curve = element("canvas", { "aria-hidden": "true" });
   const play = element("button", { type: "button" });
   const said = element("output", {});
+  const dot = element("div", { class: "dot", "aria-hidden": "true" });
   const bar = element("div", { class: "bar", "aria-hidden": "true" });
   const node = element(
     "div",
     { class: "gamma" },
     play,
-    element("div", { class: "track" }, curve, input, bar),
+    element("div", { class: "track" }, curve, dot, input, bar),
     said,
   );
   let [gammas, preview, look, pending, playing, timer] = [[1], null, null, null, 0, 0];
@@ -49,7 +50,7 @@ export function gammaBar(on) {
     input.value = String(Math.min(gammas.length - 1, Math.max(0, at)));
     const gamma = gammas[Math.round(position())];
     input.setAttribute("aria-valuetext", String(gamma));
-    draw();
+    tell();
   };
   const move = (at) => {
     set(at);
@@ -121,28 +122,40 @@ export function gammaBar(on) {
   };
   dressPlay();
 
-  function draw() {
-    const at = position();
-    const gamma = Number(gammaAt(at).toPrecision(2));
-    said.textContent = `γ = ${gamma}`;
+  const axes = () => {
+    const { curve: line, band } = preview || {};
+    const [w, h] = [curve.clientWidth, curve.clientHeight];
+    const top = 1.1 * Math.max(...(line?.mlce ?? [0.1]), ...(band?.high ?? [0]), 0.05);
+    return {
+      x: (g) => INSET + (positionOf(g) / (gammas.length - 1)) * (w - 2 * INSET),
+      y: (v) => h - 1 - (v / top) * (h - 3),
+    };
+  };
+  /** Say what is known of the γ under the hand, and put the dot there. */
+  function tell() {
+    const gamma = Number(gammaAt(position()).toPrecision(2));
     const { curve: line, band } = preview || {};
     const value = line && between(line.gamma, line.mlce, gamma);
-    if (value != null) said.textContent += ` · supported MLCE ${whole(value)} points`;
-    if (value != null && band) {
-      const ends = [band.low, band.high].map((edge) => between(band.gamma, edge, gamma));
-      if (ends[0] != null && ends[1] != null) {
-        said.textContent += `; calibrated curves ${whole(ends[0])} to ${whole(ends[1])}`;
+    dot.hidden = value == null;
+    let words = `γ = ${gamma}`;
+    if (value != null) {
+      const { x, y } = axes();
+      dot.style.transform = `translate(${x(gamma)}px, ${y(value)}px)`;
+      words += ` · supported MLCE ${whole(value)} points`;
+      const ends = band && [band.low, band.high].map((edge) => between(band.gamma, edge, gamma));
+      if (ends && ends[0] != null && ends[1] != null) {
+        words += `\ncalibrated curves ${whole(ends[0])} to ${whole(ends[1])}`;
       }
     }
+    said.textContent = words;
+  }
+  function draw() {
+    tell();
     const [w, h] = [curve.clientWidth, curve.clientHeight];
     if (!w || !look) return;
-    const dense = Math.min(2, window.devicePixelRatio || 1);
-    [curve.width, curve.height] = [w * dense, h * dense];
-    const pen = curve.getContext("2d");
-    pen.scale(dense, dense);
-    const x = (g) => INSET + (positionOf(g) / (gammas.length - 1)) * (w - 2 * INSET);
-    const top = 1.1 * Math.max(...(line?.mlce ?? [0.1]), ...(band?.high ?? [0]), 0.05);
-    const y = (v) => h - 1 - (v / top) * (h - 3);
+    const pen = penOf(curve, w, h);
+    const { x, y } = axes();
+    const { curve: line, band } = preview || {};
     if (band) {
       pen.fillStyle = look.faint;
       pen.globalAlpha = 0.5;
@@ -158,12 +171,6 @@ export function gammaBar(on) {
       pen.beginPath();
       trace(pen, line.gamma, line.mlce, x, y);
       pen.stroke();
-    }
-    if (value != null) {
-      pen.fillStyle = look.line;
-      pen.beginPath();
-      pen.arc(x(gamma), y(value), 3, 0, 2 * Math.PI);
-      pen.fill();
     }
   }
   new ResizeObserver(draw).observe(curve);
@@ -182,7 +189,8 @@ export function gammaBar(on) {
       if (!waits && !playing) {
         pending = null;
         set(number);
-      } else draw();
+      }
+      draw();
       return !waits && !playing;
     },
     /** Take the curve, and how much of what it needs is there. */

@@ -1,4 +1,6 @@
-// Field and rows by WebGL2: the field is a texture, a row is a point.
+// Field and rows by WebGL2: the field is a texture of colours, a row is a point.
+
+import { painted } from "./fields.js";
 
 const FIELD_VERTEX = `#version 300 es
 in vec2 corner;
@@ -9,19 +11,8 @@ void main() {
   place = mix(window.xy, window.zw, corner * 0.5 + 0.5);
 }`;
 
-const SHARED = `
-precision highp float;
-uniform highp sampler2D colors;
-uniform vec2 ends;
-uniform float absolute;
-vec3 color_of(float error) {
-  float value = absolute > 0.5 ? abs(error) : error;
-  float share = clamp((value - ends.x) / (ends.y - ends.x), 0.0, 1.0);
-  return texelFetch(colors, ivec2(int(share * 255.0 + 0.5), 0), 0).rgb;
-}`;
-
 const FIELD_FRAGMENT = `#version 300 es
-${SHARED}
+precision highp float;
 uniform highp sampler2D field;
 uniform highp sampler2D vivid;
 uniform vec4 extent;
@@ -30,32 +21,24 @@ uniform float strength;
 in vec2 place;
 out vec4 shade;
 void main() {
-  int last = textureSize(field, 0).x - 1;
-  vec2 node = (place - extent.xy) / (extent.zw - extent.xy) * float(last);
-  if (any(lessThan(node, vec2(-0.5))) || any(greaterThan(node, vec2(float(last) + 0.5)))) discard;
-  ivec2 base = ivec2(floor(node));
-  vec2 part = node - vec2(base);
-  float weight = 0.0, sum = 0.0;
-  for (int k = 0; k < 4; k++) {
-    ivec2 step = ivec2(k & 1, k >> 1);
-    ivec2 at = clamp(base + step, ivec2(0), ivec2(last));
-    float error = texelFetch(field, at, 0).r;
-    float w = (step.x == 1 ? part.x : 1.0 - part.x) * (step.y == 1 ? part.y : 1.0 - part.y);
-    if (error > 8.0) continue;
-    weight += w;
-    sum += w * error;
-  }
-  if (weight < 0.5) discard;
-  vec3 color = color_of(sum / weight);
-  float size = float(textureSize(vivid, 0).x);
-  float clear = texture(vivid, (node / float(last) * (size - 1.0) + 0.5) / size).r;
+  float size = float(textureSize(field, 0).x);
+  vec2 node = (place - extent.xy) / (extent.zw - extent.xy) * (size - 1.0);
+  if (any(lessThan(node, vec2(-0.5))) || any(greaterThan(node, vec2(size - 0.5)))) discard;
+  // A node without a value adds neither colour nor weight.
+  vec4 color = texture(field, (node + 0.5) / size);
+  if (color.a < 0.5) discard;
+  float side = float(textureSize(vivid, 0).x);
+  float clear = texture(vivid, (node / (size - 1.0) * (side - 1.0) + 0.5) / side).r;
   float alpha = mix(0.38, 1.0, smoothstep(0.46, 0.54, clear));
-  shade = vec4(mix(paper, color, alpha * strength), 1.0);
+  shade = vec4(mix(paper, color.rgb / color.a, alpha * strength), 1.0);
 }`;
 
 const ROW_VERTEX = `#version 300 es
-${SHARED}
+precision highp float;
 uniform highp sampler2D field;
+uniform highp sampler2D colors;
+uniform vec2 ends;
+uniform float absolute;
 uniform vec4 window;
 uniform vec4 extent;
 uniform vec3 quiet;
@@ -65,6 +48,11 @@ in vec2 place;
 in float error;
 in uint flags;
 out vec4 shade;
+vec3 color_of(float error) {
+  float value = absolute > 0.5 ? abs(error) : error;
+  float share = clamp((value - ends.x) / (ends.y - ends.x), 0.0, 1.0);
+  return texelFetch(colors, ivec2(int(share * 255.0 + 0.5), 0), 0).rgb;
+}
 void main() {
   // Bits of a row: 1 shown, 2 beyond chance, 4 selected, 8 its own error is known, 16 it is too
   // lonely to have one.
@@ -75,17 +63,18 @@ void main() {
   }
   gl_Position = vec4((place - window.xy) / (window.zw - window.xy) * 2.0 - 1.0, 0.0, 1.0);
   gl_PointSize = size;
-  float value = error;
+  vec3 color = color_of(error);
   bool lonely = (flags & 16u) != 0u;
   if ((flags & 8u) == 0u) {
     int last = textureSize(field, 0).x - 1;
     vec2 node = (place - extent.xy) / (extent.zw - extent.xy) * float(last) + 0.5;
-    value = texelFetch(field, clamp(ivec2(node), ivec2(0), ivec2(last)), 0).r;
-    lonely = value > 8.0;
+    vec4 there = texelFetch(field, clamp(ivec2(node), ivec2(0), ivec2(last)), 0);
+    color = there.rgb;
+    lonely = there.a < 0.5;
   }
   float alpha = (flags & 2u) != 0u ? 0.95 : 0.5;
   if (chosen > 0.5) alpha = (flags & 4u) != 0u ? 1.0 : 0.18;
-  shade = vec4(lonely ? quiet : color_of(value), lonely ? alpha * 0.35 : alpha);
+  shade = vec4(lonely ? quiet : color, lonely ? alpha * 0.35 : alpha);
 }`;
 
 const ROW_FRAGMENT = `#version 300 es
@@ -106,7 +95,7 @@ export function glPainter(canvas) {
   const gl = canvas.getContext("webgl2", { antialias: false, alpha: true });
   if (!gl) return null;
   const fieldProgram = program(gl, FIELD_VERTEX, FIELD_FRAGMENT);
-  const rowProgram = program(gl, ROW_VERTEX, ROW_FRAGMENT);
+  let rowProgram = null;
   const quad = gl.createVertexArray();
   gl.bindVertexArray(quad);
   const corners = new Float32Array([-1, -1, 1, -1, -1, 1, 1, 1]);
@@ -117,6 +106,7 @@ export function glPainter(canvas) {
   gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
   let look = null;
   let [field, against] = [null, null];
+  let colored = [];
   let count = 0;
 
   const upload = (unit, ...image) => {
@@ -124,21 +114,37 @@ export function glPainter(canvas) {
     gl.bindTexture(gl.TEXTURE_2D, textures[unit]);
     gl.texImage2D(gl.TEXTURE_2D, 0, ...image);
   };
-  const fill = (name, data) => {
-    gl.bindBuffer(gl.ARRAY_BUFFER, buffers[name]);
-    gl.bufferData(gl.ARRAY_BUFFER, data, gl.STATIC_DRAW);
-  };
-  const setField = (next) => {
-    const R = next.resolution;
-    upload(0, gl.R32F, R, R, 0, gl.RED, gl.FLOAT, next.values);
-    if (!field || field.vivid !== next.vivid) {
-      const side = Math.sqrt(next.vivid.length);
-      upload(1, gl.R8, side, side, 0, gl.RED, gl.UNSIGNED_BYTE, next.vivid);
-      for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) {
-        gl.texParameteri(gl.TEXTURE_2D, name, gl.LINEAR);
-      }
+  /** Columns of rows that their buffers do not hold yet: from afar none is needed. */
+  const columns = {};
+  const fill = () => {
+    for (const [name, column] of Object.entries(columns)) {
+      gl.bindBuffer(gl.ARRAY_BUFFER, buffers[name]);
+      gl.bufferData(gl.ARRAY_BUFFER, column(), gl.STATIC_DRAW);
+      delete columns[name];
     }
-    field = next;
+  };
+  const setSmooth = () => {
+    for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) {
+      gl.texParameteri(gl.TEXTURE_2D, name, gl.LINEAR);
+    }
+  };
+  const setVivid = ({ vivid }) => {
+    const side = Math.sqrt(vivid.length);
+    upload(1, gl.R8, side, side, 0, gl.RED, gl.UNSIGNED_BYTE, vivid);
+    setSmooth();
+  };
+  /** Colour the fields anew where they, what a colour means or the theme have changed. */
+  const color = (scale) => {
+    const now = [field, against, look, scale.signed, scale.limit];
+    if (now.every((value, k) => value === colored[k])) return;
+    colored = now;
+    [[field, 0], [against, 3]].forEach(([one, unit]) => {
+      if (!one) return;
+      const R = one.resolution;
+      const colors = painted(one.values, scale, look.colors);
+      upload(unit, gl.RGBA8, R, R, 0, gl.RGBA, gl.UNSIGNED_BYTE, colors);
+      setSmooth();
+    });
   };
   const common = (used, picture, { field, unit }) => {
     const uniform = (name) => gl.getUniformLocation(used, name);
@@ -164,6 +170,8 @@ export function glPainter(canvas) {
       gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
     }
     if (picture.rows && count) {
+      fill();
+      rowProgram ??= program(gl, ROW_VERTEX, ROW_FRAGMENT);
       const uniform = common(rowProgram, picture, shown);
       gl.enable(gl.BLEND);
       gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
@@ -185,28 +193,28 @@ export function glPainter(canvas) {
       look = next;
       upload(2, gl.RGB8, 256, 1, 0, gl.RGB, gl.UNSIGNED_BYTE, look.colors);
     },
-    setField,
-    /** Another field for what is right of the picture's `split`; null: none. */
-    setAgainst(next) {
-      against = next;
-      if (next) upload(3, gl.R32F, next.resolution, next.resolution, 0, gl.RED, gl.FLOAT, next.values);
+    setField(next) {
+      if (field?.vivid !== next.vivid) setVivid(next);
+      field = next;
     },
+    /** Another field for what is right of the picture's `split`; null: none. */
+    setAgainst: (next) => { against = next; },
     setRows({ x, y }) {
       count = x.length;
-      const place = new Float32Array(2 * count);
-      for (let i = 0; i < count; i++) {
-        place[2 * i] = x[i];
-        place[2 * i + 1] = y[i];
-      }
-      fill("place", place);
+      columns.place = () => {
+        const place = new Float32Array(2 * count);
+        for (let i = 0; i < count; i++) [place[2 * i], place[2 * i + 1]] = [x[i], y[i]];
+        return place;
+      };
     },
-    setErrors: (error) => fill("error", error || new Int16Array(count)),
-    setFlags: (flags) => fill("flags", flags),
+    setErrors: (error) => { columns.error = () => error || new Int16Array(count); },
+    setFlags: (flags) => { columns.flags = () => flags; },
     draw(picture) {
       gl.viewport(0, 0, canvas.width, canvas.height);
       gl.clearColor(0, 0, 0, 0);
       gl.clear(gl.COLOR_BUFFER_BIT);
       if (!field || !look) return;
+      color(picture.scale);
       const { width, height } = canvas;
       if (!against) return paint(picture, { field, unit: 0 });
       const at = Math.round(picture.split * width);

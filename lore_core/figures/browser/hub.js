@@ -97,9 +97,12 @@ async function glimpse(map, glimpses) {
   map.setGlimpses(answer ? unpack(answer) : null);
 }
 
-/** What the shown landscape lacks for its slider: fields, the curve, the band. */
+/** What the shown landscapes lack: rows, and for the slider fields, the curve, the band. */
 function lacking() {
-  const scene = [...maps].map((map) => map.state.scene).find((shown) => shown?.preview);
+  const scenes = [...maps].map((map) => map.state.scene).filter(Boolean);
+  const bare = scenes.find(({ rows }) => rows && !sets.has(rows));
+  if (bare) return { rows: bare.rows, all: true };
+  const scene = scenes.find(({ preview }) => preview);
   if (!scene) return null;
   const known = previews.get(scene.preview);
   const has = known ? [...known.fields.keys()] : [];

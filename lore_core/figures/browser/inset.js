@@ -1,6 +1,9 @@
 // While γ is dragged: how much of the data is off by how much, in a corner of the map.
 
-const [WIDE, HIGH, EDGE] = [168, 104, 10];
+import { penOf } from "./dom.js";
+
+/** Pixels. */
+const [WIDE, HIGH] = [168, 104];
 
 /**
  * Draw the distribution of the LCE.
@@ -8,19 +11,8 @@ const [WIDE, HIGH, EDGE] = [168, 104, 10];
  * @param before those at the γ that was taken last; null where they are not there
  * @param most LCE at the right end: that of the colours, so that it stays where it is
  */
-export function drawInset(canvas, view, { lce, before, most, look }) {
-  const pen = canvas.getContext("2d");
-  const dense = canvas.width / view.width;
-  pen.setTransform(dense, 0, 0, dense, EDGE * dense, (view.height - HIGH - EDGE) * dense);
-  pen.globalAlpha = 0.92;
-  pen.fillStyle = look.paper;
-  pen.strokeStyle = look.grid;
-  pen.lineWidth = 1;
-  pen.beginPath();
-  pen.roundRect(0, 0, WIDE, HIGH, 6);
-  pen.fill();
-  pen.globalAlpha = 1;
-  pen.stroke();
+export function drawInset(canvas, { lce, before, most, look }) {
+  const pen = penOf(canvas, WIDE, HIGH);
   pen.font = `11px ${getComputedStyle(canvas).fontFamily}`;
   pen.fillStyle = look.ink;
   const at = (share) => (100 * lce[Math.round(share * (lce.length - 1))]).toFixed(1);

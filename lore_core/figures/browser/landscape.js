@@ -1,7 +1,7 @@
 // One landscape in a page: mount it, tell it what to show, take it away.
 
 import { caption } from "./caption.js";
-import { build, drawScale, labelNodes } from "./dom.js";
+import { build, density, drawScale, labelNodes } from "./dom.js";
 import { decode, fieldBetween } from "./fields.js";
 import { canvasPainter } from "./canvas.js";
 import { SELECTED, SHOWN, flagsOf, fromBits } from "./flags.js";
@@ -54,6 +54,7 @@ export function mount(root, { mode, send }) {
   let [field, exact, known, flags, selected, selection] = [null, null, null, null, null, []];
   let [drawn, pointed, place, hot, tool, moving] = [null, -1, null, null, "pan", false];
   let brought = null;
+  let overlaid = [];
   let [asked, resting, wondering] = [0, 0, 0];
   const swipe = swipeHandle(stage, () => redraw());
   const details = new Map();
@@ -67,33 +68,18 @@ export function mount(root, { mode, send }) {
     asked = 0;
     if (!scene || !view || !stage.clientWidth) return;
     const what = layers();
-    const dense = parts.picture.width / view.width;
     painter.draw({
       window: view.window,
       scale: scene.scale,
       split: swipe.share,
       ...what,
-      size: what.size * dense,
+      size: what.size * density(),
       rows: what.rows || what.marks,
       chosen: selected === null ? 0 : what.marks ? 2 : 1,
       most: moving ? MOST_MOVING : Infinity,
     });
-    // Of another bandwidth other rows are the worst.
-    const rings = field === exact ? scene.rings : [];
-    const shownRegions = scene.regions.map((region) => ({
-      ...region, chosen: scene.chosen === region.number, hot: hot === region.number,
-    }));
-    const at = pointed >= 0 ? [rows.x[pointed], rows.y[pointed]] : null;
-    drawOverlay(parts.overlay, view, {
-      look, shape: scene.shape, regions: shownRegions, rings, selection, drawn, pointed: at,
-      picked: rows && scene.row !== null ? [rows.x[scene.row], rows.y[scene.row]] : null,
-    });
-    if (field !== exact && field.lce) {
-      drawInset(parts.overlay, view, {
-        lce: field.lce, look, most: scene.scale.limit,
-        before: known.fields.get(scene.gammas.indexOf(scene.gamma))?.lce ?? null,
-      });
-    }
+    overlay();
+    inset();
     const taken = placeLabels(labels, view);
     const near = what.rows && scene.glimpse && isNearEnough(what.seen, view);
     if (!near) glimpses.hide();
@@ -101,7 +87,7 @@ export function mount(root, { mode, send }) {
       rows, scene, field, view, look, pointed, isExact: field === exact, selected,
       taken: [...taken, boxOf(parts.tools)], waits: moving,
     });
-    parts.said.textContent = caption(scene, {
+    say(caption(scene, {
       ...what,
       hasRows: rows !== null,
       isVague: what.seen > MOST_MOVING,
@@ -109,7 +95,42 @@ export function mount(root, { mode, send }) {
       chosen: selected && `${selected.count.toLocaleString("en")} ${selection.length ? "selected" : "marked"}`,
       isExact: field === exact,
       sample: known?.sample,
+    }));
+  }
+
+  /** Draw lines over the map, where they are not there as they should be. */
+  function overlay() {
+    // Of another bandwidth other rows are the worst.
+    const rings = field === exact ? scene.rings : [];
+    const now = [
+      scene, rows, look, selection, drawn, drawn?.length, pointed, hot, rings.length,
+      view.x, view.y, view.scale, view.width, view.height,
+    ];
+    if (now.every((value, k) => value === overlaid[k])) return;
+    overlaid = now;
+    const regions = scene.regions.map((region) => ({
+      ...region, chosen: scene.chosen === region.number, hot: hot === region.number,
+    }));
+    const at = (row) => [rows.x[row], rows.y[row]];
+    drawOverlay(parts.overlay, view, {
+      look, shape: scene.shape, regions, rings, selection, drawn,
+      pointed: pointed >= 0 ? at(pointed) : null,
+      picked: rows && scene.row !== null ? at(scene.row) : null,
     });
+  }
+
+  /** While γ moves, show how much is off by how much. */
+  function inset() {
+    parts.inset.hidden = field === exact || !field.lce;
+    if (parts.inset.hidden) return;
+    drawInset(parts.inset, {
+      lce: field.lce, look, most: scene.scale.limit,
+      before: known?.fields.get(scene.gammas.indexOf(scene.gamma))?.lce ?? null,
+    });
+  }
+
+  function say(words) {
+    if (parts.said.textContent !== words) parts.said.textContent = words;
   }
 
   /** What is drawn at this distance: the field from afar, rows where there is room for each. */
@@ -143,11 +164,8 @@ export function mount(root, { mode, send }) {
   function resize() {
     const [w, h] = [stage.clientWidth, stage.clientHeight];
     if (!w || !view) return;
-    const dense = Math.min(2, window.devicePixelRatio || 1);
-    for (const canvas of [parts.picture, parts.overlay]) {
-      canvas.width = Math.round(w * dense);
-      canvas.height = Math.round(h * dense);
-    }
+    parts.picture.width = Math.round(w * density());
+    parts.picture.height = Math.round(h * density());
     view.resize(w, h);
     paint();
   }
@@ -307,6 +325,8 @@ export function mount(root, { mode, send }) {
   Object.defineProperty(stage, "landscape", { get: state });
 
   return {
+    /** All of it, to be put elsewhere in the page. */
+    box: parts.box,
     /** Where a page puts controls and words of its own: beside the slider, and below the map. */
     head: bar.node,
     foot: parts.foot,

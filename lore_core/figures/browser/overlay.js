@@ -1,11 +1,10 @@
 // Lines over the map: around all rows, around places, rings of the worst rows, a selection.
 
+import { penOf } from "./dom.js";
+
 /** Draw what is thin and few on a canvas of its own. */
 export function drawOverlay(canvas, view, what) {
-  const pen = canvas.getContext("2d");
-  const dense = canvas.width / view.width;
-  pen.setTransform(dense, 0, 0, dense, 0, 0);
-  pen.clearRect(0, 0, view.width, view.height);
+  const pen = penOf(canvas, view.width, view.height);
   pen.lineCap = pen.lineJoin = "round";
   const { look } = what;
   const pieces = (lines, color, width) => {

@@ -12,6 +12,9 @@ export const STYLE = `
 .lore .stage.draws { cursor: crosshair; }
 .lore .stage.points { cursor: pointer; }
 .lore canvas.layer { position: absolute; inset: 0; width: 100%; height: 100%; display: block; }
+.lore .inset { position: absolute; left: 10px; bottom: 10px; width: 168px; height: 104px;
+  border-radius: 6px; border: 1px solid var(--line);
+  background: color-mix(in srgb, var(--paper) 92%, transparent); }
 .lore .labels { position: absolute; inset: 0; pointer-events: none; }
 .lore .labels > * { position: absolute; left: 0; top: 0; white-space: nowrap; margin: 0; }
 .lore .name { padding: 0 3px; font-size: 12px; border-radius: 3px;
@@ -71,9 +74,13 @@ export const STYLE = `
 .lore .track canvas { position: absolute; inset: 0; width: 100%; height: 40px; }
 .lore .track input { position: absolute; left: 0; bottom: 0; width: 100%; height: 16px; margin: 0;
   accent-color: var(--accent); cursor: ew-resize; }
+.lore .track .dot { position: absolute; left: -3px; top: -3px; width: 6px; height: 6px;
+  border-radius: 50%; background: var(--ink); }
 .lore .track .bar { position: absolute; left: 0; bottom: -3px; width: 0; height: 2px;
   background: var(--accent); opacity: 0.5; }
-.lore .gamma output { flex: 0 1 auto; min-width: 66px; font-size: 13px; font-variant-numeric: tabular-nums; }
+.lore .gamma output { flex: 0 0 200px; height: 36px; line-height: 18px; white-space: pre-line;
+  font-variant-numeric: tabular-nums; }
+@container (max-width: 560px) { .lore .gamma output { flex-basis: 100%; } }
 .lore .below { display: flex; flex-wrap: wrap; gap: 4px 18px; align-items: flex-start;
   justify-content: space-between; margin-top: 6px; color: var(--quiet); font-size: 12px; }
 .lore .below .said { flex: 1 1 220px; }
