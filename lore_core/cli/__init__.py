@@ -72,8 +72,9 @@ _TYPED = {
 def lore() -> None:
     """See and fix the local miscalibration of classifiers.
 
-    Each page of the dashboard has a command that does its job. DATA is a .npz, .csv, .parquet or
-    .feather file, or a calibration and a test file of the same name; "demo" is the built-in demo.
+    Each page of the dashboard has a command that does its job. DATA is a .npz, .csv, .parquet,
+    .feather or .json file, or a calibration and a test file of the same name; "demo" is the
+    built-in demo.
     """
 
 

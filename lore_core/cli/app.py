@@ -38,8 +38,8 @@ class _DataCommand(click.Command):
 def app(data: tuple[str, ...], port: int | None, headless: bool) -> None:
     """Open the dashboard in a browser, on this machine only.
 
-    DATA are .npz, .csv, .parquet or .feather files, a calibration and an evaluation file, or a
-    directory of runs; without any the dashboard opens on the demo. Ctrl-C closes it.
+    DATA are .npz, .csv, .parquet, .feather or .json files, a calibration and an evaluation file, or
+    a directory of runs; without any the dashboard opens on the demo. Ctrl-C closes it.
     """
     from lore_core.dashboard import server
     from lore_core.data.extras import require

@@ -68,7 +68,7 @@ def assemble(parts: Sequence[FileRows], *, name: str) -> Assembled:
         complete = decoded.count == 2
     elif decoded.predictions is not None:
         differ = int((decoded.predictions != probabilities.argmax(axis=1)).sum())
-        if differ:
+        if differ and first.mapping.probability_kind != "correct":
             notes.append(
                 f"In {differ:,} of {len(labels):,} rows the prediction is not the most probable "
                 "class; the predictions were kept as given."

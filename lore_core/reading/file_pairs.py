@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     re.IGNORECASE,
 )
 #: Where a run is stored in several formats, the first of these is read.
-_PREFERRED = (".npz", ".parquet", ".pq", ".feather", ".arrow", ".csv", ".tsv")
+_PREFERRED = (".npz", ".parquet", ".pq", ".feather", ".arrow", ".csv", ".tsv", ".jsonl", ".json")
 #: Both know their name and suffix.
 _File = Path | RawFile
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +14,17 @@ from numpy.typing import NDArray
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.validation import RANGE_TOLERANCE, SUM_TOLERANCE, InputError
-from lore_core.reading.columns import Columns, counted, listed
+from lore_core.reading.columns import Columns, counted, listed, short
 from lore_core.reading.guess import SPLIT_WORDS
 from lore_core.reading.left_out import check_left_out
-from lore_core.reading.mapping import ColumnMapping, class_suffixes
+from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping, class_suffixes
 from lore_core.reading.matrices import check_cells, matrix_of
 
+#: Words for right and wrong answers.
+_RIGHT = {
+    **dict.fromkeys(("1", "1.0", "true", "yes", "right", "correct"), 1),
+    **dict.fromkeys(("0", "0.0", "false", "no", "wrong", "incorrect"), 0),
+}
 #: What missing values are written as.
 MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "<na>"}
 #: Name of the group of rows that name none.
@@ -110,6 +116,11 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
                 f"{columns.called(mapping.prediction)} must name a class in every row; it is "
                 f"missing at {row} ({counted(int(bad.sum()), 'such row')}). Drop or fill these."
             )
+    labels = labels.iloc[taken].reset_index(drop=True)
+    if mapping.probability_kind == "correct":
+        labels = _right(columns, label, labels, rows)
+        predictions = pd.Series(np.ones(len(rows), dtype=np.int64))
+        mapping = dataclasses.replace(mapping, class_names=WRONG_OR_RIGHT)
     given = mapping.class_names or columns.class_names
     from_columns = not given and len(mapping.probabilities or ()) > 1
     images = None
@@ -121,7 +132,7 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
         mapping,
         label,
         rows,
-        labels.iloc[taken].reset_index(drop=True),
+        labels,
         predictions,
         probabilities,
         _features(columns, mapping, rows, taken),
@@ -135,6 +146,22 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
         tuple(notes),
         _feature_names(columns, mapping),
     )
+
+
+def _right(columns: Columns, name: str, values: pd.Series[Any], rows: Ints) -> pd.Series[Any]:
+    """Return 1 for answers that are right and 0 for others."""
+    words = values.map(lambda value: str(value).strip().casefold())
+    found = words.map(_RIGHT)
+    bad = found.isna().to_numpy()
+    if bad.any():
+        position = int(np.flatnonzero(bad)[0])
+        raise InputError(
+            f"{columns.called(name)} must say which answers are right, as 1 or 0, true or false, "
+            f"yes or no; got {short(repr(values.iloc[position]))} at "
+            f"{columns.where(int(rows[position]))} ({counted(int(bad.sum()), 'such row')}). "
+            "Correct it, or map another column as label."
+        )
+    return found.astype(np.int64)
 
 
 def _check_missing(columns: Columns, mapping: ColumnMapping, missing: int, row: str) -> None:
@@ -192,7 +219,10 @@ def _check_roles(columns: Columns, mapping: ColumnMapping) -> str:
             f"'{columns.file}' has confidences ('{mapping.probabilities[0]}') but no predicted "
             f"classes, which confidences need. {has} Add or map a prediction {columns.unit}."
         )
-    if mapping.probability_kind in ("confidence", "positive") and len(mapping.probabilities) > 1:
+    if (
+        mapping.probability_kind in ("confidence", "positive", "correct")
+        and len(mapping.probabilities) > 1
+    ):
         raise InputError(
             f"a {mapping.probability_kind} is one {columns.unit}; "
             f"{len(mapping.probabilities)} were named for '{columns.file}'. Name one."
@@ -262,7 +292,7 @@ def _probabilities(
     matrix = np.clip(matrix, 0.0, 1.0)
     if kind == "confidence":
         return np.asarray(matrix[:, 0])
-    if kind == "positive":
+    if kind in ("positive", "correct"):
         if matrix.shape[1] > 1:
             raise InputError(
                 f"{called} must be a single column for P(y = 1); got {matrix.shape[1]} columns. "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lore_core.data.validation import InputError
 from lore_core.reading.arrow_tables import open_feather, open_parquet
 from lore_core.reading.columns import Columns
+from lore_core.reading.json_tables import open_json
 from lore_core.reading.npz import open_npz
 from lore_core.reading.raw_file import RawFile, Source, raw_file
 from lore_core.reading.text_tables import open_text
@@ -19,6 +20,9 @@ READABLE = {
     ".pq": "Parquet",
     ".feather": "Feather",
     ".arrow": "Feather",
+    ".json": "JSON",
+    ".jsonl": "JSON",
+    ".ndjson": "JSON",
 }
 _MAGIC = {
     b"PK\x03\x04": "NPZ",
@@ -41,6 +45,7 @@ def open_columns(source: Source) -> Columns:
         "CSV": open_text,
         "Parquet": open_parquet,
         "Feather": open_feather,
+        "JSON": open_json,
     }
     return openers[_format(raw)](raw)
 
@@ -62,8 +67,8 @@ def _format(raw: RawFile) -> str:
         )
     by_content = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
     if by_content is None:
-        if by_suffix in (None, "CSV"):
-            return "CSV"
+        if by_suffix in (None, "CSV", "JSON"):
+            return by_suffix or "CSV"
         what = {"NPZ": "zip archive, as .npz is", "Parquet": "Parquet file"}
         raise InputError(
             f"'{raw.name}' is not a {what.get(str(by_suffix), 'Feather file')}: its first bytes "

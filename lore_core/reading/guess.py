@@ -45,6 +45,7 @@ _LABEL = [
     "actual",
     "class",
 ]
+_CORRECT = ("correct", "is_correct", "iscorrect", "right", "is_right", "hit", "exact_match")
 _SPLIT = ("split", "subset", "fold", "partition", "data_split")
 _PREDICTION = [
     "prediction",
@@ -140,7 +141,7 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
             roles[role] = name
             state.take([name])
 
-    fill("label", state.named(_LABEL, (1, 2)))
+    fill("label", state.named(_LABEL, (1, 2)) or _correct(state))
     split = state.named(_SPLIT)
     if split is not None and (_key(split) == "split" or _is_split(columns, split)):
         fill("split", split)
@@ -221,7 +222,15 @@ def _images(state: _Guess) -> str | None:
     return pictures[0] if len(pictures) == 1 else None
 
 
+def _correct(state: _Guess) -> str | None:
+    """Return the column that says which answers are right, where a confidence goes with it."""
+    return state.named(_CORRECT) if state.named(_CONFIDENCE) else None
+
+
 def _probabilities(state: _Guess, mapping: ColumnMapping) -> tuple[tuple[str, ...], str | None]:
+    if mapping.label and _key(mapping.label) in _CORRECT:
+        confidence = state.named(_CONFIDENCE) or state.named(_EITHER)
+        return ((confidence,), "correct") if confidence else ((), None)
     matrix = state.named(_PROBABILITIES, (2,))
     if matrix is not None:
         return (matrix,), "positive" if state.columns.flat(matrix) else "probabilities"
@@ -292,6 +301,8 @@ def _kind_of_given(columns: Columns, given: ColumnMapping) -> str:
         return "logits"
     if len(names) > 1 or not columns.flat(names[0]):
         return "probabilities"
+    if given.label and _key(given.label) in _CORRECT:
+        return "correct"
     if given.prediction or _key(names[0]) in _CONFIDENCE:
         return "confidence"
     return "positive"

@@ -45,8 +45,8 @@ def load(source: Sources, *, mapping: _Given = None, name: str | None = None) ->
     Parameters
     ----------
     source : path, file-like, a sequence of these, or a directory
-        One file (``.npz .csv .tsv .txt .parquet .feather .arrow``), or two: ``*_cal`` and
-        ``*_test`` become the calibration and evaluation rows of one dataset. A further ``.npz``
+        One file (``.npz .csv .tsv .txt .parquet .feather .arrow .json .jsonl``), or two: ``*_cal``
+        and ``*_test`` become the calibration and evaluation rows of one dataset. A further ``.npz``
         that holds only images is attached to the file with as many rows. A directory may hold one
         file or one pair.
     mapping : ColumnMapping or dict, optional

@@ -13,7 +13,9 @@ from lore_core.data.validation import InputError
 from lore_core.reading.columns import Columns, listed
 
 #: What the probability columns hold.
-PROBABILITY_KINDS = ("probabilities", "logits", "confidence", "positive")
+PROBABILITY_KINDS = ("probabilities", "logits", "confidence", "positive", "correct")
+#: Classes of answers of which is known only whether they are right.
+WRONG_OR_RIGHT = ("wrong", "right")
 _SINGLE = ("label", "prediction", "split", "images", "row_id")
 _SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names", "accept")
 #: Of these, what names no columns.
@@ -38,9 +40,10 @@ class ColumnMapping:
     probabilities : str or sequence of str, optional
         One column a class, in class order; or one array (n, K); or the single column that
         ``probability_kind`` tells.
-    probability_kind : {"probabilities", "logits", "confidence", "positive"}, optional
+    probability_kind : {"probabilities", "logits", "confidence", "positive", "correct"}, optional
         ``confidence`` is the probability of the predicted class and needs ``prediction``;
-        ``positive`` is P(y = 1) of a binary problem; a single ``logits`` column is its logit.
+        ``positive`` is P(y = 1) of a binary problem; a single ``logits`` column is its logit;
+        ``correct`` is the confidence in an answer, and ``label`` says whether it is right.
     prediction : str, optional
         Predicted classes.
     features : str or sequence of str, optional

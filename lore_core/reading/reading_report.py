@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.number_text import percent
 from lore_core.reading.checks import Check
 from lore_core.reading.columns import counted, listed
+from lore_core.reading.mapping import WRONG_OR_RIGHT
 
 #: Groups of fewer rows than this are warned of.
 SMALL_GROUP = 30
@@ -69,8 +70,12 @@ class ReadingReport:
         else:
             parts = " and ".join(f"{rows:,} {name}" for name, rows in self.split_rows.items())
             told.append(f"{counted(self.rows, 'row')}: {parts}.")
-        classes = [f"{name} ({count:,})" for name, count in self.class_counts.items()]
-        told.append(f"{len(classes)} classes: {listed(classes, 12)}.")
+        if tuple(self.class_counts) == WRONG_OR_RIGHT:
+            wrong, right = self.class_counts.values()
+            told.append(f"Answers and whether they are right: {right:,} right, {wrong:,} wrong.")
+        else:
+            classes = [f"{name} ({count:,})" for name, count in self.class_counts.items()]
+            told.append(f"{len(classes)} classes: {listed(classes, 12)}.")
         accuracy = [
             percent(value) + ("" if name == "all" else f" on {name} rows")
             for name, value in self.accuracy.items()
@@ -165,6 +170,8 @@ def _warnings(
         )
     elif absent:
         told.append(f"No {which[:-1]} is labelled {listed(map(repr, absent), 8)}.")
+    if names == WRONG_OR_RIGHT:
+        return [*told, *_small_groups(groups, which), *_halves(dataset)]
     accuracy, majority = float((labels == predictions).mean()), counts.max() / len(labels)
     if (counts > 0).sum() > 1 and accuracy <= majority + _MAJORITY_MARGIN:
         relation = "equals" if abs(accuracy - majority) <= _MAJORITY_MARGIN else "is below"
@@ -175,20 +182,27 @@ def _warnings(
     never = np.setdiff1d(np.arange(dataset.n_classes), predictions)
     if len(never):
         told.append(f"Never predicted: {listed([repr(names[k]) for k in never], 8)}.")
-    for column, sizes in groups.items():
-        small = [f"{name} ({n})" for name, n in sizes.items() if n < SMALL_GROUP]
-        if small:
-            told.append(
-                f"Small groups of {column} (fewer than {SMALL_GROUP} {which}): {listed(small, 8)}. "
-                "Their numbers are mostly noise."
-            )
-    if dataset.split is not None:
-        for split, need in ((CALIBRATION, "to fit recalibrators on"), (EVALUATION, "to show")):
-            if not dataset.in_split(split).any():
-                told.append(f"There are no {split} rows {need}.")
+    told += [*_small_groups(groups, which), *_halves(dataset)]
     if not dataset.complete:
         told.append(
             "Only the predicted class's confidence is known; the rest of each probability vector "
             "was spread evenly, so NLL and Brier score are not the classifier's."
         )
     return told
+
+
+def _small_groups(groups: Mapping[str, Mapping[str, int]], which: str) -> Iterator[str]:
+    for column, sizes in groups.items():
+        small = [f"{name} ({n})" for name, n in sizes.items() if n < SMALL_GROUP]
+        if small:
+            yield (
+                f"Small groups of {column} (fewer than {SMALL_GROUP} {which}): {listed(small, 8)}. "
+                "Their numbers are mostly noise."
+            )
+
+
+def _halves(dataset: Dataset) -> Iterator[str]:
+    if dataset.split is not None:
+        for split, need in ((CALIBRATION, "to fit recalibrators on"), (EVALUATION, "to show")):
+            if not dataset.in_split(split).any():
+                yield f"There are no {split} rows {need}."

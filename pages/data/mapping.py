@@ -60,7 +60,8 @@ def panel(files: list[Any], source: str) -> None:
             PROBABILITY_KINDS,
             index=PROBABILITY_KINDS.index(overview.mapping.probability_kind or "probabilities"),
             help="probabilities: one column a class. logits: scores before the softmax. "
-            "confidence: of the predicted class only. positive: P(y = 1) of two classes.",
+            "confidence: of the predicted class only. positive: P(y = 1) of two classes. "
+            "correct: confidence in an answer; the label says whether it is right.",
         )
         if st.button("Read with these roles", type="primary"):
             read_and_adopt(files, source, _mapping(edited, kind, overview))

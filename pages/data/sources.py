@@ -13,7 +13,7 @@ from pages.shared.header import plain
 from pages.shared.session import adopt, adopt_reading, load_demo
 from pages.shared.store import Loaded
 
-_SUFFIXES = ["npz", "csv", "tsv", "txt", "parquet", "feather", "arrow"]
+_SUFFIXES = ["npz", "csv", "tsv", "txt", "parquet", "feather", "arrow", "json", "jsonl", "ndjson"]
 _UPLOAD, _PATH, _DEMO = "Upload", "Path", "Demo"
 
 
@@ -44,7 +44,7 @@ def is_local() -> bool:
 
 def _upload() -> tuple[list[Any], str] | None:
     files = st.file_uploader(
-        "Predictions (.npz, .csv, .parquet, .feather)",
+        "Predictions (.npz, .csv, .parquet, .feather, .json)",
         type=_SUFFIXES,
         accept_multiple_files=True,
         key="upload",
@@ -125,12 +125,13 @@ def _show_error(files: list[Any], source: str) -> None:
 def _contract() -> None:
     with st.expander("What a file should hold", icon=":material/help:"):
         st.markdown(
-            "| what | in a table (.csv, .parquet, .feather) | in an .npz |\n"
+            "| what | in a table (.csv, .parquet, .feather, .json) | in an .npz |\n"
             "|---|---|---|\n"
             "| true class | `label` | `labels` |\n"
             "| probabilities | `p_<class>`, one column a class; or one `p` = P(y = 1) | `probs` "
             "(n, K), or `logits` |\n"
             "| or only | `confidence` and `prediction` | `confidence` and `predictions` |\n"
+            "| or, of answers | `confidence` and `correct` (1 or 0), no class | the same |\n"
             "| features (for *where*) | `f_0`, `f_1`, … | `features` (n, p) |\n"
             "| split (optional) | `split`: calibration / evaluation | `split` |\n"
             "| groups (optional) | any column of few values | `groups` (n, g) + `group_names` |\n"

@@ -111,8 +111,8 @@ def _explain() -> None:
         "Train the same model several times (other seeds, other splits), save each training's "
         "predictions, and every recalibrator is fitted and measured on every one of them.\n\n"
         "A *directory of runs* holds two files a training, whose names differ in `_cal` and "
-        "`_test` only; the files are those of the Data page (.npz, .csv, .parquet, .feather). "
-        "Ten runs say something, thirty say it well."
+        "`_test` only; the files are those of the Data page (.npz, .csv, .parquet, .feather, "
+        ".json). Ten runs say something, thirty say it well."
     )
     right.code(_EXAMPLE, language=None)
 

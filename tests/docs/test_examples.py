@@ -21,10 +21,12 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_there_is_one_for_each_kind():
-    assert len(BLOCKS) == 5
+    assert len(BLOCKS) == 6
 
 
-@pytest.mark.parametrize("code", BLOCKS, ids=["npz", "csv", "parquet", "arrays", "scikit-learn"])
+@pytest.mark.parametrize(
+    "code", BLOCKS, ids=["npz", "csv", "parquet", "log", "arrays", "scikit-learn"]
+)
 def test_data(code, folder, capsys):
     names = {}
     exec(code, names)

@@ -175,7 +175,7 @@ def test_columns_of_unequal_lists_are_left_out_and_said(tmp_path, table):
     assert any("'tags'" in note for note in reading.report.notes)
 
 
-@pytest.mark.parametrize("name", ["runs.xlsx", "runs.json", "runs.pkl"])
+@pytest.mark.parametrize("name", ["runs.xlsx", "runs.pkl"])
 def test_unknown_suffix_lists_what_can_be_read(tmp_path, name):
     (tmp_path / name).write_bytes(b"PK\x03\x04")
     with pytest.raises(InputError, match=rf"'{name}' is of no readable kind.*\.npz, \.csv"):

@@ -1,0 +1,140 @@
+"""JSON: a list of records, one record a line, or a table of columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.data.validation import InputError
+from lore_core.reading.columns import Columns, Kind, kind_of_dtype, short
+from lore_core.reading.raw_file import RawFile
+
+#: Records may hold records, so deep at most.
+_DEEPEST = 4
+
+
+def open_json(raw: RawFile) -> Columns:
+    """Open JSON or JSON Lines; what is nested becomes columns such as ``metrics.acc``.
+
+    Read are a list of objects, one object a line, columns of equal length (``{"label": [0, 1],
+    …}``), and ``{"columns": […], "data": [[…], …]}``. Lists of as many numbers in every row are a
+    matrix. Raises InputError if it is none of these, damaged or empty.
+    """
+    with raw.open() as stream:
+        try:
+            text = stream.read().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise InputError(
+                f"'{raw.name}' is not UTF-8 text, as JSON is. Save it again."
+            ) from None
+    records = _records(raw, text)
+    columns: dict[str, list[Any]] = {}
+    count = 0
+    for count, record in enumerate(records, start=1):
+        for name, value in _flat(record):
+            cells = columns.setdefault(name, [])
+            cells += [None] * (count - 1 - len(cells))
+            cells.append(value)
+    if count == 0:
+        raise InputError(f"'{raw.name}' holds no record. Save it again with data.")
+    held: dict[str, pd.Series[Any] | NDArray[Any]] = {}
+    kinds: dict[str, Kind] = {}
+    for name, known in columns.items():
+        cells = known + [None] * (count - len(known))
+        matrix = _matrix(cells)
+        if matrix is not None:
+            held[name], kinds[name] = matrix, kind_of_dtype(matrix.dtype)
+            continue
+        nested = any(isinstance(cell, (list, dict)) for cell in cells)
+        held[name] = pd.Series(cells, dtype=object).infer_objects()
+        kinds[name] = "other" if nested else kind_of_dtype(held[name].dtype)
+    shapes = {name: values.shape for name, values in held.items()}
+    return Columns(raw.name, "JSON", shapes, kinds, held.__getitem__)
+
+
+def _records(raw: RawFile, text: str) -> Iterator[Mapping[str, Any]]:
+    """Yield one object a row."""
+    lines = text.splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    try:
+        head = json.loads(first)
+        one_a_line = isinstance(head, dict) and (
+            sum(bool(line.strip()) for line in lines) > 1 or not _is_table(head)
+        )
+    except (ValueError, RecursionError):  # said below, of the whole
+        one_a_line = False
+    if one_a_line:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                yield _record(raw, _parsed(raw, line, f"line {number}"), f"line {number}")
+        return
+    whole = _parsed(raw, text, "its text")
+    if isinstance(whole, dict) and {"columns", "data"} <= set(whole):
+        rows: Iterable[Any] = (
+            dict(zip(whole["columns"], row, strict=False)) for row in whole["data"]
+        )
+    elif isinstance(whole, dict) and _is_table(whole):
+        rows = (dict(zip(whole, row, strict=True)) for row in zip(*whole.values(), strict=True))
+    elif isinstance(whole, list):
+        rows = whole
+    else:
+        raise InputError(
+            f"'{raw.name}' must hold a list of records, one record a line, or columns of one "
+            "length. Save one object a prediction."
+        )
+    for number, row in enumerate(rows):
+        yield _record(raw, row, f"record {number}")
+
+
+def _is_table(found: Mapping[str, Any]) -> bool:
+    """Whether an object holds whole columns and not one row."""
+    if {"columns", "data"} <= set(found):
+        return True
+    lengths = {len(cells) if isinstance(cells, list) else -1 for cells in found.values()}
+    return len(lengths) == 1 and lengths.pop() > 1
+
+
+def _parsed(raw: RawFile, text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        reason = "nested too deeply"
+    except ValueError as error:
+        reason = short(error)
+    raise InputError(f"{where} of '{raw.name}' is no JSON ({reason}). Save it again.")
+
+
+def _record(raw: RawFile, value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(
+            f"{where} of '{raw.name}' must be an object with a name for every value; got "
+            f"{short(json.dumps(value), 40)}. Save one object a prediction."
+        )
+    return value
+
+
+def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
+    for name, value in record.items():
+        if isinstance(value, dict) and depth < _DEEPEST:
+            yield from _flat(value, f"{prefix}{name}.", depth + 1)
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _matrix(cells: list[Any]) -> NDArray[Any] | None:
+    """Return lists of as many numbers in every row as a matrix."""
+    first = cells[0]
+    if not isinstance(first, list) or not first:
+        return None
+    plain = all(
+        isinstance(cell, list)
+        and len(cell) == len(first)
+        and all(isinstance(item, (int, float)) for item in cell)
+        for cell in cells
+    )
+    return np.array(cells) if plain else None
