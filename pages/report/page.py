@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
+import zipfile
 from collections.abc import Hashable
 
 import streamlit as st
@@ -25,6 +27,8 @@ from pages.shared.store import Loaded, store
 #: resamples are afforded), the figures as images.
 _START, _ROOT, _IMAGES = 4.0, 0.12, 4.0
 _NAME = "The report"
+#: Pixels of the window in which it is read here.
+_WINDOW = 760
 
 
 def _methods(view: View) -> tuple[str, ...]:
@@ -181,9 +185,13 @@ with st.container(horizontal=True, vertical_alignment="center"):
         )
 if content is not None:
     st.success(
-        f"The report is ready: {len(content) / 1e6:.1f} MB. Unpack it and open index.html.",
+        f"The report is ready: {len(content) / 1e6:.1f} MB. Unpack it and open index.html, which "
+        "is this:",
         icon=":material/check_circle:",
     )
+    with zipfile.ZipFile(io.BytesIO(content)) as bundle:
+        page = bundle.read("index.html").decode("utf-8")
+    st.iframe(page, height=_WINDOW, alt="The report")
 elif busy:
     st.caption("Being computed: progress and Cancel are at the bottom of the window.")
 else:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from lore_core import Dataset, InputError, reading
+from lore_core import Dataset, InputError, reading, save_npz
+from lore_core.data.dataset import CALIBRATION, EVALUATION
+from lore_core.demo import synthetic
 from lore_core.reading.file_pairs import runs_in
 from lore_core.reading.formats import READABLE
 from lore_core.reading.raw_file import RawFile
 from pages.data.sources import is_local
 from pages.shared.header import plain
 
-_PATH, _UPLOAD = "Directory", "Upload"
+_PATH, _UPLOAD, _SAMPLE = "Directory", "Upload", "Sample"
+#: Draws of the sample, and rows of each.
+_DRAWS, _ROWS = 10, 2_000
 _KEPT = "_runs_source"
 #: What a directory of runs looks like.
 _EXAMPLE = """my_runs/
@@ -57,19 +62,24 @@ def choose(*, explain: bool = True) -> RunsSource | None:
 
     ``explain``: say what is wanted where nothing was given yet.
     """
-    kinds = [_PATH, _UPLOAD] if is_local() else [_UPLOAD]
-    kind = _PATH
-    if len(kinds) > 1:
-        kind = st.segmented_control(
-            "Runs from",
-            kinds,
-            default=_PATH,
-            required=True,
-            key="runs_from",
-            label_visibility="collapsed",
-            persist_state="session",
+    kinds = [_PATH, _UPLOAD, _SAMPLE] if is_local() else [_UPLOAD, _SAMPLE]
+    kind = st.segmented_control(
+        "Runs from",
+        kinds,
+        default=kinds[0],
+        required=True,
+        key="runs_from",
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+    if kind == _SAMPLE:
+        st.caption(
+            f"{_DRAWS} draws of {_ROWS:,} made-up rows whose confidence is too high in one place "
+            "and too low in another, while every confidence bin is right on average: see what "
+            "comes out, then give your own runs."
         )
-    given = _directory() if kind == _PATH and is_local() else _uploads()
+        return _sample()
+    given = _directory() if kind == _PATH else _uploads()
     if given is None:
         if explain:
             _explain()
@@ -104,6 +114,26 @@ def _uploads() -> tuple[Any, str] | None:
     return ([*files], f"{len(files)} uploaded files") if files else None
 
 
+@st.cache_resource(show_spinner="Drawing the sample …")
+def _sample() -> RunsSource:
+    """Draw made-up rows with a planted error, as so many trainings might give them."""
+    with tempfile.TemporaryDirectory() as folder:
+        for draw in range(_DRAWS):
+            rows = synthetic(_ROWS, random_state=draw).dataset
+            for split, ending in ((CALIBRATION, "cal"), (EVALUATION, "test")):
+                part = rows.rows(rows.in_split(split))
+                save_npz(part, Path(folder) / f"draw{draw}_{ending}.npz")
+        runs = runs_in(folder)
+        held = tuple(tuple(map(_in_memory, files)) for files in runs.values())
+    first = reading.load(list(held[0]), name=next(iter(runs)))
+    return RunsSource("the sample", held, first, "sample")
+
+
+def _in_memory(file: RawFile) -> RawFile:
+    with file.open() as stream:
+        return RawFile(file.name, stream.read())
+
+
 def _explain() -> None:
     left, right = st.columns([1.2, 1], gap="large")
     left.markdown(
@@ -112,7 +142,7 @@ def _explain() -> None:
         "predictions, and every recalibrator is fitted and measured on every one of them.\n\n"
         "A *directory of runs* holds two files a training, whose names differ in `_cal` and "
         "`_test` only; the files are those of the Data page (.npz, .csv, .parquet, .feather, "
-        ".json). Ten runs say something, thirty say it well."
+        ".json). Ten runs say something, thirty say it well. **Sample** shows what comes out."
     )
     right.code(_EXAMPLE, language=None)
 

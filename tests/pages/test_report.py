@@ -54,6 +54,8 @@ def test_it_holds_what_the_pages_show(open_page, made):
     assert "There is no Chrome here." in page.text
     assert "site" in page.text
     archive = make_the_report(page)
+    (shown,) = page.app.get("iframe")
+    assert shown.proto.srcdoc == archive.read("index.html").decode()
     settings = json.loads(archive.read("config.json"))["settings"]
     assert (settings["gamma"], settings["n_bins"], settings["group_column"]) == (0.5, 5, "site")
     assert settings["wrong_cost"] == 4

@@ -108,6 +108,16 @@ SETTINGS = {
 }
 
 
+def test_the_sample_can_be_compared(runs_page):
+    page = runs_page()
+    page.app.button_group(key="runs_from").set_value("Sample")
+    page.run()
+    assert "10 runs" in page.text
+    assert "1,000 calibration + 1,000 evaluation rows" in page.text
+    assert any(button.label == "Compare" for button in page.app.button)
+    assert page.errors == []
+
+
 def test_without_runs_it_says_what_a_directory_of_runs_is(runs_page):
     page = runs_page()
     assert page.title == "Does it hold over many trainings?"
