@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.data.validation import InputError
+from lore_core.reading.answer_logs import NOTE, as_rows, is_choice_log
 from lore_core.reading.columns import Columns, Kind, kind_of_dtype, short
 from lore_core.reading.raw_file import RawFile
 
@@ -23,7 +24,8 @@ def open_json(raw: RawFile) -> Columns:
 
     Read are a list of objects, one object a line, columns of equal length (``{"label": [0, 1],
     …}``), and ``{"columns": […], "data": [[…], …]}``. Lists of as many numbers in every row are a
-    matrix. Raises InputError if it is none of these, damaged or empty.
+    matrix. A sample log of lm-evaluation-harness is read as what it holds. Raises InputError if it
+    is none of these, damaged or empty.
     """
     with raw.open() as stream:
         try:
@@ -32,7 +34,10 @@ def open_json(raw: RawFile) -> Columns:
             raise InputError(
                 f"'{raw.name}' is not UTF-8 text, as JSON is. Save it again."
             ) from None
-    records = _records(raw, text)
+    records: Sequence[Mapping[str, Any]] = list(_records(raw, text))
+    choices = is_choice_log(records)
+    if choices:
+        records = list(as_rows(records))
     columns: dict[str, list[Any]] = {}
     count = 0
     for count, record in enumerate(records, start=1):
@@ -54,7 +59,8 @@ def open_json(raw: RawFile) -> Columns:
         held[name] = pd.Series(cells, dtype=object).infer_objects()
         kinds[name] = "other" if nested else kind_of_dtype(held[name].dtype)
     shapes = {name: values.shape for name, values in held.items()}
-    return Columns(raw.name, "JSON", shapes, kinds, held.__getitem__)
+    notes = (NOTE,) if choices else ()
+    return Columns(raw.name, "JSON", shapes, kinds, held.__getitem__, notes=notes)
 
 
 def _records(raw: RawFile, text: str) -> Iterator[Mapping[str, Any]]:

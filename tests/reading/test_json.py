@@ -110,3 +110,42 @@ def test_values_that_some_records_lack_are_missing(tmp_path):
     note = lore.load(tmp_path / "a.jsonl").metadata["note"]
     assert note.notna().sum() == 1
     assert note[2] == "x"
+
+
+def choices(k, likelihoods, target, **more):
+    """A line of a sample log as lm-evaluation-harness writes it."""
+    return {
+        "doc_id": k,
+        "doc": {"question": f"What is {k}?", "choices": ["a", "b", "c"]},
+        "target": str(target),
+        "arguments": {"gen_args_0": {"arg_0": "prompt", "arg_1": " a"}},
+        "resps": [[[str(v), "False"]] for v in likelihoods],
+        "filtered_resps": [[str(v), "False"] for v in likelihoods],
+        "doc_hash": "ab",
+        "acc": float(np.argmax(likelihoods) == target),
+        **more,
+    }
+
+
+def test_a_sample_log_of_the_harness(tmp_path):
+    values = RNG.normal(-5, 2, (40, 3)).round(4)
+    targets = RNG.integers(0, 3, 40)
+    log = [choices(k, v, t) for k, (v, t) in enumerate(zip(values, targets, strict=True))]
+    (tmp_path / "samples.jsonl").write_text(lines(log))
+    read = reading.read(tmp_path / "samples.jsonl")
+    expected = np.exp(values) / np.exp(values).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(read.dataset.probabilities, expected, rtol=1e-9)
+    np.testing.assert_array_equal(read.dataset.labels, targets)
+    np.testing.assert_array_equal(read.dataset.outcome, [row["acc"] for row in log])
+    assert list(read.dataset.metadata["doc.question"]) == [f"What is {k}?" for k in range(40)]
+    assert "softmax" in " ".join(read.report.notes)
+    assert not [name for name in read.dataset.metadata if "hash" in name or "arg" in name]
+
+
+def test_questions_of_different_numbers_of_choices(tmp_path):
+    log = [choices(0, [-1.0, -2.0], 0), choices(1, [-3.0, -1.0, -1.5], 2)] * 20
+    (tmp_path / "samples.jsonl").write_text(lines(log))
+    data = lore.load(tmp_path / "samples.jsonl")
+    one, two = np.exp([-1.0, -2.0]), np.exp([-3.0, -1.0, -1.5])
+    np.testing.assert_allclose(data.confidence[:2], [one[0] / one.sum(), two[1] / two.sum()])
+    np.testing.assert_array_equal(data.outcome[:2], [1, 0])
