@@ -5,6 +5,8 @@ The library starts this file by its path and never imports Streamlit itself.
 
 from __future__ import annotations
 
+import atexit
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -23,8 +25,16 @@ def serve(arguments: Sequence[str]) -> None:
     PagesManager.uses_pages_directory = False
     # Once it has closed, the server raises again the signal that ended it: no error of ours.
     for ending in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(ending, lambda *_: sys.exit(0))
+        signal.signal(ending, _end)
     main(list(arguments), prog_name="streamlit")
+
+
+def _end(*_: object) -> None:
+    """End at once: threads that still make a map would abort a Python that is taken down."""
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 
 import numpy as np
 import pytest
@@ -140,3 +141,13 @@ class TestLearnedMaps:
         )
         app.settle()
         assert app.chosen("Similar by") == "t-SNE 2-D"
+
+
+def test_a_server_ends_quietly_in_the_middle_of_a_map(light, start_server, open_tab):
+    with start_server() as fresh:
+        with open_tab(light, fresh) as app:
+            app.open("bandwidth", features="t-SNE 2-D")
+            expect(app.page.locator(".st-key-job")).to_contain_text("iteration")
+            fresh.process.send_signal(signal.SIGTERM)
+            assert fresh.process.wait(30) == 0
+        assert fresh.said.rstrip().endswith("(Ctrl-C closes it).")
