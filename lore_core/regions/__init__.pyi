@@ -20,6 +20,7 @@ from .region_recalibration import (
     RegionRecalibration as RegionRecalibration,
     recalibrate_region as recalibrate_region,
 )
+from .row_search import rows_with as rows_with
 from .row_tables import (
     class_places as class_places,
     drawn_rows as drawn_rows,

@@ -13,9 +13,10 @@ from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION
 from lore_core.places.find import PlaceSearch
 from lore_core.regions import Selection
-from lore_core.view.methods import group_columns, group_names
+from lore_core.view.methods import group_columns, group_names, needs_calibration
 from lore_core.view.scene import Scene
 from pages.landscape.region import drawn_region
+from pages.shared import compute
 from pages.shared.picks import picked
 
 #: The tab that divides rows, and its control.
@@ -39,10 +40,12 @@ class Marked:
         return None if self.is_drawn else self.rows
 
 
-def marked_rows(scene: Scene, search: PlaceSearch | None, chosen: int | None) -> Marked | None:
-    """Return what is looked at: a place, else what was drawn on the map, else a picked value.
+def marked_rows(
+    scene: Scene, search: PlaceSearch | None, chosen: int | None, words: str
+) -> Marked | None:
+    """Return what is looked at: a place, else what was drawn, asked for in words or picked.
 
-    ``chosen``: number of the chosen place of the ``search``.
+    ``chosen``: number of the chosen place of the ``search``. ``words``: what rows are asked for.
     """
     if search is not None and chosen is not None:
         return Marked(search.mask(chosen) & scene.rows, f"place {chosen + 1}")
@@ -50,6 +53,8 @@ def marked_rows(scene: Scene, search: PlaceSearch | None, chosen: int | None) ->
     if region and scene.on.n_components == 2:
         return Marked(rows_inside(scene, region), "selected rows", is_drawn=True)
     dataset = scene.view.evaluation
+    if words:
+        return Marked(compute.found(dataset, words) & scene.rows, f"“{words}”")
     by, value = picked(VALUE) or ("", "")
     if st.session_state.get("below") != DIVIDED_TAB or by not in divisions(dataset):
         return None
@@ -79,11 +84,23 @@ def calibration_inside(scene: Scene, region: Selection) -> Mask:
     view = scene.view
     if view.calibration is None:
         return np.zeros(0, dtype=bool)
-    inside = _contains(region, view.points(CALIBRATION, on=scene.on))
-    if scene.bin_index is None:
-        return inside
-    c = view.calibration.target(view.target).confidence
-    return inside & (scene.errors.bins.assign(c) == scene.bin_index)
+    return _contains(region, view.points(CALIBRATION, on=scene.on)) & _calibration_of_bin(scene)
+
+
+def calibration_found(scene: Scene, words: str) -> Mask:
+    """Return which calibration rows fit words, of the same bin where one is chosen."""
+    calibration = scene.view.calibration
+    if calibration is None:
+        return np.zeros(0, dtype=bool)
+    return compute.found(calibration, words) & _calibration_of_bin(scene)
+
+
+def _calibration_of_bin(scene: Scene) -> Mask:
+    view, chosen = scene.view, scene.bin_index
+    rows = needs_calibration(view.dataset)
+    if chosen is None:
+        return np.ones(len(rows), dtype=bool)
+    return np.asarray(scene.errors.bins.assign(rows.target(view.target).confidence) == chosen)
 
 
 def _contains(region: Selection, points: Floats) -> Mask:

@@ -15,14 +15,14 @@ from lore_core.regions import Outline
 from lore_core.view.where import calibration_rows_of, reliability_of
 from pages.landscape.lists import list_by, list_worst
 from pages.landscape.marked import DIVIDED_TAB, marked_rows
-from pages.landscape.picture import KEY, Drawing, feed_map, is_live, show_picture, show_region
+from pages.landscape.picture import KEY, Drawing, feed_map, is_live, show_asked, show_picture
 from pages.landscape.places import (
     against_control,
     held_out_note,
     list_places,
     search_places,
 )
-from pages.landscape.region import ROWS_TAB, point_number, region_panel
+from pages.landscape.region import ASKED, ROWS_TAB, forget_region, point_number, region_panel
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import ControlRow, linked, map_control, theme_mode, view_controls
@@ -123,6 +123,16 @@ beyond = switch.toggle(
 
 picture = st.container(key="main_picture")
 below = st.container()
+words = below.text_input(
+    "Find rows",
+    **linked(ASKED),
+    placeholder="a word of any column; predicted: Shirt; confidence < 0.7",
+    icon=":material/search:",
+    on_change=forget_region,
+    width=480,
+    help="Marks rows on the map and in the charts, and reports on them. Conditions with commas "
+    "between them must all hold. Columns: predicted, true, confidence, groups and metadata.",
+).strip()
 tabs = below.tabs([PLACES_TAB, ROWS_TAB, DIVIDED_TAB], **linked("below"))
 # The search comes before the picture that outlines what it found, though it stands below.
 search = chosen_one = None
@@ -154,7 +164,7 @@ if search is not None:
         scene = replace(scene, only=search.inside())
 # Not at every move of γ: simulations take their time.
 chance = compute.chance_errors(view, bin_index=chosen) if beyond else None
-marked = marked_rows(scene, search, chosen_one)
+marked = marked_rows(scene, search, chosen_one, words)
 drawing = Drawing(
     value,
     layer,
@@ -184,7 +194,7 @@ with picture:
             said=[part.column for part in place.conditions],
         )
     elif layer != "3-D":
-        show_region(scene)
+        show_asked(scene, words)
 if tabs[0].open and search is not None:
     with tabs[0]:
         list_places(view, on_map, search, key, chosen_one)

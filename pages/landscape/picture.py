@@ -20,12 +20,13 @@ from lore_core.figures.pictures.landscape_picture import LandscapePicture, Value
 from lore_core.figures.plotly.landscape_3d import CAMERAS
 from lore_core.regions import Field, Outline, Selection
 from lore_core.view.scene import Scene
-from pages.landscape.marked import Marked, calibration_inside, rows_inside
+from pages.landscape.marked import Marked, calibration_found, calibration_inside, rows_inside
 from pages.landscape.preview import feed, glimpse_of, rows_of
 from pages.landscape.region import drawn_region, region_panel, take_row, take_selection
 from pages.shared import compute
 from pages.shared.charts import chart_line, show_chart
 from pages.shared.controls import GAMMAS, theme_mode
+from pages.shared.header import plain
 from pages.shared.live import live_landscape, map_key
 from pages.shared.maps import available_maps
 from pages.shared.places import choose_place
@@ -184,23 +185,28 @@ def _take_gamma(wanted: float) -> None:
         st.session_state["gamma"] = float(wanted)
 
 
-def show_region(scene: Scene) -> None:
-    """Report on what was drawn on the picture, if anything was."""
-    region = drawn_region(scene.axes)
-    if not region or scene.on.n_components != 2:
-        return
+def show_asked(scene: Scene, words: str) -> None:
+    """Report on what was drawn on the picture, else on the rows asked for in words."""
     view, chosen = scene.view, scene.bin_index
-    region_panel(
-        view,
-        scene.errors,
-        rows_inside(scene, region),
-        among=scene.rows,
-        fitted_on=calibration_inside(scene, region),
-        # Without γ: it moves the errors, not what the region holds.
-        key=(
-            region,
-            scene.on.digest,
-            view.target,
-            None if chosen is None else (chosen, view.n_bins, view.binning),
-        ),
-    )
+    region = drawn_region(scene.axes)
+    # Without γ: it moves the errors, not what the region holds.
+    key = (view.target, None if chosen is None else (chosen, view.n_bins, view.binning))
+    if region and scene.on.n_components == 2:
+        region_panel(
+            view,
+            scene.errors,
+            rows_inside(scene, region),
+            among=scene.rows,
+            fitted_on=calibration_inside(scene, region),
+            key=(region, scene.on.digest, *key),
+        )
+    elif words:
+        region_panel(
+            view,
+            scene.errors,
+            compute.found(view.evaluation, words) & scene.rows,
+            among=scene.rows,
+            fitted_on=calibration_found(scene, words),
+            key=(words, *key),
+            title=plain(f"Rows with “{words}”"),
+        )

@@ -37,6 +37,8 @@ from pages.shared.rows import pick_row, show_rows
 #: The tab that shows a row.
 ROWS_TAB = "Worst rows"
 _REGION = "_region"
+#: Words that rows are asked for with.
+ASKED = "find"
 #: Rows listed; the CSV holds all.
 _LISTED = 200
 #: Values listed in the composition; its toolbar saves them.
@@ -88,7 +90,13 @@ def drawn_region(map_name: str) -> Selection:
 
 
 def clear_region() -> None:
-    """Select nothing."""
+    """Select nothing, and ask for nothing."""
+    forget_region()
+    st.session_state[ASKED] = ""
+
+
+def forget_region() -> None:
+    """Let go of what was drawn, and of a place."""
     st.session_state.pop(_REGION, None)
     st.query_params.pop(_REGION[1:], None)
     forget_place()

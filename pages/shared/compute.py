@@ -29,6 +29,7 @@ from lore_core.regions import (
     Selection,
     recalibrate_region,
     rows_outline,
+    rows_with,
     smoothed_field,
 )
 from lore_core.variables.attributes import PREDICTED, TRUE, attribute, columns
@@ -219,6 +220,12 @@ def wider_first(dataset: Dataset, one: str, two: str, n_parts: int) -> tuple[str
         len(attribute(dataset.evaluation, name, n_parts=n_parts).values) for name in (one, two)
     )
     return (one, two) if first >= second else (two, one)
+
+
+@_kept(16, False)
+def found(dataset: Dataset, words: str) -> np.ndarray:
+    """Mask of the rows of a dataset that fit some words."""
+    return rows_with(dataset, words)
 
 
 telling = _kept(8, False, "target")(variables.telling_of)

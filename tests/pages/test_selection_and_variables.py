@@ -53,6 +53,21 @@ def selected(open_page, dataset, region):
     return open_
 
 
+def test_rows_asked_for_in_words(open_page, dataset):
+    page = open_page("landscape", dataset, find="site: north, age > 45")
+    rows = dataset.evaluation.metadata
+    asked = ((rows["site"] == "north") & (rows["age"] > 45)).to_numpy()
+    count = int(asked.sum())
+    assert f"Rows with “site\\: north, age \\> 45”** · {count} rows: promised" in page.text
+    marks = np.unpackbits(page.scene["marked"], bitorder="little")[: len(rows)].astype(bool)
+    np.testing.assert_array_equal(marks, asked)
+    page.app.button(key="clear_region").click()
+    page.run()
+    assert "Rows with" not in page.text
+    assert page.app.text_input(key="find").value == ""
+    assert "marked" not in page.scene
+
+
 def frames(page):
     return [getattr(item.value, "data", item.value) for item in page.app.dataframe]
 
