@@ -13,6 +13,7 @@ from streamlit.starlette import App
 from lore_core import InputError
 from pages.shared import controls, header, session
 from pages.shared.calm import hurry
+from pages.shared.gate import MIDDLEWARE
 from pages.shared.jobs import job_panel
 from pages.shared.requests import ROUTES
 
@@ -73,4 +74,4 @@ def show() -> None:
 if __name__ == "__main__":
     show()
 else:
-    app = App(__file__, routes=ROUTES)
+    app = App(__file__, routes=ROUTES, middleware=MIDDLEWARE)

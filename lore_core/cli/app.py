@@ -35,7 +35,16 @@ class _DataCommand(click.Command):
     is_flag=True,
     help="Do not open a browser, only say where the dashboard is.",
 )
-def app(data: tuple[str, ...], port: int | None, headless: bool) -> None:
+@click.option(
+    "--host-name",
+    "host_names",
+    multiple=True,
+    metavar="NAME",
+    help="Name under which a proxy shows the dashboard; others are refused. May be repeated.",
+)
+def app(
+    data: tuple[str, ...], port: int | None, headless: bool, host_names: tuple[str, ...]
+) -> None:
     """Open the dashboard in a browser, on this machine only.
 
     DATA are .npz, .csv, .parquet, .feather or .json files, a calibration and an evaluation file, or
@@ -51,7 +60,7 @@ def app(data: tuple[str, ...], port: int | None, headless: bool) -> None:
     if port is None and chosen != server.DEFAULT_PORT:
         say(f"Port {server.DEFAULT_PORT} is taken; using {chosen}.")
     compile_kernels(say)
-    server.serve(paths, chosen, open_browser=not headless, notify=say)
+    server.serve(paths, chosen, open_browser=not headless, notify=say, host_names=host_names)
 
 
 def _existing(path: str) -> Path:

@@ -28,11 +28,12 @@ def serve(
     *,
     open_browser: bool,
     notify: Callable[[str], None],
+    host_names: Sequence[str] = (),
 ) -> None:
     """Serve the dashboard in this process until it is interrupted; without files the demo.
 
-    ``open_browser``: whether to open a tab, where there is a screen. ``notify`` gets one sentence
-    with the address once the server answers.
+    ``host_names``: see :func:`streamlit_command`. ``open_browser``: whether to open a tab, where
+    there is a screen. ``notify`` gets one sentence with the address once the server answers.
     """
 
     def announce() -> None:
@@ -43,16 +44,19 @@ def serve(
 
     # OpenMP threads that spin while they wait steal the processor from the page being drawn.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    script, arguments = streamlit_command(find_app(), data, port)
+    script, arguments = streamlit_command(find_app(), data, port, host_names)
     # Streamlit belongs to the app: its half second is spent only when there is something to serve.
     run = runpy.run_path(script)["serve"]
     threading.Thread(target=announce, daemon=True).start()
     run(arguments)
 
 
-def streamlit_command(app: Path, data: Sequence[Path], port: int) -> tuple[str, list[str]]:
+def streamlit_command(
+    app: Path, data: Sequence[Path], port: int, host_names: Sequence[str] = ()
+) -> tuple[str, list[str]]:
     """Return the script that runs Streamlit on ``app``, and its arguments.
 
+    ``host_names``: names a proxy shows it under; it answers to no others but this machine's own.
     The dashboard's own arguments stand after the ``--``.
     """
     script = str(app.parent / "pages" / "shared" / "serve.py")
@@ -63,6 +67,7 @@ def streamlit_command(app: Path, data: Sequence[Path], port: int) -> tuple[str, 
         # configuration and environment.
         f"--server.address={_ADDRESS}",
         f"--server.port={port}",
+        *(f"--server.allowedHosts={name}" for name in (_ADDRESS, "localhost", *host_names)),
         "--browser.gatherUsageStats=false",
         "--runner.magicEnabled=false",
         # The address is announced, and the browser opened, once and by us.

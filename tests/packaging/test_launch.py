@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import http.client
 import os
 import signal
 import socket
@@ -8,6 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +39,14 @@ def free_port():
         return probe.getsockname()[1]
 
 
+@pytest.fixture(scope="module")
+def served():
+    """Port of a dashboard that stays."""
+    rows = Dataset(np.full(40, 0.7), np.arange(40) % 2)
+    with launch(rows, open_browser=False) as dashboard:
+        yield int(dashboard.url.rpartition(":")[2])
+
+
 def answer(url):
     with urllib.request.urlopen(url, timeout=5) as response:
         return response.status
@@ -64,6 +74,35 @@ def test_a_server_that_fails_says_why(dataset, free_port, monkeypatch, tmp_path)
     monkeypatch.setattr(launch_module, "find_app", lambda: Path(tmp_path / "missing.py"))
     with pytest.raises(RuntimeError, match=r"(?s)did not start at .*It said: .*No such file or"):
         launch(dataset, port=free_port, open_browser=False)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "localhost:1"}, 200),
+        ({"Origin": "http://localhost:8501"}, 200),
+        ({"Host": "evil.example"}, 403),
+        ({"Host": "127.0.0.1.evil.example"}, 403),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Host": "["}, 403),
+    ],
+)
+@pytest.mark.parametrize("path", ["/_stcore/health", "/_stcore/stream", "/lore/ask/x"])
+def test_only_its_own_pages_are_answered(served, headers, status, path):
+    upgrade = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    }
+    live = path.endswith("stream")
+    passed = {"/_stcore/health": 200, "/_stcore/stream": 101, "/lore/ask/x": 200}[path]
+    with closing(http.client.HTTPConnection("127.0.0.1", served, timeout=20)) as connection:
+        connection.request("GET", path, headers={**(upgrade if live else {}), **headers})
+        with connection.getresponse() as found:
+            assert found.status == (passed if status == 200 else 403)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of a POSIX terminal")

@@ -1,0 +1,67 @@
+"""Who is answered: requests made for this server, from its own pages."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import streamlit as st
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+#: What a refused reader is told.
+_REFUSED = (
+    "This address is not one LoRe Lens answers to. Open the one it printed, or name this one: "
+    "lore app --host-name NAME."
+)
+
+
+class Gate:
+    """Refuse what was asked under another name, or by a page of another site.
+
+    A page of the web may give its own name to this machine's address and then read what is served
+    there; the name it was asked under tells. And it may open a connection to this machine; its
+    origin tells. (Streamlit refuses the second as well, but asks an outside server for its own
+    address before.)
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] not in ("http", "websocket") or _is_ours(Headers(scope=scope)):
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": "not allowed"})
+        else:
+            await PlainTextResponse(_REFUSED, 403)(scope, receive, send)
+
+
+def _is_ours(headers: Headers) -> bool:
+    hosts: list[str] = st.get_option("server.allowedHosts")
+    if not hosts:
+        return True  # Served to others on purpose, under names nobody has listed.
+    if not _is_named(headers.get("host"), hosts):
+        return False
+    origin = headers.get("origin")
+    if origin is None:
+        return True
+    elsewhere: list[str] = st.get_option("server.corsAllowedOrigins") or []
+    return origin in elsewhere or _is_named(urlsplit(origin).netloc, hosts)
+
+
+def _is_named(address: str | None, hosts: list[str]) -> bool:
+    """Whether the name in ``name:port`` is one of some; ``*.example.com`` stands for all below."""
+    try:
+        name = (urlsplit(f"//{address or ''}").hostname or "").rstrip(".")
+    except ValueError:
+        return False
+    return any(
+        name.endswith(host[1:]) if host.startswith("*.") else host in ("*", name)
+        for host in map(str.lower, hosts)
+    )
+
+
+MIDDLEWARE = [Middleware(Gate)]
