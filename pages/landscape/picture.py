@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field as attribute
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -27,7 +28,7 @@ from pages.shared import compute
 from pages.shared.charts import chart_line, show_chart
 from pages.shared.controls import GAMMAS, theme_mode
 from pages.shared.header import plain
-from pages.shared.live import live_landscape, map_key
+from pages.shared.live import live_landscape, looked_at, map_key
 from pages.shared.maps import available_maps
 from pages.shared.places import choose_place
 from pages.shared.rows import picked_row
@@ -84,7 +85,8 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
         show_chart(surface_figure(field, camera=_camera(), **common), "landscape_height")
         return
     selection = drawn_region(scene.axes)
-    chart = landscape_figure(
+    draw = partial(
+        landscape_figure,
         None if layer == "rows" else field,
         scene.points,
         points=None if layer == "field" else scene.drawn(over_field=layer == "both"),
@@ -95,8 +97,9 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
         places=scene.classes,
         **common,
     )
+    chart, seen = draw(), looked_at(map_key(scene.view.dataset, scene.on))
     _show_map(scene, drawing, layer, chart.picture, field, selection)
-    chart_line(chart, KEY)
+    chart_line(chart, KEY, as_seen=lambda: draw(seen=seen()))
     if not selection:
         st.caption(
             "Shift and drag, or the lasso, reports on the rows inside; a click on a number looks "

@@ -45,10 +45,18 @@ def show_chart(chart: Chart, key: str, *, narrow: bool = False, **plot: Any) -> 
     return event
 
 
-def chart_line(chart: Chart, key: str, *, narrow: bool = False, said: str = "") -> None:
+def chart_line(
+    chart: Chart,
+    key: str,
+    *,
+    narrow: bool = False,
+    said: str = "",
+    as_seen: Callable[[], Chart] | None = None,
+) -> None:
     """Say under a chart how to read it, and offer its exports.
 
     ``chart``, ``key``, ``narrow``: see :func:`show_chart`. ``said``: what is said instead.
+    ``as_seen``: makes the chart as it is on the screen by then, where the reader can move it.
     """
     with st.container(horizontal=True, wrap=False, vertical_alignment="top", gap="small"):
         st.caption(unbroken(said or chart.how_to_read), width="stretch")
@@ -58,44 +66,34 @@ def chart_line(chart: Chart, key: str, *, narrow: bool = False, said: str = "") 
             key=f"export_{key}",
             help="Export this chart",
         ):
-            _exports(chart, key)
+            _exports(chart.name, as_seen or (lambda: chart), key)
 
 
-def _exports(chart: Chart, key: str) -> None:
-    name = f"lore-lens-{chart.name}"
-    _download(chart, "Interactive HTML", chart_html, "html", "text/html", key)
-    _download(chart, "Numbers as CSV", chart_csv, "csv", "text/csv", key)
-    parquet = "application/vnd.apache.parquet"
-    _download(chart, "Numbers as Parquet", chart_parquet, "parquet", parquet, key)
+def _exports(name: str, chart: Callable[[], Chart], key: str) -> None:
+    """Offer the files of a chart, which is made when one of them is asked for."""
+
+    def download(label: str, made: Callable[[Chart], str | bytes], suffix: str, mime: str) -> None:
+        st.download_button(
+            label,
+            lambda: made(chart()),
+            f"lore-lens-{name}.{suffix}",
+            mime,
+            key=f"{suffix}_{key}",
+            on_click="ignore",
+            width="stretch",
+        )
+
+    download("Interactive HTML", chart_html, "html", "text/html")
+    download("Numbers as CSV", chart_csv, "csv", "text/csv")
+    download("Numbers as Parquet", chart_parquet, "parquet", "application/vnd.apache.parquet")
     missing = why_no_static_images()
     if st.button("For a paper …", key=f"paper_{key}", width="stretch", icon=":material/article:"):
-        _for_a_paper(chart, name, missing)
+        _for_a_paper(chart(), f"lore-lens-{name}", missing)
     if missing is None:
         for kind in STATIC_FORMATS:
-            image = partial(chart_image, image_format=kind)
-            _download(chart, kind.upper(), image, kind, _MIME[kind], key)
+            download(kind.upper(), partial(chart_image, image_format=kind), kind, _MIME[kind])
     else:
         st.caption(f"{missing} Until then the camera button over the chart saves an SVG.")
-
-
-def _download(
-    chart: Chart,
-    label: str,
-    made: Callable[[Chart], str | bytes],
-    suffix: str,
-    mime: str,
-    key: str,
-) -> None:
-    """Offer a file that is made when it is asked for."""
-    st.download_button(
-        label,
-        partial(made, chart),
-        f"lore-lens-{chart.name}.{suffix}",
-        mime,
-        key=f"{suffix}_{key}",
-        on_click="ignore",
-        width="stretch",
-    )
 
 
 @st.dialog("For a paper", width="large")

@@ -40,7 +40,7 @@ _MAP = st.components.v2.component(
 )
 
 
-_VIEW, _KEPT_VIEW = "view", "_view"
+_VIEW, _KEPT_VIEW, _LOOKED = "view", "_view", "_looked"
 #: Where the reader looks at first.
 _ALL = (0, 0, 1)
 
@@ -70,6 +70,15 @@ def live_landscape(live: LiveLandscape, key: str, **answers: Callable[[Any], Non
         _CODE(key="lore_code")
         scene = replace(live, view=_seen(live.map_key)).packed_scene()
         _mount(scene, key, live.map_key, tuple(answers))
+
+
+def looked_at(map_name: str) -> Callable[[], tuple[float, ...] | None]:
+    """Return what tells where the reader looks at a map by then; None: at all of it.
+
+    ``map_name``: from :func:`map_key`. What it returns may be called where no page runs.
+    """
+    looked: dict[str, tuple[float, ...] | None] = st.session_state.setdefault(_LOOKED, {})
+    return lambda: looked.get(map_name)
 
 
 def hear(key: str) -> None:
@@ -112,13 +121,17 @@ def _seen(map_name: str) -> tuple[float, ...] | None:
         known = np.isfinite([x, y, zoom]).all() and zoom > 0
         st.session_state[_KEPT_VIEW] = (map_name, (x, y, zoom) if known else None)
     of_map, seen = st.session_state[_KEPT_VIEW]
-    if of_map != map_name or seen is None or tuple(seen) == _ALL:
+    seen = None if seen is None or tuple(seen) == _ALL else tuple(seen)
+    looked = st.session_state.setdefault(_LOOKED, {})
+    looked.clear()
+    looked[of_map] = seen
+    if of_map != map_name or seen is None:
         st.query_params.pop(_VIEW, None)
         return None
     text = ",".join(f"{number:.9g}" for number in seen)
     if st.query_params.get(_VIEW) != text:
         st.query_params[_VIEW] = text
-    return tuple(seen)
+    return seen
 
 
 def live_feed(address: str) -> None:

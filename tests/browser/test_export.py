@@ -30,6 +30,22 @@ def test_the_charts_own_exports(open_app, dataset, points):
     assert name == "lore-lens-landscape.html"
     assert b"Plotly.newPlot" in page
     assert len(page) > 1_000_000
+    # What is in sight, and nothing else.
+    app.page.keyboard.press("Escape")
+    app.map.focus()
+    for key in ("+", "+", "+", "+", "ArrowLeft"):
+        app.page.keyboard.press(key)
+    app.until(lambda: app.query().get("view"), "the view is known")
+    app.settle()
+    app.page.locator(".st-key-export_landscape").get_by_role("button").click()
+    _, zoomed = save(app, app.button("Interactive HTML"))
+    ends = [
+        np.array(re.search(rb'"xaxis":\{.*?"range":\[([^,]+),([^\]]+)\]', sent).groups(), float)
+        for sent in (page, zoomed)
+    ]
+    zoom, middle = app.seen("[m.view.zoom, m.view.x]")
+    np.testing.assert_allclose(np.diff(ends[0]) / np.diff(ends[1]), zoom, rtol=1e-6)
+    np.testing.assert_allclose(ends[1].mean(), middle, rtol=1e-6)
     name, table = save(app, app.button("Numbers as CSV"))
     assert name == "lore-lens-landscape.csv"
     table = pd.read_csv(io.BytesIO(table))

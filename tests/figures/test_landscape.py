@@ -242,6 +242,18 @@ def test_the_frame_fits_the_bulk_and_says_what_it_leaves_out(field, points):
     assert "1 outside the frame" in picture.subtitle
 
 
+def test_a_part_of_the_map_counts_what_it_leaves_out(field, points):
+    whole = landscape_figure(field, points, **COMMON).picture.extent
+    picture = landscape_figure(field, points, seen=(0.1, -0.2, 4.0), **COMMON).picture
+    inside = np.ones(len(points), dtype=bool)
+    for k, (share, (low, high)) in enumerate(zip((0.1, -0.2), whole, strict=True)):
+        middle, quarter = (low + high) / 2 + share * (high - low), (high - low) / 4
+        np.testing.assert_allclose(picture.extent[k], [middle - quarter / 2, middle + quarter / 2])
+        inside &= np.abs(points[:, k] - middle) <= quarter / 2
+    assert 0 < picture.n_outside == (~inside).sum()
+    assert picture.subtitle.endswith(f"{picture.n_outside} outside the frame")
+
+
 def test_a_lasso_is_at_hand_and_both_axes_have_one_scale(field, points):
     layout = landscape_figure(field, points, **COMMON).figure.layout
     assert layout.dragmode == "lasso"

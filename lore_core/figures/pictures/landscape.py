@@ -59,6 +59,7 @@ def landscape_figure(
     region: Selection | None = None,
     found: Sequence[tuple[str, Outline]] = (),
     places: pd.DataFrame | None = None,
+    seen: tuple[float, ...] | None = None,
     mode: Mode = "light",
     height: int = 620,
     title: str | None = None,
@@ -92,10 +93,15 @@ def landscape_figure(
     places : DataFrame, optional
         Names to write on the map: columns ``name, x, y``
         (:func:`~lore_core.regions.row_tables.class_places`).
+    seen : tuple of float, optional
+        Which part of the map is shown: how far its middle lies from that of the whole, as shares of
+        the whole's sides, and how many times it is enlarged. By default the whole.
     mode, height, title
         Look.
     """
     extent, widest = _extent(coordinates)
+    if seen is not None:
+        extent, widest = _part(extent, seen), widest / seen[2]
     inside = [
         (low <= z) & (z <= high) for (low, high), z in zip(extent, coordinates.T, strict=True)
     ]
@@ -218,6 +224,18 @@ def _extent(coordinates: Floats) -> tuple[tuple[tuple[float, float], ...], float
     widest = float((high - low).max() or 1.0)
     pad = _PAD * widest
     return tuple(zip((low - pad).tolist(), (high + pad).tolist(), strict=True)), widest
+
+
+def _part(
+    extent: tuple[tuple[float, float], ...], seen: tuple[float, ...]
+) -> tuple[tuple[float, float], ...]:
+    """Return ends of the axes round what is seen of a map."""
+    *moved, zoom = seen
+    part = []
+    for (low, high), share in zip(extent, moved, strict=True):
+        middle, half = (low + high) / 2 + share * (high - low), (high - low) / 2 / zoom
+        part.append((middle - half, middle + half))
+    return tuple(part)
 
 
 def _outlined(name: str, outline: Outline) -> OutlinedRegion:
