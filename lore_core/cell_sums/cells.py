@@ -13,7 +13,7 @@ matter here either.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,17 +109,16 @@ def _unpacked(keys: Ints, d: int) -> Ints:
     return np.column_stack(columns)
 
 
-def _joined(d: int, level: int, keys: Ints, table: Ints) -> Cells:
-    """Add what has one key."""
+def _joined(d: int, level: int, keys: Ints, columns: Iterable[Ints]) -> Cells:
+    """Add what has one key; ``columns`` are the lines of the table, looked at one at a time."""
     order = np.argsort(keys)
     keys = keys[order]
-    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    if not len(keys):
-        return Cells(d, level, keys, table)
-    added = np.empty((len(table), len(starts)), dtype=np.int64)
-    for k, column in enumerate(table):
-        added[k] = np.add.reduceat(column[order], starts)
-    w = len(table) // (1 + 2 * d)
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    none = np.empty(0, dtype=np.int64)
+    added = np.stack(
+        [np.add.reduceat(column[order], starts) if len(keys) else none for column in columns]
+    )
+    w = len(added) // (1 + 2 * d)
     high, low = added[w::2], added[w + 1 :: 2]
     high += low >> _LOW_BITS
     low &= _LOW
@@ -196,5 +195,5 @@ def joined(parts: Sequence[Cells], max_cells: int) -> Cells:
     level = max(part.level for part in parts)
     same = [part.at_level(level) for part in parts]
     keys = np.concatenate([part.keys for part in same])
-    table = np.concatenate([part.table for part in same], axis=1)
-    return limited(_joined(same[0].n_dimensions, level, keys, table), max_cells)
+    columns = (np.concatenate([part.table[k] for part in same]) for k in range(len(same[0].table)))
+    return limited(_joined(same[0].n_dimensions, level, keys, columns), max_cells)

@@ -13,11 +13,15 @@ from lore_core.cli.options import Command, ViewOptions
 from lore_core.cli.output import note
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lore_core.data.progress import Progress
-    from lore_core.partitions import Run
+    from lore_core.embedding import MapName
+    from lore_core.partitions import Partition, Plan, Run
 
 #: Up to so many rows everything is exact, and every row is compared with every other.
 EXACT_ROWS = 2_000_000
+_CELLS = 2**19
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,8 @@ def run_of(given: ViewOptions, sums: SumsOptions, progress: Progress) -> Run | N
     from lore_core.partitions import parquet_files, partitions_of, rows_in, sum_files
     from lore_core.reading.file_pairs import half_of
 
-    files = [] if given.data == ("demo",) else parquet_files(given.data)
+    no_map = given.maps == ("none",) and not sums.wanted
+    files = [] if no_map or given.data == ("demo",) else parquet_files(given.data)
     if not files:
         if sums.wanted:
             raise InputError("'--sums', '--workers' and '--cells' are for .parquet files.")
@@ -102,20 +107,28 @@ def run_of(given: ViewOptions, sums: SumsOptions, progress: Progress) -> Run | N
     )
 
 
-def _plan(given: ViewOptions, sums: SumsOptions, parts: Any, progress: Progress | None) -> Any:
+def _plan(
+    given: ViewOptions,
+    sums: SumsOptions,
+    parts: Sequence[Partition],
+    progress: Progress | None,
+) -> Plan:
+    """Take the plan of the sums that are kept, if it is what was asked for; else make one."""
     from lore_core.cli.view import column_mapping
     from lore_core.data.validation import InputError
     from lore_core.embedding import MapName
     from lore_core.partitions import make_plan
     from lore_core.partitions.run import planned
 
-    max_cells = 2**19 if sums.max_cells is None else sums.max_cells
     if len(given.maps) > 1 or given.maps == ("none",):
         raise InputError("'--map' must name one map where rows are summed in cells.")
     former = None if sums.directory is None else planned(sums.directory)
     if former is not None:
         note(f"sums in '{sums.directory}': their map, columns and bins are used ({former.note}).")
-        asked = {
+        name, on = former.embedding.name, _map_asked(given)
+        same = on is None or on in (name, MapName(name.method))
+        asked: dict[str, tuple[object, object]] = {
+            "--map": (name.typed if same else given.maps[0], name.typed),
             "--target": (given.target, former.target),
             "--bins": (given.n_bins, former.bins.n_bins),
             "--binning": (given.binning, former.bins.binning),
@@ -132,13 +145,19 @@ def _plan(given: ViewOptions, sums: SumsOptions, parts: Any, progress: Progress 
         parts,
         mapping=column_mapping(given.columns),
         target=given.target,
-        feature_map=MapName.parse(given.maps[0], "--map") if given.maps else None,
+        feature_map=_map_asked(given),
         n_bins=given.n_bins,
         binning=given.binning,
-        max_cells=max_cells,
+        max_cells=_CELLS if sums.max_cells is None else sums.max_cells,
         random_state=given.seed,
         progress=progress,
     )
+
+
+def _map_asked(given: ViewOptions) -> MapName | None:
+    from lore_core.embedding import MapName
+
+    return MapName.parse(given.maps[0], "--map") if given.maps else None
 
 
 def settings_of(run: Run, given: ViewOptions, gamma: float | None) -> dict[str, Any]:

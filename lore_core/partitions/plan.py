@@ -203,7 +203,8 @@ def make_plan(
         )
     if sample.features is None:
         raise InputError(
-            f"'{name}' must have features (columns f_*) to be summed on a map; it has none."
+            f"'{name}' must have features (columns f_*) to be summed on a map; it has none. "
+            "`lore metrics --map none` measures what is global, with all rows in memory."
         )
     method = feature_map or MapName("pca", min(2, sample.features.shape[1]))
     d = sample.features.shape[1] if method.method == "identity" else method.n_components or 2

@@ -20,9 +20,8 @@ from lore_core.partitions.files import Partition
 from lore_core.partitions.plan import Plan, key_of
 
 _PLAN = "plan.npz"
-#: Share of the progress that joining takes, and how many sums are added at once.
+#: Share of the progress that joining takes.
 _JOINING = 0.1
-_AT_ONCE = 8
 #: How often parts are given to new processes where one was ended from outside.
 _ATTEMPTS = 3
 
@@ -147,7 +146,7 @@ def _joined(paths: Sequence[Path], progress: Progress | None) -> LocalErrorSums:
     held: list[LocalErrorSums] = []
     for step, path in enumerate(paths, start=1):
         held.append(LocalErrorSums.load(path))
-        if len(held) == _AT_ONCE:
+        if sum(len(sums.cells) for sums in held) > 2 * held[0].max_cells:
             held = [LocalErrorSums.joined(held)]
         tell(progress, step / len(paths), "joining the sums of all parts")
     return LocalErrorSums.joined(held)

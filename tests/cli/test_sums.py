@@ -40,9 +40,11 @@ def test_sums_hold_the_exact_numbers(run_json, parts, file, tmp_path, capsys):
     for name in ("ALCE", "MLCE", "MLCE supported"):
         of = found["metrics"][name]
         assert of["at_least"] <= exact["metrics"][name]["value"] <= of["at_most"]
-    # Other bins cannot be added to these.
-    assert main(["metrics", parts, "--sums", str(kept), "--bins", "6"]) == 1
-    assert "'--bins' must be 5" in capsys.readouterr().err
+    # Other bins or another map cannot be added to these.
+    for options, said in ((["--bins", "6"], "'--bins' must be 5"), (["--map", "pca-1"], "pca-2")):
+        options = ["--bins", "5", *options]
+        assert main(["metrics", parts, "--sums", str(kept), *options]) == 1
+        assert said in capsys.readouterr().err
 
 
 def test_a_curve_of_sums(run, parts, tmp_path):
@@ -60,3 +62,10 @@ def test_many_rows_are_summed_without_asking(run, parts, monkeypatch):
     assert "sums over" in said
     curve = run("curve", parts)
     assert "surely" in curve
+
+
+def test_without_a_map_many_rows_are_measured_globally(run, parts, monkeypatch):
+    monkeypatch.setattr(sums, "EXACT_ROWS", 100)
+    said = run("metrics", parts, "--map", "none", "--draws", 0)
+    assert "ECE" in said
+    assert "surely" not in said

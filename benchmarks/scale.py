@@ -1,0 +1,380 @@
+"""Rows that do not fit into memory: time, memory and error of sums that merge.
+
+Writes Parquet files of synthetic rows, sums them with one process and with two, stops a run and
+lets it go on, and holds local errors against the exact sums over all rows. Prints what it finds
+and writes docs/scale.md. ``--rows 100_000_000`` for the large run, ``--quick`` to try the script,
+``--data DIR`` to keep the rows, ``--out FILE`` to write elsewhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+from _measure import machine
+
+from lore_core.cell_sums import LocalDistribution, LocalErrorSums, bandwidth_curve_of_sums
+from lore_core.data.binning import confidence_bins
+from lore_core.kernel_sums import laplacian_means
+from lore_core.partitions import Partition, Plan, partitions_of, sum_files
+
+CLASSES, FEATURES = 4, 8
+FILE_ROWS, GROUP_ROWS = 2_500_000, 2**18
+#: Rows whose local errors are held against the exact ones.
+CHECKED = 5_000
+GAMMAS = (0.2, 0.5, 1.0)
+RUN = """
+import sys, time, json
+from pathlib import Path
+from lore_core.partitions import Plan, partitions_of, sum_files
+from lore_core.cell_sums import stored
+files, kept, workers, plan = sys.argv[1:]
+plan, workers = Plan.load(Path(plan)), int(workers)
+started = time.perf_counter()
+run = sum_files(partitions_of(sorted(Path(files).glob("*.parquet"))), plan, directory=kept,
+                n_workers=workers, progress=lambda share, said: print(said, flush=True))
+print(json.dumps({"seconds": time.perf_counter() - started, "digest": stored.digest(run.sums),
+                  "kept": run.n_kept, "summed": run.n_summed}))
+"""
+
+# What a user would do otherwise, each in a process of its own; `found` is what it comes to.
+BEFORE = """
+import json, sys, time
+from pathlib import Path
+import numpy as np
+from lore_core.partitions import Plan, partitions_of
+paths = sorted(Path(sys.argv[1]).glob("*.parquet"))
+started = time.perf_counter()
+"""
+AFTER = "print(json.dumps([time.perf_counter() - started, float(found)]))"
+RIVALS = {
+    "exact sums, rows in memory (`local_errors`): ALCE at one γ": """
+from lore_core import local_errors
+c, a, z = [], [], []
+plan = Plan.load(Path(sys.argv[2]))
+for part in partitions_of(paths):
+    for table in part.batches(2**18, plan.columns):
+        rows = plan.dataset(table, part.name)
+        c.append(rows.confidence)
+        a.append(rows.outcome)
+        z.append(plan.embedding.transform(rows.features))
+found = local_errors(np.concatenate(c), np.concatenate(a), np.concatenate(z), gamma=0.2).average
+""",
+    "scikit-learn (`calibration_curve`), rows in memory: ECE": """
+import pyarrow.dataset as ds
+from sklearn.calibration import calibration_curve
+frame = ds.dataset(paths).to_table(columns=[f"p_{k}" for k in range(4)] + ["label"]).to_pandas()
+p = frame.iloc[:, :4].to_numpy(np.float64)
+c, a = p.max(axis=1), p.argmax(axis=1) == frame["label"].to_numpy()
+right, promised = calibration_curve(a, c, n_bins=15)
+count = np.histogram(c, np.linspace(0, 1, 16))[0]
+found = (np.abs(right - promised) * count[count > 0]).sum() / count.sum()
+""",
+    "DuckDB, one query over the files: ECE": """
+import duckdb
+duckdb.execute("set enable_progress_bar = false")
+query = (
+    "with r as (select greatest(p_0, p_1, p_2, p_3) c, (case label when 0 then p_0 when 1 then p_1"
+    " when 2 then p_2 else p_3 end) = c a from read_parquet(?)) select sum(abs(g)) / sum(n) from"
+    " (select count(*) n, sum(c - a::int) g from r group by least(floor(c * 15), 14))"
+)
+found = duckdb.execute(query, [[str(path) for path in paths]]).fetchone()[0]
+""",
+}
+#: Rows up to which rivals that hold all of them are tried.
+FITS = 20_000_000
+
+
+@dataclass(frozen=True)
+class Summed:
+    """One run of a process of its own."""
+
+    seconds: float  #: Of the sums, without the start of Python
+    processor: float  #: Seconds of all processes
+    peak: int  #: Bytes of the largest process
+    digest: str
+    kept: int
+    summed: int
+
+
+def write_rows(folder: Path, n_rows: int) -> None:
+    """Write rows whose confidences are right, but for one place of the map."""
+    for number, start in enumerate(range(0, n_rows, FILE_ROWS)):
+        path = folder / f"part-{number:03}.parquet"
+        if path.exists():
+            continue
+        rng = np.random.default_rng(number)
+        left = min(FILE_ROWS, n_rows - start)
+        with pa.parquet.ParquetWriter(path, _table(rng, 1).schema) as writer:
+            for size in [GROUP_ROWS] * (left // GROUP_ROWS) + [left % GROUP_ROWS]:
+                if size:
+                    writer.write_table(_table(rng, size))
+
+
+def _table(rng: np.random.Generator, n: int) -> pa.Table:
+    features = rng.normal(size=(n, FEATURES)).astype(np.float32)
+    features[:, :2] *= 3
+    p = np.exp(rng.normal(size=(n, CLASSES)) * 2)
+    p /= p.sum(axis=1, keepdims=True)
+    label = np.minimum((p.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1), CLASSES - 1)
+    wrong = (np.abs(features[:, :2] - 3).sum(axis=1) < 3) & (rng.random(n) < 0.4)
+    label[wrong] = rng.integers(0, CLASSES, wrong.sum())
+    columns = {f"f_{k}": features[:, k] for k in range(FEATURES)}
+    columns |= {f"p_{k}": p[:, k].astype(np.float32) for k in range(CLASSES)}
+    return pa.table({**columns, "label": label.astype(np.int32)})
+
+
+def run_alone(files: Path, kept: Path, plan: Path, workers: int) -> Summed:
+    """Sum in a process of its own, so that its memory is seen."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, files, kept, str(workers), plan],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    found = json.loads(done.stdout.splitlines()[-1])
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Summed(processor=used, peak=after.ru_maxrss * 1024, **found)
+
+
+def run_rival(code: str, files: Path, plan: Path) -> tuple[float, int, float] | None:
+    """Seconds, peak bytes and what was found; None where the package is missing or it failed."""
+    # A process between the two, so that the peak is not that of an earlier child.
+    between = (
+        "import resource, subprocess, sys\n"
+        "done = subprocess.run([sys.executable, '-c', *sys.argv[1:]], stdout=-1, check=True)\n"
+        "print(done.stdout.decode().splitlines()[-1])\n"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", between, BEFORE + code + AFTER, files, plan],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        return None
+    first, peak = done.stdout.splitlines()
+    seconds, found = json.loads(first)
+    return seconds, int(peak), found
+
+
+def run_killed(files: Path, kept: Path, plan: Path) -> None:
+    """Kill a run as soon as two parts are done."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN, files, kept, "1", plan], stdout=subprocess.PIPE, text=True
+    )
+    for _ in range(3):
+        process.stdout.readline()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+
+
+def exact_errors(
+    parts: list[Partition], plan: Plan, gammas: tuple[float, ...]
+) -> tuple[np.ndarray, np.ndarray, dict[float, np.ndarray], float]:
+    """Confidences and places of some rows, their exact SLCE over all rows, and seconds."""
+    confidence, outcome, places = [], [], []
+    for part in parts:
+        for table in part.batches(2**18, plan.columns):
+            rows = plan.dataset(table, part.name)
+            confidence.append(rows.confidence.astype(np.float32))
+            outcome.append(rows.outcome.astype(bool))
+            places.append(plan.embedding.transform(rows.features))
+    c = np.concatenate(confidence).astype(np.float64)
+    gap = c - np.concatenate(outcome)
+    z = np.concatenate(places)
+    bins = confidence_bins(c, plan.bins.n_bins).assign(c)
+    chosen = np.random.default_rng(0).choice(len(c), CHECKED, replace=False)
+    started = time.perf_counter()
+    means = laplacian_means(
+        z[chosen],
+        z,
+        gap,
+        bandwidth=np.array(gammas) * z.shape[1],
+        target_groups=bins[chosen],
+        source_groups=bins,
+        effective_size=False,
+    )
+    seconds = time.perf_counter() - started
+    return c[chosen], z[chosen], dict(zip(gammas, means.mean, strict=True)), seconds
+
+
+def main() -> None:
+    """Run everything and write it down."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--cells", type=int, default=2**19)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("docs/scale.md"))
+    given = parser.parse_args()
+    n_rows = 400_000 if given.quick else given.rows
+    with tempfile.TemporaryDirectory(prefix="lore-scale-") as made:
+        folder = given.data or Path(made) / "rows"
+        folder.mkdir(parents=True, exist_ok=True)
+        started = time.perf_counter()
+        write_rows(folder, n_rows)
+        print(f"{n_rows:,} rows written in {time.perf_counter() - started:.0f} s", flush=True)
+        text = measured(folder, Path(made), n_rows, given.cells)
+    print(text)
+    given.out.write_text(text, encoding="utf-8")
+
+
+def beside_rivals(sums: LocalErrorSums, ours: Summed, files: Path, plan: Path) -> list[str]:
+    """Return the table of other ways."""
+    started = time.perf_counter()
+    alce = LocalDistribution.of(sums, gamma=0.2).average.value
+    again = time.perf_counter() - started
+    ece = sums.reliability.expected_calibration_error
+    lines = [
+        "## Beside what one would do otherwise",
+        "",
+        "| | seconds | largest process | found, points |",
+        "|---|---:|---:|---:|",
+        f"| sums, one process: all metrics, global and local, at one γ | "
+        f"{ours.seconds + again:.1f} | {ours.peak / 2**30:.2f} GB | "
+        f"ALCE {alce * 100:.2f}, ECE {ece * 100:.2f} |",
+        f"| the same sums at another γ | {again:.1f} | | |",
+    ]
+    for name, code in RIVALS.items():
+        if sums.n_rows > FITS and "memory" in name:
+            lines.append(f"| {name} | left out: too many rows | | |")
+            continue
+        rival = run_rival(code, files, plan)
+        lines.append(
+            f"| {name} | could not be run | | |"
+            if rival is None
+            else f"| {name} | {rival[0]:.1f} | {rival[1] / 2**30:.2f} GB | {rival[2] * 100:.2f} |"
+        )
+        print(lines[-1], flush=True)
+    return lines
+
+
+def measured(files: Path, work: Path, n_rows: int, cells: int) -> str:
+    """Return the page."""
+    from lore_core.partitions import make_plan
+
+    load = os.getloadavg()[0]
+    paths = sorted(files.glob("*.parquet"))
+    size = sum(path.stat().st_size for path in paths)
+    parts = partitions_of(paths)
+    plan = make_plan(parts, max_cells=cells)
+    place = work / "plan.npz"
+    plan.save(place)
+    one = run_alone(files, work / "one", place, 1)
+    print(f"one process: {one.seconds:.0f} s", flush=True)
+    two = run_alone(files, work / "two", place, 2)
+    print(f"two processes: {two.seconds:.0f} s", flush=True)
+    run_killed(files, work / "killed", place)
+    again = run_alone(files, work / "killed", place, 2)
+    same = one.digest == two.digest == again.digest
+    sums = sum_files(parts, plan, directory=work / "one").sums
+    started = time.perf_counter()
+    joined = sums + sums
+    joining = time.perf_counter() - started
+    assert joined.n_rows == 2 * n_rows
+    shutil.rmtree(work / "two")
+    lines = [
+        "# Rows that do not fit into memory",
+        "",
+        "Written by `make bench` (`benchmarks/scale.py`); do not edit.",
+        "",
+        *(
+            f"- {name}: {value}"
+            for name, value in machine().items()
+            if name not in ("torch", "pykeops")
+        ),
+        f"- Load when it began: {load:.0f} on {os.cpu_count()} cores. Where that is more than one "
+        "a core, seconds are those of a share of the machine; processor seconds are not.",
+        "",
+        f"{n_rows:,} rows, {CLASSES} classes, {FEATURES} features, {len(paths)} Parquet files of "
+        f"{size / 1e9:.1f} GB together, in {len(parts)} parts; PCA 2-D, 15 bins, at most {cells:,} "
+        f"cells. The sums: {len(sums.cells):,} cells of width {sums.width:g}.",
+        "",
+        "| | seconds | rows a second | processor seconds | largest process |",
+        "|---|---:|---:|---:|---:|",
+        *(
+            f"| {name} | {run.seconds:.1f} | {n_rows / run.seconds:,.0f} | {run.processor:.0f} | "
+            f"{run.peak / 2**30:.2f} GB |"
+            for name, run in (("one process", one), ("two processes", two))
+        ),
+        "",
+        f"Two processes took {two.seconds / one.seconds:.0%} of the seconds of one, and "
+        f"{two.processor / one.processor:.0%} of its processor seconds. A run that was killed "
+        f"after {again.kept} of {len(parts)} parts went on and summed {again.summed}. "
+        f"Sums of all three runs are {'the same to the last bit' if same else 'NOT THE SAME'}.",
+        "",
+        *beside_rivals(sums, one, files, place),
+        "",
+        "## Against the exact sums",
+        "",
+    ]
+    c, z, exact, seconds = exact_errors(parts, plan, GAMMAS)
+    lines += [
+        f"SLCE of {CHECKED:,} rows, in points. The exact sums had all rows in memory and took "
+        f"{seconds:.1f} s for these rows and {len(GAMMAS)} γ, reading not counted.",
+        "",
+        "| γ | error, mean | largest | bound, mean | largest | outside | seconds |",
+        "|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for gamma in GAMMAS:
+        started = time.perf_counter()
+        values = sums.local_values(c, z, gamma=gamma).signed
+        spent = time.perf_counter() - started
+        error = np.abs(values.value - exact[gamma]) * 100
+        bound = np.maximum(values.high - values.value, values.value - values.low) * 100
+        outside = int(((exact[gamma] < values.low) | (exact[gamma] > values.high)).sum())
+        lines.append(
+            f"| {gamma:g} | {error.mean():.2g} | {error.max():.2g} | {bound.mean():.2g} | "
+            f"{bound.max():.2g} | {outside} | {spent:.1f} |"
+        )
+    lines += ["", "| γ | ALCE, points | surely | seconds |", "|---:|---:|---:|---:|"]
+    for gamma in GAMMAS:
+        started = time.perf_counter()
+        alce = LocalDistribution.of(sums, gamma=gamma).average
+        lines.append(
+            f"| {gamma:g} | {alce.value * 100:.2f} | {alce.low * 100:.2f} to "
+            f"{alce.high * 100:.2f} | {time.perf_counter() - started:.1f} |"
+        )
+    started = time.perf_counter()
+    curve = bandwidth_curve_of_sums(sums)
+    spent = time.perf_counter() - started
+    a_row = one.processor / n_rows
+    lines += [
+        "",
+        f"A curve of {len(curve.value.gamma)} bandwidths: {spent:.0f} s, whatever the number of "
+        "rows.",
+        "",
+        "## On paper",
+        "",
+        f"A row costs {a_row * 1e6:.1f} µs of a processor, reading included, and adding two sums "
+        f"{joining:.2f} s. So n rows on W workers of one processor each, in parts of 8 million "
+        f"rows joined as a tree, take n · {a_row * 1e6:.1f} µs / W + "
+        f"{joining:.2f} s · (n / 8·10⁶ / W + log₂ W): 10⁹ rows on 100 workers "
+        f"{1e9 * a_row / 100 + joining * (1e9 / 8e6 / 100) + joining * 7:.0f} s, on two "
+        f"{(1e9 * a_row / 2 + joining * 1e9 / 8e6 / 2) / 60:.0f} minutes. Disks that give less "
+        "than the rows of all workers a second are slower.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
