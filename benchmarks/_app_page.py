@@ -116,7 +116,8 @@ Headless Chromium, 1400 × 900 pixels, graphics by software, on the machine that
 Synthetic rows: {CLASSES} classes, {FEATURES} features, “PCA 2-D”; beside the rows that are shown
 {CALIBRATION_SHARE:.0%} as many to fit on. Medians and, after a comma, what one in twenty exceeds.
 The line of two points is the least a chart can be: a Plotly chart that Streamlit draws anew as a
-slider moves, in the same browser. The goals are for a machine that does nothing else.
+slider moves, in the same browser. The goals are for a machine that does nothing else; the load
+average below says how far that was so.
 
 {markdown_table(["machine", ""], facts)}
 

@@ -110,8 +110,8 @@ elif wanted != "all":
 scene = compute.scene(view, chosen, on_map, map_name)
 rows, sentence = scene.rows, scene.sentence
 answer = st.container(key="main_answer", gap="xsmall")
-headline, way = answer.columns([5, 1.2], vertical_alignment="center")
-said, switch = answer.columns([5, 1.2], vertical_alignment="center")
+headline, way = answer.columns([4.3, 1.7], vertical_alignment="center")
+said, switch = answer.columns([4.3, 1.7], vertical_alignment="center")
 said.markdown(unbroken(sentence))
 beyond = switch.toggle(
     "Beyond chance",
