@@ -144,7 +144,7 @@ def _give_sums(
     from lore_core.figures import bandwidth_figure
 
     chart = bandwidth_figure(
-        {name: found.value},
+        {name: found},
         metric=metric,
         rows=f"{run.sums.n_rows:,} rows, {run.sums.bins.n_bins} {run.sums.bins.binning} bins",
         gamma=given.gamma,

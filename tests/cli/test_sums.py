@@ -49,7 +49,21 @@ def test_sums_hold_the_exact_numbers(run_json, parts, file, tmp_path, capsys):
 
 def test_a_curve_of_sums(run, parts, tmp_path):
     chart, table = tmp_path / "curve.svg", tmp_path / "curve.csv"
-    run("curve", parts, "--cells", 1000, "--bins", 3, "-o", chart, "-o", table)
+    run(
+        "curve",
+        parts,
+        "--cells",
+        1000,
+        "--bins",
+        3,
+        "-o",
+        chart,
+        "-o",
+        table,
+        "-o",
+        tmp_path / "curve.html",
+    )
+    assert "where the exact curve surely is" in chart.with_suffix(".html").read_text()
     assert chart.stat().st_size > 1000
     numbers = pd.read_csv(table)
     assert (numbers["alce_at_least"] <= numbers["alce_at_most"]).all()

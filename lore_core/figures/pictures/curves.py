@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from lore_core.cell_sums.summaries import BoundedCurve
 from lore_core.chance.simulation import NullBand
 from lore_core.data.number_text import with_points
 from lore_core.figures.pictures.marks import (
@@ -30,6 +31,7 @@ from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.metric import CurveKey, OverBandwidths
 
 _GAMMA = Axis("bandwidth γ (log scale)", log=True, brief="bandwidth γ")
+Curve = BandwidthCurve | BandwidthSpread | BoundedCurve
 #: Many bands on top of one another turn grey.
 _FEW_BANDS = 4
 
@@ -40,7 +42,7 @@ def marked(value: float, text: str) -> Rule:
 
 
 def bandwidth_figure(
-    curves: Mapping[str, BandwidthCurve | BandwidthSpread],
+    curves: Mapping[str, Curve],
     *,
     metric: CurveKey = "mlce_supported",
     rows: str,
@@ -53,8 +55,9 @@ def bandwidth_figure(
 
     Parameters
     ----------
-    curves : mapping of str to BandwidthCurve or BandwidthSpread
-        By name; of many runs the mean is drawn, in a band of one standard deviation.
+    curves : mapping of str to BandwidthCurve, BandwidthSpread or BoundedCurve
+        By name; of many runs the mean is drawn, in a band of one standard deviation, of sums the
+        bounds are.
     metric : {"mlce_supported", "alce", "mlce"}
         What to draw.
     rows : str
@@ -67,10 +70,7 @@ def bandwidth_figure(
         Look.
     """
     about = CURVES[metric]
-    means = {
-        label: item.mean if isinstance(item, BandwidthSpread) else item
-        for label, item in curves.items()
-    }
+    means = {label: _line_of(item) for label, item in curves.items()}
     marks: list[Mark] = []
     tables = [_table(item, metric).assign(curve=label) for label, item in curves.items()]
     if null is not None:
@@ -85,9 +85,11 @@ def bandwidth_figure(
     for position, (label, curve) in enumerate(means.items()):
         color, value = method_color(label, position), getattr(curve, metric)
         item = curves[label]
+        faint = Tint(color, 0.12 if len(curves) <= _FEW_BANDS else 0.07)
         if isinstance(item, BandwidthSpread):
-            faint = Tint(color, 0.12 if len(curves) <= _FEW_BANDS else 0.07)
             marks.append(_spread(item, metric, label, faint))
+        elif isinstance(item, BoundedCurve):
+            marks.append(_bounds(item, metric, label, faint))
         lines = (
             "γ {x:.3g}",
             f"{about.title} {{y:.1f}} points",
@@ -124,6 +126,20 @@ def bandwidth_figure(
     return PanelChart(picture, mode, height)
 
 
+def _line_of(item: Curve) -> BandwidthCurve:
+    if isinstance(item, BandwidthCurve):
+        return item
+    return item.mean if isinstance(item, BandwidthSpread) else item.value
+
+
+def _bounds(item: BoundedCurve, metric: CurveKey, label: str, tint: Tint) -> Band:
+    """Where the exact curve surely is."""
+    low, high = getattr(item.low, metric), getattr(item.high, metric)
+    known = np.isfinite(low) & np.isfinite(high)
+    around = item.value.gamma[known], low[known], high[known]
+    return Band(*around, tint, name=f"{label}, surely", group=label, listed=False)
+
+
 def _spread(item: BandwidthSpread, metric: CurveKey, label: str, tint: Tint) -> Band:
     """Mean ± one standard deviation over runs, no further than an error can go."""
     mean, sd = getattr(item.mean, metric), getattr(item.sd, metric)
@@ -157,16 +173,16 @@ def _limits(
     ]
 
 
-def _table(item: BandwidthCurve | BandwidthSpread, metric: CurveKey) -> pd.DataFrame:
+def _table(item: Curve, metric: CurveKey) -> pd.DataFrame:
     """One row a bandwidth; of many runs with the spread of what is drawn."""
-    if isinstance(item, BandwidthCurve):
+    if not isinstance(item, BandwidthSpread):
         return item.frame()
     return item.mean.frame().assign(**{f"{metric}_sd": getattr(item.sd, metric)})
 
 
 def _how_to_read(
     about: OverBandwidths,
-    curves: Mapping[str, BandwidthCurve | BandwidthSpread],
+    curves: Mapping[str, Curve],
     null: tuple[str, NullBand] | None,
 ) -> str:
     left = (
@@ -181,6 +197,8 @@ def _how_to_read(
     n_runs = {item.n_runs for item in curves.values() if isinstance(item, BandwidthSpread)}
     if n_runs:
         said += f" Bands: mean ± one standard deviation over {max(n_runs):,} runs."
+    if any(isinstance(item, BoundedCurve) for item in curves.values()):
+        said += " Bands: where the exact curve surely is."
     if null is not None:
         said += (
             f" Grey: where the whole curve stays, with 95 %, if every confidence is right "
