@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 import pandas as pd
-from _geometries import geometry
+from _geometries import drawn_classes, geometry
 from _report import markdown_table
 from _trials import APART, Trial, percent
 from _worlds import World, blobs, calibrated
@@ -133,6 +133,4 @@ in points; calibrated rows, and 10 % of the rows overconfident.
 
 def _right(dataset: Dataset, rng: np.random.Generator) -> Dataset:
     """Draw true classes from the probabilities themselves."""
-    upto = np.cumsum(dataset.probabilities, axis=1)
-    labels = (upto < rng.random((len(dataset), 1)) * upto[:, -1:]).sum(axis=1)
-    return replace(dataset, labels=labels.astype(np.int64))
+    return replace(dataset, labels=drawn_classes(dataset.probabilities, rng))

@@ -102,10 +102,14 @@ def redrawn(given: Geometry, gap: Floats | float, rng: np.random.Generator) -> D
     others[np.arange(len(dataset)), dataset.predictions] = 0.0
     others += 1e-9
     others[np.arange(len(dataset)), dataset.predictions] = 0.0
-    upto = np.cumsum(others, axis=1)
-    wrong = (upto < rng.random((len(dataset), 1)) * upto[:, -1:]).sum(axis=1)
-    labels = np.where(right, dataset.predictions, wrong)
-    return replace(dataset, labels=labels.astype(np.int64))
+    labels = np.where(right, dataset.predictions, drawn_classes(others, rng))
+    return replace(dataset, labels=labels)
+
+
+def drawn_classes(chances: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw a class for each row, in proportion to its chances (n, K)."""
+    upto = np.cumsum(chances, axis=1)
+    return np.asarray((upto < rng.random((len(chances), 1)) * upto[:, -1:]).sum(axis=1), np.int64)
 
 
 def blob(given: Geometry, share: float, rng: np.random.Generator) -> Planted:

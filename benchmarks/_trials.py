@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+from _bootstrap import middle, resampled
 from _worlds import World, blobs, calibrated, shift, slope
 from scipy import stats
 
@@ -110,7 +111,7 @@ def intervals(seed: int, n: int, size: float, kind: str) -> dict[str, float]:
     c, a, z = world.confidence, world.outcome, world.z
     truth = _truth(world, 15, 0.2)
     ours = lore.calibration_intervals(c, a, z, n_draws=60, random_state=seed + APART)
-    plain = lore.chance.bootstrap_draws(c, a, z, n_draws=60, random_state=seed + APART).interval()
+    plain = middle(resampled(c, a, z, seed=seed + APART))
     table = lore.reliability_table(c, a)
     accuracy = np.bincount(table.bins.assign(c), weights=c - world.gap, minlength=15) / np.maximum(
         table.count, 1

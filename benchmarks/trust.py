@@ -15,6 +15,7 @@ from typing import Any
 import joblib  # type: ignore[import-untyped]
 import pandas as pd
 from _conclusions import conclusion_section
+from _differences import coverage_section
 from _report import markdown_table
 from _trials import (
     ALPHAS,
@@ -31,7 +32,6 @@ from _worlds import CONFIDENCES, calibrated
 from scipy import stats
 
 import lore_core as lore
-from lore_core.chance.intervals import ABSOLUTE
 
 
 class Simulations:
@@ -142,7 +142,7 @@ gap of a lone row); ties count half. At 500 rows few sets have a row with ten ef
 def interval_section(run: Simulations) -> str:
     """Intervals."""
     rows = []
-    names = ABSOLUTE
+    names = ("ECE", "MCE", "ALCE", "MLCE")
     for kind, n, size in (
         ("calibrated", 500, 0.0), ("calibrated", 2000, 0.0), ("slope", 500, 0.1),
         ("slope", 2000, 0.1), ("slope", 2000, 0.25), ("one blob", 2000, 0.2),
@@ -182,6 +182,7 @@ SECTIONS = {
     "power": power_section,
     "detectable": detectable_section,
     "intervals": interval_section,
+    "coverage": coverage_section,
     "conclusions": conclusion_section,
 }
 _HEAD = (

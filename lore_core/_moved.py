@@ -10,7 +10,6 @@ from typing import Any
 MOVED = {
     "BandwidthSpread": "metrics",
     "BandwidthSuggestion": "metrics",
-    "BootstrapDraws": "chance",
     "ConfidenceBins": "data",
     "Dashboard": "dashboard",
     "Field": "regions",
@@ -28,10 +27,8 @@ MOVED = {
     "Significance": "chance",
     "Summary": "comparison",
     "Target": "data",
-    "affordable_draws": "chance",
     "affordable_intervals": "chance",
     "affordable_null_draws": "chance",
-    "bootstrap_draws": "chance",
     "class_places": "regions",
     "confidence_bins": "data",
     "default_gammas": "metrics",
@@ -56,7 +53,6 @@ MOVED = {
     "smoothed_field": "regions",
     "unsure_threshold": "metrics",
     "wilson_interval": "metrics",
-    "worst_group_error": "comparison",
     "worst_rows": "regions",
 }
 

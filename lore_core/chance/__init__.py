@@ -1,4 +1,4 @@
-"""What chance makes of calibration metrics: tests, simulations, intervals, resampling."""
+"""What chance makes of calibration metrics: tests, simulations, intervals."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
 """Public names of this room."""
 
-from .bootstrap import (
-    BootstrapDraws as BootstrapDraws,
-    affordable_draws as affordable_draws,
-    bootstrap_draws as bootstrap_draws,
-)
 from .budget import affordable_intervals as affordable_intervals
 from .intervals import calibration_intervals as calibration_intervals
+from .means import (
+    joint_intervals as joint_intervals,
+    mean_interval as mean_interval,
+)
 from .significance import (
     Significance as Significance,
     local_significance as local_significance,

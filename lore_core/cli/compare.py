@@ -10,7 +10,7 @@ import click
 from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
 from lore_core.cli.output import NumberOptions, Progress, number_options, say, text_table
 from lore_core.data.number_text import decimal
-from lore_core.metrics.catalogue import CATALOGUE, MIN_GROUP_SIZE, unit_of
+from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
 
 if TYPE_CHECKING:
     from lore_core import Comparison, Recalibrator
@@ -38,7 +38,7 @@ method_option = click.option(
 )
 @view_options(several_maps=True)
 @method_option
-@click.option("--group", metavar="COLUMN", help="Group column of the maximum group-wise MCE.")
+@click.option("--group", metavar="COLUMN", help="Group column of the worst group and cell.")
 @click.option(
     "--min-group-size",
     type=click.IntRange(min=1),
@@ -51,7 +51,10 @@ method_option = click.option(
     help="Also the recalibrators of other libraries that are installed (mcgrad).",
 )
 @click.option("--all", "all_methods", is_flag=True, help="Every method, not only the usual ones.")
-@draws_option("Resamples behind the intervals of one dataset (default: what takes some seconds).")
+@draws_option(
+    "Simulations behind the intervals of calibration errors of one dataset, 39 or more (default: "
+    "what takes some seconds; 0: none)."
+)
 @number_options()
 def compare(
     given: ViewOptions,
@@ -102,14 +105,18 @@ def compare(
         "names": result.names,
         "most_probable": most_probable.to_dict(orient="index"),
         "methods": result.table.to_dict(orient="index"),
-        "low": None if result.low is None else result.low.to_dict(orient="index"),
-        "high": None if result.high is None else result.high.to_dict(orient="index"),
+        "low": result.low.to_dict(orient="index"),
+        "high": result.high.to_dict(orient="index"),
+        "differences": {
+            name: item.to_dict(orient="index") for name, item in result.differences.items()
+        },
+        "worst_places": result.worst_places().to_dict(orient="records"),
     }
     if numbers.give(table, content):
         return
     say(said.sentence)
     say("")
-    shown = [CATALOGUE[str(name)] for name in result.table]
+    shown = [item for item in COMPARED if item.name in result.table and not item.bare]
     cells = {item.heading: list(result.table[item.name].map(item.text)) for item in shown}
     say(text_table({"": list(result.names.values()), **cells}))
     say("")
@@ -175,7 +182,7 @@ def compare_one(
         comparison_of,
         group_columns,
         grouping_of,
-        resampling_of,
+        simulating_of,
     )
 
     if view.calibration is None:
@@ -192,10 +199,10 @@ def compare_one(
         raise InputError(f"'--group' must be one of {known}; got {group!r}.")
     grouping = grouping_of(view.dataset, group, min_group_size)
     # With the local metrics if that takes some seconds, else the global ones alone.
-    resampling = resampling_of(view, n_methods=len(methods))
+    simulating = simulating_of(view, n_methods=len(methods))
     if draws is not None:
-        resampling["n_draws"] = draws
-    return comparison_of(view, methods, resampling, grouping=grouping, progress=progress)
+        simulating = {"n_draws": draws}
+    return comparison_of(view, methods, simulating, grouping=grouping, progress=progress)
 
 
 def _runs(

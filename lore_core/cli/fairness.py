@@ -10,7 +10,7 @@ from lore_core.cli.compare import compare_one, method_option, methods_of
 from lore_core.cli.options import ViewOptions, examples, view_options
 from lore_core.cli.output import NumberOptions, Progress, number_options, say, text_table
 from lore_core.data.number_text import POINTS, signed_points
-from lore_core.metrics.catalogue import MIN_GROUP_SIZE, WORST_GROUP_MCE
+from lore_core.metrics.catalogue import MIN_GROUP_SIZE, WORST_CELL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,8 +50,8 @@ def fairness(
     """Measure every group under every recalibrator.
 
     Which groups are off beyond chance and which method mends that; the group furthest off under
-    each method with its gap; and the paper's maximum group-wise MCE. Of both 95 % intervals: of the
-    gaps for all groups at once, of the maximum by resampling.
+    each method with its gap and the 95 % interval, for all groups at once; and the worst cell of
+    group and confidence bin. The paper's maximum over cells however small is in --json.
     """
     from lore_core.cli.view import open_view
     from lore_core.comparison.tables import stacked
@@ -109,7 +109,7 @@ def _cells(worst: pd.DataFrame) -> dict[str, list[str]]:
             POINTS.interval_text(low, high, signed=True)
             for low, high in zip(worst["gap_low"], worst["gap_high"], strict=True)
         ],
-        WORST_GROUP_MCE.heading: list(worst["max_group_mce"].map(POINTS.text)),
-        "95 % ": list(map(POINTS.interval_text, worst["low"], worst["high"])),
-        "set by": [str(name) for name in worst["worst_group"]],
+        WORST_CELL.heading: list(worst["cell_gap"].map(signed_points)),
+        "cell": list(worst["cell"]),
+        "its rows ": [f"{rows:,}" for rows in worst["cell_rows"]],
     }

@@ -40,7 +40,7 @@ _FEWEST_DRAWS = 39
     help="Places of wrong confidence listed.",
 )
 @draws_option(
-    "Simulations and resamples behind intervals and p-values, 39 or more (default: what takes some "
+    "Simulations behind intervals and p-values, 39 or more (default: what takes some "
     "seconds; 0: none)."
 )
 @sums_options

@@ -34,14 +34,13 @@ if TYPE_CHECKING:
 )
 @cost_options
 @draws_option(
-    "Resamples and simulations behind intervals and p-values (default: what takes some seconds; 0: "
-    "none)."
+    "Simulations behind intervals and p-values (default: what takes some seconds; 0: none)."
 )
 @click.option(
     "--simulation-seed",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Of resamples and simulations, where not that of maps and splits (--seed).",
+    help="Of simulations and halves, where not that of maps and splits (--seed).",
 )
 @click.option(
     "--images/--no-images",

@@ -7,7 +7,6 @@ from .difference import (
 from .groups import (
     compare_groups as compare_groups,
     group_report as group_report,
-    worst_group_error as worst_group_error,
 )
 from .methods import (
     Comparison as Comparison,

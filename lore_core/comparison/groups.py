@@ -9,10 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.chance.bootstrap import N_RESAMPLED, bootstrap_draws
-from lore_core.chance.central_interval import central_interval
 from lore_core.chance.intervals import N_SIMULATED, calibration_intervals
-from lore_core.data.arrays import Floats
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import (
@@ -21,12 +18,9 @@ from lore_core.data.validation import (
     as_outcome,
     check_integer,
 )
-from lore_core.metrics.catalogue import MAX_GROUPWISE, MIN_GROUP_SIZE
-from lore_core.metrics.global_metrics import (
-    counted_groups,
-    groupwise_calibration_error,
-    groupwise_maximum_calibration_error,
-)
+from lore_core.metrics.catalogue import MIN_GROUP_SIZE
+from lore_core.metrics.global_metrics import groupwise_calibration_error
+from lore_core.metrics.measured import Measured
 
 
 def group_report(
@@ -84,50 +78,6 @@ def group_report(
     return frame
 
 
-def worst_group_error(
-    confidence: ArrayLike,
-    outcome: ArrayLike,
-    groups: ArrayLike,
-    *,
-    n_bins: int = 15,
-    binning: Binning = "equal-width",
-    min_group_size: int = 1,
-    n_draws: int = N_RESAMPLED,
-    random_state: int = 0,
-) -> tuple[float, Floats]:
-    """Maximum group-wise MCE, and the same on resampled rows.
-
-    Parameters
-    ----------
-    confidence, outcome, groups, n_bins, binning, min_group_size
-        See :func:`~lore_core.metrics.global_metrics.groupwise_maximum_calibration_error`.
-    n_draws : int
-        Resamples of all rows. The same seed draws the same rows for every method, so draws can be
-        compared in pairs.
-    random_state : int
-        Seed.
-
-    Returns
-    -------
-    value : float
-        On the rows themselves.
-    draws : ndarray of shape (n_draws,)
-        On resamples; a maximum over noisy cells, so they lean upwards.
-    """
-    options: dict[str, Any] = {
-        "n_bins": n_bins,
-        "binning": binning,
-        "min_group_size": min_group_size,
-    }
-    value = groupwise_maximum_calibration_error(confidence, outcome, groups, **options)
-    if not n_draws:
-        return value, np.empty(0)
-    draws = bootstrap_draws(
-        confidence, outcome, groups=groups, n_draws=n_draws, random_state=random_state, **options
-    )
-    return value, draws.values[MAX_GROUPWISE].to_numpy(np.float64)
-
-
 def compare_groups(
     datasets: Mapping[str, Dataset],
     groups: ArrayLike,
@@ -135,59 +85,57 @@ def compare_groups(
     n_bins: int = 15,
     binning: Binning = "equal-width",
     min_group_size: int = 1,
-    n_draws: int = N_RESAMPLED,
-    random_state: int = 0,
 ) -> pd.DataFrame:
-    """Name the group furthest off under every method, and its maximum group-wise MCE.
+    """Name the group furthest off under every method, and the worst cells.
 
     Parameters
     ----------
     datasets : mapping of str to Dataset
-        The same evaluation rows as each method left them; the first is what the others are held
-        against.
+        The same evaluation rows as each method left them.
     groups : array-like of shape (n,) or (n, g)
         Group names; of several columns the intersections are taken.
-    n_bins, binning, min_group_size, n_draws, random_state
-        See :func:`worst_group_error`.
+    n_bins, binning
+        Bins are chosen once on all rows.
+    min_group_size : int
+        Groups with fewer rows are left out.
 
     Returns
     -------
     DataFrame
         One row a method. The group of the largest |gap|, of groups that count
         (:func:`~lore_core.metrics.global_metrics.counted_groups`): ``furthest_group,
-        furthest_rows, gap, gap_low, gap_high``, the intervals of all groups at once. Then the
-        paper's maximum (Luo et al. 2022, table 1): ``max_group_mce, low, high`` (95 % bootstrap),
-        ``worst_group``, ``worst_rows``, and the paired difference to the first method with its
-        interval: ``difference, difference_low, difference_high``.
+        furthest_rows, gap, gap_low, gap_high``, the intervals of all groups at once. Then the cell
+        of group and bin of the largest |gap|, of cells of
+        :data:`~lore_core.metrics.catalogue.MIN_CELL_ROWS` rows or more: ``cell_gap`` (signed; NaN
+        without one), ``cell``, ``cell_rows``. Then the paper's maximum over all cells, however few
+        their rows (Luo et al. 2022, table 1): ``max_group_mce``, ``worst_group``, ``worst_rows``.
     """
     records: dict[str, dict[str, Any]] = {}
-    options: dict[str, Any] = {"n_bins": n_bins, "binning": binning, "random_state": random_state}
-    first: tuple[float, Floats] | None = None
     for label, dataset in datasets.items():
-        c, a = dataset.confidence, dataset.outcome
-        value, draws = worst_group_error(
-            c, a, groups, min_group_size=min_group_size, n_draws=n_draws, **options
+        rows = Measured(
+            dataset, n_bins=n_bins, binning=binning, groups=groups, min_group_size=min_group_size
         )
-        first = (value, draws) if first is None else first
-        table = groupwise_calibration_error(c, a, groups, n_bins=n_bins, binning=binning)
+        table = groupwise_calibration_error(
+            rows.confidence, rows.outcome, groups, n_bins=n_bins, binning=binning
+        )
         worst = table[table["rows"] >= min_group_size].sort_values("mce").iloc[-1]
-        counted = table[counted_groups(table["rows"], min_group_size)]
-        furthest = counted.iloc[int(counted["gap"].abs().argmax())]
+        furthest = rows.counted_gaps.iloc[int(rows.counted_gaps["gap"].abs().argmax())]
+        cell = {"cell_gap": np.nan, "cell": "", "cell_rows": 0}
+        if len(rows.cells):
+            found = rows.cells.iloc[int(rows.cells["gap"].abs().argmax())]
+            words = f"{found['group']}, confidence {rows.reliability.bins.name(int(found['bin']))}"
+            cell = {
+                "cell_gap": float(found["gap"]),
+                "cell": words,
+                "cell_rows": int(found["rows"]),
+            }
         records[label] = {
             "furthest_group": furthest["group"],
             "furthest_rows": int(furthest["rows"]),
             **{name: float(furthest[name]) for name in ("gap", "gap_low", "gap_high")},
-            "max_group_mce": value,
-            **_bounds("", draws),
+            **cell,
+            "max_group_mce": rows.largest_group_error,
             "worst_group": worst["group"],
             "worst_rows": int(worst["rows"]),
-            "difference": value - first[0],
-            **_bounds("difference_", draws - first[1]),
         }
     return pd.DataFrame.from_dict(records, orient="index")
-
-
-def _bounds(prefix: str, draws: Floats) -> dict[str, float]:
-    """Percentile interval of draws, NaN without any."""
-    low, high = central_interval(draws, 0.95) if draws.size else (np.nan, np.nan)
-    return {f"{prefix}low": float(low), f"{prefix}high": float(high)}

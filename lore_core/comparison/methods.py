@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import stats
 
+from lore_core.chance.means import MOST_SKEWED, expected_skewness, joint_intervals
 from lore_core.comparison.most_probable import most_probable_classes
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
+from lore_core.comparison.worst_places import try_worst_places
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, OnMaps, Points
 from lore_core.embedding.several import chosen_map
 from lore_core.metrics.catalogue import COMPARED, RANKED_BY
-from lore_core.metrics.measured import Measured
-from lore_core.metrics.metric import Metric
+from lore_core.metrics.metric import Metric, RowMean
 from lore_core.recalibration import NoRecalibration, Recalibrator
 
 
@@ -30,12 +31,8 @@ class Comparison:
 
     table: pd.DataFrame  #: One row a method, one column a metric
     #: 95 % intervals of the table's metrics, see :class:`~lore_core.comparison.summary.Summary`.
-    low: pd.DataFrame | None
-    high: pd.DataFrame | None
-    #: Paired 95 % intervals of each method minus the first: of NLL and Brier score those of
-    #: :meth:`score_differences`, else percentiles of resamples.
-    difference_low: pd.DataFrame | None
-    difference_high: pd.DataFrame | None
+    low: pd.DataFrame
+    high: pd.DataFrame
     #: By method label: the fitted method, the recalibrated evaluation rows, their metrics.
     recalibrators: dict[str, Recalibrator]
     datasets: dict[str, Dataset]
@@ -58,13 +55,74 @@ class Comparison:
         column = self.table[self.ranked_by.name].sort_values(kind="stable")
         return [str(name) for name in column.index]
 
-    def score_differences(self, score: Metric, to: str) -> pd.DataFrame:
-        """Mean difference of a proper score of every method to one of them, row by row.
+    def difference(self, metric: Metric, to: str | None = None) -> pd.DataFrame:
+        """Mean difference of every method to one of them, row by row.
 
-        One row a method but ``to``: ``difference, low, high``. The paired Student-t intervals hold
-        for all methods at once with 95 %: each is taken at 1 − 5 %/methods (Bonferroni).
+        Parameters
+        ----------
+        metric : Metric
+            A mean of rows (``is_paired``): the differences of the others have no interval that
+            holds what it promises.
+        to : str, optional
+            A method; by default the first.
+
+        Returns
+        -------
+        DataFrame
+            One row a method but ``to``: ``difference, low, high, p_value``, for all methods at once
+            (:func:`~lore_core.chance.means.joint_intervals`). The last three are NaN where the mean
+            would be too skewed (:attr:`untold`).
         """
-        return _score_differences(self.datasets, score, to)
+        labels = list(self.summaries)
+        against = labels[0] if to is None else to
+        rows = pd.DataFrame({m: self.summaries[m].row_values[metric.name] for m in labels})
+        apart = rows.drop(columns=against).sub(rows[against], axis=0)
+        told = [name for name in apart if not self._is_skewed(metric, against, str(name))]
+        found = joint_intervals(apart[told]).reindex(apart.columns)
+        return found.assign(difference=apart.mean())
+
+    def _is_skewed(self, metric: Metric, first: str, other: str) -> bool:
+        of_class = metric.measure.of_class if isinstance(metric.measure, RowMean) else None
+        if of_class is None:
+            return False
+        one, two = (self.datasets[name].probabilities for name in (first, other))
+        return abs(expected_skewness(of_class, one, two)) > MOST_SKEWED
+
+    @property
+    def untold(self) -> dict[str, list[str]]:
+        """Methods whose difference to the first has no interval, by the name of the metric.
+
+        Rows that are too rare here to rely on decide it: those that a method calls nearly
+        impossible and the first does not
+        (:func:`~lore_core.chance.means.expected_skewness`), or a handful that alone differ.
+        """
+        found = {name: item.index[item["low"].isna()] for name, item in self.differences.items()}
+        return {name: [str(label) for label in item] for name, item in found.items() if len(item)}
+
+    @property
+    def paired(self) -> list[Metric]:
+        """Metrics of the table whose differences have intervals."""
+        return [item for item in COMPARED if item.is_paired and item.name in self.table]
+
+    @cached_property
+    def differences(self) -> dict[str, pd.DataFrame]:
+        """Differences to the first method, by the name of each metric of :attr:`paired`."""
+        return {metric.name: self.difference(metric) for metric in self.paired}
+
+    def about_untold(self) -> str:
+        """Say which methods are not tested on what, and why; nothing where all are."""
+        return " ".join(
+            f"Not tested on {name}, which rows too rare to rely on decide: "
+            f"{', '.join(f'“{label}”' for label in labels)}."
+            for name, labels in self.untold.items()
+        )
+
+    def worst_places(self) -> pd.DataFrame:
+        """Hold the places where maxima lie against held-out rows, before and after each method.
+
+        See :func:`~lore_core.comparison.worst_places.try_worst_places`.
+        """
+        return try_worst_places(self.summaries, self.datasets)
 
     def most_probable(self) -> pd.DataFrame:
         """Hold the most probable class of each row against the predicted one.
@@ -78,13 +136,12 @@ class Comparison:
 
         One row a method and metric: ``method, metric, unit, value``, the ``difference`` to the
         first method, both with their intervals: ``low, high, difference_low, difference_high``, the
-        ``p_value`` of the difference, and ``rows``, how many all of it rests on.
+        ``p_value`` of the difference (:meth:`difference`; NaN where it has none), and ``rows``, how
+        many all of it rests on.
         """
-        first = next(iter(self.summaries.values()))
-        p_values = {
-            label: item.draws.difference_p(first.draws)
-            for label, item in self.summaries.items()
-            if item is not first and item.draws is not None and first.draws is not None
+        apart = {
+            name: pd.DataFrame({metric: item[name] for metric, item in self.differences.items()})
+            for name in ("low", "high", "p_value")
         }
         table = long_table(
             {
@@ -92,14 +149,14 @@ class Comparison:
                 "difference": self.table - self.table.iloc[0],
                 "low": self.low,
                 "high": self.high,
-                "difference_low": self.difference_low,
-                "difference_high": self.difference_high,
-                "p_value": pd.DataFrame(p_values).T if p_values else None,
+                "difference_low": apart["low"],
+                "difference_high": apart["high"],
+                "p_value": apart["p_value"],
             },
             list(self.table.index) if methods is None else methods,
             list(self.table.columns),
         )
-        return table.assign(rows=first.n_rows)
+        return table.assign(rows=next(iter(self.summaries.values())).n_rows)
 
 
 def compare(
@@ -116,7 +173,6 @@ def compare(
     groups: ArrayLike | None = None,
     min_group_size: int = 1,
     n_draws: int = 0,
-    local_draws: bool = True,
     local_intervals: bool = True,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -137,8 +193,7 @@ def compare(
     metric_embedding : Embedding or array-like, optional
         Coordinates of the evaluation rows for the local metrics, where they should differ from
         those the methods used.
-    gamma, n_bins, binning, groups, min_group_size, n_draws, local_draws, local_intervals
-    random_state
+    gamma, n_bins, binning, groups, min_group_size, n_draws, local_intervals, random_state
         See :func:`~lore_core.comparison.summary.summarize`. Rows are binned anew by their new
         confidence.
     progress : callable, optional
@@ -174,32 +229,15 @@ def compare(
             groups=groups,
             min_group_size=min_group_size,
             n_draws=n_draws,
-            local_draws=local_draws,
             local_intervals=local_intervals,
             random_state=random_state,
         )
     tell(progress, 1.0, "done")
     table = pd.DataFrame({label: item.values for label, item in summaries.items()}).T
-    low = high = difference_low = difference_high = None
-    if n_draws:
-        draws = {label: item.draws for label, item in summaries.items() if item.draws is not None}
-        first = draws[labels[0]]
-        intervals = {
-            label: item.intervals for label, item in summaries.items() if item.intervals is not None
-        }
-        paired = {label: item.difference(first) for label, item in draws.items()}
-        low, high = (_bound(intervals, side) for side in ("low", "high"))
-        difference_low, difference_high = (_bound(paired, side) for side in ("low", "high"))
-        for metric in (item for item in COMPARED if item.proper and item.name in table):
-            apart = _score_differences(datasets, metric, labels[0])
-            difference_low.loc[apart.index, metric.name] = apart["low"]
-            difference_high.loc[apart.index, metric.name] = apart["high"]
     return Comparison(
         table=table,
-        low=low,
-        high=high,
-        difference_low=difference_low,
-        difference_high=difference_high,
+        low=_bound(summaries, "low"),
+        high=_bound(summaries, "high"),
         recalibrators=dict(zip(labels, methods, strict=True)),
         datasets=datasets,
         summaries=summaries,
@@ -216,16 +254,5 @@ def _with_remark(label: str, method: Recalibrator, before: Dataset, after: Datas
     return f"{label} ({remark})" if remark else label
 
 
-def _score_differences(datasets: Mapping[str, Dataset], score: Metric, to: str) -> pd.DataFrame:
-    rows = pd.DataFrame(
-        {name: Measured(item).row_values()[score.name] for name, item in datasets.items()}
-    )
-    apart = rows.drop(columns=to).sub(rows[to], axis=0)
-    n, m = apart.shape
-    half = stats.t.ppf(1 - 0.025 / max(m, 1), n - 1) * apart.std(ddof=1) / np.sqrt(n)
-    mean = apart.mean()
-    return pd.DataFrame({"difference": mean, "low": mean - half, "high": mean + half})
-
-
-def _bound(intervals: dict[str, pd.DataFrame], side: str) -> pd.DataFrame:
-    return pd.DataFrame({label: item[side] for label, item in intervals.items()}).T
+def _bound(summaries: Mapping[str, Summary], side: str) -> pd.DataFrame:
+    return pd.DataFrame({label: item.intervals[side] for label, item in summaries.items()}).T

@@ -85,7 +85,8 @@ class RunsComparison:
         -----
         Runs are pairs: both methods saw the same classifier and the same rows, so the difference
         is taken run by run and its mean gets the interval d̄ ± t · s/√R of R runs. It covers what
-        another training could have given. Runs that share data are not independent of that data:
+        another training could have given, of the metrics as they are measured: what chance adds to
+        ECE, ALCE and the maxima is in them. Runs that share data are not independent of that data:
         what other data would give is not covered.
         """
         methods = self.methods

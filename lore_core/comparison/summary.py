@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.chance.bootstrap import BootstrapDraws, bootstrap_draws
-from lore_core.chance.intervals import ABSOLUTE, N_SIMULATED, calibration_intervals
+from lore_core.chance.intervals import calibration_intervals
+from lore_core.chance.means import mean_interval
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import percent, share_words, signed_points
@@ -21,6 +19,7 @@ from lore_core.metrics.catalogue import COMPARED, DESCRIBED
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
 from lore_core.metrics.measured import Measured
+from lore_core.metrics.worst_places import WorstPlace, worst_places
 
 
 @dataclass(frozen=True)
@@ -29,17 +28,21 @@ class Summary:
 
     #: What recalibrators are compared by, in the order of the catalogue: ``accuracy,
     #: mean_confidence, ECE, MCE``, where known ``NLL, Brier``, with an embedding ``MLCE supported,
-    #: ALCE, MLCE``, with groups ``max group gap, max group-wise MCE``.
+    #: ALCE, MLCE``, with groups ``max group gap, max cell gap, max group-wise MCE``; and of ECE
+    #: and ALCE what the other half of the rows confirms, ``ECE held out, ALCE held out``.
     values: pd.Series
     details: pd.Series  #: ``ECE debiased``, which says more about these rows but compares nothing
     reliability: ReliabilityTable  #: The bins behind ECE and MCE
     local: LocalErrors | None  #: The rows behind MLCE and ALCE
-    draws: BootstrapDraws | None  #: Resampled metrics, for paired differences between methods
     n_rows: int  #: Rows measured
-    #: 95 % intervals, ``low`` and ``high`` by metric: of ECE, MCE, ALCE and both MLCE those of
-    #: :func:`~lore_core.chance.intervals.calibration_intervals`, of the worst group's gap what the
-    #: intervals of all groups leave, else percentiles of the draws.
-    intervals: pd.DataFrame | None = None
+    #: 95 % intervals, ``low`` and ``high`` by metric: of means of rows Student's, of the accuracy
+    #: Wilson's, of the worst group's gap what the intervals of all groups leave; where simulated,
+    #: of ECE, MCE, ALCE and both MLCE those of
+    #: :func:`~lore_core.chance.intervals.calibration_intervals`.
+    intervals: pd.DataFrame
+    row_values: pd.DataFrame  #: Metrics that are means of rows, row by row, for paired differences
+    #: By metric: where its maximum lies on one half of the rows, and rows of the other half there.
+    worst_places: dict[str, WorstPlace]
 
 
 def summarize(
@@ -53,13 +56,11 @@ def summarize(
     groups: ArrayLike | None = None,
     min_group_size: int = 1,
     n_draws: int = 0,
-    local_draws: bool = True,
     local_intervals: bool = True,
-    n_simulated: int = N_SIMULATED,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Summary:
-    """Every metric of one dataset, with bootstrap draws on demand.
+    """Every metric of one dataset, with intervals.
 
     Parameters
     ----------
@@ -77,14 +78,10 @@ def summarize(
     min_group_size : int
         See ``groups``.
     n_draws : int
-        Bootstrap draws, for intervals; 0 for none.
-    local_draws : bool
-        Resample the local metrics too, for paired differences. On many rows they cost far more than
-        all other metrics together.
+        Simulations of each true error tried for the intervals of the calibration errors, 39 or
+        more; 0 for none. The other intervals need none.
     local_intervals : bool
-        Simulate the intervals of the local metrics: about as long again.
-    n_simulated : int
-        Simulations of each true error tried for the intervals of the calibration errors.
+        Simulate those of the local metrics too: on many rows they cost far more than all else.
     random_state : int
         Seed of the draws.
     progress : callable, optional
@@ -94,36 +91,23 @@ def summarize(
         dataset, embedding, target, gamma, n_bins, binning, groups, min_group_size=min_group_size
     )
     values = {m.name: m.measure(rows) for m in DESCRIBED if rows.allows(m)}
-    draws = intervals = None
+    row_values = rows.row_values()
+    limits = {name: mean_interval(row_values[name])[1:] for name in row_values}
+    limits |= {m.name: m.interval(rows) for m in COMPARED if m.interval and rows.allows(m)}
     if n_draws:
-        bins: dict[str, Any] = {"n_bins": n_bins, "binning": binning}
-        draws = bootstrap_draws(
-            rows.confidence,
-            rows.outcome,
-            embedding if local_draws else None,
-            losses=rows.row_values(),
-            groups=groups,
-            min_group_size=min_group_size,
-            gamma=gamma,
-            n_draws=n_draws,
-            random_state=random_state,
-            progress=progress,
-            **bins,
-        )
         simulated = calibration_intervals(
             rows.confidence,
             rows.outcome,
             embedding if local_intervals else None,
             gamma=gamma,
-            n_draws=n_simulated,
+            n_bins=n_bins,
+            binning=binning,
+            n_draws=n_draws,
             random_state=random_state,
-            **bins,
+            progress=progress,
         )
-        intervals = joint_intervals(
-            draws,
-            simulated,
-            {m.name: m.interval(rows) for m in COMPARED if m.interval and rows.allows(m)},
-        )
+        limits |= {str(name): (low, high) for name, _, low, high in simulated.itertuples()}
+    known = [metric.name for metric in COMPARED if metric.name in limits]
     return Summary(
         values=pd.Series({m.name: values[m.name] for m in COMPARED if m.name in values}),
         details=pd.Series(
@@ -132,34 +116,11 @@ def summarize(
         ),
         reliability=rows.reliability,
         local=None if embedding is None else rows.local_errors,
-        draws=draws,
         n_rows=len(dataset),
-        intervals=intervals,
+        intervals=pd.DataFrame([limits[name] for name in known], known, ["low", "high"]),
+        row_values=row_values,
+        worst_places=worst_places(rows),
     )
-
-
-def joint_intervals(
-    draws: BootstrapDraws | None,
-    simulated: pd.DataFrame | None,
-    exact: Mapping[str, tuple[float, float]] | None = None,
-) -> pd.DataFrame | None:
-    """Percentiles of ``draws``, but for the absolute errors, which a bootstrap gets wrong.
-
-    ``simulated``: from :func:`~lore_core.chance.intervals.calibration_intervals`. ``exact``: by the
-    name of a metric, what is better than either. Returns ``low`` and ``high`` by metric, in the
-    order of the values; None where there is neither.
-    """
-    parts = []
-    if draws is not None:
-        parts.append(draws.interval().drop(index=list(ABSOLUTE), errors="ignore"))
-    if simulated is not None:
-        parts.append(simulated[["low", "high"]])
-    if not parts:
-        return None
-    limits = pd.concat(parts)
-    for name, ends in (exact or {}).items():
-        limits.loc[name] = ends
-    return limits.loc[[metric.name for metric in COMPARED if metric.name in limits.index]]
 
 
 def local_bin_table(reliability: ReliabilityTable, local: LocalErrors) -> pd.DataFrame:

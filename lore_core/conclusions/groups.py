@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.conclusions.conclusion import Conclusion, nearer, quoted
+from lore_core.comparison.nearer import nearer
+from lore_core.conclusions.conclusion import Conclusion, quoted
 from lore_core.data.number_text import gap_words, rows_words, signed_points
 from lore_core.metrics.global_metrics import counted_groups
 from lore_core.recalibration import NoRecalibration

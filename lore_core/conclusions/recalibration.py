@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from lore_core.comparison.methods import Comparison
-from lore_core.conclusions.conclusion import Conclusion, nearer, nothing_done, quoted
+from lore_core.comparison.nearer import nearer
+from lore_core.conclusions.conclusion import Conclusion, nothing_done, quoted
 from lore_core.data.number_text import gap_words, signed_points
 from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.metrics.metric import Metric
@@ -25,11 +26,10 @@ def conclude_recalibration(result: Comparison, search: PlaceSearch | None = None
 
     Notes
     -----
-    A method helps where its mean NLL (or Brier score) is lower than that of the first by a paired t
-    interval at 1 − 5 %/methods (Bonferroni). Of these the lowest is spoken of. No other metric is
-    used: their paired intervals do not hold what they promise. The place was tested by itself; its
-    gap is that of its held-out rows, before and after, with one Wilson interval of their accuracy,
-    which no method changes.
+    A method helps where its mean NLL (or Brier score) is lower than that of the first by paired
+    intervals that hold for all methods at once. Of these the lowest is spoken of. The place was
+    tested by itself; its gap is that of its held-out rows, before and after, with one Wilson
+    interval of their accuracy, which no method changes.
     """
     first, *others = (str(name) for name in result.table.index)
     if not others:
@@ -43,7 +43,7 @@ def conclude_recalibration(result: Comparison, search: PlaceSearch | None = None
             f"is better than {nothing_done(first)}."
         )
     else:
-        difference = result.score_differences(by, first)
+        difference = result.difference(by)
         harmless = [name for name in others if not difference["low"][name] > 0]
         best = _best(result, by, difference)
         said = _on_score(result, by, first, best, difference)
@@ -69,7 +69,7 @@ def _on_score(
     if best is None:
         compared = "the one method compared is not" if n == 1 else f"none of {n} methods is"
         return f"On {by.name} {compared} surely better than {before}."
-    change, low, high = difference.to_numpy(float)[others.index(best)].tolist()
+    change, low, high, _ = difference.to_numpy(float)[others.index(best)].tolist()
     numbers = (
         f"{by.text(value[first])} → {by.text(value[best])} ({by.unit.text(change, signed=True)}, "
         f"95 %: {by.unit.interval_text(low, high, signed=True)})"
@@ -81,7 +81,7 @@ def _on_score(
             f"“{best}” is the best on {by.name} of those surely better than {before}: {numbers}; "
             f"{quoted(lower)} {'reads' if len(lower) == 1 else 'read'} lower, but not surely."
         )
-    apart = result.score_differences(by, best)
+    apart = result.difference(by, best)
     alike = [name for name in value[others].sort_values().index if name != best]
     alike = [str(name) for name in alike if not apart["low"][name] > 0]
     also = f"; {quoted(alike)} may do as well" if alike else ""

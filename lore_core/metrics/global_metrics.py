@@ -380,24 +380,32 @@ def brier_score(probabilities: ArrayLike, labels: ArrayLike) -> float:
     return float(row_brier(*_checked(probabilities, labels)).mean())
 
 
-def row_nll(probabilities: Floats, labels: Ints) -> Floats:
-    """−log p of the true class of each row, shape (n,); see :func:`negative_log_likelihood`.
+def class_nll(probabilities: Floats) -> Floats:
+    """−log p of every class of each row, shape (n, K); see :func:`negative_log_likelihood`.
 
     ``probabilities`` (n, K).
     """
-    true = probabilities[np.arange(len(labels)), labels]
-    return -np.log(np.maximum(true, PROBABILITY_FLOOR))
+    return -np.log(np.maximum(probabilities, PROBABILITY_FLOOR))
+
+
+def class_brier(probabilities: Floats) -> Floats:
+    """Brier score of each row had each class been true, shape (n, K); see :func:`brier_score`.
+
+    ``probabilities`` (n, K).
+    """
+    # Σ_k (p_k − 1[k = y])² = Σ p_k² − 2 p_y + 1
+    total = (probabilities**2).sum(axis=1, keepdims=True) - 2 * probabilities + 1
+    return np.asarray(total / 2 if probabilities.shape[1] == 2 else total)
+
+
+def row_nll(probabilities: Floats, labels: Ints) -> Floats:
+    """−log p of the true class of each row, shape (n,); ``probabilities`` (n, K)."""
+    return class_nll(probabilities[np.arange(len(labels)), labels])
 
 
 def row_brier(probabilities: Floats, labels: Ints) -> Floats:
-    """Squared distance of each row's probabilities to the truth, shape (n,); see `brier_score`.
-
-    ``probabilities`` (n, K).
-    """
-    true = probabilities[np.arange(len(labels)), labels]
-    # Σ_k (p_k − 1[k = y])² = Σ p_k² − 2 p_y + 1
-    total = np.asarray((probabilities**2).sum(axis=1) - 2 * true + 1)
-    return total / 2 if probabilities.shape[1] == 2 else total
+    """Brier score of each row, shape (n,); ``probabilities`` (n, K)."""
+    return class_brier(probabilities)[np.arange(len(labels)), labels]
 
 
 def _checked(probabilities: ArrayLike, labels: ArrayLike) -> tuple[Floats, Ints]:

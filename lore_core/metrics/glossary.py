@@ -31,7 +31,17 @@ GLOSSARY: dict[str, str] = {
     "towards ∞ all rows of a confidence bin count alike.",
     "effective neighbours, n_eff": "How many rows of equal weight a local error is worth. Below 10 "
     "it is no evidence, and nothing is drawn.",
-    **_metrics("NLL", "Brier", "MLCE supported", "ALCE", "ECE", "MCE", "MLCE"),
+    **_metrics(
+        "NLL",
+        "Brier",
+        "ALCE held out",
+        "ECE held out",
+        "MLCE supported",
+        "ALCE",
+        "ECE",
+        "MCE",
+        "MLCE",
+    ),
     "95 % interval": "What the true number may be: of 100 such intervals about 95 hold theirs. "
     "Chance adds to a calibration error, and its interval is for the true one: the value seen may "
     "lie above it, and often does where every confidence is right. Shares have Wilson's, which "

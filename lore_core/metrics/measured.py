@@ -9,20 +9,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.data.arrays import Floats, Ints
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
-from lore_core.data.validation import InputError, Points
-from lore_core.metrics.catalogue import COMPARED
+from lore_core.data.validation import InputError, Points, as_coordinates, as_group_labels
+from lore_core.kernel_sums import KernelMeans, laplacian_means
+from lore_core.metrics.catalogue import COMPARED, MIN_CELL_ROWS
 from lore_core.metrics.global_metrics import (
     ReliabilityTable,
     counted_groups,
     groupwise_calibration_error,
     groupwise_maximum_calibration_error,
     reliability_table,
+    wilson_interval,
 )
-from lore_core.metrics.local_error import LocalErrors, local_errors
+from lore_core.metrics.local_error import LocalErrors, local_errors, scaled_bandwidth
 from lore_core.metrics.metric import Metric, RowMean
+
+#: The halves are those of a seed of their own, so that all methods share them.
+_SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +126,78 @@ class Measured:
             min_group_size=self.min_group_size,
         )
 
+    @property
+    def largest_cell_gap(self) -> float:
+        """Largest |gap| over cells of group and bin that are large enough; NaN without any."""
+        return float(self.cells["gap"].abs().max())
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """Cells of group and confidence bin that are large enough; needs groups.
+
+        Of the groups of ``min_group_size`` rows or more the cells of
+        :data:`~lore_core.metrics.catalogue.MIN_CELL_ROWS`: ``group, bin, rows, gap``.
+        """
+        if self.groups is None:
+            raise InputError("'groups' must be given for errors of groups; got none.")
+        names = as_group_labels(self.groups).astype(str)
+        frame = pd.DataFrame(
+            {"group": names, "bin": self.bin_index, "gap": self.confidence - self.outcome}
+        )
+        large = frame.groupby("group")["gap"].transform("size") >= self.min_group_size
+        cells = frame[large].groupby(["group", "bin"])["gap"].agg(["size", "mean"])
+        named = cells.set_axis(["rows", "gap"], axis=1).reset_index()
+        return named[named["rows"] >= MIN_CELL_ROWS]
+
+    @property
+    def accuracy_interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of the share of right rows."""
+        low, high = wilson_interval(self.outcome.sum(), len(self.outcome))
+        return float(low), float(high)
+
+    @cached_property
+    def bin_index(self) -> Ints:
+        """Confidence bin of every row, shape (n,)."""
+        return self.reliability.bins.assign(self.confidence)
+
+    @cached_property
+    def held_out(self) -> Mask:
+        """The half of the rows that is measured, shape (n,); directions are those of the other."""
+        n = len(self.confidence)
+        inside = np.zeros(n, dtype=bool)
+        inside[np.random.default_rng(_SEED).permutation(n)[n // 2 :]] = True
+        return inside
+
+    @cached_property
+    def told(self) -> KernelMeans:
+        """Kernel means of the gap at every row, over the rows that are not held out; cf. `S_γ`."""
+        if self.embedding is None:
+            raise InputError("'embedding' must be given for local errors; got none.")
+        z, telling = as_coordinates(self.embedding), ~self.held_out
+        return laplacian_means(
+            z,
+            z[telling],
+            (self.confidence - self.outcome)[telling],
+            bandwidth=scaled_bandwidth(self.gamma, z.shape[1]),
+            target_groups=self.bin_index,
+            source_groups=self.bin_index[telling],
+        )
+
+    def held_out_gap(self, *, local: bool) -> Floats:
+        """Gap of each held-out row in the direction the other half shows there, shape (n,).
+
+        ``local``: among neighbours in the confidence bin, else in all of the bin. NaN for the rows
+        that are not held out; 0 where the other half has no rows.
+        """
+        gap, telling = self.confidence - self.outcome, ~self.held_out
+        if local:
+            direction = np.sign(np.nan_to_num(self.told.mean))
+        else:
+            index, size = self.bin_index, self.reliability.bins.n_bins
+            total = np.bincount(index[telling], gap[telling], minlength=size)
+            direction = np.sign(total)[index]
+        return np.where(telling, np.nan, direction * gap)
+
     def allows(self, metric: Metric) -> bool:
         """Whether all that a metric needs is known."""
         known = {
@@ -131,10 +208,7 @@ class Measured:
         return all(known[need] for need in metric.needs)
 
     def row_values(self) -> pd.DataFrame:
-        """Metrics that are means of rows, row by row: NLL and Brier where whole vectors are known.
-
-        Returns shape (n, q): one column a metric.
-        """
+        """Metrics that are means of rows, row by row: shape (n, q), one column a metric."""
         return pd.DataFrame(
             {
                 metric.name: metric.measure.of_row(self)

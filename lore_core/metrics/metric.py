@@ -14,7 +14,6 @@ from lore_core.data.number_text import Unit
 if TYPE_CHECKING:
     from lore_core.data.arrays import Floats
     from lore_core.metrics.measured import Measured
-    from lore_core.metrics.resampled import Resampled
 
 #: What must be known besides confidences and outcomes.
 Need = Literal["probabilities", "features", "groups"]
@@ -40,14 +39,22 @@ class OverBandwidths:
 
 @dataclass(frozen=True)
 class RowMean:
-    """A metric that is the mean of one value a row: it can be resampled, and cut to a region."""
+    """A metric that is the mean of one value a row.
 
-    #: From a :class:`~lore_core.metrics.measured.Measured` to values of shape (n,).
+    It has a Student-t interval, and so has its difference between methods on the same rows.
+    """
+
+    #: From a :class:`~lore_core.metrics.measured.Measured` to values of shape (n,); NaN for rows
+    #: that take no part.
     of_row: Callable[[Measured], Floats]
+    #: From probabilities (n, K) to the value of each row had each class been the true one, (n, K);
+    #: None where that is not known.
+    of_class: Callable[[Floats], Floats] | None = None
 
     def __call__(self, measured: Measured) -> float:
         """Return the mean."""
-        return float(self.of_row(measured).mean())
+        values = self.of_row(measured)
+        return float(values[values == values].mean())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,12 +71,8 @@ class Metric:
     formula: str  #: Section of docs/method.md, by its anchor
     #: From a :class:`~lore_core.metrics.measured.Measured` to the value.
     measure: Callable[[Measured], float]
-    #: From a :class:`~lore_core.metrics.resampled.Resampled` to the value of every resample. A
-    #: metric that is neither resampled nor a :class:`RowMean` has no interval by percentiles and no
-    #: paired differences.
-    resample: Callable[[Resampled], Floats] | None = None
     #: From a :class:`~lore_core.metrics.measured.Measured` to the ends of a 95 % interval, where
-    #: one is known that is better than percentiles of resamples.
+    #: one is known that is neither simulated nor that of a :class:`RowMean`.
     interval: Callable[[Measured], tuple[float, float]] | None = None
     #: Attribute of :class:`~lore_core.chance.simulation.NullErrors` with what a calibrated model
     #: shows of it.
@@ -77,6 +80,8 @@ class Metric:
     curve: OverBandwidths | None = None  #: Where it is drawn against γ
     #: Whether recalibrators are compared by it. If not, it is in tables of one model only.
     compared: bool = True
+    #: Whether it is a maximum over rows or cells however little they rest on: one of the paper's.
+    bare: bool = False
     #: Whether it is a proper score: in expectation nothing but the truth is best.
     proper: bool = False
 
@@ -92,8 +97,13 @@ class Metric:
 
     @property
     def has_interval(self) -> bool:
-        """Whether it can be resampled, so that it has an interval and paired differences."""
-        return self.resample is not None or isinstance(self.measure, RowMean)
+        """Whether it has a 95 % interval: its own, one by simulation, or that of a mean."""
+        return self.interval is not None or self.chance is not None or self.is_paired
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether its difference between methods has an interval: whether it is a mean of rows."""
+        return isinstance(self.measure, RowMean)
 
     @property
     def heading(self) -> str:

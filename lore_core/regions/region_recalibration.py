@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import stats
 
-from lore_core.data.arrays import Floats, Mask
+from lore_core.chance.means import mean_interval
+from lore_core.data.arrays import Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import gap_words, signed_points
 from lore_core.data.validation import InputError, check_integer, check_lengths
+from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.metrics.measured import Measured
 from lore_core.recalibration import PlattScaling, Recalibrator, TemperatureScaling
@@ -151,7 +152,10 @@ def why_too_few(
 
 def _losses(dataset: Dataset) -> pd.DataFrame:
     gap = pd.DataFrame({"gap": dataset.confidence - dataset.outcome})
-    return pd.concat([gap, Measured(dataset).row_values()], axis=1)
+    values = Measured(dataset).row_values()
+    return pd.concat(
+        [gap, values[[name for name in values if CATALOGUE[str(name)].proper]]], axis=1
+    )
 
 
 def _record(
@@ -165,23 +169,14 @@ def _record(
             mean = dataset.confidence.mean()
             bounds = (float(value.mean()), float(mean - high), float(mean - low))
         else:
-            bounds = _mean_interval(value)
+            bounds = mean_interval(value)
         record |= dict(zip((name, f"{name}_low", f"{name}_high"), bounds, strict=True))
         change = np.zeros(len(value)) if first is None else value - first[name].to_numpy()
         record |= dict(
             zip(
                 (f"{name}_change", f"{name}_change_low", f"{name}_change_high"),
-                _mean_interval(change),
+                mean_interval(change),
                 strict=True,
             )
         )
     return record
-
-
-def _mean_interval(values: Floats) -> tuple[float, float, float]:
-    """Mean of the rows and its 95 % t-interval; of one row the interval is NaN."""
-    n, mean = len(values), float(values.mean())
-    if n < 2:
-        return mean, float("nan"), float("nan")
-    half = float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n))
-    return mean, mean - half, mean + half

@@ -57,9 +57,6 @@ def configuration(
             "methods_compared": list(findings.comparison.datasets) if findings.comparison else [],
             "group_column_used": findings.group_column,
             "min_group_size_used": findings.min_group_size if findings.group_column else None,
-            "draws": 0
-            if findings.summary is None or findings.summary.draws is None
-            else len(findings.summary.draws.values),
             "simulations": 0 if findings.chance is None else findings.chance.n_draws,
         },
         "feature_map": None

@@ -75,9 +75,9 @@ def write_report(
     unsure_cost, wrong_cost : float
         Costs of the decisions section.
     n_draws : int, optional
-        Resamples a method; by default what takes some seconds.
+        Simulations behind intervals and p-values; by default what takes some seconds.
     random_state : int
-        Seed of resamples and simulations.
+        Seed of simulations and halves.
     images : bool
         Also write the figures as SVG, where Chrome or Chromium is installed.
     source : Source, optional

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from lore_core.chance.bootstrap import N_RESAMPLED
 from lore_core.chance.intervals import N_SIMULATED
 from lore_core.chance.simulation import NullBand, NullErrors
 from lore_core.comparison.methods import Comparison
@@ -32,7 +31,7 @@ from lore_core.view.methods import (
     group_reports_of,
     grouping_of,
     recalibrators_of,
-    resampling_of,
+    simulating_of,
     summary_of,
     worst_groups_of,
 )
@@ -45,7 +44,7 @@ from lore_core.view.where import (
     verdict_of,
 )
 
-#: Groups whose intervals are resampled; a column of more names is more like an identifier.
+#: Groups whose intervals are simulated; a column of more names is more like an identifier.
 _MOST_GROUPS = 100
 
 
@@ -137,11 +136,12 @@ def _grouping(view: View, settings: ReportSettings) -> Grouping | None:
     return grouping_of(view.dataset, settings.group_column, settings.min_group_size)
 
 
-def _resampling(findings: Findings, n_methods: int) -> dict[str, Any]:
-    """How much to resample for each method; the global metrics alone where local ones are dear."""
-    if findings.settings.n_draws is not None:
-        return {"n_draws": findings.settings.n_draws}
-    return resampling_of(findings.view, n_methods=n_methods)
+def _simulating(findings: Findings, n_methods: int) -> dict[str, Any]:
+    """How much to simulate for each method; the global metrics alone where local ones are dear."""
+    draws = findings.settings.n_draws
+    if draws is not None:
+        return {"n_draws": max(draws, N_SIMULATED) if draws else 0}
+    return simulating_of(findings.view, n_methods=n_methods)
 
 
 def _map(findings: Findings, progress: Progress | None) -> str | None:
@@ -206,7 +206,7 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
     findings.comparison = comparison_of(
         findings.view,
         methods,
-        _resampling(findings, len(methods)),
+        _simulating(findings, len(methods)),
         grouping=findings.grouping,
         progress=part_of(progress, 0.0, 0.9),
     )
@@ -232,22 +232,18 @@ def _group_measures(findings: Findings, progress: Progress | None) -> str | None
     if frame is None or findings.grouping is None:
         return "These data name no groups, so it cannot be said for whom it is wrong."
     groups = frame[findings.grouping.column].astype(str)
-    asked = findings.settings.n_draws
-    draws = N_RESAMPLED if asked is None else asked
-    if groups.nunique() > _MOST_GROUPS:
-        draws = 0
+    simulated = findings.settings.n_draws != 0 and groups.nunique() <= _MOST_GROUPS
     datasets = _datasets(findings)
     for position, (label, item) in enumerate(datasets.items()):
         tell(progress, position / len(datasets), label)
         findings.group_reports |= group_reports_of(
-            findings.view, {label: item}, groups, n_draws=N_SIMULATED if draws else 0
+            findings.view, {label: item}, groups, n_draws=N_SIMULATED if simulated else 0
         )
     findings.group_table = worst_groups_of(
         findings.view,
         datasets,
         groups,
         min_group_size=findings.grouping.min_group_size,
-        n_draws=draws,
     )
     return None
 

@@ -31,9 +31,10 @@ ABOUT_TABLES = {
     "bandwidth_chance": "what a calibrated model would show at every γ",
     "variables": "columns ranked by evidence that the gap differs along them",
     "recalibrators": "methods × metrics: value, unit, interval, paired difference, p, rows",
+    "worst_places": "where maxima lie, found on half of the rows, before and after on the others",
     "recalibrated_reliability": "confidence bins after each method",
     "recalibrated_bandwidth_curves": "MLCE and ALCE at every γ after each method",
-    "worst_group": "the MCE of the worst group under every method",
+    "worst_group": "the group furthest off and the worst cells under every method",
     "groups": "every group under every method, with intervals",
     "decisions": "rewards at many cost ratios",
     "decisions_at_own_costs": "rewards at the report's own costs",
@@ -67,6 +68,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         made["variables"] = findings.variables
     if findings.comparison is not None:
         made["recalibrators"] = findings.comparison.long(findings.comparison.ranking)
+        made["worst_places"] = findings.comparison.worst_places()
         summaries = findings.comparison.summaries.items()
         made["recalibrated_reliability"] = stacked(
             {label: item.reliability.frame() for label, item in summaries}

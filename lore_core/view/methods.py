@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.chance.bootstrap import N_RESAMPLED, affordable_draws
 from lore_core.chance.budget import affordable_intervals
 from lore_core.chance.intervals import N_SIMULATED
 from lore_core.comparison.groups import compare_groups, group_report
@@ -75,7 +74,7 @@ def counted_from(groups: NDArray[np.object_], min_group_size: int | None = None)
     return min(min_group_size or MIN_GROUP_SIZE, largest)
 
 
-def resampling_of(view: View, *, n_methods: int = 1, on: Embedding | None = None) -> dict[str, Any]:
+def simulating_of(view: View, *, n_methods: int = 1, on: Embedding | None = None) -> dict[str, Any]:
     """Return the intervals that can be waited for, as :func:`summary_of` takes them.
 
     ``on``: map of the local metrics; by default the one the kernel works on.
@@ -90,16 +89,12 @@ def summary_of(
 ) -> Summary:
     """Every metric of the evaluation rows; the local ones where there is a map.
 
-    ``n_draws``: resamples, and simulations of each true error tried, behind the intervals; 0 for
-    none. By default what takes some seconds.
+    ``n_draws``: simulations of each true error tried, behind the intervals of calibration errors; 0
+    for none. By default what takes some seconds.
     """
-    if n_draws is None:
-        resampling = resampling_of(view)
-        resampling["n_draws"] = affordable_draws(len(view.evaluation), None)
-    else:
-        resampling = {"n_draws": n_draws, "n_simulated": max(n_draws, N_SIMULATED)}
-    # Nothing to compare with: resampled local metrics would be for nothing.
-    resampling["local_draws"] = False
+    simulating = simulating_of(view)
+    if n_draws is not None:
+        simulating = {"n_draws": max(n_draws, N_SIMULATED) if n_draws else 0}
     return summarize(
         view.evaluation,
         view.points_if_any,
@@ -107,7 +102,7 @@ def summary_of(
         **view.local,
         random_state=view.seed,
         progress=progress,
-        **resampling,
+        **simulating,
     )
 
 
@@ -120,7 +115,7 @@ def recalibrators_of(view: View) -> dict[str, Recalibrator]:
 def comparison_of(
     view: View,
     methods: Sequence[Recalibrator],
-    resampling: Mapping[str, Any],
+    simulating: Mapping[str, Any],
     *,
     grouping: Grouping | None = None,
     measured_on: Embedding | None = None,
@@ -130,7 +125,7 @@ def comparison_of(
 
     Of several maps LoRe uses the first and tuned LoRe chooses. Evaluation rows are placed as a
     saved method will place new ones, so that what is measured is shipped. ``methods``: the others
-    are held against the first. ``resampling``: as :func:`~lore_core.comparison.summary.summarize`
+    are held against the first. ``simulating``: as :func:`~lore_core.comparison.summary.summarize`
     takes it. ``measured_on``: all rows on the map of the local metrics, where that is another than
     LoRe's.
     """
@@ -148,7 +143,7 @@ def comparison_of(
         min_group_size=1 if grouping is None else grouping.min_group_size,
         random_state=view.seed,
         progress=progress,
-        **resampling,
+        **simulating,
     )
 
 
@@ -178,9 +173,8 @@ def worst_groups_of(
     groups: Any,
     *,
     min_group_size: int,
-    n_draws: int = N_RESAMPLED,
 ) -> pd.DataFrame:
-    """Maximum group-wise MCE of every method.
+    """Return the group furthest off and the worst cells under every method.
 
     ``datasets`` are the evaluation rows as each method left them, ``groups`` the names of their
     groups. The rest is as in :func:`~lore_core.comparison.groups.compare_groups`.
@@ -190,8 +184,6 @@ def worst_groups_of(
         groups,
         **view.bins,
         min_group_size=min_group_size,
-        n_draws=n_draws,
-        random_state=view.seed,
     )
 
 

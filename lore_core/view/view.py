@@ -54,7 +54,7 @@ class View:
     #: All rows on feature maps, by name; the kernel works on the first. Empty: only what is global
     #: can be said.
     maps: Mapping[str, Embedding] = field(default_factory=dict)
-    seed: int = 0  #: Of resamples, simulations and halves
+    seed: int = 0  #: Of simulations and halves
 
     def __post_init__(self) -> None:
         check_positive(self.gamma, "gamma")

@@ -11,7 +11,7 @@ from lore_core.chance.intervals import ABOUT_INTERVALS
 from lore_core.comparison import Summary, local_bin_table
 from lore_core.comparison.tables import metric_table
 from lore_core.data.number_text import POINTS, unbroken
-from lore_core.metrics.catalogue import MLCE, TILES
+from lore_core.metrics.catalogue import TILES
 from lore_core.metrics.metric import Metric
 from pages.overview.places import list_places
 from pages.shared import compute
@@ -35,7 +35,7 @@ def _tile(found: Summary, metric: Metric) -> None:
         )
         return
     interval = None
-    if found.intervals is not None and name in found.intervals.index:
+    if name in found.intervals.index:
         low, high = (float(found.intervals[side][name]) for side in ("low", "high"))
         interval = f"95 %: {metric.interval_text(low, high)}"
     st.metric(
@@ -84,27 +84,21 @@ for kind in (False, True):
     with st.grid(len(tiles), min_column_width=140, gap="xsmall"):
         for metric in tiles:
             _tile(found, metric)
-if found.draws is None or found.intervals is None:
-    st.caption(
-        f"n = {found.n_rows:,} evaluation rows. No intervals: resampling so many rows would take "
-        "too long to wait for."
-    )
-else:
-    without = (
-        ""
-        if found.local is None or MLCE.name in found.intervals.index
-        else (
-            f" The local errors have none: simulating the neighbours of {found.n_rows:,} rows on "
-            f"{view.map_name} would take too long to wait for."
-        )
-    )
-    about = (
-        f"n = {found.n_rows:,} evaluation rows, 95 % intervals: {len(found.draws.values)} "
-        "bootstrap resamples; for the calibration errors the true errors that would show such "
-        f"values in simulations. {ABOUT_INTERVALS}{without} MCE and MLCE are the paper's maxima "
-        "over all bins and all rows, however little they rest on: read them after the others."
-    )
-    st.caption(unbroken(about))
+simulated = [metric for metric in TILES if metric.chance and metric.name in found.values.dropna()]
+without = [metric.title for metric in simulated if metric.name not in found.intervals.index]
+too_long = (
+    f" Without one: {', '.join(without)}; simulating {found.n_rows:,} rows would take too long to "
+    "wait for."
+    if without
+    else ""
+)
+about = (
+    f"n = {found.n_rows:,} evaluation rows, 95 % intervals: for the calibration errors the true "
+    f"errors that would show such values in simulations. {ABOUT_INTERVALS}{too_long} MCE and MLCE "
+    "are the paper's maxima over all bins and all rows, however little they rest on: read them "
+    "after the others."
+)
+st.caption(unbroken(about))
 
 chance = compute.chance_errors(view) if found.local is not None else None
 csv_button(

@@ -13,7 +13,7 @@ from lore_core.metrics.glossary import GLOSSARY
 from lore_core.recalibration import LoRe, TunedLoRe
 from pages.recalibrate.before_after import before_after
 from pages.recalibrate.ship import ship
-from pages.recalibrate.table import metrics_table
+from pages.recalibrate.table import metrics_table, worst_places_table
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import csv_button, next_step, show_chart
@@ -63,6 +63,7 @@ methods = list(result.datasets)
 search = compute.places(view) if view.target == TOP_LABEL and is_searched(view) else None
 conclude(top, conclude_recalibration(result, search))
 metrics_table(result, grouping(dataset), measured_on)
+worst_places_table(result)
 lore = result.recalibrators.get("LoRe")
 if isinstance(lore, LoRe):
     local = lore.local_accuracy(dataset.evaluation, view.points())

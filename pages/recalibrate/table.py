@@ -9,10 +9,10 @@ from lore_core import Comparison
 from lore_core.chance.intervals import ABOUT_INTERVALS
 from lore_core.comparison.most_probable import about_predictions
 from lore_core.data.number_text import unbroken
-from lore_core.metrics.catalogue import CATALOGUE, MAX_GROUPWISE, METHOD_TABLE
+from lore_core.metrics.catalogue import METHOD_TABLE, WORST_CELL, words_of
 from lore_core.metrics.metric import Metric
 from lore_core.view.methods import Grouping
-from pages.shared.cells import marked
+from pages.shared.cells import in_hundredths, marked, points_column, tinted
 from pages.shared.header import plain
 
 
@@ -20,28 +20,30 @@ def _column(result: Comparison, metric: Metric) -> pd.Series[str]:
     """Values of one metric with their intervals, as text."""
     name = metric.name
     text = result.table[name].map(metric.text)
-    if result.low is None or result.high is None or name not in result.low:
+    if name not in result.low:
         return text
     low, high = (frame[name].map(metric.text) for frame in (result.low, result.high))
     return text + "  (" + low + "–" + high + ")"
 
 
 def metrics_table(result: Comparison, grouping: Grouping | None, measured_on: str) -> None:
-    """Methods × metrics; tinted where a proper score differs from the first beyond chance."""
+    """Methods × metrics; tinted where a mean of rows differs from the first beyond chance."""
     metrics = [metric for metric in METHOD_TABLE if metric.name in result.table]
     text = pd.DataFrame({metric.name: _column(result, metric) for metric in metrics})
 
     def tint(column: pd.Series) -> list[str]:
-        low, high = result.difference_low, result.difference_high
-        name = str(column.name)
-        if not CATALOGUE[name].proper or low is None or high is None:
+        found = result.differences.get(str(column.name))
+        if found is None:
             return [""] * len(column)
-        return [marked(below, above) for below, above in zip(low[name], high[name], strict=True)]
+        ends = found.reindex(result.table.index)
+        return [marked(low, high) for low, high in zip(ends["low"], ends["high"], strict=True)]
 
     text.index = pd.Index(result.names.values(), name="method")
     st.dataframe(
         text.style.apply(tint),
-        column_config={m.name: st.column_config.TextColumn(m.heading) for m in metrics},
+        column_config={
+            m.name: st.column_config.TextColumn(m.heading, help=m.explanation) for m in metrics
+        },
         height="content",
     )
     st.caption(unbroken(" ".join(_notes(result, metrics, grouping, measured_on))))
@@ -51,30 +53,65 @@ def _notes(
     result: Comparison, metrics: list[Metric], grouping: Grouping | None, measured_on: str
 ) -> list[str]:
     """Say what the table shows, how sure it is, and which metrics have no interval and why."""
-    summary = next(iter(result.summaries.values()))
-    first, n = result.table.index[0], summary.n_rows
+    first, n = result.table.index[0], next(iter(result.summaries.values())).n_rows
     predictions = plain(about_predictions(result.most_probable()))
-    if summary.draws is None:
-        few = f"n = {n:,} evaluation rows; too many to resample them while you wait."
-        return [few, predictions]
+    paired = ", ".join(item.words for item in result.paired if item in metrics)
     said = [
         f"n = {n:,} evaluation rows, 95 % intervals. Green: better than “{first}” beyond chance "
-        "(paired, all methods taken together); amber: worse. Only NLL and Brier score are tested "
-        "so: of the other metrics no interval of a difference can be relied on. "
+        f"(paired, all methods taken together); amber: worse. Only {paired} are tested so, which "
+        "are means of rows: of the other metrics no interval of a difference can be relied on. "
         f"{ABOUT_INTERVALS}"
     ]
-    assert summary.intervals is not None  # as there are draws
-    known = summary.intervals.index
-    without = [item.title for item in metrics if item.has_interval and item.name not in known]
+    if result.untold:
+        said.append(plain(result.about_untold()))
+    without = [item.title for item in metrics if item.has_interval and item.name not in result.low]
     if without:
+        on = f" on {measured_on}" if measured_on else ""
         said.append(
-            f"{', '.join(without)} have no intervals: simulating the neighbours of {n:,} rows "
-            f"on {measured_on} would take too long to wait for."
+            f"Without one: {', '.join(without)}; simulating {n:,} rows{on} would take too long "
+            "to wait for."
         )
-    if MAX_GROUPWISE in result.table and grouping is not None:
-        said.append(
-            f"Groups by {plain(grouping.column)}, {grouping.min_group_size} rows or more. MCE, "
-            f"MLCE and {MAX_GROUPWISE} are the paper's maxima over bins, rows and cells, however "
-            "few rows they rest on: chance alone makes them large."
-        )
+    said.append(
+        "The paper's bare maxima, MLCE and group-wise MCE, rest on single rows and cells: they are "
+        "in the CSV."
+    )
+    if grouping is not None and WORST_CELL.name in result.table:
+        said.append(f"Groups by {plain(grouping.column)}, {grouping.min_group_size} rows or more.")
     return [*said, predictions]
+
+
+def worst_places_table(result: Comparison) -> None:
+    """Show where the maxima lie before and after a method, on rows that did not choose them."""
+    table = result.worst_places()
+    methods = [name for name in result.ranking if name in set(table["method"])]
+    if not methods:
+        return
+    with st.expander("Where the maxima lie, before and after", icon=":material/search:"):
+        method = st.selectbox("After", methods, key="worst_places_after", persist_state="session")
+        shown = table[table["method"] == method].drop(columns="method")
+        shown["metric"] = [words_of(name) for name in shown["metric"]]
+
+        def tint(row: pd.Series) -> list[str]:
+            color = tinted({"nearer": "better", "further": "worse"}.get(row["change"], ""))
+            return [color if name == "after" else "" for name in row.index]
+
+        shown = in_hundredths(shown, "before", "after", "low", "high")
+        st.dataframe(
+            shown.style.apply(tint, axis=1),
+            hide_index=True,
+            height="content",
+            column_order=["metric", "worst", "place", "rows", "before", "after", "low", "high"],
+            column_config={
+                "metric": "maximum",
+                "rows": st.column_config.NumberColumn("held-out rows", format="localized"),
+                "before": points_column("gap before, points", signed=True),
+                "after": points_column("gap after, points", signed=True),
+                "low": points_column("95 % from", signed=True),
+                "high": points_column("to", signed=True),
+            },
+        )
+        st.caption(
+            "The worst bin, cell and neighbourhood before and after, found on one half of the rows "
+            "and measured on the other. Green: surely nearer to zero; amber: surely further off; "
+            "each row of the table by itself."
+        )

@@ -11,8 +11,8 @@ from lore_core.embedding import MapName
 from lore_core.figures import run_scatter_figure, runs_figure
 from lore_core.metrics.catalogue import (
     MAX_GROUPWISE,
-    METHOD_TABLE,
     MLCE,
+    RUNS_TABLE,
     WORST_GROUP_GAP,
     less_is_better,
     words_of,
@@ -30,7 +30,7 @@ _BEST = "★"
 def show(answer: RunsAnswer) -> None:
     """Show a finished comparison."""
     result = answer.comparison
-    metrics = [metric for metric in METHOD_TABLE if metric.name in result.metrics]
+    metrics = [metric for metric in RUNS_TABLE if metric.name in result.metrics]
     st.subheader(f"{result.n_runs:,} runs of {answer.source}", anchor=False)
     st.caption(plain(_what(answer)))
     _table(result, metrics)
@@ -137,7 +137,8 @@ def _how_sure(result: RunsComparison) -> str:
         f"excludes 0); amber: higher. {_BEST} lowest mean, and lower than each of the other "
         f"{others} beyond chance (the same intervals, at 1 − 5 %/{others} each since the best was "
         "picked by looking); a column without a star has no clear winner. This is about other "
-        "trainings of the same kind, not about other data."
+        "trainings of the same kind, not about other data, and about errors as measured on so many "
+        "rows, with what chance adds to them."
     )
 
 

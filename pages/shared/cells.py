@@ -19,7 +19,12 @@ _TINT = {
 
 def marked(low: float, high: float) -> str:
     """Style of a cell whose difference to the first method has this interval; less is better."""
-    return _TINT[beyond_chance(low, high)]
+    return tinted(beyond_chance(low, high))
+
+
+def tinted(kind: str) -> str:
+    """Style of a cell that is "better", "worse" or neither: ""."""
+    return _TINT[kind]
 
 
 def in_hundredths(table: pd.DataFrame, *columns: str) -> pd.DataFrame:

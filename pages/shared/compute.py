@@ -142,7 +142,7 @@ def outlines(
     return where.outlines_of(_search, on_map.coordinates[dataset.in_split("evaluation")])
 
 
-@_kept(12, "Bootstrapping intervals …")
+@_kept(12, "Simulating intervals …")
 def summary(view: View) -> Summary:
     """Every metric of the evaluation rows, with the intervals that can be waited for."""
     return methods.summary_of(view)
@@ -157,7 +157,7 @@ def comparison(
     return methods.comparison_of(
         view,
         [known[label] for label in labels],
-        methods.resampling_of(view, n_methods=len(labels), on=measured_on),
+        methods.simulating_of(view, n_methods=len(labels), on=measured_on),
         grouping=grouping,
         measured_on=measured_on,
     )
@@ -175,7 +175,7 @@ def method_curve(
 def worst_groups(
     view: View, result: Comparison, by: str, _names: np.ndarray, min_group_size: int
 ) -> pd.DataFrame:
-    """Maximum group-wise MCE of every method; ``by`` names the grouping."""
+    """Group furthest off and worst cells of every method; ``by`` names the grouping."""
     return methods.worst_groups_of(view, result.datasets, _names, min_group_size=min_group_size)
 
 

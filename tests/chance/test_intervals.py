@@ -58,10 +58,9 @@ def test_values_are_the_metrics():
     assert list(lore.calibration_intervals(c, a, n_draws=39).index) == ["ECE", "MCE"]
 
 
-def test_coverage_where_a_percentile_bootstrap_fails():
+def test_coverage_where_errors_cancel():
     """Calibrated on average, wrong locally: the truth is small beside the noise."""
     held = {"ECE": [], "ALCE": []}
-    bootstrap = {"ECE": [], "ALCE": []}
     for seed in range(30):
         c, a, z, accuracy = _planted(seed)
         found = lore.calibration_intervals(c, a, z, n_draws=40, random_state=seed)
@@ -70,13 +69,10 @@ def test_coverage_where_a_percentile_bootstrap_fails():
         ece = np.abs(np.bincount(index, weights=c - accuracy)).sum() / len(c)
         means = laplacian_means(z, None, c - accuracy, bandwidth=0.4, target_groups=index)
         truth = {"ECE": ece, "ALCE": np.abs(means.mean).mean()}
-        draws = lore.chance.bootstrap_draws(c, a, z, n_draws=40).interval()
         for name, value in truth.items():
             held[name].append(found["low"][name] <= value <= found["high"][name])
-            bootstrap[name].append(draws["low"][name] <= value <= draws["high"][name])
     assert np.mean(held["ECE"]) >= 0.8
     assert np.mean(held["ALCE"]) >= 0.8
-    assert np.mean(bootstrap["ALCE"]) <= 0.2
 
 
 def test_intervals_narrow_and_find_a_large_error():

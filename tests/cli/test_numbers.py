@@ -10,6 +10,7 @@ import pytest
 
 import lore_core as lore
 from lore_core import figures
+from lore_core.chance.intervals import ABSOLUTE
 from lore_core.metrics.bandwidth import ROUND_GAMMAS
 
 
@@ -32,7 +33,7 @@ class TestMetrics:
         metrics = found["metrics"]
         assert metrics["MLCE supported"]["value"] == summary.local.supported_maximum()
         assert metrics["ECE debiased"]["value"] == summary.reliability.debiased_calibration_error
-        assert {item["low"] for item in metrics.values()} == {None}
+        assert {item["low"] for name, item in metrics.items() if name in ABSOLUTE} == {None}
         assert found["gamma"] == 0.3
         assert (found["evaluation_rows"], found["calibration_rows"]) == (800, 800)
 
@@ -48,8 +49,8 @@ class TestMetrics:
         chance = lore.null_errors(aimed.confidence, points, n_draws=60, random_state=3)
         assert found["ALCE"]["p_value"] == chance.p_value("alce", found["ALCE"]["value"])
         assert found["ALCE"]["p_value"] < 0.05 < found["ECE"]["p_value"]
-        draws = lore.summarize(dataset.evaluation, n_draws=60, random_state=3).draws.interval()
-        assert found["accuracy"]["low"] == draws.loc["accuracy", "low"]
+        shown = lore.summarize(dataset.evaluation).intervals
+        assert found["accuracy"]["low"] == shown.loc["accuracy", "low"]
 
     def test_top_places(self, run, run_json, file):
         assert run_json("metrics", file, "--draws", "0", "--top", "0")["places"] == []
@@ -233,7 +234,7 @@ class TestCompare:
 
     def test_one_dataset(self, run, run_json, file, dataset, points, tmp_path):
         out = tmp_path / "methods.parquet"
-        options = (*self.METHODS, "--draws", "20", "--gamma", "0.3")
+        options = (*self.METHODS, "--draws", "40", "--gamma", "0.3")
         found = run_json("compare", file, *options)
         coordinates = lore.embed(dataset.features, "pca", 2).coordinates
         result = lore.compare(
@@ -245,15 +246,18 @@ class TestCompare:
             gamma=0.3,
             groups=dataset.evaluation.groups["region"],
             min_group_size=30,
-            n_draws=20,
+            n_draws=40,
         )
         expected = result.table.to_dict(orient="index")
         assert {name: found["methods"][name] for name in expected} == expected
         assert found["low"]["LoRe"] == result.low.to_dict(orient="index")["LoRe"]
         text = run("compare", file, *options, "-o", out)
-        assert f"{result.table['MLCE']['LoRe'] * 100:.1f}" in text
+        assert f"{result.table['MLCE supported']['LoRe'] * 100:.1f}" in text
         long = pd.read_parquet(out).set_index(["method", "metric"])
-        assert long["difference_high"]["LoRe", "ECE"] == result.difference_high["ECE"]["LoRe"]
+        apart = result.differences["Brier"].loc["LoRe"]
+        assert long["difference_high"]["LoRe", "Brier"] == apart["high"]
+        assert found["differences"]["Brier"]["LoRe"] == apart.to_dict()
+        assert found["worst_places"] == result.worst_places().to_dict(orient="records")
 
     def test_without_a_map_only_global_methods(self, run_json, file):
         found = run_json("compare", file, "--map", "none", "--draws", "0")

@@ -8,7 +8,6 @@ from lore_core import (
     group_report,
     groupwise_maximum_calibration_error,
 )
-from lore_core.comparison import worst_group_error
 
 
 @pytest.fixture
@@ -46,39 +45,34 @@ def test_intersections(grouped):
     assert np.isnan(report["ece_low"]).all()
 
 
-def test_worst_group_is_the_metric_and_draws_are_paired(grouped):
-    c, a, names = grouped
-    value, draws = worst_group_error(c, a, names, n_bins=5, n_draws=60)
-    assert value == groupwise_maximum_calibration_error(c, a, names, n_bins=5)
-    again = worst_group_error(c, a, names, n_bins=5, n_draws=60)[1]
-    assert np.array_equal(draws, again)
-
-
-def test_a_draw_is_the_metric_of_the_repeated_rows(grouped):
-    c, a, names = grouped
-    _, draws = worst_group_error(c, a, names, n_bins=5, n_draws=1, random_state=3)
-    rows = np.random.default_rng(3).integers(0, len(c), len(c))
-    expected = groupwise_maximum_calibration_error(c[rows], a[rows], names[rows], n_bins=5)
-    assert draws[0] == pytest.approx(expected)
-
-
-def test_min_group_size_leaves_out(grouped):
-    c, a, names = grouped
-    value, _ = worst_group_error(c, a, names, n_bins=5, min_group_size=50, n_draws=5)
-    kept = names != "tiny"
-    assert value == pytest.approx(
-        groupwise_maximum_calibration_error(c[kept], a[kept], names[kept], n_bins=5)
-    )
-
-
 def test_methods_side_by_side(grouped):
     c, a, names = grouped
     before = Dataset(np.column_stack([c, 1 - c]), 1 - a.astype(int), predictions=np.zeros(len(c)))
     after = before.with_confidence(np.full(len(c), a.mean()))
-    table = compare_groups({"No recalibration": before, "flat": after}, names, n_bins=5, n_draws=40)
-    assert table.loc["No recalibration", "difference"] == 0
-    assert table.loc["No recalibration", ["difference_low", "difference_high"]].tolist() == [0, 0]
-    assert table.loc["flat", "max_group_mce"] == groupwise_maximum_calibration_error(
-        after.confidence, after.outcome, names, n_bins=5
-    )
-    assert table.loc["flat", "worst_group"] in {"big", "mid", "tiny"}
+    options = {"n_bins": 5, "min_group_size": 50}
+    table = compare_groups({"No recalibration": before, "flat": after}, names, **options)
+    for method, data in (("No recalibration", before), ("flat", after)):
+        assert table.loc[method, "max_group_mce"] == groupwise_maximum_calibration_error(
+            data.confidence, a, names, **options
+        )
+    # All confidences in one bin: the cells are the groups, of which "tiny" is too small.
+    gaps = {name: a.mean() - a[names == name].mean() for name in ("big", "mid")}
+    worst = max(gaps, key=lambda name: abs(gaps[name]))
+    found = table.loc["flat"]
+    assert found["cell"].startswith(f"{worst}, confidence ")
+    assert found["cell_gap"] == pytest.approx(gaps[worst])
+    assert found["furthest_group"] == found["worst_group"] == worst
+
+
+def test_cells_of_fewer_than_ten_rows_are_no_worst_cell():
+    # Nine rows all wrong at 0.95, ten rows half right at 0.75, in one group.
+    c = np.repeat([0.95, 0.75], [9, 10])
+    a = np.repeat([0, 1], [14, 5])
+    data = Dataset(np.column_stack([c, 1 - c]), 1 - a)
+    found = compare_groups({"as it is": data}, ["one"] * 19, n_bins=10).iloc[0]
+    assert (found["cell"], found["cell_rows"]) == ("one, confidence 70–80 %", 10)
+    assert found["cell_gap"] == pytest.approx(0.25)
+    assert found["max_group_mce"] == pytest.approx(0.95)
+    nothing = compare_groups({"as it is": data.rows(np.arange(9))}, ["one"] * 9).iloc[0]
+    assert np.isnan(nothing["cell_gap"])
+    assert nothing["cell_rows"] == 0

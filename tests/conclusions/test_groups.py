@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from lore_core import group_report
+from lore_core.comparison.nearer import nearer
 from lore_core.conclusions import conclude_groups
-from lore_core.conclusions.conclusion import nearer, quoted
+from lore_core.conclusions.conclusion import quoted
 
 
 def report(**groups):

@@ -73,7 +73,7 @@ def test_config_says_with_what(files, dataset, settings):
     config = json.loads(files["config.json"])
     assert config["settings"]["gamma"] == 0.4
     assert config["settings"]["methods"] == list(settings.methods)
-    assert config["settings"]["draws"] == 20
+    assert config["settings"]["n_draws"] == 20
     assert config["data"]["sha256"] == content_digest(dataset)
     assert config["data"]["evaluation_rows"] == len(dataset.evaluation)
     assert config["seeds"] == {"simulations": 0, "feature map": 0}

@@ -17,7 +17,7 @@ from lore_core.view.methods import (
     comparison_of,
     grouping_of,
     recalibrators_of,
-    resampling_of,
+    simulating_of,
 )
 from lore_core.view.where import (
     calibration_rows_of,
@@ -149,12 +149,12 @@ def test_the_largest_group_counts_where_all_are_small(view):
     assert grouping_of(view.dataset) is None or view.dataset.groups is not None
 
 
-def test_resampling_is_for_the_map_that_is_measured_on(view):
+def test_simulating_is_for_the_map_that_is_measured_on(view):
     on = lore.embed(view.dataset.features, "identity")
     n = len(view.evaluation)
-    assert resampling_of(view) == lore.chance.affordable_intervals(n, 2)
-    assert resampling_of(view, on=on) == lore.chance.affordable_intervals(n, 4)
-    assert resampling_of(view.with_(maps={})) == lore.chance.affordable_intervals(n, None)
+    assert simulating_of(view) == lore.chance.affordable_intervals(n, 2)
+    assert simulating_of(view, on=on) == lore.chance.affordable_intervals(n, 4)
+    assert simulating_of(view.with_(maps={})) == lore.chance.affordable_intervals(n, None)
 
 
 def test_rewards_are_held_against_the_first(view):

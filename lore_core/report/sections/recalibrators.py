@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-import pandas as pd
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.most_probable import about_predictions
@@ -17,7 +14,7 @@ from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.validation import InputError
 from lore_core.figures.style import method_color
 from lore_core.figures.svg import Drawing
-from lore_core.metrics.catalogue import MAX_GROUPWISE, REPORT_TABLE
+from lore_core.metrics.catalogue import REPORT_TABLE, WORST_CELL
 from lore_core.metrics.metric import Metric
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
@@ -38,16 +35,10 @@ def recalibrators_section(findings: Findings, drawings: Mapping[str, Drawing]) -
     if result is None:
         return missing(findings.missing.get("recalibrators", ""))
     order, by, first = result.ranking, result.ranked_by, str(result.table.index[0])
-    values = _measured(order, result.table, result.low, result.high)
-    differences: dict[str, list[dict[str, object]]] = {}
-    if result.difference_low is not None and result.difference_high is not None:
-        differences = _measured(
-            [name for name in order if name != first],
-            result.table[list(result.difference_low)] - result.table.loc[first],
-            result.difference_low,
-            result.difference_high,
-        )
-    shown = _shown(result.table)
+    places = result.worst_places()
+    best = next((name for name in order if name != first), first)
+    shown = [item for item in REPORT_TABLE if item.name in result.table]
+    paired = [item for item in shown if item.is_paired]
     calibration, top_label = findings.view.dataset.calibration, findings.view.target == TOP_LABEL
     return render(
         "recalibrators.html",
@@ -60,59 +51,43 @@ def recalibrators_section(findings: Findings, drawings: Mapping[str, Drawing]) -
         conclusion=conclude_recalibration(result, findings.search if top_label else None),
         saved=_saved(result),
         first=first,
-        headings=[metric.heading for metric in shown],
-        values=values,
+        headings=[item.heading for item in shown],
+        values={name: [(item, *_value(result, item, name)) for item in shown] for name in order},
         without_interval=[
-            metric.name
-            for metric in shown
-            if metric.has_interval and (result.low is None or metric.name not in result.low)
+            item.title for item in shown if item.has_interval and item.name not in result.low
         ],
-        groupwise=MAX_GROUPWISE if MAX_GROUPWISE in result.table else None,
+        has_groups=WORST_CELL.name in result.table,
         group_column=findings.group_column,
         min_group_size=findings.min_group_size,
-        difference_headings=[metric.heading for metric in _shown(result.difference_low)],
-        differences=differences,
+        paired=paired,
+        about_untold=result.about_untold(),
+        differences={
+            name: [(item, *_difference(result, item, name)) for item in paired]
+            for name in order
+            if name != first
+        },
+        best=best,
+        places=places[places["method"] == best].to_dict("records"),
         ranking=drawings["recalibrators"],
         curves=drawings.get("bandwidth_by_method"),
         colors=method_colors(list(findings.method_curves)),
     )
 
 
-def _shown(table: pd.DataFrame | None) -> list[Metric]:
-    return [] if table is None else [item for item in REPORT_TABLE if item.name in table]
+def _value(result: Comparison, metric: Metric, method: str) -> tuple[float, float, float]:
+    """Return the value of a metric with its interval; NaN where there is none."""
+    frames = (result.table, result.low, result.high)
+    value, low, high = (
+        frame.reindex(columns=[metric.name]).loc[method].to_numpy(float).item() for frame in frames
+    )
+    return value, low, high
 
 
-def _measured(
-    methods: list[str],
-    values: pd.DataFrame,
-    low: pd.DataFrame | None,
-    high: pd.DataFrame | None,
-) -> dict[str, list[dict[str, object]]]:
-    """Bring the metrics of each method and their intervals together."""
-    metrics = _shown(values)
-    value, a, b = (_numbers(frame, methods, metrics) for frame in (values, low, high))
-    return {
-        method: [
-            {
-                "metric": metric,
-                "value": value[i, j],
-                "low": a[i, j],
-                "high": b[i, j],
-                "kind": beyond_chance(a[i, j], b[i, j]) if metric.proper else "",
-            }
-            for j, metric in enumerate(metrics)
-        ]
-        for i, method in enumerate(methods)
-    }
-
-
-def _numbers(
-    frame: pd.DataFrame | None, methods: list[str], metrics: list[Metric]
-) -> NDArray[np.float64]:
-    """Numbers of these methods and metrics; NaN where there are none."""
-    if frame is None:
-        return np.full((len(methods), len(metrics)), np.nan)
-    return frame.reindex(index=methods, columns=[m.name for m in metrics]).to_numpy(np.float64)
+def _difference(result: Comparison, metric: Metric, method: str) -> tuple[float, float, float, str]:
+    """Return a difference to the first method with its interval, and its colour."""
+    found = result.differences[metric.name][["difference", "low", "high"]]
+    value, low, high = (float(end) for end in found.loc[method].to_numpy(float))
+    return value, low, high, beyond_chance(low, high)
 
 
 def _saved(result: Comparison) -> str:

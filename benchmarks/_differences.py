@@ -1,0 +1,279 @@
+"""Whether paired intervals cover what is true of two fitted methods; and their section."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+from _bootstrap import middle, resampled
+from _geometries import drawn_classes, geometry
+from _report import markdown_table
+from _trials import APART, Trial, percent
+from numpy.typing import NDArray
+
+import lore_core as lore
+from lore_core.chance.means import (
+    MOST_SKEWED,
+    expected_skewness,
+    joint_intervals,
+)
+from lore_core.data.dataset import Dataset
+from lore_core.kernel_sums import laplacian_means, laplacian_sums
+from lore_core.metrics.catalogue import ALCE_HELD_OUT, BRIER, ECE_HELD_OUT, MEAN_CONFIDENCE, NLL
+from lore_core.metrics.global_metrics import wilson_interval
+from lore_core.metrics.local_error import scaled_bandwidth
+from lore_core.metrics.measured import Measured
+from lore_core.metrics.metric import Metric, RowMean
+from lore_core.metrics.worst_places import worst_places
+
+Floats = NDArray[np.float64]
+
+#: Rows of which classifier, how many of them are measured, and what is planted.
+_WORLDS: tuple[tuple[str, int, str], ...] = (
+    ("digits", 500, "places"), ("tumours", 500, "nothing"), ("table", 500, "nothing"),
+    ("table", 500, "everywhere"), ("table", 2000, "nothing"), ("table", 2000, "places"),
+    ("table", 10_000, "places"),
+)  # fmt: skip
+_RESAMPLED: tuple[tuple[str, int, str], ...] = (
+    ("digits", 500, "places"), ("table", 2000, "nothing"), ("table", 2000, "places"),
+)  # fmt: skip
+_METRICS = (NLL, BRIER, MEAN_CONFIDENCE, ECE_HELD_OUT, ALCE_HELD_OUT)
+#: The first is what the others are held against.
+_FIRST = "No recalibration"
+_N_FITS = 20
+_GAMMA = 0.2
+
+
+class Runs(Protocol):
+    """Runs a trial over many seeds; one row a seed."""
+
+    def run(self, trial: Trial, n_seeds: int, *args: object) -> pd.DataFrame:
+        """Return one row a seed."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Rows to draw from, what is true of them, and what fitted methods say of them."""
+
+    rows: Dataset
+    z: Floats
+    chance: Floats  #: (n, K); true probabilities
+    methods: dict[str, Dataset]
+
+    @property
+    def accuracy(self) -> Floats:
+        """True probability of the predicted class, shape (n,)."""
+        return self.chance[np.arange(len(self.z)), self.rows.predictions]
+
+
+def _chances(data: Dataset, z: Floats, planted: str) -> Floats:
+    """Return what the classes' probabilities truly are."""
+    p = np.clip(data.probabilities, 1e-9, 1.0)
+    if planted == "nothing":
+        return p / p.sum(axis=1, keepdims=True)
+    if planted == "everywhere":
+        flat = p ** (1 / 1.6)
+        return np.asarray(flat / flat.sum(axis=1, keepdims=True))
+    at = (z - z.mean(axis=0)) / z.std(axis=0)
+    off = np.abs(at - at[7]).sum(axis=1)
+    gap = 0.04 + 0.08 * np.sin(2 * at[:, 0]) + 0.2 * (off <= np.quantile(off, 0.1))
+    right = np.clip(data.confidence - gap, 0.02, 0.999)
+    told = (np.arange(len(z)), data.predictions)
+    p[told] = 0.0
+    p *= ((1 - right) / p.sum(axis=1))[:, None]
+    p[told] = right
+    return p
+
+
+@cache
+def population(name: str, planted: str, n: int, fit: int) -> Population:
+    """Fit methods on min(n, 1,000) rows of a third, of new classes; the rest is drawn from."""
+    given, rng = geometry(name), np.random.default_rng(fit + 2 * APART)
+    chance = _chances(given.dataset, given.points, planted)
+    order = np.random.default_rng(0).permutation(len(chance))
+    third = len(chance) // 3
+    fitted_on = rng.permutation(order[:third])[: min(n, 1000)]
+    classes = drawn_classes(chance[fitted_on], rng)
+    calibration = replace(given.dataset.rows(fitted_on), labels=classes)
+    rows, z = given.dataset.rows(order[third:]), given.points[order[third:]]
+    methods = [
+        lore.NoRecalibration(), lore.TemperatureScaling(), lore.PlattScaling(),
+        lore.HistogramBinning(), lore.LoRe(), lore.TunedLoRe(),
+    ]  # fmt: skip
+    after = {}
+    for method in methods:
+        local = method.needs_embedding
+        method.fit(calibration, given.points[fitted_on] if local else None)
+        after[method.label] = method.recalibrate(rows, z if local else None)
+    return Population(rows, z, chance[order[third:]], after)
+
+
+def _true_scores(from_: Population, after: Dataset) -> dict[str, float]:
+    p = np.clip(after.probabilities, 1e-6, 1.0)
+    brier = (after.probabilities**2).sum(axis=1, keepdims=True) - 2 * after.probabilities + 1
+    if p.shape[1] == 2:
+        brier = brier / 2
+    return {
+        NLL.name: float(-(from_.chance * np.log(p)).sum(axis=1).mean()),
+        BRIER.name: float((from_.chance * brier).sum(axis=1).mean()),
+        MEAN_CONFIDENCE.name: float(after.confidence.mean()),
+    }
+
+
+def _true_held_out(from_: Population, after: Dataset, rows: Measured) -> dict[str, float]:
+    """Return the mean true gap of the population in the directions these rows show."""
+    telling, gap = ~rows.held_out, rows.confidence - rows.outcome
+    index = rows.reliability.bins.assign(after.confidence)
+    total = np.bincount(rows.bin_index[telling], gap[telling], minlength=15)
+    assert isinstance(rows.embedding, np.ndarray)
+    local = laplacian_means(
+        from_.z, rows.embedding[telling], gap[telling],
+        bandwidth=scaled_bandwidth(_GAMMA, from_.z.shape[1]), target_groups=index,
+        source_groups=rows.bin_index[telling], effective_size=False,
+    ).mean  # fmt: skip
+    true = after.confidence - from_.accuracy
+    return {
+        ECE_HELD_OUT.name: float((np.sign(total)[index] * true).mean()),
+        ALCE_HELD_OUT.name: float((np.sign(np.nan_to_num(local)) * true).mean()),
+    }
+
+
+def paired(seed: int, rows_of: str, n: int, planted: str) -> dict[str, float]:
+    """Whether paired intervals cover: of each pair, and of all methods at once."""
+    from_ = population(rows_of, planted, n, seed % _N_FITS)
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(0, len(from_.z), n)
+    labels = drawn_classes(from_.chance[drawn], rng)
+    values, truth, worst = {}, {}, {}
+    for label, after in from_.methods.items():
+        rows = Measured(replace(after.rows(drawn), labels=labels), from_.z[drawn], gamma=_GAMMA)
+        values[label] = rows.row_values()
+        truth[label] = _true_scores(from_, after) | _true_held_out(from_, after, rows)
+        worst[label] = (rows, worst_places(rows))
+    result: dict[str, float] = {}
+    others = [label for label in values if label != _FIRST]
+    for metric in _METRICS:
+        name = metric.name
+        apart = pd.DataFrame({m: values[m][name] - values[_FIRST][name] for m in others})
+        true = pd.Series({m: truth[m][name] - truth[_FIRST][name] for m in others})
+        told = [label for label in others if _is_told(from_, metric, drawn, label)]
+        for label in told:
+            result[f"{name}, {label}"] = _cover(apart[[label]], true)
+        result[f"{name}, all"] = _cover(apart[told], true)
+        result[f"{name} told"] = len(told) / len(others)
+    places = [(rows, place.held_out) for rows, found in worst.values() for place in found.values()]
+    if places:
+        result["place"] = float(np.mean([_gap_covers(from_, drawn, *one) for one in places]))
+    return result
+
+
+def _is_told(from_: Population, metric: Metric, drawn: NDArray[np.int64], label: str) -> bool:
+    """Whether the product gives the difference an interval."""
+    of_class = metric.measure.of_class if isinstance(metric.measure, RowMean) else None
+    if of_class is None:
+        return True
+    one, two = (from_.methods[name].probabilities[drawn] for name in (_FIRST, label))
+    return abs(expected_skewness(of_class, one, two)) <= MOST_SKEWED
+
+
+def _cover(apart: pd.DataFrame, true: pd.Series) -> float:
+    """Whether all intervals cover that there are; NaN where there are none."""
+    found = joint_intervals(apart).dropna()
+    held = (found["low"] <= true[found.index]) & (true[found.index] <= found["high"])
+    return float(held.all()) if len(found) else np.nan
+
+
+def _gap_covers(from_: Population, drawn: NDArray[np.int64], rows: Measured, held: Floats) -> bool:
+    low, high = wilson_interval(rows.outcome[held].sum(), len(held))
+    return bool(low <= from_.accuracy[drawn[held]].mean() <= high)
+
+
+def resampled_differences(seed: int, name: str, n: int, planted: str) -> dict[str, float]:
+    """Whether percentiles of resampled differences cover, as they were shown once."""
+    from_ = population(name, planted, n, seed % _N_FITS)
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(0, len(from_.z), n)
+    labels = drawn_classes(from_.chance[drawn], rng)
+    z, draws, truth = from_.z[drawn], {}, {}
+    for label, after in from_.methods.items():
+        rows = replace(after.rows(drawn), labels=labels)
+        c = rows.confidence
+        draws[label] = resampled(c, rows.outcome, z, seed=seed + APART)
+        index = lore.data.confidence_bins(c, 15).assign(c)
+        gap = c - from_.accuracy[drawn]
+        total, size = np.bincount(index, gap), np.maximum(np.bincount(index), 1)
+        weights = np.column_stack([gap, np.ones(n)])
+        local = laplacian_sums(
+            z, None, weights, bandwidth=scaled_bandwidth(_GAMMA, z.shape[1]), target_groups=index
+        )
+        error = np.abs(local[:, 0] / local[:, 1])
+        truth[label] = {
+            "ECE": float(np.abs(total).sum() / n), "MCE": float(np.abs(total / size).max()),
+            "ALCE": float(error.mean()), "MLCE": float(error.max()),
+        }  # fmt: skip
+    result = {}
+    for label in (label for label in draws if label != _FIRST):
+        ends = middle(draws[label] - draws[_FIRST])
+        for metric in ends.index:
+            true = truth[label][metric] - truth[_FIRST][metric]
+            result[f"{metric}, {label}"] = float(
+                ends.loc[metric, "low"] <= true <= ends.loc[metric, "high"]
+            )
+    return result
+
+
+def coverage_section(run: Runs) -> str:
+    """Hold paired intervals against known differences."""
+    rows, n_worlds = [], []
+    for name, n, planted in _WORLDS:
+        found = run.run(paired, 1000, name, n, planted)
+        n_worlds.append(len(found))
+        cells = [name, f"{n:,}", planted]
+        for metric in _METRICS:
+            pairs = [c for c in found if c.startswith(f"{metric.name}, ") and not c.endswith("all")]
+            often = [c for c in pairs if found[c].count() >= len(found) / 2]
+            cells += [_range(found[often]), percent(found[f"{metric.name}, all"])]
+        told = f"{found[f'{NLL.name} told'].mean() * 100:.0f}"
+        rows.append([*cells[:5], told, *cells[5:], percent(found["place"])])
+    old, n_resampled = [], []
+    for name, n, planted in _RESAMPLED:
+        found = run.run(resampled_differences, 200, name, n, planted)
+        n_resampled.append(len(found))
+        kinds = ("ECE", "MCE", "ALCE", "MLCE")
+        shown = [found[[c for c in found if c.startswith(f"{kind}, ")]] for kind in kinds]
+        old.append([name, f"{n:,}", planted, *map(_range, shown)])
+    head = ["rows of", "rows", "planted", "NLL, pairs", "all", "given"]
+    for metric in _METRICS[1:]:
+        head += [f"{metric.words}, pairs", "all"]
+    return f"""## Paired differences
+
+Share of the 95 % intervals of differences between methods that cover the truth, in %: rows are
+drawn from those of a real classifier with true classes of known probability,
+{min(n_worlds):,} times a line; five methods (temperature, Platt, histogram, LoRe, tuned LoRe),
+fitted on up to 1,000 other rows ({_N_FITS} fits a line), are held against none. Planted: nothing
+(every probability is right), everywhere (a temperature of 1.6), places (4 points everywhere, a wave
+of 8 and a tenth of the rows with 20 more). Pairs: the lowest to the highest of the five, each by
+itself, of those that have an interval half of the time or more. All: how often all hold at once, at
+the level of several. Given: share of the NLL's differences that have an interval; those of the
+other metrics have one nearly always. The truth is what the fitted methods show on average over all
+rows that could be drawn; of held-out errors in the directions that the other half of the same rows
+shows. Places: share of the intervals of the gap of a worst bin or neighbourhood on its held-out
+rows that cover.
+
+{markdown_table([*head, "places"], rows)}
+
+What is not shown, because it does not cover: percentiles of resampled differences of the usual
+errors, lowest to highest of the five pairs, {min(n_resampled):,} times a line. The truth is the
+difference of the metrics of the true gaps of these very rows.
+
+{markdown_table(["rows of", "rows", "planted", "ECE", "MCE", "ALCE", "MLCE"], old)}
+"""
+
+
+def _range(found: pd.DataFrame) -> str:
+    share = found.mean() * 100
+    return f"{share.min():.1f} to {share.max():.1f}"
