@@ -120,11 +120,10 @@ none, or no column divides the rows so.
 {markdown_table(head, rows)}
 
 How far off the headline's place is said to be, against its true gap, over all of these (and over
-places that are only partly what was planted). Listed is what its held-out rows confirm, and of the
-two turns the one whose held-out rows say most: so the held-out gap leans upwards too, by a few
-points, and most where little can be found. Half of all its rows had a part in finding it: that gap
-leans further up where little can be found, and its interval covers less often, which is why it is
-not printed as evidence.
+places that are only partly what was planted). Listed is what its held-out rows confirm: so the
+held-out gap leans upwards too, by a few points, and most where little can be found. Half of all its
+rows had a part in finding it: that gap leans further up where little can be found, and its interval
+covers less often, which is why it is not printed as evidence.
 
 {markdown_table(gap_head, gaps)}
 """
