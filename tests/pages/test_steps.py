@@ -41,16 +41,19 @@ def loaded(page):
 class TestUpload:
     def test_a_pair(self, open_page, arrays):
         page = open_page("data")
-        half = {name: values[:50] for name, values in arrays.items()}
-        upload(page, ("m_cal.npz", npz(**half)), ("m_test.npz", npz(**arrays)))
+        half, rest = (
+            {name: values[rows] for name, values in arrays.items()}
+            for rows in (slice(50), slice(50, None))
+        )
+        upload(page, ("m_cal.npz", npz(**half)), ("m_test.npz", npz(**rest)))
         dataset = loaded(page).dataset
-        assert (len(dataset.calibration), len(dataset.evaluation)) == (50, 120)
-        assert "120 evaluation + 50 calibration rows" in page.text
+        assert (len(dataset.calibration), len(dataset.evaluation)) == (50, 70)
+        assert "70 evaluation + 50 calibration rows" in page.text
         assert page.errors == []
         assert page.app.query_params["data"] == loaded(page).key
         page.go("overview")
         accuracy = {item.label: item.value for item in page.app.metric}["Accuracy"]
-        right = (arrays["probs"].argmax(axis=1) == arrays["labels"]).mean()
+        right = (rest["probs"].argmax(axis=1) == rest["labels"]).mean()
         assert accuracy == f"{right * 100:.1f} %"
 
     def test_one_file_is_divided_and_can_be_divided_again(self, open_page, arrays):
