@@ -112,7 +112,7 @@ rows, sentence = scene.rows, scene.sentence
 answer = st.container(key="main_answer", gap="xsmall")
 headline, way = answer.columns([4.3, 1.7], vertical_alignment="center")
 said, switch = answer.columns([4.3, 1.7], vertical_alignment="center")
-said.container(key="said", vertical_alignment="center").markdown(unbroken(sentence))
+said.container(key="said").markdown(unbroken(sentence))
 beyond = switch.toggle(
     "Beyond chance",
     **linked("beyond"),
