@@ -16,7 +16,9 @@ from lore_core.data.binning import Binning, ConfidenceBins
 if TYPE_CHECKING:
     from lore_core.cell_sums.sums import LocalErrorSums
 
-KIND = number_files.Kind("lore-local-error-sums", 1, "sums of local errors")
+KIND = number_files.Kind(
+    "lore-local-error-sums", 1, "sums of local errors", "LocalErrorSums.save()", compressed=True
+)
 
 
 def digest(sums: LocalErrorSums) -> str:

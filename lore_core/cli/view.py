@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lore_core.reading.mapping import ColumnMapping
     from lore_core.view import View
 
-_SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names", "accept")
-
 
 def needs_map(view: View) -> NDArray[np.float64]:
     """Coordinates of the evaluation rows, or say that there is no map.
@@ -100,14 +98,14 @@ def load_data(data: tuple[str, ...], columns: tuple[str, ...] = ()) -> Dataset:
 def column_mapping(columns: tuple[str, ...]) -> ColumnMapping:
     """Read ``--column``: ``"ROLE=NAME"`` for each column whose role is not to be guessed."""
     from lore_core.data.validation import InputError
-    from lore_core.reading.mapping import as_mapping
+    from lore_core.reading.mapping import SEVERAL, as_mapping
 
     mapping: dict[str, Any] = {}
     for item in columns:
         role, equals, name = item.partition("=")
         if not equals:
             raise InputError(f"'--column' must be ROLE=NAME, as in label=y; got {item!r}.")
-        several = role in _SEVERAL and "," in name
+        several = role in SEVERAL and "," in name
         mapping[role] = tuple(part.strip() for part in name.split(",")) if several else name
     return as_mapping(mapping)
 

@@ -17,6 +17,7 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError
 from lore_core.reading.arrow_tables import columns_of_table
 from lore_core.reading.assemble import assemble
+from lore_core.reading.checks import check_data
 from lore_core.reading.file_rows import read_rows
 from lore_core.reading.guess import guess
 from lore_core.reading.mapping import ColumnMapping
@@ -103,7 +104,9 @@ def read_whole(paths: Sequence[Path], mapping: ColumnMapping) -> Dataset:
     # (Two files may have the same columns in another order.)
     table = pa.concat_tables([table.select(tables[0].column_names) for table in tables])
     columns = columns_of_table(name, table)
-    return assemble([read_rows(columns, guess(columns, mapping))], name=paths[0].stem).dataset
+    read = assemble([read_rows(columns, guess(columns, mapping))], name=paths[0].stem).dataset
+    check_data(read, mapping.accept or ())
+    return read
 
 
 def rows_in(paths: Sequence[Path]) -> int:

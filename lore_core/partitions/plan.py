@@ -27,6 +27,7 @@ from lore_core.metrics.global_metrics import row_brier, row_nll
 from lore_core.partitions.files import Partition
 from lore_core.reading.arrow_tables import columns_of_table
 from lore_core.reading.assemble import assemble
+from lore_core.reading.checks import check_data
 from lore_core.reading.file_rows import read_rows
 from lore_core.reading.guess import guess
 from lore_core.reading.mapping import ColumnMapping
@@ -37,7 +38,7 @@ SAMPLE_ROWS = 100_000
 _SAMPLE_PLACES = 64
 #: Rows in memory at a time, and cells that are held before they are joined.
 _BATCH_ROWS = 2**18
-_KIND = number_files.Kind("lore-sums-plan", 1, "plan of sums")
+_KIND = number_files.Kind("lore-sums-plan", 1, "a plan of sums", "--sums", compressed=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +197,7 @@ def make_plan(
     )
     guessed = guess(columns, given)
     sample = assemble([read_rows(columns, guessed)], name=name).dataset
+    check_data(sample, given.accept or ())
     if target != TOP_LABEL and target not in sample.class_names:
         raise InputError(
             f"'target' must be top-label or a class ({', '.join(sample.class_names[:10])}); got "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -235,6 +236,11 @@ class Halves:
     min_gap: float
     turns: list[tuple[SearchedHalf, Ints]]  #: What is searched, and the rows held out
 
+    @cached_property
+    def average(self) -> Average:
+        """What all rows are compared with."""
+        return Average.of(self.rows.confidence, self.rows.outcome, self.against)
+
     def search(
         self,
         embedding: Any = None,
@@ -257,7 +263,7 @@ class Halves:
         tell(progress, 1.0, "looking for places")
         confirmed = [item for item in tried if item.confirmed(alpha, self.min_gap)]
         return PlaceSearch(
-            places=_listed(confirmed, self.rows, self.against),
+            places=_listed(confirmed, self.rows, self.average),
             tried=len(tried),
             against=self.against,
             n_rows=len(self.rows),
@@ -320,9 +326,8 @@ def _turns(c: Floats, random_state: int) -> list[tuple[Ints, Ints]]:
     return [(one, other), (other, one)]
 
 
-def _listed(confirmed: list[Tried], rows: Rows, against: Against) -> list[Place]:
+def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Place]:
     """Order places by interest; of those that share their rows the first, and its worse parts."""
-    average = Average.of(rows.confidence, rows.outcome, against)
 
     def worth(item: Tried) -> float:
         found = item.candidate
@@ -357,7 +362,8 @@ def _around(
     around = None
     for number, (other, place) in enumerate(kept):
         common = int((candidate.inside & other.inside).sum())
-        if overlap(candidate.inside, other.inside) > SAME:
+        shared = overlap(candidate.inside, other.inside)
+        if shared > SAME:
             return None, True
         if common > PART_OF * int(candidate.inside.sum()):
             # Surely worse than what is around it, or the same news again.
@@ -365,10 +371,7 @@ def _around(
             if candidate.sign != other.sign or surely <= abs(place.held.gap) or around is not None:
                 return None, True
             around = number
-        elif (
-            common > PART_OF * int(other.inside.sum())
-            or overlap(candidate.inside, other.inside) > _SHARED
-        ):
+        elif common > PART_OF * int(other.inside.sum()) or shared > _SHARED:
             return None, True
     return around, False
 

@@ -21,15 +21,15 @@ def mostly(inside: Mask, attributes: Sequence[Attribute]) -> tuple[Predicate, ..
     """Return one name, or two of one column, that more than half of some rows hold.
 
     ``inside`` (n,): the rows. ``attributes``: of all n rows; numbers are left out. The predicted
-    class goes before other columns. Empty where no column tells the rows from
-    the others.
+    class goes before other columns. Empty where no column tells the rows from the others.
     """
     names = [item for item in attributes if not item.numeric]
     names.sort(key=lambda item: item.name != PREDICTED)
     for item in names:
         within = np.bincount(item.codes[inside], minlength=len(item.values))
+        order = np.argsort(-within, kind="stable")
         for most in range(1, _MOST_NAMES + 1):
-            first = np.argsort(-within, kind="stable")[:most]
+            first = order[:most]
             held = within[first].sum()
             share = held / max(inside.sum(), 1)
             outside = (np.isin(item.codes, first).sum() - held) / max((~inside).sum(), 1)

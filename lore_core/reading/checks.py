@@ -250,11 +250,12 @@ def _feature_columns(dataset: Dataset) -> Check:
     name = "feature columns"
     features: Floats = np.asarray(dataset.features)
     names = dataset.feature_names or tuple(f"feature {k}" for k in range(features.shape[1]))
-    constant = [names[k] for k in np.flatnonzero(np.ptp(features, axis=0) == 0)]
-    n = len(features)
-    span = np.ptp(features, axis=0) == n - 1
+    n, span = len(features), np.ptp(features, axis=0)
+    constant = [names[k] for k in np.flatnonzero(span == 0)]
     numbers = [
-        names[k] for k in np.flatnonzero(span) if n >= _FEWEST and _numbers_rows(features[:, k])
+        names[k]
+        for k in np.flatnonzero(span == n - 1)
+        if n >= _FEWEST and (np.diff(np.sort(features[:, k])) == 1).all()
     ]
     said = []
     if constant:
@@ -264,7 +265,3 @@ def _feature_columns(dataset: Dataset) -> Check:
             f"Only numbers the rows: {listed(numbers, 8)}. With it, similar means near in the file."
         )
     return Check(name, " ".join(said), "look") if said else Check(name, "All of them vary.")
-
-
-def _numbers_rows(values: Floats) -> bool:
-    return bool((np.diff(np.sort(values)) == 1).all())

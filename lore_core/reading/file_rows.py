@@ -19,14 +19,13 @@ from lore_core.reading.guess import SPLIT_WORDS
 from lore_core.reading.left_out import check_left_out
 from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping, class_suffixes
 from lore_core.reading.matrices import check_cells, matrix_of
+from lore_core.reading.text_tables import MISSING
 
 #: Words for right and wrong answers.
 _RIGHT = {
     **dict.fromkeys(("1", "1.0", "true", "yes", "right", "correct"), 1),
     **dict.fromkeys(("0", "0.0", "false", "no", "wrong", "incorrect"), 0),
 }
-#: What missing values are written as.
-MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "<na>"}
 #: Name of the group of rows that name none.
 MISSING_GROUP = "(missing)"
 #: Sums of probabilities further from 1 than this are worth a note.
@@ -169,7 +168,7 @@ def _check_missing(columns: Columns, mapping: ColumnMapping, missing: int, row: 
     names = (
         mapping.class_names or columns.class_names or class_suffixes(mapping.probabilities or ())
     )
-    called = [name for name in names if name.casefold() in MISSING_WORDS]
+    called = [name for name in names if name in MISSING]
     if called:
         raise InputError(
             f"{columns.called(str(mapping.label))} has {counted(missing, 'row')} that read as "

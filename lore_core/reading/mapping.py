@@ -17,7 +17,8 @@ PROBABILITY_KINDS = ("probabilities", "logits", "confidence", "positive", "corre
 #: Classes of answers of which is known only whether they are right.
 WRONG_OR_RIGHT = ("wrong", "right")
 _SINGLE = ("label", "prediction", "split", "images", "row_id")
-_SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names", "accept")
+#: Roles that take several names.
+SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names", "accept")
 #: Of these, what names no columns.
 _NO_COLUMNS = ("class_names", "accept")
 _PREFIX = re.compile(
@@ -79,7 +80,7 @@ class ColumnMapping:
     accept: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        for role in _SEVERAL:
+        for role in SEVERAL:
             value = getattr(self, role)
             if value is not None:
                 names = (value,) if isinstance(value, str) else tuple(str(item) for item in value)
@@ -93,7 +94,7 @@ class ColumnMapping:
     def columns(self) -> dict[str, tuple[str, ...]]:
         """Return role to the columns named for it, empty roles left out."""
         by_role: dict[str, tuple[str, ...]] = {}
-        for role in (*_SINGLE, *_SEVERAL):
+        for role in (*_SINGLE, *SEVERAL):
             value = getattr(self, role)
             if value and role not in _NO_COLUMNS:
                 by_role[role] = (value,) if isinstance(value, str) else value

@@ -18,7 +18,7 @@ _SAMPLE_LINES = 50
 _COMMA_NUMBER = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 _POINT_NUMBER = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
 #: Cells read as missing. "None" is not among them: it is a fine class name.
-_MISSING = ["", "NaN", "nan", "NA", "N/A", "#N/A", "null", "NULL", "<NA>"]
+MISSING = ["", "NaN", "nan", "NA", "N/A", "#N/A", "null", "NULL", "<NA>"]
 
 
 def open_text(raw: RawFile) -> Columns:
@@ -146,7 +146,7 @@ def _parse(
                 encoding_errors="replace" if encoding == "cp1252" else "strict",
                 skipinitialspace=delimiter != "\t",
                 keep_default_na=False,
-                na_values=_MISSING,
+                na_values=MISSING,
                 low_memory=False,
             )
     except UnicodeDecodeError:

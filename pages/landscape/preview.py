@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lore_core import BandwidthCurve, Dataset, Embedding
 from lore_core.chance import NullBand
-from lore_core.data.progress import Cancelled
+from lore_core.data.progress import Cancelled, Progress
 from lore_core.figures.browser.landscape import packed_rows
 from lore_core.figures.browser.packing import pack
 from lore_core.figures.browser.preview import packed_preview
@@ -106,13 +106,14 @@ class Preview:
 
     def _work(self) -> None:
         while not self._rests and time.monotonic() - self._asked < _FORGOTTEN:
-            wait_for_calm()
+            # Among many readers some page always runs: then it is done all the same.
+            stop = give_way if wait_for_calm() else None
             with _TURN, suppress(Cancelled):
-                self._step()
+                self._step(stop)
             with self._news:
                 self._news.notify_all()
 
-    def _step(self) -> None:
+    def _step(self, stop: Progress | None) -> None:
         """Make what is missed most."""
         missing = [k for k in range(len(GAMMAS)) if k not in self._fields]
         if missing:
@@ -123,9 +124,9 @@ class Preview:
             with self._news:
                 self._fields[k] = field
         elif self._curve is None:
-            self._curve = curve_of(self._view, give_way)
+            self._curve = curve_of(self._view, stop)
         else:
-            self._band = chance_band_of(self._view, progress=give_way)
+            self._band = chance_band_of(self._view, progress=stop)
             self._rests = True
 
 

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from lore_core.data.progress import Cancelled
 
 _calm = threading.Condition()
+#: Seconds that work waits for pages of other readers.
+_MOMENT = 3.0
 #: One entry a page that runs.
 _runs: list[None] = []
 
@@ -26,10 +28,10 @@ def hurry() -> Iterator[None]:
             _calm.notify_all()
 
 
-def wait_for_calm() -> None:
-    """Wait until no page runs."""
+def wait_for_calm() -> bool:
+    """Wait until no page runs; where one always does, for a moment. Return whether none does."""
     with _calm:
-        _calm.wait_for(lambda: not _runs)
+        return _calm.wait_for(lambda: not _runs, _MOMENT)
 
 
 def give_way(_share: float, _message: str) -> None:

@@ -74,12 +74,11 @@ def isotonic_figure(
             marks.append(
                 Line(pieces(c[start], c[end]), pieces(r[start], r[end]), Tint(which), width=4)
             )
-    few = drawn if len(c) <= _BARS else drawn[:0]
-    hover = [_hover(found, int(k)) for k in (few if len(few) else drawn)]
-    if len(few):
-        marks.append(Dots(c[few], r[few], [Tint(side[k]) for k in few], 8, hover=hover))
-    else:
-        marks.append(Dots(c[drawn], r[drawn], Tint("ink", 0.0), 8, hover=hover))
+    # Of many levels the dots are there to be pointed at only.
+    few = len(c) <= _BARS
+    tints = [Tint(side[k] if few else "ink", None if few else 0.0) for k in drawn]
+    hover = [_hover(found, int(k)) for k in drawn]
+    marks.append(Dots(c[drawn], r[drawn], tints, 8, hover=hover))
     edges = np.linspace(0, 1, _BARS + 1)
     count, _ = np.histogram(c, bins=edges, weights=found.count)
     bars = Bars(
