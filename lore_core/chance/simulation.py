@@ -44,7 +44,8 @@ from lore_core.metrics.metric import ChanceKey, CurveKey
 #: Bytes of kernel sums held at once.
 _MEMORY = 2.0**27
 _MOST_COLUMNS = 64
-#: Work that still feels interactive (some five seconds on two cores), counted as in `bootstrap`.
+#: Work that still feels interactive (some five seconds on two cores), in the units of
+#: `affordable_null_draws`: sorted sweeps, and pairs of rows one by one.
 _SWEEP_BUDGET = 1.5e9
 _BLOCKED_BUDGET = 4e10
 
