@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from urllib.parse import urlsplit
 
 import streamlit as st
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: What a refused reader is told.
 _REFUSED = (
@@ -24,6 +25,9 @@ class Gate:
     there; the name it was asked under tells. And it may open a connection to this machine; its
     origin tells. (Streamlit refuses the second as well, but asks an outside server for its own
     address before.)
+
+    A reader may leave while something is sent. What was sent is lost then, and no fault of
+    anybody's: Streamlit would end the connection a second time, and print the failure of that.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -31,12 +35,26 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] not in ("http", "websocket") or _is_ours(Headers(scope=scope)):
+        if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008, "reason": "not allowed"})
+            if _is_ours(Headers(scope=scope)):
+                await self._app(scope, receive, _to_whom_it_may_reach(send))
+            else:
+                await send({"type": "websocket.close", "code": 1008, "reason": "not allowed"})
+        elif _is_ours(Headers(scope=scope)):
+            await self._app(scope, receive, send)
         else:
             await PlainTextResponse(_REFUSED, 403)(scope, receive, send)
+
+
+def _to_whom_it_may_reach(send: Send) -> Send:
+    async def send_if_there(message: Message) -> None:
+        # (That nobody is there is told by what is received next, the end of the connection.)
+        with contextlib.suppress(OSError):
+            await send(message)
+
+    return send_if_there
 
 
 def _is_ours(headers: Headers) -> bool:

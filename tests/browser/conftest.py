@@ -175,6 +175,7 @@ class App:
     def __init__(self, page: Page, server: Server) -> None:
         self.page = page
         self.server = server
+        self.said_before = len(server.said)
         self.page_errors: list[str] = []
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: self.page_errors.append(str(error)))
@@ -194,10 +195,11 @@ class App:
         return self
 
     def check(self) -> App:
-        """Nothing broke: not in the browser, not on the page, not in the server."""
+        """Nothing broke: not in the browser, not on the page, not in the server since then."""
         assert self.page_errors == []
         expect(self.page.get_by_test_id("stException")).to_have_count(0)
-        assert "Traceback" not in self.server.said, self.server.said[-4000:]
+        said = self.server.said[self.said_before :]
+        assert "Traceback" not in said, said[-4000:]
         return self
 
     def sees(self, text: str | re.Pattern) -> Locator:
