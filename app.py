@@ -63,7 +63,7 @@ def show() -> None:
         if session.ensure_loaded() and page.url_path == "":
             # The demo opens on what it is for.
             st.switch_page("pages/landscape/page.py")
-        controls.keep_settings()
+        controls.keep_settings(page.url_path)
         job_panel()
         with hurry():
             page.run()

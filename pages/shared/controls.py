@@ -35,22 +35,27 @@ _WIDTH = 190
 _FALLBACKS = ("PCA 2-D", "All features")
 
 
-_LINKED = "_linked"
+#: Controls whose setting lives in the link; the page shown, and those that were made on it.
+_LINKED, _PAGE, _MADE = "_linked", "_page", "_made"
 
 
 def linked(key: str) -> dict[str, str]:
     """Name a control, and let its setting live in the link, on whichever page it stands."""
-    st.session_state.setdefault(_LINKED, set()).add(key)
+    for controls in (_LINKED, _MADE):
+        st.session_state.setdefault(controls, set()).add(key)
     return {"key": key, "bind": "query-params"}
 
 
-def keep_settings() -> None:
+def keep_settings(page: str) -> None:
     """Carry settings that came with the link over to a page where their control starts anew.
 
     Without this a control that was set by the link, but never touched, would fall back to its
-    default on the next page.
+    default on the next page. Once a control stands there, its setting is the reader's: said again
+    by the server, it could undo a change that is just being made, and write the link anew.
     """
-    for key in st.session_state.get(_LINKED, ()):
+    if st.session_state.get(_PAGE) != page:
+        st.session_state[_PAGE], st.session_state[_MADE] = page, set()
+    for key in st.session_state.get(_LINKED, set()) - st.session_state[_MADE]:
         if key in st.session_state and key not in st.query_params:
             st.session_state[key] = st.session_state[key]
 

@@ -188,14 +188,10 @@ def test_a_hundred_changes_move_nothing_and_the_view_is_in_the_link(app):
             slider.focus()
             app.page.keyboard.press(way)
         app.choose("Confidence bin", ("worst", "best", "all")[k % 3])
-        # (A link that is written by the page and by a control at the same time keeps one of both.)
-        app.settle()
         color = ("absolute", "signed")[k % 2]
         app.page.get_by_test_id("stMain").get_by_role("radio", name=color).click()
-        # (A hand takes longer than a click to get from the page to the system's settings.)
-        app.until_query("error", (color, None)[k % 2])
         app.page.emulate_media(color_scheme=("dark", "light")[k % 2])
-        app.settle()
+        app.until_query("error", (color, None)[k % 2])
         assert looked() == pytest.approx(view, abs=1e-6), f"round {k}"
     assert app.map.evaluate("node => node === window.before")
     assert app.page.evaluate("window.shifts") == []
