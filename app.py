@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.starlette import App
 
 from lore_core import InputError
+from lore_core.reading import apart
 from pages.shared import controls, header, session
 from pages.shared.calm import hurry
 from pages.shared.gate import MIDDLEWARE
@@ -74,4 +75,5 @@ def show() -> None:
 if __name__ == "__main__":
     show()
 else:
+    apart.warm()
     app = App(__file__, routes=ROUTES, middleware=MIDDLEWARE)

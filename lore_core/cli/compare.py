@@ -215,11 +215,12 @@ def _runs(
 ) -> None:
     """Compare on every run of a directory."""
     from lore_core.comparison.runs import compare_runs
+    from lore_core.reading import load_runs
 
     local = given.maps != ("none",)
     with Progress() as progress:
         result = compare_runs(
-            directory,
+            load_runs(directory, apart=True) if given.apart else directory,
             methods,
             feature_map=list(given.maps or (_RUNS_MAP,)) if local else None,
             gamma=_RUNS_GAMMA if given.gamma is None else given.gamma,

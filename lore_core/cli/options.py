@@ -38,6 +38,7 @@ class ViewOptions:
     binning: Binning
     seed: int  #: Of maps, splits and simulations
     jobs: int | None  #: Processors used at a time
+    apart: bool  #: Whether the data are read in a process of its own, with limits
 
 
 #: What has no other form in the command line than in the options.
@@ -131,6 +132,12 @@ _VIEW = (
         type=click.IntRange(min=1),
         metavar="N",
         help="Processors used at a time (default: all).",
+    ),
+    click.option(
+        "--apart",
+        is_flag=True,
+        help="Read DATA in a process of its own with limits on memory and time: for files of "
+        "others.",
     ),
 )
 

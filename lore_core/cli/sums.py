@@ -85,6 +85,10 @@ def run_of(given: ViewOptions, sums: SumsOptions, progress: Progress) -> Run | N
     from lore_core.partitions import parquet_files, partitions_of, rows_in, sum_files
     from lore_core.reading.file_pairs import half_of
 
+    if given.apart and sums.wanted:
+        raise InputError("'--apart' reads one dataset as a whole; sums read many files in parts.")
+    if given.apart:
+        return None
     no_map = given.maps == ("none",) and not sums.wanted
     files = [] if no_map or given.data == ("demo",) else parquet_files(given.data)
     if not files:

@@ -48,7 +48,7 @@ def open_view(given: ViewOptions, progress: Progress | None = None) -> View:
     from lore_core.embedding import make_map
     from lore_core.view import View
 
-    dataset = load_data(given.data, given.columns)
+    dataset = load_data(given.data, given.columns, apart=given.apart)
     _limit_threads(given.jobs)
     if dataset.split is None and given.calibration_share > 0:
         dataset = dataset.with_split(given.calibration_share, random_state=given.seed)
@@ -74,11 +74,13 @@ def open_view(given: ViewOptions, progress: Progress | None = None) -> View:
     )
 
 
-def load_data(data: tuple[str, ...], columns: tuple[str, ...] = ()) -> Dataset:
+def load_data(
+    data: tuple[str, ...], columns: tuple[str, ...] = (), *, apart: bool = False
+) -> Dataset:
     """Read what DATA names: files, a directory, or the built-in demo.
 
     ``data``: one file, two of a calibration/test pair, a directory of one such, or ``("demo",)``.
-    ``columns``: ``"ROLE=NAME"``.
+    ``columns``: ``"ROLE=NAME"``. ``apart``: as in :func:`lore_core.load`.
     """
     import lore_core as lore
 
@@ -86,13 +88,13 @@ def load_data(data: tuple[str, ...], columns: tuple[str, ...] = ()) -> Dataset:
         return lore.demo.digits()
     mapping = column_mapping(columns)
     paths = [Path(item).expanduser() for item in data]
-    if len(data) > 2 or any(not path.exists() for path in paths):
+    if not apart and (len(data) > 2 or any(not path.exists() for path in paths)):
         from lore_core.partitions import parquet_files, read_whole
 
         files = parquet_files(data)
         if len(files) > 2 or (files and not paths[0].exists()):
             return read_whole(files, mapping)
-    return lore.load(paths[0] if len(paths) == 1 else paths, mapping=mapping)
+    return lore.load(paths[0] if len(paths) == 1 else paths, mapping=mapping, apart=apart)
 
 
 def column_mapping(columns: tuple[str, ...]) -> ColumnMapping:

@@ -14,7 +14,7 @@ import pyarrow.parquet
 
 from lore_core.data.validation import InputError
 from lore_core.reading import npz
-from lore_core.reading.columns import Columns, Kind, listed, short
+from lore_core.reading.columns import Columns, Kind, check_names, short
 from lore_core.reading.raw_file import RawFile
 
 
@@ -72,11 +72,7 @@ def _columns(
 ) -> Columns:
     with _damage_told(raw, what):
         names = list(schema.names)
-    twice = sorted({name for name in names if names.count(name) > 1}, key=names.index)
-    if twice:
-        raise InputError(
-            f"'{raw.name}' has two columns named {listed(map(repr, twice), 5)}. Rename one."
-        )
+    check_names(raw.name, names)
     if n_rows == 0:
         raise InputError(f"'{raw.name}' has column names but no rows. Save it again with data.")
     size = n_rows * sum(_width(schema.field(name).type) for name in names)

@@ -56,6 +56,7 @@ class DoubtfulDataError(InputError):
             f'mapping={{"accept": "{check.name}"}}, or --column "accept={check.name}".'
         )
         self.check, self.found = check.name, f"'{name}': {check.found}"
+        self.doubt, self.name = check, name
 
 
 def check_data(

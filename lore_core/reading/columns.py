@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 
 from lore_core.data.validation import InputError
 
+#: Columns of a table, or arrays of an archive, that are read at most.
+MAX_COLUMNS = 10_000
 #: What a column holds, as far as the file says without reading it.
 Kind = Literal["whole", "number", "text", "bool", "date", "other"]
 
@@ -115,6 +118,20 @@ class Columns:
         return numbers.to_numpy(dtype=np.float64)
 
 
+def check_names(file: str, names: Sequence[str]) -> None:
+    """Refuse a table of too many columns, or with two of one name; ``file``: its name."""
+    if len(names) > MAX_COLUMNS:
+        raise InputError(
+            f"'{file}' has {len(names):,} columns, more than the {MAX_COLUMNS:,} that are read. "
+            "Save an .npz, whose one array 'features' may have any number of columns."
+        )
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(
+            f"'{file}' has two columns named {listed(map(repr, twice[:100]), 5)}. Rename one."
+        )
+
+
 def kind_of_dtype(dtype: Any) -> Kind:
     """Return what a numpy or pandas dtype holds."""
     if isinstance(dtype, pd.CategoricalDtype):
@@ -135,14 +152,31 @@ def kind_of_dtype(dtype: Any) -> Kind:
 
 
 def vector_of(values: NDArray[Any]) -> pd.Series[Any]:
-    """Return a 1-D array as a Series with the dtype a table would have given it."""
-    if values.dtype.kind == "S":
+    """Return a 1-D array as a Series with the dtype a table would have given it.
+
+    Raises ValueError if it is text that is no Unicode, or dates in no unit.
+    """
+    kind = values.dtype.kind
+    if kind == "S":
         values = np.char.decode(values, "utf-8", "replace")
     if values.dtype.kind == "U":
+        if not _is_text(values):
+            raise ValueError("text with characters that do not exist")
         return pd.Series(values.astype(object)).infer_objects()
+    if kind in "mM" and np.datetime_data(values.dtype)[0] == "generic":
+        raise ValueError("dates without a unit")
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
     return pd.Series(values)
+
+
+def _is_text(values: NDArray[Any]) -> bool:
+    """Whether all of it is Unicode: numpy takes any numbers for characters, and fails later."""
+    if not values.size or not values.itemsize:
+        return True
+    native = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
+    points = native.view(np.uint32)
+    return bool(((points < 0xD800) | ((points > 0xDFFF) & (points <= 0x10FFFF))).all())
 
 
 def counted(n: int, thing: str) -> str:

@@ -263,7 +263,7 @@ def _split(
     bad = known[codes] == ""
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        got = "nothing" if codes[row] < 0 else repr(values[codes[row]])
+        got = "nothing" if codes[row] < 0 else short(repr(values[codes[row]]))
         raise InputError(
             f"{columns.called(mapping.split)} must hold calibration or evaluation (or cal, val, "
             f"dev, test, train); got {got} at {columns.where(row)} "

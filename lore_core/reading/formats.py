@@ -30,7 +30,6 @@ _MAGIC = {
     b"PAR1": "Parquet",
     b"ARROW1": "Feather",
     b"\xff\xff\xff\xff": "Feather",
-    b"FEA1": "Feather",
 }
 
 
@@ -47,7 +46,10 @@ def open_columns(source: Source) -> Columns:
         "Feather": open_feather,
         "JSON": open_json,
     }
-    return openers[_format(raw)](raw)
+    columns = openers[_format(raw)](raw)
+    if not columns.shapes:
+        raise InputError(f"'{raw.name}' holds no column. Save it again with data.")
+    return columns
 
 
 def _format(raw: RawFile) -> str:
@@ -64,6 +66,11 @@ def _format(raw: RawFile) -> str:
         raise InputError(
             f"'{raw.name}' is a single array (.npy). Save probs, labels and features together "
             "with numpy.savez."
+        )
+    if head.startswith(b"FEA1"):
+        raise InputError(
+            f"'{raw.name}' is Feather of version 1, whose damaged files end the program that reads "
+            "them. Save it as version 2 (pandas: to_feather), or as Parquet."
         )
     by_content = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
     if by_content is None:

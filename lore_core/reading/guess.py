@@ -169,9 +169,9 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     if given.groups is None:
         mapping = dataclasses.replace(mapping, groups=_groups(columns, rest))
     if given.metadata is None:
-        metadata = (*rest, *(mapping.groups or ()))
-        metadata = tuple(name for name in columns.names if name in metadata)
-        mapping = dataclasses.replace(mapping, metadata=metadata)
+        metadata = {*rest, *(mapping.groups or ())}
+        kept = tuple(name for name in columns.names if name in metadata)
+        mapping = dataclasses.replace(mapping, metadata=kept)
     return mapping
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 
 from lore_core.data.validation import InputError
 from lore_core.reading.answer_logs import NOTE, as_rows, is_choice_log
-from lore_core.reading.columns import Columns, Kind, kind_of_dtype, short
+from lore_core.reading.columns import Columns, Kind, check_names, kind_of_dtype, short
 from lore_core.reading.raw_file import RawFile
 
+#: How half of a character beyond the first 65,536 is written; two of them are one.
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 #: Records may hold records, so deep at most.
 _DEEPEST = 4
 
@@ -38,6 +41,14 @@ def open_json(raw: RawFile) -> Columns:
     choices = is_choice_log(records)
     if choices:
         records = list(as_rows(records))
+    if _HALF_CHARACTER.search(text):
+        try:
+            json.dumps(records, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise InputError(
+                f"'{raw.name}' holds half a character (one of \\ud800 to \\udfff alone), which is "
+                "no text. Save it again."
+            ) from None
     columns: dict[str, list[Any]] = {}
     count = 0
     for count, record in enumerate(records, start=1):
@@ -47,6 +58,7 @@ def open_json(raw: RawFile) -> Columns:
             cells.append(value)
     if count == 0:
         raise InputError(f"'{raw.name}' holds no record. Save it again with data.")
+    check_names(raw.name, list(columns))
     held: dict[str, pd.Series[Any] | NDArray[Any]] = {}
     kinds: dict[str, Kind] = {}
     for name, known in columns.items():

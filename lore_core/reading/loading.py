@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
+from lore_core.reading.apart import IS_POSSIBLE, ask
 from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
@@ -19,6 +21,7 @@ from lore_core.reading.file_pairs import half_of, runs_in, sources_of
 from lore_core.reading.file_rows import FileRows, group_frame, pictures, read_rows
 from lore_core.reading.formats import open_columns
 from lore_core.reading.guess import guess
+from lore_core.reading.handover import dataset_from, from_json
 from lore_core.reading.mapping import ColumnMapping, as_mapping
 from lore_core.reading.overview import FileOverview, overview_of
 from lore_core.reading.raw_file import RawFile, Sources
@@ -39,7 +42,9 @@ class Reading:
     mapping: ColumnMapping
 
 
-def load(source: Sources, *, mapping: _Given = None, name: str | None = None) -> Dataset:
+def load(
+    source: Sources, *, mapping: _Given = None, name: str | None = None, apart: bool = False
+) -> Dataset:
     """Read predictions, labels and what else is known about each row.
 
     Parameters
@@ -53,6 +58,10 @@ def load(source: Sources, *, mapping: _Given = None, name: str | None = None) ->
         Which column plays which role; what it leaves open is guessed by name.
     name : str, optional
         How pages and errors call the data; by default the file name.
+    apart : bool
+        Read in a process of its own with limits on memory and time, as the dashboard does: for
+        files of others. A file that ends that process is an InputError here. (On Linux; elsewhere
+        it changes nothing.)
 
     Returns
     -------
@@ -69,11 +78,15 @@ def load(source: Sources, *, mapping: _Given = None, name: str | None = None) ->
     read : the same with a report in plain words.
     load_runs : every pair of a directory.
     """
-    return read(source, mapping=mapping, name=name).dataset
+    return read(source, mapping=mapping, name=name, apart=apart).dataset
 
 
 def load_runs(
-    source: Sources, *, mapping: _Given = None, progress: Progress | None = None
+    source: Sources,
+    *,
+    mapping: _Given = None,
+    progress: Progress | None = None,
+    apart: bool = False,
 ) -> list[Dataset]:
     """Read every pair ``<run>_cal.*`` and ``<run>_test.*`` of a directory, or the files given.
 
@@ -88,6 +101,8 @@ def load_runs(
         Which column plays which role, in every file.
     progress : callable, optional
         Called with the share done and the run that was read; it may raise to stop.
+    apart : bool
+        As in :func:`load`.
 
     Returns
     -------
@@ -102,21 +117,26 @@ def load_runs(
     runs = runs_in(source)
     datasets = []
     for number, (run, files) in enumerate(runs.items(), start=1):
-        datasets.append(read(list(files), mapping=mapping, name=run).dataset)
+        datasets.append(load(list(files), mapping=mapping, name=run, apart=apart))
         tell(progress, number / len(runs), f"reading run {number} of {len(runs)}: {run}")
     return datasets
 
 
-def inspect(source: Sources, *, mapping: _Given = None) -> FileOverview:
+def inspect(source: Sources, *, mapping: _Given = None, apart: bool = False) -> FileOverview:
     """Look at a file before reading it: its columns in plain words and their guessed roles.
 
     Of several files the first one that holds more than images is described. Nothing but a damaged
-    or unreadable file is an error here: open roles stay None in the mapping.
+    or unreadable file is an error here: open roles stay None in the mapping. ``apart``: as in
+    :func:`load`.
     """
-    given = as_mapping(mapping)
-    opened = [open_columns(raw) for raw in sources_of(source)]
-    chosen = next((columns for columns in opened if not _only_images(columns)), opened[0])
-    return overview_of(chosen, given)
+    raws, given = sources_of(source), as_mapping(mapping)
+    if apart and IS_POSSIBLE:
+        with _as_told(raws):
+            return from_json(FileOverview, ask("inspect", raws, given, None)[0])
+    with _memory_told(raws):
+        opened = [open_columns(raw) for raw in raws]
+        chosen = next((columns for columns in opened if not _only_images(columns)), opened[0])
+        return overview_of(chosen, given)
 
 
 def guess_mapping(source: Sources, *, mapping: _Given = None) -> ColumnMapping:
@@ -124,15 +144,44 @@ def guess_mapping(source: Sources, *, mapping: _Given = None) -> ColumnMapping:
     return inspect(source, mapping=mapping).mapping
 
 
-def read(sources: Sources, *, mapping: _Given = None, name: str | None = None) -> Reading:
+def read(
+    sources: Sources, *, mapping: _Given = None, name: str | None = None, apart: bool = False
+) -> Reading:
     """Read as :func:`load` does, and report on it."""
-    raws = sources_of(sources)
+    raws, given = sources_of(sources), as_mapping(mapping)
+    if apart and IS_POSSIBLE:
+        with _as_told(raws):
+            told, arrays = ask("read", raws, given, name)
+            return Reading(
+                dataset_from(told["dataset"], arrays),
+                from_json(ReadingReport, told["report"]),
+                from_json(ColumnMapping, told["mapping"]),
+            )
+    with _memory_told(raws):
+        return _read(raws, given, name)
+
+
+@contextmanager
+def _memory_told(raws: Sequence[RawFile]) -> Iterator[None]:
     try:
-        return _read(raws, as_mapping(mapping), name)
+        yield
     except MemoryError as error:
         raise InputError(
             f"'{raws[0].name}' does not fit into memory. Save fewer rows or features, or float32 "
             "instead of float64."
+        ) from error
+
+
+@contextmanager
+def _as_told(raws: Sequence[RawFile]) -> Iterator[None]:
+    """Refuse what is not what a process that reads files would say."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        raise InputError(
+            f"'{raws[0].name}' was read as something that is no data ({error}). Save it again."
         ) from error
 
 

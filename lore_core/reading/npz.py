@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import math
 import struct
+import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.data.validation import InputError
-from lore_core.reading.columns import Columns, Kind, kind_of_dtype, listed, short, vector_of
+from lore_core.reading.columns import (
+    MAX_COLUMNS,
+    Columns,
+    Kind,
+    kind_of_dtype,
+    listed,
+    short,
+    vector_of,
+)
 from lore_core.reading.raw_file import RawFile
 
 #: An archive that declares more than this is refused before anything is read (a zip bomb).
@@ -31,6 +42,10 @@ _DAMAGE = (
     ValueError,
     RuntimeError,  # zipfile: a member that is encrypted or compressed in an unknown way
     SyntaxError,
+    TypeError,
+    OverflowError,
+    tokenize.TokenError,
+    LookupError,  # zipfile: a name in an unknown encoding
 )
 # 2-D arrays whose columns are columns of the data, with what they are called without names.
 _EXPANDED = {"groups": "group", "inputs": "input"}
@@ -64,13 +79,16 @@ def open_npz(raw: RawFile) -> Columns:
     shapes: dict[str, tuple[int, ...]] = {}
     kinds: dict[str, Kind] = {}
     parents: dict[str, str] = {}
+    children: dict[str, list[str]] = {}
+    for column, (array, _) in expanded.items():
+        children.setdefault(array, []).append(column)
     for name, (shape, dtype) in names.items():
-        children = [column for column, (array, _) in expanded.items() if array == name]
-        for column in children:
-            shapes[column], kinds[column] = shape[:1], kind_of_dtype(dtype)
+        kind = kind_of_dtype(dtype)
+        for column in children.get(name, ()):
+            shapes[column], kinds[column] = shape[:1], kind
             parents[column] = name
-        if not children and name not in companions:
-            shapes[name], kinds[name] = shape, kind_of_dtype(dtype)
+        if name not in children and name not in companions:
+            shapes[name], kinds[name] = shape, kind
 
     kept: dict[str, NDArray[Any]] = {}
 
@@ -80,9 +98,9 @@ def open_npz(raw: RawFile) -> Columns:
             if array not in kept:
                 kept[array] = _read(raw, array)
             values = kept[array]
-            return vector_of(values if values.ndim == 1 else values[:, index])
+            return _vector(raw, array, values if values.ndim == 1 else values[:, index])
         values = _read(raw, name)
-        return vector_of(values) if values.ndim == 1 else values
+        return _vector(raw, name, values) if values.ndim == 1 else values
 
     return Columns(
         raw.name, "NPZ", shapes, kinds, load, parents, class_names, feature_names=feature_names
@@ -107,6 +125,11 @@ def _headers(raw: RawFile) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
     total = 0
     with _damage_told(raw), raw.open() as stream, zipfile.ZipFile(stream) as archive:
         members = [item for item in archive.infolist() if item.filename.endswith(".npy")]
+        if len(members) > MAX_COLUMNS:
+            raise InputError(
+                f"'{raw.name}' holds {len(members):,} arrays, more than the {MAX_COLUMNS:,} that "
+                "are read. Put columns side by side into one array 'features'."
+            )
         if not members:
             raise InputError(
                 f"'{raw.name}' holds no arrays. Save it with numpy.savez(file, probs=…, labels=…)."
@@ -161,6 +184,16 @@ def _read(raw: RawFile, name: str) -> NDArray[Any]:
         return np.asarray(np.lib.format.read_array(member, allow_pickle=False))
 
 
+def _vector(raw: RawFile, name: str, values: NDArray[Any]) -> pd.Series[Any]:
+    try:
+        return vector_of(values)
+    except ValueError as error:
+        raise InputError(
+            f"array '{name}' of '{raw.name}' is damaged ({short(error, 80)}). Save it again, as "
+            "numbers, text or dates with a unit."
+        ) from error
+
+
 def _class_names(raw: RawFile, headers: dict[str, Any]) -> tuple[str, ...] | None:
     if "class_names" not in headers:
         return None
@@ -170,9 +203,9 @@ def _class_names(raw: RawFile, headers: dict[str, Any]) -> tuple[str, ...] | Non
             f"array 'class_names' of '{raw.name}' must be one-dimensional, one name a class; "
             f"got shape {names.shape}."
         )
-    texts = tuple(vector_of(names).astype(str))
-    if len(set(texts)) < len(texts):
-        twice = next(text for text in texts if texts.count(text) > 1)
+    texts = tuple(_vector(raw, "class_names", names).astype(str))
+    twice = _first_twice(texts)
+    if twice is not None:
         raise InputError(
             f"array 'class_names' of '{raw.name}' names two classes '{twice}'. Rename one."
         )
@@ -187,7 +220,7 @@ def _feature_names(raw: RawFile, headers: dict[str, Any]) -> tuple[str, ...] | N
     names = _read(raw, "feature_names")
     if names.ndim != 1 or len(shape) != 2 or len(names) != shape[1]:
         return None
-    return tuple(vector_of(names).astype(str))
+    return tuple(_vector(raw, "feature_names", names).astype(str))
 
 
 def _column_names(
@@ -195,17 +228,28 @@ def _column_names(
 ) -> list[str]:
     shape = headers[array][0]
     count = 1 if len(shape) == 1 else shape[1]
+    if count > MAX_COLUMNS:
+        raise InputError(
+            f"array '{array}' of '{raw.name}' has {count:,} columns, more than the {MAX_COLUMNS:,} "
+            "that are read. Save fewer."
+        )
     if companion not in headers:
         return [single] if count == 1 else [f"{single}_{index}" for index in range(count)]
-    names = [str(name) for name in vector_of(np.atleast_1d(_read(raw, companion)).ravel())]
+    found = np.atleast_1d(_read(raw, companion)).ravel()
+    names = [str(name) for name in _vector(raw, companion, found)]
     if len(names) != count:
         raise InputError(
             f"array '{companion}' of '{raw.name}' must name every column of '{array}'; got "
             f"{len(names)} names ({listed(names, 6)}) for {count} columns."
         )
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    twice = _first_twice(names)
+    if twice is not None:
         raise InputError(
             f"array '{companion}' of '{raw.name}' names two columns '{twice}'. Rename one."
         )
     return names
+
+
+def _first_twice(names: Sequence[str]) -> str | None:
+    """Return the first name that is there twice."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)

@@ -9,7 +9,7 @@ import re
 import pandas as pd
 
 from lore_core.data.validation import InputError
-from lore_core.reading.columns import Columns, kind_of_dtype, listed, short
+from lore_core.reading.columns import Columns, check_names, kind_of_dtype, short
 from lore_core.reading.raw_file import RawFile
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -32,8 +32,20 @@ def open_text(raw: RawFile) -> Columns:
     encoding = _encoding(head)
     if b"\0" in head and not encoding.startswith("utf-16"):
         raise InputError(f"'{raw.name}' is not text: it holds zero bytes. Save it as CSV again.")
-    sample = head.decode(encoding, "replace")
-    delimiter, rows = _sniff(sample, whole=len(head) < _SAMPLE_BYTES)
+    sample, whole = head.decode(encoding, "replace"), len(head) < _SAMPLE_BYTES
+    try:
+        delimiter, rows = _sniff(sample, whole=whole)
+    except csv.Error as error:
+        raise InputError(
+            f"'{raw.name}' cannot be read as a table: a cell is longer than "
+            f"{csv.field_size_limit():,} characters, or a quote does not end. Close the quote, or "
+            "leave the column out."
+        ) from error
+    if len(rows) < 2 and not whole:
+        raise InputError(
+            f"'{raw.name}' cannot be read as a table: its first two lines, or a quote in them, are "
+            "longer than a megabyte. Close the quote; put many features into an .npz."
+        )
     if not rows:
         raise InputError(f"'{raw.name}' holds nothing but blank lines. Save it again.")
     names = _header(raw, rows)
@@ -101,11 +113,7 @@ def _header(raw: RawFile, rows: list[list[str]]) -> list[str]:
             f"'{raw.name}' has no column names: its first line holds numbers only. Add a first "
             "line such as label,p_0,p_1."
         )
-    twice = sorted({name for name in names if names.count(name) > 1}, key=names.index)
-    if twice:
-        raise InputError(
-            f"'{raw.name}' has two columns named {listed(map(repr, twice), 5)}. Rename one."
-        )
+    check_names(raw.name, names)
     if len(rows) > 1 and len(rows[1]) > len(names):
         raise InputError(
             f"'{raw.name}' has {len(rows[1])} values in its first data row but {len(names)} column "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -68,9 +69,9 @@ def open_table(path: Path) -> Table:
         )
     with _told(path.name):
         table = _open_parquet(path) if path.suffix.lower() == ".parquet" else _open_csv(path)
-    twice = next((name for name in table.columns if table.columns.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"'{path.name}' has two columns named {twice!r}. Rename one.")
+    twice = [name for name, count in Counter(table.columns).items() if count > 1]
+    if twice:
+        raise InputError(f"'{path.name}' has two columns named {twice[0]!r}. Rename one.")
     return table
 
 

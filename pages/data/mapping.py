@@ -10,6 +10,7 @@ import streamlit as st
 from lore_core import InputError
 from lore_core.reading import PROBABILITY_KINDS, ColumnMapping, FileOverview, inspect
 from pages.data.sources import read_and_adopt
+from pages.shared.files import state_of
 
 #: Role in the table → field of the mapping.
 _ROLES = {
@@ -24,17 +25,15 @@ _ROLES = {
     "row id": "row_id",
 }
 _UNUSED = "not used"
+_KEPT = "_overview"
 _FIELDS = {field: role for role, field in _ROLES.items()}
 _SEVERAL = ("probabilities", "features", "groups", "metadata")
 
 
 def panel(files: list[Any], source: str) -> None:
     """Show the columns of the first file with their roles, and read again with edited ones."""
-    for item in files:
-        if hasattr(item, "seek"):
-            item.seek(0)
     try:
-        overview = inspect(files[0] if len(files) == 1 else files)
+        overview = _overview(files)
     except InputError:
         return  # said above, when reading it
     failed = "_read_error" in st.session_state
@@ -65,6 +64,19 @@ def panel(files: list[Any], source: str) -> None:
         )
         if st.button("Read with these roles", type="primary"):
             read_and_adopt(files, source, _mapping(edited, kind, overview))
+
+
+def _overview(files: list[Any]) -> FileOverview:
+    """Look at files, once for each state of them."""
+    state = [getattr(item, "file_id", None) or (str(item), state_of(item)) for item in files]
+    kept: tuple[list[Any], FileOverview] | None = st.session_state.get(_KEPT)
+    if kept is None or kept[0] != state:
+        for item in files:
+            if hasattr(item, "seek"):
+                item.seek(0)
+        kept = state, inspect(files[0] if len(files) == 1 else files, apart=True)
+        st.session_state[_KEPT] = kept
+    return kept[1]
 
 
 def _table(overview: FileOverview) -> pd.DataFrame:

@@ -97,7 +97,9 @@ def read_and_adopt(
             item.seek(0)
     try:
         with st.spinner("Reading and checking …"):
-            result = reading.read(files[0] if len(files) == 1 else files, mapping=mapping)
+            result = reading.read(
+                files[0] if len(files) == 1 else files, mapping=mapping, apart=True
+            )
             adopt_reading(result, source)
     except InputError as error:
         st.session_state["_read_error"] = error

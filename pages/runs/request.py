@@ -57,7 +57,9 @@ def start(source: RunsSource, request: RunsRequest, seconds: float) -> None:
 
 def _compare(source: RunsSource, request: RunsRequest, progress: Progress) -> RunsComparison:
     datasets = load_runs(
-        source.flat, progress=lambda share, message: progress(_READING * share, message)
+        source.flat,
+        progress=lambda share, message: progress(_READING * share, message),
+        apart=True,
     )
     made = {item.label: item for item in offered_recalibrators(request.gamma, request.n_bins)}
     return compare_runs(

@@ -17,6 +17,7 @@ from lore_core.reading.file_pairs import runs_in
 from lore_core.reading.formats import READABLE
 from lore_core.reading.raw_file import RawFile
 from pages.data.sources import is_local
+from pages.shared.files import State, state_of
 from pages.shared.header import plain
 
 _PATH, _UPLOAD, _SAMPLE = "Directory", "Upload", "Sample"
@@ -157,7 +158,7 @@ def _looked_at(given: Any, name: str) -> RunsSource:
     with st.spinner("Looking at the first run …"):
         runs = runs_in(given)
         run, files = next(iter(runs.items()))
-        first = reading.load(list(files), name=run)
+        first = reading.load(list(files), name=run, apart=True)
     source = RunsSource(name, tuple(runs.values()), first, digest)
     st.session_state[_KEPT] = source
     return source
@@ -171,11 +172,11 @@ def _mark(upload: Any) -> tuple[str, str]:
     return upload.name, known[upload.file_id]
 
 
-def _marks_of(directory: Path) -> list[tuple[str, int, int]]:
+def _marks_of(directory: Path) -> State:
     """Return what tells one state of a directory from another, without reading its files."""
     try:
-        listed = sorted(directory.iterdir())
-        found = [(path, path.stat()) for path in listed if path.is_file()]
+        list(directory.iterdir())
+        return state_of(directory)
     except FileNotFoundError as error:
         raise InputError(f"'{directory}' does not exist. Check the path.") from error
     except NotADirectoryError as error:
@@ -185,4 +186,3 @@ def _marks_of(directory: Path) -> list[tuple[str, int, int]]:
         ) from error
     except OSError as error:
         raise InputError(f"'{directory}' cannot be read: {error.strerror}.") from error
-    return [(str(path), state.st_size, state.st_mtime_ns) for path, state in found]

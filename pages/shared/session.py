@@ -91,7 +91,7 @@ def _command_line() -> list[str]:
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the data …")
 def _read(paths: tuple[str, ...]) -> reading.Reading:
-    return reading.read(list(paths))
+    return reading.read(list(paths), apart=True)
 
 
 def ensure_loaded() -> bool:

@@ -7,6 +7,8 @@ import io
 import numpy as np
 import pytest
 
+from lore_core.reading import apart
+
 ONE_SENTENCE = "Nothing was lost: the data loaded before are still shown."
 
 
@@ -89,6 +91,15 @@ class TestUpload:
         page.go("overview")
         assert page.errors == []
         assert f"{len(before.evaluation)} evaluation" in page.text
+
+    def test_a_file_that_grows_is_one_sentence(self, open_page, monkeypatch):
+        probs = np.zeros((1_000_000, 2), np.uint8)
+        probs[:, 0] = 1
+        bomb = npz(probs=probs, labels=np.zeros(len(probs), np.uint8))
+        monkeypatch.setenv(apart.MEMORY_VARIABLE, "0.02")
+        page = upload(open_page("data"), ("bomb.npz", bomb))
+        (said,) = page.errors
+        assert "of memory that a file of its size may take" in said
 
     def test_a_good_file_after_a_bad_one(self, open_page, arrays):
         page = upload(open_page("data"), ("bad.npz", b"no"))

@@ -389,3 +389,56 @@ def test_what_does_not_fit_into_memory(npz, monkeypatch):
 
     monkeypatch.setattr(np.lib.format, "read_array", full)
     refused(npz(), "'runs.npz' does not fit into memory")
+
+
+def inside(path, name, replaced):
+    """Write an archive again with one member's bytes replaced, its checksum right."""
+    with zipfile.ZipFile(path) as archive:
+        members = {item: archive.read(item) for item in archive.namelist()}
+    members[name] = replaced(members[name])
+    with zipfile.ZipFile(path, "w") as archive:
+        for item, content in members.items():
+            archive.writestr(item, content)
+    return path
+
+
+def test_damaged_headers_of_arrays_are_one_sentence(npz):
+    for old, new in ((b"(6,)", b"'''6"), (b"<i8", b"<q9"), (b"(6,)", b"(9e9")):
+        path = inside(npz(), "labels.npy", lambda content, o=old, n=new: content.replace(o, n))
+        refused(path, "'runs.npz' is damaged")
+    text = inside(npz(), "region.npy", lambda content: content[:-4] + b"\xff\xff\xff\x7f")
+    refused(text, "text with characters that do not exist")
+
+
+def test_dates_without_a_unit_are_one_sentence(npz):
+    refused(npz(day=np.zeros(6, "M8")), "array 'day' of 'runs.npz' is damaged.*without a unit")
+
+
+def test_feather_of_version_1_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "old.feather"
+    path.write_bytes(b"FEA1" + b"\0" * 60 + b"FEA1")
+    refused(path, "'old.feather' is Feather of version 1")
+
+
+def test_very_many_columns_are_refused_at_once(text, npz):
+    names = ",".join(["same"] * 100_000)
+    refused(text(f"{names}\n{names}\n"), "100,000 columns, more than the 10,000 that are read")
+    refused(npz(groups=np.zeros((6, 20_000), np.int8)), "more than the 10,000 that are read")
+    records = "{" + ",".join(f'"c{k}":0' for k in range(20_000)) + "}"
+    refused(text(f"[{records}]", "wide.json"), "more than the 10,000 that are read")
+
+
+def test_endless_cells_and_lines_are_one_sentence(text):
+    refused(text("label,p,t\n0,0.5," + "x" * 200_000 + "\n"), "a cell is longer than 131,072")
+    refused(text("label,p\n" + '0,"' * 700_000), "first two lines, or a quote in them")
+    refused(text("label,p\n" + "0," * 700_000), "first two lines, or a quote in them")
+
+
+def test_rows_of_nothing_are_one_sentence(text, npz):
+    refused(text("[{}, {}]", "runs.json"), "'runs.json' holds no column")
+    names = dict.fromkeys(("probs", "labels", "features", "region", "age"))
+    refused(npz(**names, class_names=np.array(["a"])), "'runs.npz' holds no column")
+
+
+def test_half_a_character_is_no_text(text):
+    refused(text('[{"label": "\\ud800", "p": 0.5}]', "runs.json"), "half a character")

@@ -1,0 +1,1 @@
+"""Attack what reads files, and say what came of it: ``python -m benchmarks.attack``."""

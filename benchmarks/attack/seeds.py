@@ -1,0 +1,77 @@
+"""Small files of every readable format, from which damaged ones are made."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+
+_ROWS = 48
+
+
+def table() -> pd.DataFrame:
+    """Return rows with every kind of column."""
+    rng = np.random.default_rng(0)
+    p = rng.random((_ROWS, 3)) + 0.05
+    p /= p.sum(axis=1, keepdims=True)
+    return pd.DataFrame(
+        {
+            "label": rng.choice(["cat", "dog", "emu"], _ROWS),
+            **{f"p_{name}": p[:, k] for k, name in enumerate(("cat", "dog", "emu"))},
+            **{f"f_{k}": rng.normal(size=_ROWS) for k in range(3)},
+            "split": rng.choice(["calibration", "evaluation"], _ROWS),
+            "site": rng.choice(["north", "south"], _ROWS),
+            "age": rng.integers(18, 90, _ROWS),
+            "day": pd.date_range("2024-01-01", periods=_ROWS),
+        }
+    )
+
+
+def arrays() -> dict[str, np.ndarray]:
+    """Return the rows as the arrays of an ``.npz``, with images and groups."""
+    rows = table()
+    return {
+        "probs": rows[["p_cat", "p_dog", "p_emu"]].to_numpy(),
+        "labels": rows["label"].to_numpy().astype(str),
+        "class_names": np.array(["cat", "dog", "emu"]),
+        "features": rows[["f_0", "f_1", "f_2"]].to_numpy(np.float32),
+        "split": rows["split"].to_numpy().astype(str),
+        "groups": rows[["site"]].to_numpy().astype(str),
+        "group_names": np.array(["site"]),
+        "age": rows["age"].to_numpy(),
+        "day": rows["day"].to_numpy(),
+        "images": np.zeros((_ROWS, 4, 4), np.uint8),
+    }
+
+
+def seeds() -> dict[str, bytes]:
+    """Return name to content of one sound file a format."""
+    rows = table()
+    dated = rows.assign(day=rows["day"].astype(str))
+    lists = rows.drop(columns=["p_cat", "p_dog", "p_emu"])
+    lists["probs"] = [list(row) for row in arrays()["probs"]]
+    written: dict[str, io.BytesIO] = {}
+
+    def into(name: str) -> io.BytesIO:
+        return written.setdefault(name, io.BytesIO())
+
+    np.savez(into("plain.npz"), **arrays())  # type: ignore[arg-type]
+    np.savez_compressed(into("packed.npz"), **arrays())  # type: ignore[arg-type]
+    rows.to_parquet(into("rows.parquet"))
+    pa.parquet.write_table(
+        pa.Table.from_pandas(lists), into("lists.parquet"), compression="zstd", version="1.0"
+    )
+    pa.feather.write_feather(pa.Table.from_pandas(rows), into("rows.feather"))
+    with pa.ipc.new_stream(into("rows.arrow"), pa.Table.from_pandas(lists).schema) as stream:
+        stream.write(pa.Table.from_pandas(lists))
+    made = {name: stream.getvalue() for name, stream in written.items()}
+    made["rows.csv"] = dated.to_csv(index=False).encode()
+    made["rows.tsv"] = dated.to_csv(index=False, sep="\t", decimal=",").encode()
+    made["rows.json"] = dated.to_json(orient="records").encode()
+    made["rows.jsonl"] = dated.to_json(orient="records", lines=True).encode()
+    made["columns.json"] = dated.to_json(orient="split", index=False).encode()
+    return made

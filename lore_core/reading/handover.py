@@ -1,0 +1,228 @@
+"""What one process tells another of data it has read: JSON and plain arrays, nothing that runs.
+
+The one that is told takes nothing on trust: every size is known before it is allocated, every type
+is compared with what is expected, and a dataset is checked as any other is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import math
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.data.dataset import Dataset
+
+Arrays = dict[str, NDArray[Any]]
+#: Reads so many bytes, all of them.
+Read = Callable[[int], bytearray]
+Kind = TypeVar("Kind")
+
+_LENGTH = 8
+#: Kinds of numpy's that are handed over as they lie in memory.
+_PLAIN = "biufmMU"
+_FRAMES = ("groups", "metadata")
+_ARRAYS = ("probabilities", "labels", "predictions", "features", "images", "split", "has_image")
+_MOMENTS: dict[str, Any] = {
+    "date": datetime.date,
+    "datetime": datetime.datetime,
+    "time": datetime.time,
+}
+
+
+def message_of(told: Any, arrays: Mapping[str, NDArray[Any]]) -> list[memoryview | bytes]:
+    """Return a message in parts: a length, what is told as JSON, and arrays as they lie there."""
+    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    shapes = {name: [array.dtype.str, array.shape] for name, array in whole.items()}
+    text = json.dumps({"told": told, "arrays": shapes}).encode()
+    parts: list[memoryview | bytes] = [len(text).to_bytes(_LENGTH, "little"), text]
+    parts += [array.reshape(-1).view(np.uint8).data for array in whole.values() if array.size]
+    return parts
+
+
+def message_from(read: Read, most: int) -> tuple[Any, Arrays]:
+    """Take a message apart that is no longer than ``most`` bytes; ValueError if it is none."""
+    length = int.from_bytes(read(_LENGTH), "little")
+    if length > most:
+        raise ValueError("more words than are taken")
+    try:
+        message = json.loads(bytes(read(length)))
+        told, shapes = message["told"], message["arrays"]
+        sizes = {}
+        for name, (word, shape) in shapes.items():
+            dtype = np.dtype(str(word))
+            if dtype.kind not in _PLAIN or not all(type(n) is int and n >= 0 for n in shape):
+                raise ValueError("an array of another kind")
+            sizes[str(name)] = (dtype, tuple(shape), math.prod(shape) * dtype.itemsize)
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError("no message") from error
+    if length + sum(size for *_, size in sizes.values()) > most:
+        raise ValueError("more arrays than are taken")
+    arrays = {
+        name: np.frombuffer(read(size), dtype).reshape(shape)
+        for name, (dtype, shape, size) in sizes.items()
+    }
+    return told, arrays
+
+
+def dataset_told(dataset: Dataset) -> tuple[dict[str, Any], Arrays]:
+    """Return what JSON can say of a dataset, and its arrays."""
+    told: dict[str, Any] = {
+        "name": dataset.name,
+        "class_names": dataset.class_names,
+        "feature_names": dataset.feature_names,
+        "complete": dataset.complete,
+    }
+    arrays: Arrays = {}
+    for name in _ARRAYS:
+        if getattr(dataset, name) is not None:
+            arrays[name] = getattr(dataset, name)
+    for name in _FRAMES:
+        frame = getattr(dataset, name)
+        if frame is not None:
+            told[name] = [
+                [str(column), _column_told(frame.iloc[:, k], f"{name}.{k}", arrays)]
+                for k, column in enumerate(frame.columns)
+            ]
+    return told, arrays
+
+
+def dataset_from(told: Any, arrays: Arrays) -> Dataset:
+    """Return the dataset that was told of, checked again; ValueError if it is none."""
+    frames = {
+        name: pd.DataFrame(
+            {
+                str(column): _column_from(said, arrays.get(f"{name}.{k}"))
+                for k, (column, said) in enumerate(told[name])
+            }
+        )
+        for name in _FRAMES
+        if told.get(name) is not None
+    }
+    probabilities = arrays["probabilities"]
+    names, known = tuple[str, ...], told["feature_names"]
+    parts: dict[str, Any] = {**{name: arrays.get(name) for name in _ARRAYS}, **frames}
+    made = Dataset(
+        **parts,
+        name=from_json(str, told["name"]),
+        class_names=from_json(names, told["class_names"]),
+        feature_names=None if known is None else from_json(names, known),
+        complete=from_json(bool, told["complete"]),
+    )
+    # As they were computed there; dividing by their sums once more could change a last bit.
+    if probabilities.dtype != np.float64 or np.abs(made.probabilities - probabilities).max() > 1e-9:
+        raise ValueError("probabilities that do not sum to 1")
+    return made.with_checked(probabilities)
+
+
+def _column_told(column: pd.Series[Any], name: str, arrays: Arrays) -> Any:
+    """Return a column: an array, codes of texts, or one value after the other."""
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "biufmM":
+        arrays[name] = column.to_numpy()
+        return "array"
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        arrays[name] = column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
+        return {"zone": str(dtype.tz)}
+    if str(dtype) == "str" or all(type(value) is str for value in column):
+        codes, texts = pd.factorize(column)
+        arrays[name] = codes.astype(np.int32)
+        return {"texts": list(texts), "dtype": str(dtype)}
+    return {"values": [_value_told(value) for value in column]}
+
+
+def _column_from(said: Any, array: NDArray[Any] | None) -> pd.Series[Any]:
+    if not isinstance(said, dict):
+        if array is None:
+            raise ValueError("a column without values")
+        return pd.Series(array)
+    if "values" in said:
+        return pd.Series([_value_from(value) for value in said["values"]], dtype=object)
+    if array is None:
+        raise ValueError("a column without values")
+    if "zone" in said:
+        return pd.Series(array).dt.tz_localize("UTC").dt.tz_convert(str(said["zone"]))
+    texts = np.empty(len(said["texts"]) + 1, dtype=object)
+    texts[:-1] = from_json(tuple[str, ...], said["texts"])
+    texts[-1] = np.nan  # of code −1
+    if array.dtype != np.int32 or ((array < -1) | (array >= len(texts))).any():
+        raise ValueError("codes of no text")
+    return pd.Series(texts[array], dtype=object if said["dtype"] == "object" else "str")
+
+
+def _value_told(value: Any) -> Any:
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_value_told(item) for item in value]
+    if isinstance(value, dict):
+        return {"dict": [[str(key), _value_told(item)] for key, item in value.items()]}
+    for word in ("datetime", "date", "time"):
+        if type(value) is _MOMENTS[word]:
+            return {word: value.isoformat()}
+    return str(value)
+
+
+def _value_from(said: Any) -> Any:
+    if isinstance(said, list):
+        return [_value_from(item) for item in said]
+    if isinstance(said, dict):
+        ((word, value),) = said.items()
+        if word == "dict":
+            return {str(key): _value_from(item) for key, item in value}
+        return _MOMENTS[word].fromisoformat(value)
+    return said
+
+
+def to_json(value: Any) -> Any:
+    """Return dataclasses, tuples and mappings as JSON has them."""
+    if dataclasses.is_dataclass(value):
+        return {item.name: to_json(getattr(value, item.name)) for item in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [to_json(item) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+def from_json(kind: type[Kind], value: Any) -> Kind:
+    """Return a value of a type from its JSON; ValueError if it is of another.
+
+    ``kind``: a plain type, a Literal, a dataclass, or a tuple, Mapping or union of such.
+    """
+    return typing.cast(Kind, _from_json(kind, value))
+
+
+def _from_json(kind: Any, value: Any) -> Any:
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        if value is None and type(None) in parts:
+            return None
+        (kind,) = (part for part in parts if part is not type(None))
+        return _from_json(kind, value)
+    if origin is tuple and isinstance(value, list):
+        return tuple(_from_json(parts[0], item) for item in value)
+    if origin is not None and isinstance(value, dict) and issubclass(origin, Mapping):
+        return {str(key): _from_json(parts[1], item) for key, item in value.items()}
+    if origin is typing.Literal and value in parts:
+        return value
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind) and isinstance(value, dict):
+        hints = typing.get_type_hints(kind)
+        return kind(**{name: _from_json(hints[name], item) for name, item in value.items()})
+    if kind is float and type(value) in (int, float):
+        return float(value)
+    if origin is None and type(value) is kind:
+        return value
+    raise ValueError(f"{str(value)[:40]!r} is no {kind}")
