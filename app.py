@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.starlette import App
 
 from lore_core import InputError
+from lore_core.kernel_sums.schedule import one_thread_a_product
 from lore_core.reading import apart
 from pages.shared import controls, header, session
 from pages.shared.calm import hurry
@@ -75,5 +76,6 @@ def show() -> None:
 if __name__ == "__main__":
     show()
 else:
+    one_thread_a_product()
     apart.warm()
     app = App(__file__, routes=ROUTES, middleware=MIDDLEWARE)

@@ -7,6 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lore_core.kernel_sums.schedule import one_thread_a_product
+
+# As the app and the command do: tests share the processors with each other.
+one_thread_a_product()
+
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 

@@ -139,11 +139,13 @@ def _target(dataset: Dataset, wanted: str) -> str | int:
 
 def _limit_threads(jobs: int | None) -> None:
     """Let numeric libraries and kernel sums use so many threads until the command ends."""
+    from lore_core.kernel_sums.schedule import limited_threads, one_thread_a_product
+
+    one_thread_a_product()
     if jobs is None:
         return
     import click
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     context = click.get_current_context(silent=True)
     if context is not None:
-        context.with_resource(threadpool_limits(jobs))
+        context.with_resource(limited_threads(jobs))

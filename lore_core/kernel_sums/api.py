@@ -75,8 +75,8 @@ def laplacian_sums(
         whole numbers, which makes distances twice as fast, where it is certain that no kernel
         value changes by more than this share. With 0, never.
     n_jobs : int, optional
-        Number of threads; None: one a processor, or fewer where ``threadpoolctl`` limits the
-        numeric libraries to fewer. The result does not depend on it.
+        Number of threads; None: one a processor, or fewer where ``threadpoolctl`` or the
+        environment limits OpenMP to fewer. The result does not depend on it.
     progress : callable, optional
         Called with the share done, in [0, 1]. It may raise, or return False, to stop.
 

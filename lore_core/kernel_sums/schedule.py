@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -36,19 +36,47 @@ class Step:
 Phase = list[list[Step]]
 
 
+#: Threads of kernel sums at most, where :func:`limited_threads` says so.
+_limits: list[int] = []
+
+
 def thread_count(n_jobs: int | None) -> int:
     """Return the number of threads for ``n_jobs``.
 
-    None = one a processor this process may use, or fewer where ``threadpoolctl`` or the
-    environment (OMP_NUM_THREADS) limits the numeric libraries to fewer.
+    None = one a processor this process may use, or fewer where the environment
+    (OMP_NUM_THREADS), ``threadpoolctl`` (for OpenMP) or :func:`limited_threads` says so.
     """
     available = _processors()
     if n_jobs is not None:
         return min(check_integer(n_jobs, "n_jobs"), 2 * available)
-    if ThreadpoolController is None:
-        return available
-    limits = [pool["num_threads"] for pool in _libraries().info()]
-    return max(1, min([available, max(limits, default=available)]))
+    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    limits = [available, *_limits, *([int(asked)] if asked.isdecimal() else [])]
+    if ThreadpoolController is not None:
+        pools = [pool for pool in _libraries().info() if pool["user_api"] == "openmp"]
+        limits.append(max((pool["num_threads"] for pool in pools), default=available))
+    return max(1, min(limits))
+
+
+@contextmanager
+def limited_threads(n_jobs: int) -> Iterator[None]:
+    """Let numeric libraries and kernel sums of this process use so many threads."""
+    with ExitStack() as until_the_end:
+        if ThreadpoolController is not None:
+            until_the_end.enter_context(ThreadpoolController().limit(limits=n_jobs))
+        _limits.append(n_jobs)
+        until_the_end.callback(_limits.remove, n_jobs)
+        yield
+
+
+def one_thread_a_product() -> None:
+    """Let this process multiply matrices on one thread each, from now on.
+
+    Fits multiply small matrices, thousands of times. Shared among threads, every product waits
+    for the slowest: where anything else uses the processors, a fit takes ten times as long.
+    Kernel sums go on using all.
+    """
+    if ThreadpoolController is not None:
+        ThreadpoolController().limit(limits=1, user_api="blas")
 
 
 def _processors() -> int:

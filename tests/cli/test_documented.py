@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from threadpoolctl import threadpool_limits
 
 from lore_core import demo
 from lore_core.cli import COMMANDS
@@ -19,8 +18,7 @@ NUMBER = re.compile(r"(?<![\w.])[−-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 
 @pytest.fixture(scope="module")
 def digits():
-    with threadpool_limits(1):  # its matrices are small: more threads only wait for each other
-        return demo.digits()
+    return demo.digits()
 
 
 @pytest.fixture

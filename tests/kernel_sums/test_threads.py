@@ -117,11 +117,16 @@ def test_inputs_are_left_alone(rng):
     np.testing.assert_array_equal(points, before)
 
 
-def test_threads_are_as_many_as_the_libraries_may_use():
+def test_threads_are_as_many_as_the_libraries_may_use(monkeypatch):
     processors = schedule.thread_count(None)
-    with threadpool_limits(limits=1):
+    with schedule.limited_threads(1):
         assert schedule.thread_count(None) == 1
         assert schedule.thread_count(2) == 2
+    with threadpool_limits(limits=1, user_api="blas"):
+        assert schedule.thread_count(None) == processors
+    monkeypatch.setenv("OMP_NUM_THREADS", "1,2")
+    assert schedule.thread_count(None) == 1
+    monkeypatch.undo()
     assert schedule.thread_count(None) == processors >= 1
     assert schedule.thread_count(10**6) <= 2 * max(os.cpu_count() or 1, 1)
 
