@@ -204,6 +204,7 @@ if tabs[1].open:
 if tabs[2].open:
     with tabs[2]:
         list_by(view.evaluation, view.aimed, rows, sentence)
+feed_map(scene, layer)
 # After all else: Plotly, as it loads and draws, would hold up what the map paints.
 with side.container(key="side_charts"):
     show_chart(
@@ -237,5 +238,4 @@ with side.container(key="side_charts"):
         "cdf",
         narrow=True,
     )
-feed_map(scene, layer)
 next_step("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")

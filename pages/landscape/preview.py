@@ -35,6 +35,8 @@ from pages.shared.thumbnails import thumbnail_urls
 
 #: Fields an answer, and seconds to wait for one.
 _BATCH, _PATIENCE = 6, 2.0
+#: Seconds that the rest of the page waits for the map to be drawn.
+_FIRST_PICTURE = 2.0
 #: Seconds after which nobody is taken to be waiting any more.
 _FORGOTTEN = 6.0
 #: Kernel sums use every core: one preview at a time.
@@ -140,6 +142,8 @@ class Feed:
 
     def __init__(self) -> None:
         self.address = offer(self)
+        #: Set once a browser asks, as it does when it has drawn the map.
+        self.asked = threading.Event()
         self._shown: tuple[Scene, str, str, Preview | None] | None = None
 
     def show(self, scene: Scene, rows_key: str, preview_key: str) -> None:
@@ -151,6 +155,7 @@ class Feed:
 
     def answer(self, asked: Mapping[str, Any]) -> bytes | None:
         """Answer with rows, with what is known of some, or with what the slider lacks."""
+        self.asked.set()
         match self._shown, asked:
             case (scene, rows_key, _, _), {"rows": rows, "row": int(row)} if rows == rows_key:
                 return _detail(scene, row)
@@ -174,12 +179,17 @@ class Feed:
 def feed(scene: Scene, rows_key: str, preview_key: str) -> None:
     """Let the browser ask for rows and for what its slider lacks.
 
+    Waits, once a session, until the map is drawn, and a moment at most: what the page sends next
+    would hold it up, as the browser loads Plotly for it.
+
     ``scene``: what is on the map. ``rows_key``: names its rows. ``preview_key``: names what is
     looked at, but for γ; "" where there is nothing for the slider.
     """
     answers: Feed = st.session_state.setdefault(_KEY, Feed())
     answers.show(scene, rows_key, preview_key)
     live_feed(answers.address)
+    if st.context.headers:  # else no browser is there
+        answers.asked.wait(_FIRST_PICTURE)
 
 
 def rows_of(scene: Scene) -> EveryRow:
