@@ -25,6 +25,7 @@ COMMANDS = {
     "places": "lore_core.cli.places:places",
     "curve": "lore_core.cli.curve:curve",
     "variables": "lore_core.cli.variables:variables",
+    "check": "lore_core.cli.check:check",
     "compare": "lore_core.cli.compare:compare",
     "fairness": "lore_core.cli.fairness:fairness",
     "decisions": "lore_core.cli.decisions:decisions",

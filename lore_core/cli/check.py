@@ -1,0 +1,197 @@
+"""``lore check``: limits on metrics and places, for the tests of a model."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
+from lore_core.cli.output import (
+    NumberOptions,
+    Progress,
+    number_options,
+    output_path,
+    records,
+    say,
+    text_table,
+)
+from lore_core.data.number_text import HUNDREDTHS, POINTS, Unit
+from lore_core.metrics.catalogue import CATALOGUE
+from lore_core.metrics.metric import Metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Exit code where a limit is exceeded.
+EXCEEDED = 3
+_PLACE = "max_place"
+
+
+def _option_of(metric: Metric) -> str:
+    """Return the option of a metric's limit: ``"max-held-out-alce"``."""
+    slug = re.sub(r"[^a-z]+", "-", metric.words.lower().replace("'s", "")).strip("-")
+    # What is named a maximum already is not called so twice.
+    return f"max-{slug.removeprefix('max-')}" if metric.direction == "lower" else f"min-{slug}"
+
+
+_LIMITED = {
+    _option_of(metric).replace("-", "_"): metric
+    for metric in CATALOGUE.values()
+    if metric.direction is not None
+}
+
+
+def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command one option for every metric with a better side."""
+    for name, metric in reversed(_LIMITED.items()):
+        side = "Largest" if metric.direction == "lower" else "Smallest"
+        command = click.option(
+            f"--{name.replace('_', '-')}",
+            name,
+            type=float,
+            metavar="N",
+            help=f"{side} {', in '.join(filter(None, [metric.words, metric.unit.name]))}.",
+        )(command)
+    return command
+
+
+@click.command(
+    epilog=examples(
+        "lore check demo --max-ece 5 --max-place 20",
+        "lore check model_cal.npz model_test.npz --min-accuracy 80 --max-held-out-alce 3 "
+        "--junit checks.xml",
+    )
+)
+@view_options()
+@_limit_options
+@click.option(
+    "--max-place",
+    "--max-region",
+    _PLACE,
+    type=float,
+    metavar="N",
+    help="Largest gap, in points, of any place of `lore places`.",
+)
+@click.option("--strict", is_flag=True, help="Fail also where the rows are too few to be sure.")
+@click.option("--junit", metavar="FILE", help="Also write the checks as JUnit XML, for CI.")
+@draws_option("Simulations behind intervals (default: what takes some seconds; 0: none).")
+@number_options()
+def check(
+    given: ViewOptions,
+    *,
+    max_place: float | None,
+    strict: bool,
+    junit: str | None,
+    draws: int | None,
+    numbers: NumberOptions,
+    **limits: float | None,
+) -> int:
+    """Hold a model against limits, as a test of it.
+
+    The exit code is 3 where a limit is exceeded for sure: where the value is beyond it, and its
+    whole 95 % interval is too. Where the interval reaches back to the limit, the rows are too few
+    to tell: that is said, and fails with --strict only. A place counts with its gap on rows that
+    did not take part in finding it.
+    """
+    from lore_core.cli.view import open_view
+    from lore_core.comparison.limits import check_metrics, check_places
+    from lore_core.comparison.tables import metric_table
+    from lore_core.data.validation import InputError
+    from lore_core.view.methods import summary_of
+    from lore_core.view.where import listed_places, places_of
+
+    wanted = {
+        _LIMITED[name].name: limit / _LIMITED[name].unit.scale
+        for name, limit in limits.items()
+        if limit is not None
+    }
+    if not wanted and max_place is None:
+        raise InputError("a limit must be given, such as --max-ece 5 or --max-place 10.")
+    path = None if junit is None else output_path(junit, (".xml",), "--junit")
+    with Progress() as progress:
+        view = open_view(given, progress)
+        tables = []
+        if wanted:
+            summary = summary_of(view, n_draws=draws, progress=progress)
+            tables.append(check_metrics(metric_table(summary), wanted))
+        if max_place is not None:
+            found = listed_places(view, places_of(view, progress=progress))
+            tables.append(check_places(found, max_place / HUNDREDTHS))
+    table = _joined(tables)
+    failed = table["result"].isin(["exceeded", "not sure"] if strict else ["exceeded"])
+    if path is not None:
+        _write_junit(path, view.dataset.name, table.assign(failed=failed))
+    content = {**view.settings(), "strict": strict, "checks": records(table)}
+    if not numbers.give(table, content):
+        say(_as_text(table))
+        say("")
+        said = f"{int(failed.sum())} of {len(table)} limits exceeded"
+        if (table["result"] == "not sure").any() and not strict:
+            said += "; “not sure”: beyond the limit, but by no more than chance may be"
+        say(f"{view.dataset.name}, {view.rows}: {said}.")
+    return EXCEEDED if failed.any() else 0
+
+
+def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    import pandas as pd
+
+    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+
+
+def _unit(name: str) -> Unit:
+    return CATALOGUE[name].unit if name in CATALOGUE else POINTS
+
+
+def _as_text(table: pd.DataFrame) -> str:
+    units = [_unit(name) for name in table["check"]]
+    return text_table(
+        {
+            "check": [
+                CATALOGUE[name].heading if name in CATALOGUE else f"{name}, points"
+                for name in table["check"]
+            ],
+            "limit": [u.text(v) for u, v in zip(units, table["limit"], strict=True)],
+            "value": [u.text(v) for u, v in zip(units, table["value"], strict=True)],
+            "95 %": [
+                u.interval_text(low, high)
+                for u, low, high in zip(units, table["low"], table["high"], strict=True)
+            ],
+            "result": list(table["result"]),
+        }
+    )
+
+
+def _sentence(row: dict[str, Any]) -> str:
+    """Say one result in words."""
+    name, unit = row["check"], _unit(row["check"])
+    words = CATALOGUE[name].words if name in CATALOGUE else name
+    if not math.isfinite(row["value"]):
+        return f"{words}: none is beyond chance"
+    ends = unit.interval_text(row["low"], row["high"])
+    measured = f"{unit.text(row['value'])}{unit.word}" + (f" (95 %: {ends})" if ends else "")
+    place = f", {row['where']}" if row["where"] else ""
+    return f"{words} is {measured}, limit {unit.text(row['limit'])}{place}"
+
+
+def _write_junit(path: Path, name: str, table: pd.DataFrame) -> None:
+    """Write checks as the XML that systems for continuous integration read."""
+    from xml.etree import ElementTree
+
+    from lore_core.data.atomic_files import replaced_at_once
+
+    n_failed = str(int(table["failed"].sum()))
+    suite = ElementTree.Element("testsuite", name=name, tests=str(len(table)), failures=n_failed)
+    for row in records(table):
+        case = ElementTree.SubElement(suite, "testcase", classname="lore.check", name=row["check"])
+        if row["failed"]:
+            ElementTree.SubElement(case, "failure", message=f"{row['result']}: {_sentence(row)}")
+        else:
+            ElementTree.SubElement(case, "system-out").text = f"{row['result']}: {_sentence(row)}"
+    ElementTree.indent(suite)
+    with replaced_at_once(path) as place:
+        ElementTree.ElementTree(suite).write(place, encoding="utf-8", xml_declaration=True)
