@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.cell_sums.cells import Cells
+from lore_core.cell_sums.cells import HIGHEST_LEVEL, Cells
 from lore_core.cell_sums.local_values import Weight
 from lore_core.data import number_files
 from lore_core.data.binning import Binning, ConfidenceBins
+from lore_core.data.rules import Number, Parts, Rule, Text, Values, refuse
 
 if TYPE_CHECKING:
     from lore_core.cell_sums.sums import LocalErrorSums
@@ -39,6 +40,7 @@ def read(path: str | Path) -> LocalErrorSums:
     from lore_core.cell_sums.sums import LocalErrorSums
 
     header, arrays = KIND.read(path)
+    _check(header, arrays)
     binning: Binning = next(name for name in get_args(Binning) if name == header["binning"])
     columns = [arrays[f"column_{k}"] for k in range(header["columns"])]
     return LocalErrorSums(
@@ -54,6 +56,32 @@ def read(path: str | Path) -> LocalErrorSums:
         of_bins=arrays["of_bins"],
         scores={name: (int(n), int(total)) for name, (n, total) in header["scores"].items()},
     )
+
+
+def _check(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """Refuse what is no sums."""
+    own: dict[str, Rule] = {
+        "dimensions": Number(1, 3, whole=True),
+        "level": Number(0, HIGHEST_LEVEL, whole=True),
+        "columns": Number(1, whole=True),
+        "max_cells": Number(1, whole=True),
+        "binning": Text(get_args(Binning)),
+        "place": Text(),
+    }
+    Parts(own).check({name: header.get(name) for name in own}, "", {})
+    expected = len(Weight) * (1 + 2 * header["dimensions"])
+    if header["columns"] != expected:
+        raise refuse("columns", str(expected), header["columns"])
+    scores = header.get("scores")
+    pairs = scores.values() if isinstance(scores, dict) else [None]
+    if not all(isinstance(p, list) and [str(int(x)) for x in map(str, p)] == p for p in pairs):
+        raise refuse("scores", "pairs of whole numbers", scores)
+    column = Values(("m",), whole=True)
+    rules: dict[str, Rule] = {f"column_{k}": column for k in range(expected)}
+    rules["edges"] = Values(("b+1",), 0.0, 1.0, rising=True)
+    rules["keys"] = Values(("m",), 0, whole=True, rising=True)
+    rules["of_bins"] = Values(("t", "b"), whole=True)
+    Parts(rules).check(arrays, "", {})
 
 
 def _taken_apart(sums: LocalErrorSums) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

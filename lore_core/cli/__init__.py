@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import signal
+import threading
 from collections.abc import Sequence
 
 import click
@@ -95,12 +97,24 @@ def _say_version(context: click.Context) -> None:
     context.exit()
 
 
+def _tidy_up_when_ended() -> None:
+    """Let what ends the process from outside be an exception: no half of a file is left then."""
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name) and threading.current_thread() is threading.main_thread():
+            signal.signal(getattr(signal, name), leave)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``lore`` and return its exit code.
 
     ``arguments``: what stands after ``lore`` on the command line. The code is 0, 1 for data or a
     value the user can fix, 2 for a command line that cannot be read, 130 after Ctrl-C.
     """
+    _tidy_up_when_ended()
     try:
         code = lore.main(
             None if arguments is None else list(arguments), "lore", standalone_mode=False

@@ -42,8 +42,18 @@ class _DataCommand(click.Command):
     metavar="NAME",
     help="Name under which a proxy shows the dashboard; others are refused. May be repeated.",
 )
+@click.option(
+    "--data-root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Below which files may be named on the pages (default: the folder it is started in).",
+)
 def app(
-    data: tuple[str, ...], port: int | None, headless: bool, host_names: tuple[str, ...]
+    data: tuple[str, ...],
+    port: int | None,
+    headless: bool,
+    host_names: tuple[str, ...],
+    data_root: Path | None,
 ) -> None:
     """Open the dashboard in a browser, on this machine only.
 
@@ -60,7 +70,14 @@ def app(
     if port is None and chosen != server.DEFAULT_PORT:
         say(f"Port {server.DEFAULT_PORT} is taken; using {chosen}.")
     compile_kernels(say)
-    server.serve(paths, chosen, open_browser=not headless, notify=say, host_names=host_names)
+    server.serve(
+        paths,
+        chosen,
+        open_browser=not headless,
+        notify=say,
+        host_names=host_names,
+        data_root=data_root,
+    )
 
 
 def _existing(path: str) -> Path:

@@ -47,10 +47,11 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 def write_numbers(path: Path, table: pd.DataFrame, content: Any) -> None:
     """Write a table as the suffix says, .csv or .parquet; to .json what ``content`` holds."""
     from lore_core.data.atomic_files import replaced_at_once
+    from lore_core.data.csv_text import csv_text
 
     with replaced_at_once(path) as place:
         if path.suffix.lower() == ".csv":
-            table.to_csv(place, index=False)
+            place.write_text(csv_text(table), encoding="utf-8", newline="")
         elif path.suffix.lower() == ".parquet":
             table.to_parquet(place, index=False)
         else:

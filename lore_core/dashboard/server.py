@@ -29,11 +29,12 @@ def serve(
     open_browser: bool,
     notify: Callable[[str], None],
     host_names: Sequence[str] = (),
+    data_root: Path | None = None,
 ) -> None:
     """Serve the dashboard in this process until it is interrupted; without files the demo.
 
-    ``host_names``: see :func:`streamlit_command`. ``open_browser``: whether to open a tab, where
-    there is a screen. ``notify`` gets one sentence with the address once the server answers.
+    ``host_names``, ``data_root``: see :func:`streamlit_command`. ``open_browser``: whether to open
+    a tab, where there is a screen. ``notify`` gets one sentence with the address once it answers.
     """
 
     def announce() -> None:
@@ -44,7 +45,7 @@ def serve(
 
     # OpenMP threads that spin while they wait steal the processor from the page being drawn.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    script, arguments = streamlit_command(find_app(), data, port, host_names)
+    script, arguments = streamlit_command(find_app(), data, port, host_names, data_root)
     # Streamlit belongs to the app: its half second is spent only when there is something to serve.
     run = runpy.run_path(script)["serve"]
     threading.Thread(target=announce, daemon=True).start()
@@ -52,11 +53,16 @@ def serve(
 
 
 def streamlit_command(
-    app: Path, data: Sequence[Path], port: int, host_names: Sequence[str] = ()
+    app: Path,
+    data: Sequence[Path],
+    port: int,
+    host_names: Sequence[str] = (),
+    data_root: Path | None = None,
 ) -> tuple[str, list[str]]:
     """Return the script that runs Streamlit on ``app``, and its arguments.
 
     ``host_names``: names a proxy shows it under; it answers to no others but this machine's own.
+    ``data_root``: folder below which readers at this machine may name files; None: where it starts.
     The dashboard's own arguments stand after the ``--``.
     """
     script = str(app.parent / "pages" / "shared" / "serve.py")
@@ -70,6 +76,8 @@ def streamlit_command(
         *(f"--server.allowedHosts={name}" for name in (_ADDRESS, "localhost", *host_names)),
         "--browser.gatherUsageStats=false",
         "--runner.magicEnabled=false",
+        # Programs have the library and the command, which say what they do.
+        "--server.enableAgentApi=false",
         # The address is announced, and the browser opened, once and by us.
         "--server.headless=true",
         "--logger.hideWelcomeMessage=true",
@@ -78,8 +86,7 @@ def streamlit_command(
         # Those who edit the sources use `streamlit run app.py`.
         "--server.fileWatcherType=none",
     ]
-    if data:
-        arguments.append("--")
+    arguments += ["--", "--data-root", str((data_root or Path.cwd()).resolve())]
     for path in data:
         arguments += ["--data", str(path.resolve())]
     return script, arguments

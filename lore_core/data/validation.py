@@ -33,6 +33,8 @@ OnMaps: TypeAlias = "Points | Mapping[str, Points] | None"
 SUM_TOLERANCE = 1e-3
 #: How far outside [0, 1] rounding may push a probability before it is refused.
 RANGE_TOLERANCE = 1e-6
+#: Features beyond this have squares that are no numbers any more.
+LARGEST = 1e150
 
 
 class InputError(ValueError):
@@ -253,6 +255,13 @@ def as_features(values: Any) -> NDArray[np.floating[Any]] | None:
         raise InputError(
             f"'features' must be finite; got {array[row, column]} at row {row}, column {column} "
             f"({int(bad.sum())} such rows). Drop or fill these rows."
+        )
+    if array.dtype == np.float64 and array.size and max(array.max(), -array.min()) > LARGEST:
+        row, column = (int(k) for k in np.argwhere(np.abs(array) > LARGEST)[0])
+        raise InputError(
+            f"'features' must lie within ±{LARGEST:g}, or their distances are not finite; got "
+            f"{array[row, column]:g} at row {row}, column {column}. Divide these values, or take "
+            "logarithms."
         )
     return array if array.shape[1] else None
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from lore_core.data.rules import Each, Maybe, Number, Parts, Rule, Sizes, Text, Values, refuse
 from lore_core.data.validation import InputError
 from lore_core.embedding.linear import IdentityMap, LinearMap
 from lore_core.embedding.neighbour_map import NeighbourMap
@@ -67,11 +69,66 @@ def as_embedding(parts: Mapping[str, Any]) -> Embedding:
         raise InputError(
             f"the file of a recalibrator must hold maps this version knows; got {parts['kind']!r}."
         )
+    _check(parts)
     return Embedding(
         coordinates=np.empty((0, parts["n_components"])),
         _map=_put_together(_KINDS[parts["kind"]], parts),
         **{name: parts[name] for name in _OWN},
     )
+
+
+_OWN_RULES: dict[str, Rule] = {
+    "kind": Text(),
+    "description": Text(),
+    "method": Text(("pca", "tsne", "umap", "identity")),
+    "n_components": Number(1, whole=True),
+    "n_features": Number(1, whole=True),
+    "scale": Text(("unit", "isotropic", "none")),
+    "scale_factors": Values(("d",), np.finfo(float).tiny),
+    "random_state": Number(whole=True),
+    "fitted_rows": Number(0, whole=True),
+    "total_rows": Number(0, whole=True),
+}
+_NOTES = Each(Text())
+_ROWS: dict[str, Rule] = {"points": Values(("n", "q")), "places": Values(("n", "d"))}
+_REDUCTION = Parts({"mean": Values(("p",)), "components": Values(("q", "p")), "notes": _NOTES})
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """Numbers and words by name, for the library that makes a map anew."""
+
+    def check(self, value: Any, name: str, _sizes: Sizes) -> None:
+        """See :class:`~lore_core.data.rules.Rule`."""
+        plain = (int, float, str, bool, type(None))
+        if not isinstance(value, Mapping) or not all(type(v) in plain for v in value.values()):
+            raise refuse(name, "numbers and words by name", value)
+
+
+_KIND_RULES: dict[str, dict[str, Rule]] = {
+    "identity": {},
+    "linear": {"mean": Values(("p",)), "components": Values(("d", "p")), "notes": _NOTES},
+    "neighbours": {**_ROWS, "reduction": Maybe(_REDUCTION), "notes": _NOTES},
+    "t-SNE": {**_ROWS, "settings": _Settings(), "notes": _NOTES, "reduction": Maybe(_REDUCTION)},
+    "UMAP": {**_ROWS, "settings": _Settings(), "notes": _NOTES},
+}
+
+
+def _check(parts: Mapping[str, Any]) -> None:
+    """Refuse numbers that are no map."""
+    kind = parts["kind"]
+    own = {name: rule for name, rule in _OWN_RULES.items() if name in parts}
+    for name in ("n_components", "n_features"):
+        own[name].check(parts[name], f"map: {name}", {})
+    sizes = {"d": parts["n_components"], "p": parts["n_features"]}
+    Parts({**own, **_KIND_RULES[kind]}).check(parts, "map", sizes)
+    searched_in = sizes.get("q", sizes["p"])
+    if parts.get("reduction") is None and searched_in != sizes["p"]:
+        raise refuse("map: points", f"{sizes['p']} columns", searched_in)
+    if kind == "identity" and sizes["d"] != sizes["p"]:
+        raise refuse("map: n_components", f"{sizes['p']} dimensions", sizes["d"])
+    if sizes.get("n", 1) < 1:
+        raise refuse("map: points", "some rows", 0)
 
 
 def _taken_apart(made: Any) -> dict[str, Any]:

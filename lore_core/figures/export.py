@@ -13,6 +13,7 @@ from typing import Literal
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from lore_core.data.csv_text import csv_text
 from lore_core.data.validation import InputError
 from lore_core.figures.chart import Chart
 
@@ -84,7 +85,7 @@ def plotly_script() -> bytes:
 
 def chart_csv(chart: Chart) -> bytes:
     """Write the numbers the chart shows, as UTF-8 CSV."""
-    return chart.table.to_csv(index=False).encode()
+    return csv_text(chart.table).encode()
 
 
 def chart_parquet(chart: Chart) -> bytes:

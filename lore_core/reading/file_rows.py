@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.data.validation import RANGE_TOLERANCE, SUM_TOLERANCE, InputError
+from lore_core.data.validation import LARGEST, RANGE_TOLERANCE, SUM_TOLERANCE, InputError
 from lore_core.reading.columns import Columns, counted, listed, short
 from lore_core.reading.guess import SPLIT_WORDS
 from lore_core.reading.left_out import check_left_out
@@ -354,6 +354,12 @@ def _features(
             names,
             rows,
         )
+    with np.errstate(over="ignore"):
+        huge = matrix.dtype == np.float64 and bool(max(matrix.max(), -matrix.min()) > LARGEST)
+    if huge:
+        rule = f"lie within ±{LARGEST:g}, or their distances are not finite"
+        fix = "Divide these values, or take logarithms."
+        check_cells(np.abs(matrix) > LARGEST, matrix, rule, fix, columns, names, rows)
     return matrix
 
 

@@ -238,11 +238,11 @@ class Recalibrator(ABC):
         made.fitted_on_ = on if on is None or cell is None else on.in_cells(cell)
         return made
 
-    def to_bytes(self, *, maps: Maps = True, rows: bool = True) -> bytes:
+    def to_bytes(self, *, maps: Maps = True, rows: bool = True, key: bytes | None = None) -> bytes:
         """Return the content of the file that :meth:`save` writes; see there for the arguments."""
         self._check_savable()
         if not rows:
-            return self.without_rows().to_bytes(maps=maps)
+            return self.without_rows().to_bytes(maps=maps, key=key)
         state, on = self._fitted("it can be saved"), self.fitted_on_
         if on is None:
             raise InputError(f"{self.label} is a part of another recalibrator; save that one.")
@@ -265,7 +265,7 @@ class Recalibrator(ABC):
                 what,
             ),
         }
-        return pack(header, arrays.by_name)
+        return pack(header, arrays.by_name, key)
 
     def _check_savable(self) -> None:
         if not registry.can_be_saved(type(self)):
@@ -275,7 +275,14 @@ class Recalibrator(ABC):
                 f"{', '.join(registry.saved_names())}."
             )
 
-    def save(self, path: str | Path, *, maps: Maps = True, rows: bool = True) -> None:
+    def save(
+        self,
+        path: str | Path,
+        *,
+        maps: Maps = True,
+        rows: bool = True,
+        key: bytes | None = None,
+    ) -> None:
         """Write the fitted method to one file, without pickle.
 
         :func:`lore_core.load_recalibrator` reads it back; :class:`lore_core.shipping.Predictor`
@@ -291,6 +298,9 @@ class Recalibrator(ABC):
             coordinates.
         rows : bool
             False: without single calibration rows, see :meth:`without_rows`.
+        key : bytes, optional
+            A secret of yours to sign the file with (HMAC-SHA256): ``load_recalibrator(path,
+            key=…)`` then takes it, and no file that others changed.
 
         Raises
         ------
@@ -306,7 +316,7 @@ class Recalibrator(ABC):
         -----
         A local method consists of its calibration rows: treat its file like those rows.
         """
-        write_bytes(path, self.to_bytes(maps=maps, rows=rows))
+        write_bytes(path, self.to_bytes(maps=maps, rows=rows, key=key))
 
 
 def _taken_apart(value: Any) -> Tagged | None:

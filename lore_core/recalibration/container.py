@@ -15,12 +15,13 @@ _KIND = Kind("lore-recalibrator", SCHEMA, "a recalibrator", "Recalibrator.save()
 pack = _KIND.pack
 
 
-def unpack(source: str | Path | bytes | BinaryIO) -> Content:
+def unpack(source: str | Path | bytes | BinaryIO, key: bytes | None = None) -> Content:
     """Read a header and its arrays: see :meth:`~lore_core.data.number_files.Kind.unpack`.
 
-    ``source``: the file, its content, or something open for reading. Raises InputError if there is
+    ``source``: the file, its content, or something open for reading. ``key``: what it must be
+    signed with, if it must. Raises InputError if there is
     no such file, or it is damaged, changed, of another kind or of a newer schema.
     """
     if isinstance(source, (str, Path)):
-        return _KIND.read(source)
-    return _KIND.unpack(source if isinstance(source, bytes) else source.read(), "the file")
+        return _KIND.read(source, key)
+    return _KIND.unpack(source if isinstance(source, bytes) else source.read(), "the file", key)

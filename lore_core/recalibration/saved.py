@@ -6,22 +6,40 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from lore_core.data.rules import Each, Maybe, Number, Parts, Text
 from lore_core.data.validation import InputError
 from lore_core.embedding.stored import as_embedding
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.container import SCHEMA, unpack
 from lore_core.recalibration.fitted_on import FittedOn
 from lore_core.recalibration.registry import saved_class
+from lore_core.recalibration.state_rules import check_fitted
 from lore_core.recalibration.values import decode
 
+#: What a header says of the rows a method was fitted on.
+NAMES = Parts(
+    {
+        "class_names": Each(Text(), fewest=2),
+        "feature_names": Each(Text()),
+        "group_columns": Each(Text()),
+        "calibration_rows": Number(0, whole=True),
+        "known_rows": Maybe(Number(0, whole=True)),
+    }
+)
 
-def load_recalibrator(source: str | Path | bytes | BinaryIO) -> Recalibrator:
+
+def load_recalibrator(
+    source: str | Path | bytes | BinaryIO, *, key: bytes | None = None
+) -> Recalibrator:
     """Read a recalibrator that ``Recalibrator.save`` wrote; no code is run from the file.
 
     Parameters
     ----------
     source : str, Path, bytes or binary file
         The file, its content, or something open for reading.
+    key : bytes, optional
+        What the file must have been signed with, by ``save(key=…)``. Without one a file is known
+        to be undamaged and to make sense, and not who wrote it.
 
     Returns
     -------
@@ -37,7 +55,7 @@ def load_recalibrator(source: str | Path | bytes | BinaryIO) -> Recalibrator:
     --------
     lore_core.shipping.Predictor : Applies the same file to arrays, with numpy alone.
     """
-    header, arrays = unpack(source)
+    header, arrays = unpack(source, key)
     builders: Mapping[str, Callable[[Any], Any]] = {"recalibrator": _recalibrator}
     if header["schema"] < SCHEMA:
         from lore_core.recalibration import old_files
@@ -47,6 +65,10 @@ def load_recalibrator(source: str | Path | bytes | BinaryIO) -> Recalibrator:
         made = decode(header["method"], arrays, builders)
         if not isinstance(made, Recalibrator):
             raise InputError("the file of a recalibrator must hold a method; got none.")
+        NAMES.check({name: header.get(name) for name in NAMES.rules}, "", {})
+        if header["schema"] == SCHEMA:
+            Text((type(made).__name__,)).check(header["class"], "class", {})
+        check_fitted(made, len(header["class_names"]), len(header["feature_names"]))
         made.fitted_on_ = FittedOn(
             class_names=tuple(header["class_names"]),
             feature_names=tuple(header["feature_names"]),
@@ -57,7 +79,7 @@ def load_recalibrator(source: str | Path | bytes | BinaryIO) -> Recalibrator:
             },
             known_rows=header.get("known_rows") or header["calibration_rows"],
         )
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, LookupError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(

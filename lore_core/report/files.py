@@ -10,6 +10,7 @@ import pandas as pd
 from lore_core import __version__
 from lore_core.data.binning import Binning
 from lore_core.data.content_digest import content_digest
+from lore_core.data.csv_text import csv_text
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.extras import require
 from lore_core.data.json_text import as_json
@@ -177,7 +178,7 @@ def report_files(
     contents["figures/84mm/*.svg"] = "drawings of this page for a column of 84 mm"
     tell(progress, 0.97, "writing tables")
     for name, frame in tables(findings).items():
-        files[f"tables/{name}.csv"] = frame.to_csv(index=False, lineterminator="\n").encode()
+        files[f"tables/{name}.csv"] = csv_text(frame).encode()
         files[f"tables/{name}.parquet"] = _parquet(frame)
         contents[f"tables/{name}.csv, .parquet"] = f"{ABOUT_TABLES[name]} ({len(frame):,} lines)"
     contents["config.json"] = "every setting, versions, the digest of the data"

@@ -75,9 +75,9 @@ class Predictor:
             self.group_columns = tuple(recalibrator.state()["columns"] or on.group_columns)
 
     @classmethod
-    def load(cls, source: str | Path | bytes | BinaryIO) -> Self:
+    def load(cls, source: str | Path | bytes | BinaryIO, *, key: bytes | None = None) -> Self:
         """Read a file that ``Recalibrator.save`` wrote, as :func:`lore_core.load_recalibrator`."""
-        return cls(load_recalibrator(source))
+        return cls(load_recalibrator(source, key=key))
 
     def __repr__(self) -> str:
         return f"Predictor({self.label!r}, classes={len(self.class_names)})"

@@ -11,6 +11,7 @@ from lore_core import InputError
 from lore_core.reading import PROBABILITY_KINDS, ColumnMapping, FileOverview, inspect
 from pages.data.sources import read_and_adopt
 from pages.shared.files import state_of
+from pages.shared.header import plain
 
 #: Role in the table → field of the mapping.
 _ROLES = {
@@ -39,8 +40,8 @@ def panel(files: list[Any], source: str) -> None:
     failed = "_read_error" in st.session_state
     with st.expander("Columns and their roles", icon=":material/view_column:", expanded=failed):
         st.caption(
-            f"{overview.file} ({overview.format}), {overview.n_rows:,} rows. The roles are guesses "
-            "by name; change what is wrong and read again."
+            f"{plain(overview.file)} ({overview.format}), {overview.n_rows:,} rows. The roles are "
+            "guesses by name; change what is wrong and read again."
         )
         edited = st.data_editor(
             _table(overview),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from lore_core import InputError, reading
+from lore_core.reading.file_pairs import sources_of
+from pages.shared.files import check_inside, is_local, named_path
 from pages.shared.header import plain
 from pages.shared.session import adopt, adopt_reading, load_demo
 from pages.shared.store import Loaded
@@ -35,11 +36,6 @@ def choose() -> tuple[list[Any], str] | None:
         return _path()
     _demos()
     return None
-
-
-def is_local() -> bool:
-    """Paths are the server's: only offer them where the reader sits at it."""
-    return st.get_option("server.address") in ("127.0.0.1", "localhost", "::1")
 
 
 def _upload() -> tuple[list[Any], str] | None:
@@ -70,8 +66,17 @@ def _path() -> tuple[list[Any], str] | None:
         placeholder="runs/model_cal.npz; runs/model_test.npz",
         help="One file, two separated by “;”, or a directory that holds one file or one pair.",
     )
-    paths = [Path(part.strip()).expanduser() for part in text.split(";") if part.strip()]
-    if st.button("Read", type="primary", disabled=not paths):
+    named = [part for part in text.split(";") if part.strip()]
+    pressed = st.button("Read", type="primary", disabled=not named)
+    try:
+        paths = [named_path(part) for part in named]
+        check_inside(raw for path in paths if path.exists() for raw in sources_of(path))
+    except InputError as error:
+        st.session_state.pop("_read_error", None)
+        said = str(error)
+        st.error(plain(said[:1].upper() + said[1:]), icon=":material/error:")
+        return None
+    if pressed:
         read_and_adopt(paths, text)
     _show_error(paths, text)
     return (paths, text) if paths and all(path.exists() for path in paths) else None

@@ -31,7 +31,7 @@ def show(answer: RunsAnswer) -> None:
     """Show a finished comparison."""
     result = answer.comparison
     metrics = [metric for metric in RUNS_TABLE if metric.name in result.metrics]
-    st.subheader(f"{result.n_runs:,} runs of {answer.source}", anchor=False)
+    st.subheader(f"{result.n_runs:,} runs of {plain(answer.source)}", anchor=False)
     st.caption(plain(_what(answer)))
     _table(result, metrics)
     st.subheader("Run by run", anchor=False)

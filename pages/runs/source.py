@@ -16,8 +16,7 @@ from lore_core.demo import synthetic
 from lore_core.reading.file_pairs import runs_in
 from lore_core.reading.formats import READABLE
 from lore_core.reading.raw_file import RawFile
-from pages.data.sources import is_local
-from pages.shared.files import State, state_of
+from pages.shared.files import State, check_inside, is_local, named_path, state_of
 from pages.shared.header import plain
 
 _PATH, _UPLOAD, _SAMPLE = "Directory", "Upload", "Sample"
@@ -86,7 +85,8 @@ def choose(*, explain: bool = True) -> RunsSource | None:
             _explain()
         return None
     try:
-        return _looked_at(*given)
+        place, name = given
+        return _looked_at(named_path(place) if isinstance(place, str) else place, name)
     except InputError as error:
         said = str(error)
         st.error(plain(said[:1].upper() + said[1:]), icon=":material/error:")
@@ -102,7 +102,7 @@ def _directory() -> tuple[Any, str] | None:
         help="Every pair of files <run>_cal.* and <run>_test.* in it is one training. Without any "
         "pair each file is a run, with a split column of its own.",
     ).strip()
-    return (Path(text).expanduser(), Path(text).name or text) if text else None
+    return (text, Path(text).name or text) if text else None
 
 
 def _uploads() -> tuple[Any, str] | None:
@@ -157,6 +157,7 @@ def _looked_at(given: Any, name: str) -> RunsSource:
         return kept
     with st.spinner("Looking at the first run …"):
         runs = runs_in(given)
+        check_inside(file for files in runs.values() for file in files)
         run, files = next(iter(runs.items()))
         first = reading.load(list(files), name=run, apart=True)
     source = RunsSource(name, tuple(runs.values()), first, digest)

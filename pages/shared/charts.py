@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from lore_core.data.csv_text import csv_text
 from lore_core.data.number_text import unbroken
 from lore_core.figures import Chart
 from lore_core.figures.export import (
@@ -151,7 +152,7 @@ def csv_button(label: str, made: Callable[[], pd.DataFrame], name: str, **more: 
     """Offer a table as CSV, made when it is asked for; ``**more``: of ``st.download_button``."""
     st.download_button(
         label,
-        lambda: made().to_csv(index=False).encode(),
+        lambda: csv_text(made()).encode(),
         f"lore-lens-{name}.csv",
         "text/csv",
         icon=":material/download:",

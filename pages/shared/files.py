@@ -1,11 +1,63 @@
-"""Files of this machine that a reader named: whether they are still what was read."""
+"""Files of this machine that a reader names: which may be read, and whether they changed since."""
 
 from __future__ import annotations
 
+import argparse
+import sys
+from collections.abc import Iterable
 from pathlib import Path
+
+import streamlit as st
+
+from lore_core import InputError
+from lore_core.reading.raw_file import RawFile
+from pages.shared.gate import answers_this_machine_only
 
 #: Of each file its path, size and time.
 State = tuple[tuple[str, int, int], ...]
+_STARTED_IN = Path.cwd()
+#: What a proxy adds to what it passes on.
+_FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-Ip")
+
+
+def arguments() -> argparse.Namespace:
+    """Return what the command line says: ``data``, files, and ``data_root``, or None."""
+    parser = argparse.ArgumentParser(prog="app.py")
+    parser.add_argument("--data", action="append", default=[])
+    parser.add_argument("--data-root", type=Path)
+    return parser.parse_known_args(sys.argv[1:])[0]
+
+
+def is_local() -> bool:
+    """Whether the reader sits at this machine: paths are its, and nobody else's to name."""
+    headers = st.context.headers
+    return answers_this_machine_only() and not any(name in headers for name in _FORWARDED)
+
+
+def named_path(text: str) -> Path:
+    """Return the path a reader means, below the folder that is read from.
+
+    Raises InputError if it lies outside, whether or not there is such a file.
+    """
+    path = _root() / Path(text.strip()).expanduser()
+    check_inside([path])
+    return path
+
+
+def check_inside(places: Iterable[Path | RawFile]) -> None:
+    """Refuse files outside the folder that is read from; links count as what they lead to."""
+    for place in places:
+        path = place.content if isinstance(place, RawFile) else place
+        if isinstance(path, Path) and not path.resolve().is_relative_to(_root()):
+            raise InputError(
+                f"'{path}' lies outside '{_root()}', the folder this dashboard reads from. Upload "
+                "the file, or start it with: lore app --data-root FOLDER."
+            )
+
+
+def _root() -> Path:
+    named: Path | None = arguments().data_root
+    return (named or _STARTED_IN).expanduser().resolve()
 
 
 def state_of(path: Path) -> State:

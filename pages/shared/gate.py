@@ -6,20 +6,28 @@ import contextlib
 from urllib.parse import urlsplit
 
 import streamlit as st
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pages.shared.accounts import is_another_account
 
 #: What a refused reader is told.
 _REFUSED = (
     "This address is not one LoRe Lens answers to. Open the one it printed, or name this one: "
     "lore app --host-name NAME."
 )
+_REFUSED_ACCOUNT = (
+    "LoRe Lens answers to the account of this machine that started it. To show it to others, see "
+    "SECURITY.md."
+)
+#: Names and addresses of this machine for itself.
+_HERE = ("127.0.0.1", "localhost", "::1")
 
 
 class Gate:
-    """Refuse what was asked under another name, or by a page of another site.
+    """Refuse what was asked under another name, by a page of another site, or another account.
 
     A page of the web may give its own name to this machine's address and then read what is served
     there; the name it was asked under tells. And it may open a connection to this machine; its
@@ -37,15 +45,42 @@ class Gate:
         """Pass a request on, or refuse it."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
-        elif scope["type"] == "websocket":
-            if _is_ours(Headers(scope=scope)):
+            return
+        headers = Headers(scope=scope)
+        refused = None if _is_ours(headers) else _REFUSED
+        if refused is None and answers_this_machine_only() and is_another_account(scope):
+            refused = _REFUSED_ACCOUNT
+        if scope["type"] == "websocket":
+            if refused is None:
                 await self._app(scope, receive, _to_whom_it_may_reach(send))
             else:
                 await send({"type": "websocket.close", "code": 1008, "reason": "not allowed"})
-        elif _is_ours(Headers(scope=scope)):
-            await self._app(scope, receive, send)
+        elif refused is None:
+            await self._app(scope, receive, _in_no_frame(send))
         else:
-            await PlainTextResponse(_REFUSED, 403)(scope, receive, send)
+            await PlainTextResponse(refused, 403)(scope, receive, send)
+
+
+def _in_no_frame(send: Send) -> Send:
+    """Let no page of another site show this one inside itself, and guide clicks on it."""
+
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers["X-Frame-Options"] = "SAMEORIGIN"
+            headers.append("Content-Security-Policy", "frame-ancestors 'self'")
+            headers.setdefault("X-Content-Type-Options", "nosniff")
+            headers.setdefault("Referrer-Policy", "same-origin")
+        await send(message)
+
+    return send_with_headers
+
+
+def answers_this_machine_only() -> bool:
+    """Whether nobody listed another name to answer to, nor another address to listen at."""
+    hosts: list[str] = st.get_option("server.allowedHosts")
+    listed = bool(hosts) and all(host.lower() in _HERE for host in hosts)
+    return listed and st.get_option("server.address") in _HERE
 
 
 def _to_whom_it_may_reach(send: Send) -> Send:

@@ -11,6 +11,7 @@ import streamlit as st
 
 from lore_core import InputError
 from lore_core.data.progress import Cancelled, Progress
+from pages.shared.header import plain
 
 #: t-SNE and UMAP take every core and UMAP's kernels must not be entered twice: one at a time.
 _TURN = threading.Lock()
@@ -162,7 +163,7 @@ def _watch() -> None:
     with st.container(key="job", horizontal=True, vertical_alignment="bottom"):
         st.progress(
             min(job.fraction, 1.0),
-            text=f"**{job.name}** · {job.message}{waiting} · "
+            text=f"**{plain(job.name)}** · {plain(job.message)}{waiting} · "
             f"{time_so_far(elapsed, job.fraction, job.seconds)}",
         )
         st.button("Cancel", on_click=cancel_job, key="cancel_job", width="content")
@@ -178,8 +179,8 @@ def job_panel() -> None:
         return
     del st.session_state[_KEY]
     if job.error:
-        st.error(job.error, icon=":material/error:")
+        st.error(plain(job.error), icon=":material/error:")
     elif job.cancelled:
-        st.info(f"{job.name} was cancelled; nothing else changed.", icon=":material/cancel:")
+        st.info(f"{plain(job.name)} was cancelled; nothing else changed.", icon=":material/cancel:")
     else:
-        st.toast(f"{job.name} is ready.", icon=":material/check:")
+        st.toast(f"{plain(job.name)} is ready.", icon=":material/check:")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
-
 import streamlit as st
 
 from lore_core import InputError, demo, reading
+from pages.shared.files import arguments
 from pages.shared.store import Loaded, store
 
 _KEY = "_loaded"
@@ -83,12 +81,6 @@ def load_demo(name: str = "digits") -> Loaded:
     return loaded
 
 
-def _command_line() -> list[str]:
-    parser = argparse.ArgumentParser(prog="app.py")
-    parser.add_argument("--data", action="append", default=[])
-    return list(parser.parse_known_args(sys.argv[1:])[0].data)
-
-
 @st.cache_resource(max_entries=2, show_spinner="Reading the data …")
 def _read(paths: tuple[str, ...]) -> reading.Reading:
     return reading.read(list(paths), apart=True)
@@ -110,7 +102,7 @@ def ensure_loaded() -> bool:
         if found is not None:
             adopt(found)
             return False
-    paths = tuple(_command_line())
+    paths = tuple(arguments().data)
     if paths:
         try:
             loaded = adopt_reading(_read(paths), " + ".join(paths))

@@ -5,6 +5,7 @@ import re
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -137,11 +138,15 @@ def test_streamlit_gets_files_after_the_dashes_and_serves_this_machine_only(tmp_
     script, arguments = server.streamlit_command(tmp_path / "app.py", data, 8600)
     assert script == str(tmp_path / "pages" / "shared" / "serve.py")
     ours, theirs = arguments[: arguments.index("--")], arguments[arguments.index("--") + 1 :]
-    assert theirs == ["--data", str(data[0]), "--data", str(data[1])]
+    assert theirs == [
+        *("--data-root", str(Path.cwd())),
+        *("--data", str(data[0]), "--data", str(data[1])),
+    ]
     assert ours[:2] == ["run", str(tmp_path / "app.py")]
     assert {"--server.address=127.0.0.1", "--server.port=8600"} <= set(ours)
     assert "--browser.gatherUsageStats=false" in ours
-    assert "--" not in server.streamlit_command(tmp_path / "app.py", [], 8600)[1]
+    elsewhere = server.streamlit_command(tmp_path / "app.py", [], 8600, (), tmp_path)[1]
+    assert elsewhere[-2:] == ["--data-root", str(tmp_path)]
 
 
 def test_the_dashboard_is_found():

@@ -105,6 +105,34 @@ def test_only_its_own_pages_are_answered(served, headers, status, path):
             assert found.status == (passed if status == 200 else 403)
 
 
+def test_no_page_of_another_site_shows_it_inside(served):
+    with urllib.request.urlopen(f"{local_url(served)}/", timeout=20) as found:
+        assert found.headers["X-Frame-Options"] == "SAMEORIGIN"
+        assert "frame-ancestors 'self'" in found.headers["Content-Security-Policy"]
+
+
+ASK = """
+import os, socket, sys
+os.setuid(int(sys.argv[2]))
+with socket.socket() as connection:
+    connection.connect(("127.0.0.1", int(sys.argv[1])))
+    connection.sendall(b"GET / HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n")
+    print(b"".join(iter(lambda: connection.recv(4096), b"")).decode())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs two accounts")
+def test_another_account_of_this_machine_is_refused(served):
+    def asked_by(account):
+        command = [sys.executable, "-c", ASK, str(served), str(account)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert asked_by(0).startswith("HTTP/1.1 200")
+    said = asked_by(65534)
+    assert said.startswith("HTTP/1.1 403")
+    assert "LoRe Lens answers to the account of this machine" in said
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of a POSIX terminal")
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_serves_and_ends_cleanly(end, free_port):

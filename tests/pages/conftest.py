@@ -96,7 +96,7 @@ class Page:
 
 @pytest.fixture
 def open_page(monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["app.py"])
+    monkeypatch.setattr(sys, "argv", ["app.py", "--data-root", "/"])
 
     def open_(name: str, dataset: Dataset | None = None, **settings: object) -> Page:
         app = AppTest.from_file(str(APP), default_timeout=60)

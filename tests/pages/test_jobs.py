@@ -7,6 +7,7 @@ import time
 import pytest
 
 from lore_core import InputError
+from pages.shared import jobs
 from pages.shared.jobs import Job, at_this_pace, time_so_far
 
 PATIENCE = 30
@@ -86,3 +87,16 @@ def test_an_estimate_learns_from_what_the_same_work_took():
     for _ in range(2):  # once learned it stays
         finished(Job(name, lambda progress: time.sleep(0.5), print, at_this_pace(name, 5.0)))
         assert at_this_pace(name, 5.0) == pytest.approx(0.5, rel=0.5)
+
+
+def test_what_it_says_is_text(monkeypatch):
+    """A run may be called as a picture is written."""
+    said = {}
+    monkeypatch.setattr(jobs.st, "progress", lambda share, text: said.update(text=text))
+    monkeypatch.setattr(jobs.st, "button", lambda *args, **options: None)
+    job = Job("![a](https:host)", lambda progress: time.sleep(0.3), lambda found: None, 1.0)
+    job.message = "reading run 1 of 2: ![b](https:host)"
+    monkeypatch.setattr(jobs, "current_job", lambda: job)
+    jobs._watch.__wrapped__()
+    assert "![" not in said["text"]
+    assert "host" in said["text"]

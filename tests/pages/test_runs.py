@@ -261,3 +261,16 @@ def test_a_run_unlike_the_others_is_one_sentence(runs_page, folder, made):
     (sentence,) = page.errors
     assert "'group_column' must be one of [] in run 'seed9'" in sentence
     assert page.figures == []
+
+
+def test_names_of_directories_and_runs_are_text(runs_page, tmp_path, made):
+    """A picture in a name would be fetched from wherever it says."""
+    folder = tmp_path / "![d](https:host) **x**"
+    folder.mkdir()
+    for seed in range(2):
+        write(folder, run_of(made, seed), f"![run{seed}](https:host)")
+    page = runs_page(folder)
+    compare(page)
+    shown = [item.value for item in (*page.app.subheader, *page.app.caption, *page.app.markdown)]
+    assert any("host" in text for text in shown)
+    assert not [text for text in shown if "![" in text.replace("\\!", "").replace("\\[", "")]

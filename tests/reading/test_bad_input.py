@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError
 from lore_core.reading import inspect, load, npz as npz_module, read
 
@@ -442,3 +443,12 @@ def test_rows_of_nothing_are_one_sentence(text, npz):
 
 def test_half_a_character_is_no_text(text):
     refused(text('[{"label": "\\ud800", "p": 0.5}]', "runs.json"), "half a character")
+
+
+def test_features_too_large_for_distances_are_one_sentence(csv):
+    refused(
+        csv(f_0=[1e308, -1e308, 0.0, 1.0, 2.0, 3.0]),
+        r"column 'f_0' of 'runs.csv' must lie within ±1e\+150.*got 1e\+308 at row 0 \(line 2\)",
+    )
+    with pytest.raises(InputError, match="'features' must lie within"):
+        Dataset([[0.5, 0.5]], [0], [[-1e308]])

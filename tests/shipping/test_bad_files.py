@@ -43,7 +43,7 @@ def test_a_newer_schema(read, content):
 
 def test_a_changed_header(read, content):
     changed = rewritten(content, lambda h: h.update(class_names=["ash", "cedar", "birch"]))
-    with pytest.raises(InputError, match="its digest is not that of its content"):
+    with pytest.raises(InputError, match="its checksum is not that of its content"):
         read(changed)
 
 

@@ -1,0 +1,41 @@
+"""Tables as CSV that no spreadsheet takes for formulas."""
+
+from __future__ import annotations
+
+import os
+
+import pandas as pd
+
+#: Environment variable: "keep" writes texts as they are.
+FORMULAS_VARIABLE = "LORE_CSV_FORMULAS"
+_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_text(table: pd.DataFrame) -> str:
+    r"""Return a table as CSV, an apostrophe before every text that a spreadsheet would compute.
+
+    These begin with ``= + - @``, a tab or a carriage return and are no numbers: names of classes
+    and groups are whatever a file says, ``=HYPERLINK(…)`` too. ``LORE_CSV_FORMULAS=keep`` in the
+    environment leaves them as they are.
+    """
+    if os.environ.get(FORMULAS_VARIABLE) == "keep":
+        return str(table.to_csv(index=False, lineterminator="\n"))
+    safe = table.rename(columns=_as_text)
+    texts = [k for k, dtype in enumerate(safe.dtypes) if not pd.api.types.is_numeric_dtype(dtype)]
+    for k in texts:
+        safe.isetitem(k, safe.iloc[:, k].astype(object).map(_as_text).to_numpy())
+    return str(safe.to_csv(index=False, lineterminator="\n"))
+
+
+def _as_text(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    # (A bare carriage return would end the line for many readers.)
+    kept = value.replace("\r\n", "\n").replace("\r", "\n")
+    if not value.startswith(_STARTS):
+        return kept
+    try:
+        float(value)
+    except ValueError:
+        return f"'{kept}"
+    return kept

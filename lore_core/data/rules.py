@@ -1,0 +1,165 @@
+"""What the parts of a file must be: types, ranges, shapes, and how they fit together.
+
+A checksum tells that a file is what was written, not that it makes sense: whoever edits a file can
+write its checksum anew.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from lore_core.data.validation import InputError
+
+#: Names of lengths, such as ``n``, to what they are in one file.
+Sizes = dict[str, int]
+
+
+class Rule(Protocol):
+    """What a value must be."""
+
+    def check(self, value: Any, name: str, sizes: Sizes, /) -> None:
+        """Raise InputError, which calls it ``name``, if a value breaks the rule.
+
+        ``sizes``: what is known of lengths; a length met for the first time is added.
+        """
+        ...
+
+
+def refuse(name: str, rule: str, value: object) -> InputError:
+    """Return the error of a part ``name`` that breaks a rule."""
+    text = str(value)
+    return InputError(
+        f"the file must hold {rule} as '{name}'; got "
+        f"{text if len(text) <= 60 else text[:59] + '…'}. It was changed after it was written; "
+        "save it again."
+    )
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or false."""
+
+    def check(self, value: Any, name: str, _sizes: Sizes) -> None:
+        """See :class:`Rule`."""
+        if not isinstance(value, bool):
+            raise refuse(name, "true or false", value)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text, perhaps one of some."""
+
+    options: tuple[str, ...] = ()
+
+    def check(self, value: Any, name: str, _sizes: Sizes) -> None:
+        """See :class:`Rule`."""
+        if not isinstance(value, str) or (self.options and value not in self.options):
+            raise refuse(name, " or ".join(self.options) or "a text", value)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number from ``low``, itself not if ``above``, to ``high``."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    above: bool = False
+    whole: bool = False
+    infinite: bool = False  #: Whether it may be
+
+    def check(self, value: Any, name: str, _sizes: Sizes) -> None:
+        """See :class:`Rule`."""
+        kinds = (int,) if self.whole else (int, float)
+        good = type(value) in kinds and self.low <= value <= self.high
+        good = good and not (self.above and value == self.low)
+        if not good or not (self.infinite or math.isfinite(value)):
+            kind = "a whole number" if self.whole else "a number"
+            start = f" {'above' if self.above else 'from'} {self.low:g}"
+            end = f" to {self.high:g}" if self.high < math.inf else ""
+            raise refuse(name, f"{kind}{start if self.low > -math.inf else ''}{end}", value)
+
+
+@dataclass(frozen=True)
+class Values:
+    """An array of numbers of a shape: lengths, or names of them, such as ``"n"`` or ``"b+1"``."""
+
+    shape: tuple[str | int, ...]
+    low: float = -math.inf
+    high: float = math.inf
+    whole: bool = False
+    rising: bool = False  #: Whether none may be smaller than the one before
+    missing: bool = False  #: Whether some may be NaN
+    below: str = ""  #: Name of a length they are all smaller than
+
+    def check(self, value: Any, name: str, sizes: Sizes) -> None:
+        """See :class:`Rule`."""
+        rule = f"an array of shape ({', '.join(map(str, self.shape))})"
+        if not isinstance(value, np.ndarray) or value.ndim != len(self.shape):
+            raise refuse(name, rule, getattr(value, "shape", value))
+        if value.dtype.kind not in "iu" if self.whole else value.dtype != np.float64:
+            raise refuse(name, "whole numbers" if self.whole else "float64", value.dtype)
+        for length, wanted in zip(value.shape, self.shape, strict=True):
+            symbol, _, more = str(wanted).partition("+")
+            if symbol.isdigit():
+                known = int(symbol)
+            else:
+                known = sizes.setdefault(symbol, length - int(more or 0)) + int(more or 0)
+            if length != known or known < 0:
+                raise refuse(name, rule, value.shape)
+        high = min(self.high, sizes[self.below] - 1) if self.below else self.high
+        with np.errstate(invalid="ignore"):
+            good = (value >= self.low) & (value <= high) & np.isfinite(value)
+        if self.missing:
+            good |= np.isnan(value)
+        if not good.all():
+            wrong = value[~good].ravel()[0]
+            raise refuse(name, f"finite numbers from {self.low:g} to {high:g}", wrong)
+        if self.rising and (np.diff(value) < 0).any():
+            raise refuse(name, "numbers that do not fall", "others")
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """Nothing, or what another rule says."""
+
+    rule: Rule
+
+    def check(self, value: Any, name: str, sizes: Sizes) -> None:
+        """See :class:`Rule`."""
+        if value is not None:
+            self.rule.check(value, name, sizes)
+
+
+@dataclass(frozen=True)
+class Each:
+    """A list; lengths first met in one item are that item's own."""
+
+    rule: Rule
+    fewest: int = 0
+
+    def check(self, value: Any, name: str, sizes: Sizes) -> None:
+        """See :class:`Rule`."""
+        if not isinstance(value, (list, tuple)) or len(value) < self.fewest:
+            raise refuse(name, "a list", value)
+        for item in value:
+            self.rule.check(item, name, dict(sizes))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Values by name, exactly these."""
+
+    rules: Mapping[str, Rule]
+
+    def check(self, value: Any, name: str, sizes: Sizes) -> None:
+        """See :class:`Rule`."""
+        if not isinstance(value, Mapping) or set(value) != set(self.rules):
+            got = list(value) if isinstance(value, Mapping) else value
+            raise refuse(name, f"the parts {', '.join(self.rules) or 'none'}", got)
+        for part, rule in self.rules.items():
+            rule.check(value[part], f"{name}: {part}" if name else part, sizes)

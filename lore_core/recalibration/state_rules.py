@@ -1,0 +1,223 @@
+"""What the state of every method must be, so that an edited file is refused and not applied."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from lore_core.data.rules import (
+    Each,
+    Flag,
+    Maybe,
+    Number,
+    Parts,
+    Rule,
+    Sizes,
+    Text,
+    Values,
+    refuse,
+)
+from lore_core.recalibration.base import Recalibrator
+
+
+class _Fitted:
+    """A fitted recalibrator; it is checked for itself."""
+
+    def check(self, value: Any, name: str, _sizes: Sizes) -> None:
+        """See :class:`~lore_core.data.rules.Rule`."""
+        if not isinstance(value, Recalibrator) or value._state is None:
+            raise refuse(name, "a fitted method", value)
+
+
+class _Anything:
+    """What is only shown."""
+
+    def check(self, _value: Any, _name: str, _sizes: Sizes) -> None:
+        """See :class:`~lore_core.data.rules.Rule`."""
+
+
+_BINNING = Text(("equal-width", "equal-mass"))
+_POSITIVE = Number(0.0, above=True)
+_ANY_GAMMA = Number(0.0, above=True, infinite=True)
+_STRENGTH = Number(0.0, infinite=True)
+_EDGES = Values(("b+1",), 0.0, 1.0, rising=True)
+_INDEX = Values(("n",), 0, whole=True, below="b")
+_COUNT = Maybe(Values(("n",), 1, whole=True))
+_OTHERS = Parts({"temperature": _POSITIVE, "offset": Number(0.0)})
+_TEMPERATURE = {"temperature": _POSITIVE}
+_AFFINE: dict[str, Rule] = {
+    "centred": Flag(),
+    "diagonal": Values(("K",)),
+    "bias": Values(("K",)),
+    "rest": Values(("K", "r")),
+    "directions": Values(("K", "u")),
+    "strength": _STRENGTH,
+    "keep_class": Flag(),
+}
+#: What a setting must be, by the type of its default.
+_SETTINGS: Mapping[type, tuple[Rule, ...]] = {
+    bool: (Flag(),),
+    int: (Number(whole=True),),
+    float: (Number(infinite=True),),
+    str: (Text(),),
+}
+#: By a method's name in a file. (Sizes: K classes, n rows or cells, b bins, d dimensions.)
+STATES: Mapping[str, Mapping[str, Rule]] = {
+    "NoRecalibration": {},
+    "TemperatureScaling": _TEMPERATURE,
+    "MMCEOptimization": _TEMPERATURE,
+    "VectorScaling": _AFFINE,
+    "MatrixScaling": _AFFINE,
+    "DirichletCalibration": _AFFINE,
+    "PlattScaling": {"slope": Number(), "intercept": Number()},
+    "BetaCalibration": {"of_class": Flag(), "coefficients": Values((3,))},
+    "IsotonicRegression": {
+        "confidence": Values(("n",), 0.0, 1.0, rising=True),
+        "accuracy": Values(("n",), 0.0, 1.0, rising=True),
+        "count": Maybe(Values(("n",), 0, whole=True)),
+    },
+    "HistogramBinning": {
+        "binning": _BINNING,
+        "edges": _EDGES,
+        "accuracy": Values(("b",), 0.0, 1.0, missing=True),
+        "count": Maybe(Values(("b",), 0, whole=True)),
+    },
+    "LogisticRecalibration": {
+        "slope": Number(),
+        "weights": Values(("p",)),
+        "centre": Values(("p",)),
+        "scale": Values(("p",), np.finfo(float).tiny),
+        "of_class": Values(("K",)),
+        "strength": _STRENGTH,
+        "other_classes": _OTHERS,
+    },
+    "LoRe": {
+        "gamma": _POSITIVE,
+        "floor": Flag(),
+        "prior_strength": _STRENGTH,
+        "feature_map": Maybe(Text()),
+        "binning": _BINNING,
+        "edges": _EDGES,
+        "count": _COUNT,
+        "points": Values(("n", "d")),
+        "bin_index": _INDEX,
+        "outcome": Values(("n",), 0.0, 1.0),
+        "leftover": Values(("n",), -1.0, 1.0),
+        "base": Maybe(_Fitted()),
+    },
+    "TunedLoRe": {
+        "binning": _BINNING,
+        "count": _COUNT,
+        "outcome": Values(("n",), 0.0, 1.0),
+        "maps": Each(Parts({"name": Maybe(Text()), "points": Values(("n", "d"))})),
+        "partitions": Each(Parts({"edges": _EDGES, "bin_index": _INDEX})),
+        "bases": Each(Maybe(_Fitted())),
+        "leftover": Values(("n", "m"), -1.0, 1.0),
+        "members": Each(
+            Parts(
+                {
+                    "map": Number(0, whole=True),
+                    "partition": Number(0, whole=True),
+                    "base": Number(0, whole=True),
+                    "gamma": _ANY_GAMMA,
+                    "prior_strength": _STRENGTH,
+                    "weight": Number(0.0, 1.0, above=True),
+                }
+            )
+        ),
+        "line": Maybe(Each(Number(), fewest=2)),
+        "level_edges": Maybe(Values(("l+1",), 0.0, 1.0, rising=True)),
+        "level_confidence": Values(("l",), 0.0, 1.0),
+        "other_classes": _OTHERS,
+        "candidates": _Anything(),
+    },
+    "GroupWise": {
+        "columns": Maybe(Each(Text(), fewest=1)),
+        "groups": Each(
+            Parts(
+                {
+                    "name": Text(),
+                    "calibration_rows": Number(0, whole=True),
+                    "recalibrator": Maybe(_Fitted()),
+                }
+            )
+        ),
+        "everyone": _Fitted(),
+    },
+}
+
+
+def check_fitted(made: Recalibrator, n_classes: int, n_features: int) -> None:
+    """Refuse a recalibrator from a file, or a part of it, whose state is none of its method.
+
+    ``n_classes``, ``n_features``: of the rows it was fitted on. Raises InputError.
+    """
+    name = type(made).__name__
+    Text().check(made.label, f"{name}: label", {})
+    Number(0, whole=True).check(made.n_rows_, f"{name}: calibration_rows", {})
+    _check_settings(made)
+    sizes = {"K": n_classes}
+    if made.needs_features:
+        sizes["p"] = n_features
+    Parts(STATES[name]).check(made._state, name, sizes)
+    state = made.state()
+    _check_relations(name, state, made, sizes)
+    for part in made.parts(state):
+        check_fitted(part, n_classes, n_features)
+
+
+def _check_settings(made: Recalibrator) -> None:
+    """Refuse a setting of another kind than its default."""
+    given = made.settings()
+    for name, parameter in inspect.signature(type(made)).parameters.items():
+        for rule in _SETTINGS.get(type(parameter.default), ()):
+            rule.check(given[name], f"{type(made).__name__}: {name}", {})
+
+
+def _check_relations(name: str, state: Mapping[str, Any], made: Recalibrator, sizes: Sizes) -> None:
+    """Check what no part tells alone."""
+    if name == "BetaCalibration":
+        if (state["coefficients"][:2] < 0).any():
+            raise refuse(f"{name}: coefficients", "a and b from 0", state["coefficients"])
+        if state["of_class"] and sizes["K"] != 2:
+            raise refuse(f"{name}: of_class", "true for two classes alone", sizes["K"])
+    elif STATES[name] is _AFFINE:
+        wide = sizes["u"] or sizes["K"]
+        if sizes["r"] not in (0, wide):
+            raise refuse(f"{name}: rest", f"0 or {wide} columns", sizes["r"])
+    elif name in ("LoRe", "TunedLoRe"):
+        _check_rows(name, state, made)
+        if name == "TunedLoRe":
+            _check_members(state)
+    if state.get("base") is not None and state["base"].needs_embedding:
+        raise refuse(f"{name}: base", "a method without a map", type(state["base"]).__name__)
+
+
+def _check_rows(name: str, state: Mapping[str, Any], made: Recalibrator) -> None:
+    """Of single rows there are as many as were fitted on, in cells no more."""
+    n = len(state["outcome"])
+    rows = n if state["count"] is None else int(state["count"].sum())
+    if rows > made.n_rows_ or (state["count"] is None and rows != made.n_rows_):
+        raise refuse(f"{name}: outcome", f"the {made.n_rows_:,} calibration rows", f"{rows:,}")
+    for edges in [state["edges"]] if name == "LoRe" else [p["edges"] for p in state["partitions"]]:
+        if edges[0] != 0 or edges[-1] != 1:
+            raise refuse(f"{name}: edges", "numbers from 0 to 1", f"{edges[0]} to {edges[-1]}")
+
+
+def _check_members(state: Mapping[str, Any]) -> None:
+    members: Sequence[Mapping[str, Any]] = state["members"]
+    for part, of in (("map", "maps"), ("partition", "partitions"), ("base", "bases")):
+        last = max((member[part] for member in members), default=-1)
+        if last >= len(state[of]):
+            raise refuse(f"TunedLoRe: {part}", f"a place in {len(state[of])} {of}", last)
+    if members and state["leftover"].shape[1] != len(state["bases"]):
+        shape = state["leftover"].shape
+        raise refuse("TunedLoRe: leftover", f"{len(state['bases'])} columns", shape)
+    total = sum(member["weight"] for member in members)
+    if total > 1 + 1e-9:
+        raise refuse("TunedLoRe: weight", "shares of 1", f"{total:g} in all")
+    if state["line"] is not None and len(state["line"]) != 2:
+        raise refuse("TunedLoRe: line", "slope and intercept", state["line"])

@@ -1,0 +1,80 @@
+"""Readers name files below one folder, and learn nothing of others."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+import streamlit as st
+
+from lore_core import InputError
+from pages.shared import files
+
+SECRET = "password hunter2"
+
+
+@pytest.fixture
+def folders(tmp_path, monkeypatch):
+    """One to read from, and one outside with a secret and nothing else."""
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (outside / "secret.csv").write_text(SECRET)
+    monkeypatch.setattr(sys, "argv", ["app.py", "--data-root", str(inside)])
+    return inside, outside
+
+
+def refused(place, there):
+    with pytest.raises(InputError, match="lies outside .* the folder this dashboard reads") as said:
+        files.named_path(str(place))
+    assert SECRET not in str(said.value)
+    return str(said.value).replace(str(there), "")
+
+
+def test_what_lies_outside_is_refused_whether_or_not_it_is_there(folders):
+    inside, outside = folders
+    here, not_here = outside / "secret.csv", outside / "none.csv"
+    assert refused(here, here) == refused(not_here, not_here)
+    refused("../outside/secret.csv", "")
+    assert files.named_path("a/b.csv") == inside.resolve() / "a/b.csv"
+
+
+def test_links_count_as_what_they_lead_to(folders):
+    inside, outside = folders
+    (inside / "run_cal.csv").symlink_to(outside / "secret.csv")
+    refused(inside / "run_cal.csv", "")
+    with pytest.raises(InputError, match="lies outside"):
+        files.check_inside(inside.iterdir())
+
+
+def test_pages_say_so_and_read_nothing(folders, open_page, monkeypatch):
+    inside, outside = folders
+    page = open_page("data")
+    monkeypatch.setattr(sys, "argv", ["app.py", "--data-root", str(inside)])
+    (source,) = [item for item in page.app.button_group if item.key == "source"]
+    source.set_value("Path")
+    page.run().app.text_input(key="path").set_value(str(outside / "secret.csv"))
+    page.run()
+    assert "lies outside" in page.errors[0]
+    page.go("runs").app.text_input(key="runs_path").set_value(str(outside))
+    page.run()
+    assert "lies outside" in page.errors[0]
+    (inside / "run_cal.csv").symlink_to(outside / "secret.csv")
+    (inside / "run_test.csv").symlink_to(outside / "secret.csv")
+    page.app.text_input(key="runs_path").set_value(str(inside))
+    page.run()
+    assert "lies outside" in page.errors[0]
+    assert SECRET not in page.text
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("server.allowedHosts", ["localhost", "lore.example"])]
+)
+def test_paths_are_nobodys_to_name_behind_a_proxy(option, value):
+    assert files.is_local()
+    before = st.get_option(option)
+    st.config.set_option(option, value)
+    try:
+        assert not files.is_local()
+    finally:
+        st.config.set_option(option, before)
