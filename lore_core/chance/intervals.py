@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from lore_core.chance.central_interval import TIE, central_interval
-from lore_core.data.arrays import Floats, Ints
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import (
@@ -40,6 +40,8 @@ _NOISE = (0.0, 4.0)
 #: True errors tried for a metric of local errors: three patterns of every size, and none at all.
 MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
 _COLUMNS = 64
+#: Bins with so many rows are not drawn row by row: the number of right ones among them is.
+_MANY = 5_000
 _GLOBAL, _LOCAL = (ECE.name, MCE.name), (ALCE.name, MLCE.name, MLCE_SUPPORTED.name)
 #: The metrics these intervals are for.
 ABSOLUTE = (*_GLOBAL, *_LOCAL)
@@ -106,7 +108,8 @@ def calibration_intervals(
     the observed gaps (of the bins for ECE and MCE, SLCE for ALCE and MLCE) times
     max(0, 1 − b·SE²/gap²) with b = 0 and 4; for ECE and MLCE also gaps of one size with the
     observed signs; for MCE also the largest gap alone. Confidences and coordinates are taken as
-    given.
+    given. For ECE and MCE, how many rows of a bin are right is drawn as a whole where the bin has
+    5,000 rows or more: a normal number with the mean, the variance and the skewness of the sum.
     Where the truth is 0 only the lower limit can be wrong, so 97.5 % of such 95 % intervals hold
     it. ``docs/trust.md`` has the coverage measured on data of known truth.
     """
@@ -114,30 +117,30 @@ def calibration_intervals(
     level = check_share(level, "level")
     n_draws = check_integer(n_draws, "n_draws", minimum=math.ceil(2 / (1 - level) - 1 - 1e-9))
     index = (confidence_bins(c, n_bins, binning) if bins is None else bins).assign(c)
-    uniform = np.random.default_rng(random_state).random((n_draws, len(c)))
-    jobs: list[tuple[tuple[str, ...], Metric, list[Pattern]]] = [
-        (_GLOBAL, *_global_parts(c, a, index))
+    rng = np.random.default_rng(random_state)
+    few = np.bincount(index)[index] < _MANY
+    uniform = rng.random((n_draws, len(c) if embedding is not None else np.count_nonzero(few)))
+    each = uniform if uniform.shape[1] < len(c) or few.all() else uniform[:, few]
+    jobs: list[tuple[tuple[str, ...], Errors, list[Pattern]]] = [
+        (_GLOBAL, *_global_parts(c, a, index, few, each, rng))
     ]
     if embedding is not None:
         z = as_coordinates(embedding)
         check_lengths(embedding=z, confidence=c)
         bandwidth = scaled_bandwidth(gamma, z.shape[1])
-        jobs.append((_LOCAL, *_local_parts(c, a, index, z, bandwidth)))
+        jobs.append((_LOCAL, *_local_parts(c, a, index, z, bandwidth, uniform)))
     rows = {}
     done, steps = 0, sum(len(patterns) * len(_SIZES) + 1 for *_, patterns in jobs)
-    for names, metric, patterns in jobs:
-        observed = metric((c - a)[:, None])[:, 0]
+    for names, errors, patterns in jobs:
+        observed = errors(a)[:, 0]
         known = names[: len(observed)]
         limits = [(np.inf, -np.inf)] * len(known)
-        none = central_interval(metric(c[:, None] - (uniform < c).T), level, axis=1)
+        none = central_interval(errors(c)[:, 1:], level, axis=1)
         done += 1
         for pattern, concerned in patterns:
             truth, bounds = [np.zeros(len(known))], [none]
             for size in _SIZES:
-                accuracy = np.clip(c - size * pattern, 0.0, 1.0)
-                # The truth and what is drawn from it in one pass.
-                gaps = c[:, None] - np.vstack([accuracy, uniform < accuracy]).T
-                made = metric(gaps)
+                made = errors(np.clip(c - size * pattern, 0.0, 1.0))
                 truth.append(made[:, 0])
                 bounds.append(central_interval(made[:, 1:], level, axis=1))
                 done += 1
@@ -156,26 +159,51 @@ def calibration_intervals(
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-#: Metrics of columns of gaps, shape (metrics, columns).
-Metric = Callable[[Floats], Floats]
+#: From the accuracy of every row to the metrics, shape (metrics, 1 + n_draws): of a model with
+#: these gaps exactly, then of outcomes drawn from it.
+Errors = Callable[[Floats], Floats]
 #: A gap of every row, and the positions of the metrics it is tried for.
 Pattern = tuple[Floats, tuple[int, ...]]
 
 
-def _global_parts(c: Floats, a: Floats, index: Ints) -> tuple[Metric, list[Pattern]]:
-    """Return (ECE, MCE) of columns of gaps, and the patterns of true error."""
-    count = np.maximum(np.bincount(index), 1)
-    member = sparse.csr_array((np.ones(len(c)), (index, np.arange(len(c)))))
-    gap = np.bincount(index, weights=c - a) / count
-    noise = np.bincount(index, weights=c * (1 - c)) / count**2
+def _global_parts(
+    c: Floats, a: Floats, index: Ints, few: Mask, uniform: Floats, rng: np.random.Generator
+) -> tuple[Errors, list[Pattern]]:
+    """Return ECE and MCE of accuracies, and the patterns of true error.
 
-    def metric(gaps: Floats) -> Floats:
-        total = np.abs(member @ gaps)
-        return np.stack([total.sum(axis=0) / len(c), (total / count[:, None]).max(axis=0)])
+    ``few``: rows of the bins that are drawn row by row, with ``uniform`` of shape (n_draws, rows).
+    """
+    count = np.bincount(index)
+    member = sparse.csr_array(
+        (np.ones(np.count_nonzero(few)), (index[few], np.arange(np.count_nonzero(few)))),
+        shape=(len(count), np.count_nonzero(few)),
+    )
+    deviate = rng.standard_normal((len(count), len(uniform)))
+    promised, size = np.bincount(index, weights=c), np.maximum(count, 1)
 
-    even = np.sign(gap) * metric((c - a)[:, None])[0]
+    def total(values: Floats) -> Floats:
+        return np.asarray(np.bincount(index, weights=values), dtype=float)
+
+    def metric(right: Floats) -> Floats:
+        gap = np.abs(promised[:, None] - right)
+        return np.stack([gap.sum(axis=0) / len(c), (gap / size[:, None]).max(axis=0)])
+
+    def errors(accuracy: Floats) -> Floats:
+        expected, spread = total(accuracy), accuracy * (1 - accuracy)
+        deviation = np.sqrt(total(spread))[:, None]
+        lean = total(spread * (1 - 2 * accuracy))[:, None] / np.maximum(deviation, 1e-12) ** 2
+        # (The first two terms of Cornish and Fisher: the skewness is lean / deviation.)
+        drawn = np.rint(expected[:, None] + deviation * deviate + lean * (deviate**2 - 1) / 6)
+        drawn = np.clip(drawn, 0, count[:, None])
+        row_by_row = member @ (uniform < accuracy[few]).T.astype(float)
+        right = np.where(count[:, None] < _MANY, row_by_row, drawn)
+        return metric(np.column_stack([expected, right]))
+
+    gap = total(c - a) / size
+    noise = total(c * (1 - c)) / size**2
+    even = np.sign(gap) * metric(total(a)[:, None])[0]
     largest = np.where(np.arange(len(gap)) == np.abs(gap).argmax(), gap, 0.0)
-    return metric, [
+    return errors, [
         (even[index], (0,)),
         *((_shrunk(gap, b * noise)[index], (0, 1)) for b in _NOISE),
         (largest[index], (1,)),
@@ -183,11 +211,11 @@ def _global_parts(c: Floats, a: Floats, index: Ints) -> tuple[Metric, list[Patte
 
 
 def _local_parts(
-    c: Floats, a: Floats, index: Ints, z: Floats, bandwidth: float
-) -> tuple[Metric, list[Pattern]]:
-    """Return (ALCE, MLCE, supported MLCE) of columns of gaps, and the patterns of true error.
+    c: Floats, a: Floats, index: Ints, z: Floats, bandwidth: float, uniform: Floats
+) -> tuple[Errors, list[Pattern]]:
+    """Return ALCE, MLCE and supported MLCE of accuracies, and the patterns of true error.
 
-    The last is not there where no row is supported.
+    The last is not there where no row is supported. ``uniform``: shape (n_draws, n).
     """
     sums = laplacian_sums(
         z,
@@ -213,9 +241,13 @@ def _local_parts(
             summaries.append(np.stack([error.mean(axis=0), *largest]))
         return np.concatenate(summaries, axis=1)
 
+    def errors(accuracy: Floats) -> Floats:
+        # The truth and what is drawn from it in one pass.
+        return metric(c[:, None] - np.vstack([accuracy, uniform < accuracy]).T)
+
     even = np.sign(signed) * metric((c - a)[:, None])[0]
     each = tuple(range(1 + len(maxima)))
-    return metric, [(even, each[1:]), *((_shrunk(signed, b * noise), each) for b in _NOISE)]
+    return errors, [(even, each[1:]), *((_shrunk(signed, b * noise), each) for b in _NOISE)]
 
 
 def _shrunk(gap: Floats, noise: Floats) -> Floats:

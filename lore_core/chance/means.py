@@ -123,7 +123,9 @@ def expected_skewness(of_class: Callable[[Floats], Floats], first: Floats, other
     for rows in np.array_split(np.arange(n), 1 + n * n_classes // _CHUNK):
         weight = (first[rows] + other[rows]) / 2
         apart = of_class(other[rows]) - of_class(first[rows])
-        sums += [float((weight * apart**power).sum()) for power in (1, 2, 3)]
+        weighed = weight * apart
+        square = apart * apart
+        sums += [weighed.sum(), np.vdot(weighed, apart), np.vdot(weighed, square)]
     mean, square, cube = sums / n
     spread = square - mean**2
     if spread <= 1e-15 * max(square, 1e-300):

@@ -19,6 +19,8 @@ from lore_core.metrics.bandwidth import ROUND_GAMMAS
 
 #: What a number can depend on, beside the rows.
 Part = Literal["target", "gamma", "n_bins", "binning", "maps", "seed"]
+#: Rows up to which curves have every bandwidth of the sliders.
+_MOST_ROWS_AT_EVERY_STEP = 300_000
 ALL_PARTS: tuple[Part, ...] = ("target", "gamma", "n_bins", "binning", "maps", "seed")
 
 
@@ -143,8 +145,12 @@ class View:
 
     @property
     def gammas(self) -> Floats:
-        """Bandwidths of curves, shape (g,): the steps of the sliders, and its own."""
-        return np.array(sorted({*ROUND_GAMMAS, self.gamma}))
+        """Bandwidths of curves, shape (g,): the steps of the sliders, and its own.
+
+        Above 300,000 rows every third step: a curve at all of them would take minutes.
+        """
+        every = 1 if len(self.evaluation) <= _MOST_ROWS_AT_EVERY_STEP else 3
+        return np.array(sorted({*ROUND_GAMMAS[::every], self.gamma}))
 
     @property
     def target_name(self) -> str:

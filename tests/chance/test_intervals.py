@@ -115,3 +115,17 @@ def test_the_middle_of_draws_holds_the_next_one_as_often_as_it_says(level):
     low, high = central_interval(draws, level)
     further = rng.exponential(size=20_000)
     assert ((low <= further) & (further <= high)).mean() == pytest.approx(level, abs=0.006)
+
+
+def test_bins_with_many_rows_are_drawn_as_a_whole(monkeypatch):
+    rng = np.random.default_rng(3)
+    # Few are wrong: the number of right ones leans.
+    confidence = np.r_[rng.uniform(0.97, 1.0, 5_500), rng.uniform(0.4, 0.9, 500)]
+    outcome = (rng.random(6_000) < confidence - 0.01).astype(float)
+    found = {}
+    for many in (1, 10_000):
+        monkeypatch.setattr(intervals, "_MANY", many)
+        found[many] = lore.calibration_intervals(confidence, outcome, n_bins=10, n_draws=2_000)
+    ends = ["low", "high"]
+    np.testing.assert_allclose(found[1][ends], found[10_000][ends], rtol=0.03, atol=1e-4)
+    assert not found[1][ends].equals(found[10_000][ends])
