@@ -90,6 +90,7 @@ from .recalibration.no_recalibration import NoRecalibration as NoRecalibration
 from .recalibration.platt_scaling import PlattScaling as PlattScaling
 from .recalibration.registry import standard_recalibrators as standard_recalibrators
 from .recalibration.saved import load_recalibrator as load_recalibrator
+from .recalibration.smooth_lore import SmoothLoRe as SmoothLoRe
 from .recalibration.temperature_scaling import TemperatureScaling as TemperatureScaling
 from .recalibration.tuned_lore import TunedLoRe as TunedLoRe
 from .regions.evidence import row_evidence as row_evidence

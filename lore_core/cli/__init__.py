@@ -29,6 +29,7 @@ COMMANDS = {
     "variables": "lore_core.cli.variables:variables",
     "check": "lore_core.cli.check:check",
     "compare": "lore_core.cli.compare:compare",
+    "bench": "lore_core.cli.bench:bench",
     "fairness": "lore_core.cli.fairness:fairness",
     "decisions": "lore_core.cli.decisions:decisions",
     "report": "lore_core.cli.report:report",

@@ -72,7 +72,7 @@ def compare(
     Each is fitted on the calibration rows and measured on the evaluation rows. Of one dataset:
     methods × metrics with 95 % intervals. Of a directory of runs (pairs <run>_cal.* and
     <run>_test.*): mean ± standard deviation over the runs, and with --group what goes with the
-    worst group. Local errors are measured on the first map; tuned LoRe chooses among all.
+    worst group. Local errors are measured on the first map; LoRe smooth weighs them all.
     """
     place = Path(given.data[0]).expanduser()
     local = given.maps != ("none",)

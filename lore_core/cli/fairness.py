@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=examples(
-        "lore fairness demo --method 'No recalibration' --method 'LoRe tuned'",
+        "lore fairness demo --method 'No recalibration' --method 'LoRe smooth'",
         "lore fairness model_cal.npz model_test.npz --group race --group sex -o groups.csv",
     )
 )

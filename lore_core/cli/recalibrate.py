@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "lore recalibrate --fit model_cal.npz --method lore --map pca-20 --save m.lore",
         "lore recalibrate --model m.lore new.parquet -o recalibrated.parquet",
-        "lore recalibrate --fit cal.csv --method tuned --save m.lore new.csv -o out.csv",
+        "lore recalibrate --fit cal.csv --method smooth --save m.lore new.csv -o out.csv",
         "lore recalibrate --fit cal.csv --save m.lore --without-rows",
         "lore recalibrate --describe m.lore",
     )
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 @click.option(
     "--method",
     type=click.Choice(list(METHODS)),
-    default="tuned",
-    help="What to fit; lore and tuned are local.",
+    default="smooth",
+    help="What to fit; lore, smooth, levels and tuned are local.",
 )
 @click.option(
     "--map",
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     "-g",
     type=click.FloatRange(min=0, min_open=True),
     default=0.4,
-    help="Bandwidth of lore; tuned chooses its own.",
+    help="Bandwidth of lore; the other local methods choose their own.",
 )
 @click.option("--bins", type=click.IntRange(min=1), default=15, help="Confidence bins.")
 @click.option("--group", metavar="COLUMN", help="Fit for each group of this column alone.")

@@ -188,8 +188,8 @@ def compare(
         no recalibration.
     calibration_embedding, evaluation_embedding : Embedding, array-like or dict, optional
         Coordinates of both sets of rows, for local methods and metrics. With several maps by name,
-        ``LoRe(feature_map=...)`` says which it uses, tuned LoRe chooses, and the first is the one
-        measured on.
+        ``LoRe(feature_map=...)`` says which it uses, LoRe smooth weighs them all, and the first is
+        the one measured on.
     metric_embedding : Embedding or array-like, optional
         Coordinates of the evaluation rows for the local metrics, where they should differ from
         those the methods used.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar
 
 import joblib  # type: ignore[import-untyped]
 import pandas as pd
@@ -14,7 +15,7 @@ from joblib.externals.loky.process_executor import (  # type: ignore[import-unty
     ShutdownExecutorError,
 )
 
-from lore_core.comparison.methods import compare
+from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.runs_result import RunsComparison
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
@@ -23,6 +24,8 @@ from lore_core.data.validation import InputError, check_integer
 from lore_core.embedding import MapName, make_map
 from lore_core.reading import load_runs
 from lore_core.recalibration import Recalibrator, standard_recalibrators
+
+Taken = TypeVar("Taken")
 
 #: Runs handed out between two progress reports, for each worker.
 _RUNS_A_WORKER = 2
@@ -56,7 +59,8 @@ def compare_runs(
         ``"pca"``, ``"tsne"``, ``"umap"`` or ``"identity"``, made of each run's calibration and
         evaluation features together; ``"pca-20"`` and ``"tsne-3"`` say how many dimensions. Of
         several, MLCE and ALCE are measured on the first; methods may name the one they use
-        (``LoRe(feature_map="tsne")``), tuned LoRe chooses. None: global methods and metrics only.
+        (``LoRe(feature_map="tsne")``), LoRe smooth weighs them all. None: global methods and
+        metrics only.
     n_components : int
         Dimensions of PCA where the name does not say (t-SNE and UMAP: 2).
     gamma, n_bins, binning
@@ -80,6 +84,83 @@ def compare_runs(
     MemoryError
         If a worker process was ended for want of memory.
     """
+    prepared = prepare_runs(
+        runs,
+        recalibrators,
+        feature_map=feature_map,
+        n_components=n_components,
+        gamma=gamma,
+        n_bins=n_bins,
+        binning=binning,
+        group_column=group_column,
+        min_group_size=min_group_size,
+    )
+    tables = prepared.each(_table_of, n_jobs, progress)
+    labelled = [
+        table.rename_axis("method").reset_index().assign(run=name)
+        for name, table in zip(prepared.names, tables, strict=True)
+    ]
+    frame = pd.concat(labelled, ignore_index=True)
+    return RunsComparison(frame[["run", *frame.columns.drop("run")]], prepared.rows)
+
+
+@dataclass(frozen=True)
+class PreparedRuns:
+    """Checked runs, and how each is compared."""
+
+    datasets: list[Dataset]
+    names: list[str]
+    rows: pd.DataFrame  #: One row a run: ``run, calibration_rows, evaluation_rows``
+    methods: list[Recalibrator]
+    maps: dict[str, MapName]
+    by: list[str]  #: group columns
+    options: dict[str, Any]  #: of :func:`~lore_core.comparison.methods.compare`
+    at_most: bool = False  #: whether PCA may have fewer dimensions, where features are fewer
+
+    def each(
+        self,
+        taken: Callable[[Comparison], Taken],
+        n_jobs: int | None,
+        progress: Progress | None,
+    ) -> list[Taken]:
+        """Compare on every run, in as many processes, and return what is taken of each."""
+        # One worker a processor unless the caller or a parallel_config says otherwise.
+        configured = joblib.parallel.get_active_backend()[1]
+        if n_jobs is None and configured in (None, 1):
+            n_jobs = -1
+        found: list[Taken] = []
+        how = (self.methods, self.maps, self.by, self.options, self.at_most, taken)
+        with joblib.Parallel(n_jobs=n_jobs) as pool:
+            step = max(1, _RUNS_A_WORKER * joblib.effective_n_jobs(pool.n_jobs))
+            for start in range(0, len(self.datasets), step):
+                part = self.datasets[start : start + step]
+                try:
+                    found += pool(joblib.delayed(_one_run)(dataset, *how) for dataset in part)
+                except ShutdownExecutorError as error:
+                    # The interpreter is closing and has taken the workers along.
+                    raise Cancelled from error
+                except BrokenProcessPool as error:
+                    raise MemoryError(
+                        "a worker process was ended from outside, most likely for want of memory"
+                    ) from error
+                done, n = len(found), len(self.datasets)
+                tell(progress, done / n, f"run {done} of {n}: {part[-1].name}")
+        return found
+
+
+def prepare_runs(
+    runs: Sequence[Dataset] | str | PathLike[str],
+    recalibrators: Sequence[Recalibrator] | None,
+    *,
+    feature_map: str | Sequence[str] | None,
+    n_components: int,
+    gamma: float,
+    n_bins: int,
+    binning: Binning,
+    group_column: str | Sequence[str] | None,
+    min_group_size: int,
+) -> PreparedRuns:
+    """Read and check runs; the arguments are those of :func:`compare_runs`."""
     datasets = load_runs(runs) if isinstance(runs, (str, PathLike)) else list(runs)
     if not datasets:
         raise InputError("'runs' must hold at least one run; got none.")
@@ -99,44 +180,25 @@ def compare_runs(
     for dataset in datasets:
         _check_run(dataset, bool(maps), by)
     names_of_runs = _names(datasets)
-    rows = _rows(datasets, names_of_runs)
-    # What no metric needs is not sent to other processes.
-    datasets = [dataclasses.replace(item, images=None, metadata=None) for item in datasets]
-    options: dict[str, Any] = {
-        "gamma": gamma,
-        "n_bins": n_bins,
-        "binning": binning,
-        "min_group_size": min_group_size,
-    }
-    # One worker a processor unless the caller or a parallel_config says otherwise.
-    configured = joblib.parallel.get_active_backend()[1]
-    if n_jobs is None and configured in (None, 1):
-        n_jobs = -1
-    tables: list[pd.DataFrame] = []
-    with joblib.Parallel(n_jobs=n_jobs) as pool:
-        step = max(1, _RUNS_A_WORKER * joblib.effective_n_jobs(pool.n_jobs))
-        for start in range(0, len(datasets), step):
-            part = datasets[start : start + step]
-            try:
-                tables += pool(
-                    joblib.delayed(_one_run)(dataset, methods, maps, by, options)
-                    for dataset in part
-                )
-            except ShutdownExecutorError as error:
-                # The interpreter is closing and has taken the workers along.
-                raise Cancelled from error
-            except BrokenProcessPool as error:
-                raise MemoryError(
-                    "a worker process was ended from outside, most likely for want of memory"
-                ) from error
-            done, n = len(tables), len(datasets)
-            tell(progress, done / n, f"run {done} of {n}: {part[-1].name}")
-    labelled = [
-        table.rename_axis("method").reset_index().assign(run=name)
-        for name, table in zip(names_of_runs, tables, strict=True)
-    ]
-    frame = pd.concat(labelled, ignore_index=True)
-    return RunsComparison(frame[["run", *frame.columns.drop("run")]], rows)
+    return PreparedRuns(
+        # What no metric needs is not sent to other processes.
+        datasets=[dataclasses.replace(item, images=None, metadata=None) for item in datasets],
+        names=names_of_runs,
+        rows=_rows(datasets, names_of_runs),
+        methods=methods,
+        maps=maps,
+        by=by,
+        options={
+            "gamma": gamma,
+            "n_bins": n_bins,
+            "binning": binning,
+            "min_group_size": min_group_size,
+        },
+    )
+
+
+def _table_of(result: Comparison) -> pd.DataFrame:
+    return result.table
 
 
 def _one_run(
@@ -145,11 +207,15 @@ def _one_run(
     maps: dict[str, MapName],
     by: list[str],
     options: dict[str, Any],
-) -> pd.DataFrame:
-    """One run, one table: methods × metrics."""
+    at_most: bool,
+    taken: Callable[[Comparison], Taken],
+) -> Taken:
+    """Compare on one run, and take what is wanted: all of it would be sent between processes."""
     calibration = dataset.calibration
     assert calibration is not None  # checked before
     known, new = map(dataset.in_split, (CALIBRATION, EVALUATION))
+    if at_most:
+        maps = {name: _within_features(wanted, dataset) for name, wanted in maps.items()}
     made = {name: make_map(dataset, wanted) for name, wanted in maps.items()}
     first = next(iter(made.values()), None)
     evaluation = dataset.evaluation
@@ -157,7 +223,7 @@ def _one_run(
     if by:
         assert evaluation.groups is not None  # checked before
         groups = evaluation.groups[by]
-    return compare(
+    result = compare(
         calibration,
         evaluation,
         [method.clone() for method in methods],
@@ -167,7 +233,14 @@ def _one_run(
         metric_embedding=None if first is None else first.coordinates[new],
         groups=groups,
         **options,
-    ).table
+    )
+    return taken(result)
+
+
+def _within_features(wanted: MapName, dataset: Dataset) -> MapName:
+    if wanted.method != "pca" or wanted.n_components is None or dataset.features is None:
+        return wanted
+    return MapName("pca", min(wanted.n_components, *dataset.features.shape))
 
 
 def _map_of(name: str, n_components: int) -> MapName:

@@ -38,6 +38,8 @@ METHOD_COLORS = {
         "#0b7285",
         "#5c4033",
         "#d9480f",
+        "#2b3fd6",
+        "#a61e4d",
     ],
     "dark": [
         "#7b8794",
@@ -53,6 +55,8 @@ METHOD_COLORS = {
         "#3fc1d6",
         "#b08968",
         "#ff8a4c",
+        "#8f9dff",
+        "#ff9fb8",
     ],
 }
 #: A method keeps its colour on every page, whichever others it is compared with.
@@ -70,6 +74,8 @@ _METHOD_PLACES = {
     "Vector scaling": 10,
     "Dirichlet calibration": 11,
     "Logistic regression": 12,
+    "LoRe smooth": 13,
+    "LoRe levels": 14,
 }
 
 _DIVERGING_STOPS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)

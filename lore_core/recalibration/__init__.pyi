@@ -25,6 +25,10 @@ from .registry import (
     standard_recalibrators as standard_recalibrators,
 )
 from .saved import load_recalibrator as load_recalibrator
+from .smooth_lore import (
+    LevelLoRe as LevelLoRe,
+    SmoothLoRe as SmoothLoRe,
+)
 from .temperature_scaling import TemperatureScaling as TemperatureScaling
 from .tuned_lore import TunedLoRe as TunedLoRe
 from .vector_scaling import VectorScaling as VectorScaling

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.probabilities import log_probabilities, softmax
+from lore_core.data.probabilities import log_probabilities, log_softmax, softmax
 from lore_core.data.rows import Rows
 
 if TYPE_CHECKING:
@@ -26,12 +26,17 @@ _BLOCK = 2**20
 #: Folds of the choice of penalties, and numbers of x it is made on: of more, of random rows.
 _FOLDS = 4
 _LARGEST_FOLDED = 2**21
+#: What is added to probabilities, tried in this order.
+_OFFSETS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 3e-2)
+#: Nats a row that a larger one has to gain.
+_LEAST_GAIN = 1e-5
 
 
 class State(TypedDict):
     """What is fitted: z = x ∘ diagonal + (x directions) restᵀ + bias, and then softmax(z)."""
 
     centred: bool  #: whether the mean of each row's log-probabilities is taken off first
+    offset: float  #: ε ≥ 0: x = log (p + ε); what a class is worth that got no probability
     diagonal: Floats  #: (K,)
     bias: Floats  #: (K,)
     rest: Floats  #: (K, r) what other classes add; r = 0: nothing
@@ -147,9 +152,8 @@ def fit_affine(
     ``strengths``: from the strongest on. ``penalties``: what a strength means. ``centred``,
     ``keep_class``: see :class:`State`.
     """
-    logs = log_probabilities(calibration.probabilities)
-    if centred:
-        logs -= logs.mean(axis=1, keepdims=True)
+    offset = _best_offset(calibration) if centred else 0.0
+    logs = _logs(calibration.probabilities, offset, centred)
     k = logs.shape[1]
     # One unit for all of x, so that steps are alike in weights and biases.
     unit = float(np.sqrt(np.mean(logs**2))) or 1.0
@@ -163,10 +167,11 @@ def fit_affine(
         logs, calibration.labels, _directions(logs) if has_rest else np.empty((k, 0))
     )
     start = np.concatenate([np.full(k, unit), np.zeros(k)])
-    best = _chosen(problem, start, candidates)
+    best = _chosen(problem, start, candidates) if len(candidates) > 1 else 0
     w, b, rest = _parts(problem.fit(start, candidates[best]), k)
     return {
         "centred": centred,
+        "offset": offset,
         "diagonal": w / unit,
         "bias": b,
         "rest": rest / unit,
@@ -174,6 +179,37 @@ def fit_affine(
         "strength": strengths[best],
         "keep_class": keep_class,
     }
+
+
+def _logs(probabilities: Floats, offset: float, centred: bool) -> Floats:
+    logs = log_probabilities(probabilities + offset if offset else probabilities)
+    if centred:
+        logs -= logs.mean(axis=1, keepdims=True)
+    return logs
+
+
+def _best_offset(calibration: Dataset) -> float:
+    """Return the offset with which temperature scaling fits best; offsets grow while it gains."""
+    from scipy.optimize import minimize_scalar
+
+    probabilities, labels = calibration.probabilities, calibration.labels
+    if len(labels) * probabilities.shape[1] > _LARGEST_FOLDED:
+        some = np.random.default_rng(0).permutation(len(labels))
+        some = some[: _LARGEST_FOLDED // probabilities.shape[1]]
+        probabilities, labels = probabilities[some], labels[some]
+    index = np.arange(len(labels))
+    best, lowest = 0.0, np.inf
+    for offset in _OFFSETS:
+        logs = log_probabilities(probabilities + offset)
+
+        def loss(log_temperature: float, logs: Floats = logs) -> float:
+            return -float(log_softmax(logs * np.exp(-log_temperature))[index, labels].mean())
+
+        found = minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded", options={"xatol": 0.01})
+        if not found.fun < lowest - _LEAST_GAIN:
+            break
+        best, lowest = offset, float(found.fun)
+    return best
 
 
 def _directions(logs: Floats) -> Floats:
@@ -204,9 +240,8 @@ def _chosen(problem: AffineProblem, start: Floats, candidates: Sequence[Penaltie
 
 def apply_affine(state: State, rows: Rows) -> Rows:
     """Correct the probabilities of rows by what :func:`fit_affine` found."""
-    x = log_probabilities(rows.probabilities)
-    if state["centred"]:
-        x -= x.mean(axis=1, keepdims=True)
+    # Files of before there were offsets have none.
+    x = _logs(rows.probabilities, state.get("offset", 0.0), state["centred"])
     z = x * state["diagonal"] + state["bias"]
     if state["rest"].size:
         z += (x @ state["directions"] if state["directions"].size else x) @ state["rest"].T

@@ -19,7 +19,7 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
-from lore_core.recalibration import Recalibrator, TunedLoRe
+from lore_core.recalibration import Recalibrator, SmoothLoRe
 
 
 class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -31,7 +31,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         With ``predict_proba``; copied, not changed (with ``cv="prefit"``: used as it is). By
         default a logistic regression.
     recalibrator : Recalibrator, optional
-        By default :class:`~lore_core.recalibration.TunedLoRe`. Copied, not changed.
+        By default :class:`~lore_core.recalibration.SmoothLoRe`. Copied, not changed.
     feature_map : "pca", "identity", "tsne" or "umap"
         Map on which rows are near each other, fitted on the rows of ``fit`` without their labels.
     n_components : int
@@ -119,7 +119,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         assert_all_finite(np.asarray(y), input_name="y")
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        method = TunedLoRe() if self.recalibrator is None else self.recalibrator
+        method = SmoothLoRe() if self.recalibrator is None else self.recalibrator
         if not isinstance(method, Recalibrator):
             raise InputError(
                 f"'recalibrator' must be a recalibrator such as LoRe(); got {method!r}."

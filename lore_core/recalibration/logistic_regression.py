@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import expit, top_log_odds
 from lore_core.data.rows import Rows
-from lore_core.data.validation import InputError, OnMaps
+from lore_core.data.validation import InputError, OnMaps, check_positive
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.other_classes import OtherClasses
 from lore_core.recalibration.platt_scaling import smoothed_targets
@@ -43,6 +43,11 @@ class LogisticRecalibration(Recalibrator):
 
     x are the features, each of mean 0 and variance 1 on the calibration rows.
 
+    Parameters
+    ----------
+    strength : float, optional
+        λ of the penalty below; by default chosen by cross-validation.
+
     Notes
     -----
     Minimises the NLL on Platt's smoothed targets (see :class:`~lore_core.PlattScaling`) +
@@ -59,6 +64,9 @@ class LogisticRecalibration(Recalibrator):
     of_class_: Floats
     strength_: float
 
+    def __init__(self, *, strength: float | None = None) -> None:
+        self.strength = strength
+
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         features = _features(calibration.features, calibration.name)
         centre, scale = features.mean(axis=0), features.std(axis=0)
@@ -71,7 +79,11 @@ class LogisticRecalibration(Recalibrator):
             smoothed_targets(calibration.outcome),
             calibration.n_classes,
         )
-        strength = problem.best_strength()
+        strength = (
+            problem.best_strength()
+            if self.strength is None
+            else check_positive(self.strength, "strength")
+        )
         found = problem.fit(problem.start, strength, tolerance=1e-10)
         p = features.shape[1]
         return {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lore_core.data.arrays import Floats
 from lore_core.data.rows import Rows
-from lore_core.data.validation import OnMaps
+from lore_core.data.validation import OnMaps, check_positive
 from lore_core.recalibration.affine_softmax import Penalties, State, apply_affine, fit_affine
 from lore_core.recalibration.base import Recalibrator
 
@@ -19,17 +19,21 @@ _STRENGTHS = (1e6, 1e4, 1e3, 1e2)
 
 
 class MatrixScaling(Recalibrator):
-    """p' = softmax(w ∘ x + M x + b), x = log p less its row's mean, M penalised most.
+    """p' = softmax(w ∘ x + M x + b), x = log (p + ε) less its row's mean, M penalised most.
 
     Parameters
     ----------
     keep_class : bool
         Let no class become more probable than the predicted one.
+    strength : float, optional
+        ρ of the penalties below; by default chosen by cross-validation.
 
     Attributes
     ----------
     diagonal_, bias_ : ndarray of shape (K,)
         w and b.
+    offset_ : float
+        ε.
     rest_ : ndarray of shape (K, K) or (K, 32)
         M, of an empty diagonal.
     strength_ : float
@@ -44,6 +48,9 @@ class MatrixScaling(Recalibrator):
     With more than 64 classes M sees x along its 32 principal directions only: then time and memory
     grow with K, not K². The most probable class can change.
 
+    ε is 0 unless temperature scaling fits the calibration rows better with more: where classes get
+    no probability at all, as from forests, log p tells little but that.
+
     References
     ----------
     Berta, Holzmüller, Jordan, Bach, "Structured matrix scaling for multi-class calibration", 2025.
@@ -56,13 +63,14 @@ class MatrixScaling(Recalibrator):
     rest_: Floats
     strength_: float
 
-    def __init__(self, *, keep_class: bool = False) -> None:
+    def __init__(self, *, keep_class: bool = False, strength: float | None = None) -> None:
         self.keep_class = keep_class
+        self.strength = strength
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         return fit_affine(
             calibration,
-            _STRENGTHS,
+            _STRENGTHS if self.strength is None else (check_positive(self.strength, "strength"),),
             lambda strength: Penalties(strength / 10, strength / 10, strength),
             centred=True,
             keep_class=self.keep_class,

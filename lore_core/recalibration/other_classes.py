@@ -33,8 +33,8 @@ class OtherClasses:
 
     so q can be fitted apart from c, on the wrong rows alone. Here
     q_k = (p_k + ε)^{1/T} / Σ_{j≠ŷ} (p_j + ε)^{1/T}, with the T and ε that minimise
-    −Σ_{wrong} log q_y + (log T)²/2. The last term is a standard normal prior of log T, for few
-    wrong rows.
+    −Σ_{wrong} log q_y + ρ (log T)²/2. The last term is a normal prior of log T, for few wrong
+    rows: standard normal for the shares of a classifier, narrower for recalibrated ones.
     """
 
     temperature: float = 1.0  #: T > 0; above 1 the shares become more alike
@@ -42,10 +42,10 @@ class OtherClasses:
     offset: float = _OFFSETS[0]
 
     @classmethod
-    def fit(cls, calibration: Dataset) -> Self:
+    def fit(cls, calibration: Dataset, precision: float = 1.0) -> Self:
         """Fit T and ε; two classes, or no wrong row, leave the shares as they are.
 
-        ``calibration``: rows whose outcomes may be looked at.
+        ``calibration``: rows whose outcomes may be looked at. ``precision``: ρ of the prior.
         """
         from scipy.optimize import minimize_scalar
 
@@ -61,7 +61,7 @@ class OtherClasses:
             def loss(log_temperature: float, logs: Floats = logs) -> float:
                 share = log_softmax(logs * np.exp(-log_temperature))[index, rows.labels]
                 fitted = np.maximum(share, np.log(PROBABILITY_FLOOR)).sum()
-                return float(log_temperature**2 / 2 - fitted)
+                return float(precision * log_temperature**2 / 2 - fitted)
 
             found = minimize_scalar(loss, bounds=tuple(np.log(_BOUNDS)), method="bounded")
             # Where shares do not depend on the offset, the smallest one wins.

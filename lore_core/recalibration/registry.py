@@ -85,10 +85,22 @@ METHODS = {
         standard=False,
     ),
     "lore": Method("lore:LoRe", _PLACE, "The paper's method, at a bandwidth of your choice."),
+    "smooth": Method(
+        "smooth_lore:SmoothLoRe",
+        _PLACE,
+        "The confidence is wrong in places or groups that the classifier does not know.",
+    ),
+    "levels": Method(
+        "smooth_lore:LevelLoRe",
+        _PLACE,
+        "As LoRe smooth, where the worst bin, place or group counts more than NLL.",
+        standard=False,
+    ),
     "tuned": Method(
         "tuned_lore:TunedLoRe",
         _PLACE,
-        "The confidence is wrong in places or groups that the classifier does not know.",
+        "To compare with what LoRe was before LoRe smooth.",
+        standard=False,
     ),
 }
 #: Those that are compared by default.
@@ -162,9 +174,9 @@ def standard_recalibrators(
     Parameters
     ----------
     gamma : float
-        Bandwidth of plain LoRe; the tuned one chooses its own.
+        Bandwidth of plain LoRe; the others choose their own.
     n_bins, binning
-        Confidence bins of the methods that use them; tuned LoRe chooses its own number too.
+        Confidence bins of the methods that use them; LoRe smooth has its own.
     """
     return [named_recalibrator(name, gamma, n_bins, binning) for name in STANDARD]
 

@@ -19,7 +19,7 @@ _STRENGTHS = (1e5, 1e2, 1e1, 1.0, 0.1)
 
 
 class VectorScaling(Recalibrator):
-    """p' = softmax(w ∘ x + b), x = log p less its mean in each row: temperatures of single classes.
+    """p' = softmax(w ∘ x + b), x = log (p + ε) less its row's mean: temperatures of single classes.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ class VectorScaling(Recalibrator):
     -----
     Minimises the total NLL of the calibration rows + ρ/2 (Σ (w_k − w̄)² + Σ b_k²): the stronger the
     penalty, the nearer to temperature scaling. As published there is none, which costs where a
-    class has few rows. ρ is chosen by cross-validation. The most probable class can change.
+    class has few rows. ρ is chosen by cross-validation, ε as
+    :class:`~lore_core.recalibration.MatrixScaling` does. The most probable class can change.
 
     References
     ----------

@@ -123,7 +123,7 @@ def comparison_of(
 ) -> Comparison:
     """Fit methods on the calibration rows and measure them on the evaluation rows.
 
-    Of several maps LoRe uses the first and tuned LoRe chooses. Evaluation rows are placed as a
+    Of several maps LoRe uses the first and LoRe smooth weighs all. Evaluation rows are placed as a
     saved method will place new ones, so that what is measured is shipped. ``methods``: the others
     are held against the first. ``simulating``: as :func:`~lore_core.comparison.summary.summarize`
     takes it. ``measured_on``: all rows on the map of the local metrics, where that is another than

@@ -10,7 +10,7 @@ from lore_core.conclusions import conclude_recalibration
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures import bandwidth_figure
 from lore_core.metrics.glossary import GLOSSARY
-from lore_core.recalibration import LoRe, TunedLoRe
+from lore_core.recalibration import LoRe, SmoothLoRe, TunedLoRe
 from pages.recalibrate.before_after import before_after
 from pages.recalibrate.ship import ship
 from pages.recalibrate.table import metrics_table, worst_places_table
@@ -26,10 +26,15 @@ from pages.shared.places import is_searched
 
 def _show_candidates(table: pd.DataFrame) -> None:
     """List settings with what each is; one without an end is said in words."""
-    endless = {"gamma": "∞: whole bins", "prior_strength": "∞: that alone"}
+    endless = {
+        "gamma": "∞: whole bins",
+        "prior_strength": "∞: that alone",
+        "strength": "∞: that alone",
+    }
     shown = in_hundredths(table, "weight").drop(columns="feature_map")
     for name, words in endless.items():
-        shown[name] = [words if np.isinf(x) else f"{x:.3g}" for x in table[name]]
+        if name in table:
+            shown[name] = [words if np.isinf(x) else f"{x:.3g}" for x in table[name]]
     column = st.column_config
     st.dataframe(
         shown,
@@ -37,7 +42,9 @@ def _show_candidates(table: pd.DataFrame) -> None:
         column_config={
             "gamma": column.TextColumn("γ", help=GLOSSARY["γ, bandwidth"]),
             "n_bins": column.NumberColumn("bins", help=GLOSSARY["confidence bin"]),
+            "within": column.TextColumn("among", help="Whose outcomes count for a row."),
             "base": column.TextColumn("falls back on", help="What is told where rows are few."),
+            "strength": column.TextColumn("strength", help=GLOSSARY["prior strength"]),
             "prior_strength": column.TextColumn("prior strength", help=GLOSSARY["prior strength"]),
             "leave_one_out_nll": column.NumberColumn(
                 "leave-one-out NLL, nats", format="%.4f", help=GLOSSARY["leave-one-out"]
@@ -79,15 +86,16 @@ if isinstance(lore, LoRe):
             else "Every evaluation row shares its bin with calibration rows."
         )
     )
-tuned = result.recalibrators.get("LoRe tuned")
-if isinstance(tuned, TunedLoRe) and len(tuned.candidates_):
-    with st.expander("What “LoRe tuned” chose from", icon=":material/manage_search:"):
+for name, method in result.recalibrators.items():
+    if not isinstance(method, (SmoothLoRe, TunedLoRe)) or not len(method.candidates_):
+        continue
+    with st.expander(f"What “{name}” chose from", icon=":material/manage_search:"):
         st.caption(
-            f"{len(tuned.candidates_):,} settings, weighed by how well each predicts calibration "
+            f"{len(method.candidates_):,} settings, weighed by how well each predicts calibration "
             "rows from the others (leave-one-out); those of some weight are averaged. The "
             "evaluation rows were not looked at. Best first:"
         )
-        _show_candidates(tuned.candidates_.head(20))
+        _show_candidates(method.candidates_.head(20))
 if measure_map is not None and len(methods) > 1:
     st.subheader("Before and after, place by place", anchor=False)
     if planar_maps(dataset):

@@ -48,7 +48,7 @@ def ship(view: View, result: Comparison, measured_on: Embedding | None) -> None:
     ``measured_on``: all rows on the map of the local metrics.
     """
     names = list(result.recalibrators)
-    best = [name for name in ("LoRe tuned", "LoRe") if name in preselected(names)]
+    best = [name for name in ("LoRe smooth", "LoRe") if name in preselected(names)]
     row = st.container(horizontal=True, vertical_alignment="bottom")
     chosen = row.selectbox(
         "Fitted recalibrator",

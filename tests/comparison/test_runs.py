@@ -183,14 +183,14 @@ def test_the_command_prints_a_table(directory, capsys):
     assert code == 0
     lines = printed.out.splitlines()
     assert re.split(" {2,}", lines[0].strip())[:2] == ["accuracy, %", "mean confidence, %"]
-    (tuned,) = (line for line in lines if line.startswith("LoRe tuned"))
-    assert re.match(r"LoRe tuned +\d+\.\d ± \d+\.\d  ", tuned)
+    (smooth,) = (line for line in lines if line.startswith("LoRe smooth"))
+    assert re.match(r"LoRe smooth +\d+\.\d ± \d+\.\d  ", smooth)
     assert "2 runs" in lines[-1]
     assert not printed.err  # progress is for terminals
     written = pd.read_csv(out)
     assert len(written) == 2 * len(standard_recalibrators())
-    mean = written[written["method"] == "LoRe tuned"]["NLL"].mean()
-    assert f"{mean:.3f}" in tuned
+    mean = written[written["method"] == "LoRe smooth"]["NLL"].mean()
+    assert f"{mean:.3f}" in smooth
 
 
 def test_the_command_prints_json(directory, capsys):

@@ -12,7 +12,7 @@ from scipy import stats
 import lore_core as lore
 from lore_core.chance import intervals, significance
 from lore_core.places import average, candidates, find, overall, tree, verdict
-from lore_core.recalibration import averaging, tuning
+from lore_core.recalibration import averaging, smooth_lore, smooth_tuning, tuning
 
 TEXT = (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
 WORDS = " ".join(TEXT.split())
@@ -52,6 +52,10 @@ WORDS = " ".join(TEXT.split())
         ("Twenty steps", averaging._N_STEPS == 20),
         (r"+ 5 \left( (\alpha - 1)^2", averaging._LINE_STRENGTH == 10.0),  # halved in the loss
         (r"$0.8 \sqrt[3]{n}$", averaging._LEVELS == 0.8),
+        ("one of 5 bins of equal mass", lore.SmoothLoRe().n_bins == (1, 5)),
+        ("$s$ of 0.25, 1, 4, 16 or ∞", smooth_tuning.STRENGTHS == (0.25, 1.0, 4.0, 16.0)),
+        ("0, 1, 5 or 20 pseudo-rows", smooth_tuning.PSEUDO_ROWS == (0.0, 1.0, 5.0, 20.0)),
+        ("one step of stacking for 50 rows", smooth_lore._ROWS_A_STEP == 50),
         ("1, 5 or 15 bins", lore.TunedLoRe().n_bins == (1, 5, 15)),
         ("$s$ of 0, 1, 5, 20, 80", lore.TunedLoRe().prior_strengths == (0.0, 1.0, 5.0, 20.0, 80.0)),
     ],

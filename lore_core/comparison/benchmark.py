@@ -1,0 +1,195 @@
+"""Many unlike datasets: every recalibrator on each, ranks, and which is surely behind another."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from lore_core.chance.many_tests import holm
+from lore_core.comparison.methods import Comparison
+from lore_core.comparison.runs import prepare_runs
+from lore_core.comparison.runs_result import RunsComparison
+from lore_core.data.binning import Binning
+from lore_core.data.dataset import Dataset
+from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError
+from lore_core.metrics.catalogue import less_is_better
+from lore_core.recalibration import Recalibrator
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """What each method did to the evaluation rows of each dataset.
+
+    Notes
+    -----
+    Means over unlike datasets say little: one on which all errors are large decides them. So values
+    are compared within a dataset, by rank and by their ratio to the lowest.
+
+    Two methods are compared by Wilcoxon's signed-rank test over the datasets, each method with the
+    one of the lowest mean rank, p-values adjusted by Holm. Not by Nemenyi's critical difference of
+    mean ranks: whether that tells two methods apart depends on which others took part.
+
+    References
+    ----------
+    Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7, 2006.
+    Benavoli, Corani, Mangili, "Should we really use post-hoc tests based on mean-ranks?", JMLR 17,
+    2016.
+    """
+
+    values: RunsComparison  #: The datasets as runs
+    #: One row a dataset, method and metric whose rows are paired: ``run, method, metric``, the
+    #: ``difference`` to the method that is lowest there with its interval ``low, high``, 95 % for
+    #: all methods of a dataset at once. Bounds are NaN for that method, and where rows too rare to
+    #: rely on decide.
+    behind: pd.DataFrame
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the metrics of which less is better, known of every method on some dataset."""
+        lower = filter(less_is_better, self.values.metrics)
+        return [name for name in lower if not self.ranks(name).empty]
+
+    def ranks(self, metric: str) -> pd.DataFrame:
+        """Return ranks from 1, the lowest: one row a dataset, one column a method.
+
+        Ties share the mean of their ranks. Datasets where a method has no value are left out.
+        """
+        return self.values.values(metric).dropna().rank(axis=1)
+
+    def any_difference(self, metric: str) -> float:
+        """Return Friedman's p-value: whether ranks differ beyond chance at all; NaN of 1 dataset.
+
+        With fewer than three methods it is Wilcoxon's of the two.
+        """
+        wide = self.values.values(metric).dropna()
+        if len(wide) < 2 or wide.shape[1] < 2:
+            return float("nan")
+        if wide.shape[1] == 2:
+            return _signed_rank(wide.iloc[:, 0] - wide.iloc[:, 1])
+        return float(stats.friedmanchisquare(*(wide[name] for name in wide)).pvalue)
+
+    def ranking(self, metric: str) -> pd.DataFrame:
+        """Rank the methods by one metric over all datasets, from best to worst.
+
+        Returns
+        -------
+        DataFrame
+            One row a method: ``mean_rank``; ``ratio``, the geometric mean of its value over the
+            lowest of the dataset (NaN where a lowest is 0 or below); ``best``, on how many datasets
+            it is lowest; ``near``, on how many its interval to the lowest holds 0 or it is that
+            one (NaN for a metric without paired rows); ``p_value``, that it differs from the method
+            of the lowest mean rank, adjusted by Holm (NaN for that one).
+        """
+        ranks = self.ranks(metric)
+        if ranks.empty:
+            raise InputError(
+                f"'metric' must be known of every method on a dataset; {metric!r} is not."
+            )
+        wide = self.values.values(metric).loc[ranks.index]
+        lowest = wide.min(axis=1)
+        mean = ranks.mean().sort_values(kind="stable")
+        first, others = mean.index[0], mean.index[1:]
+        positive = bool((lowest > 0).all())
+        ratio = np.exp(np.log(wide.div(lowest, axis=0)).mean()) if positive else np.nan
+        p_values = [_signed_rank(wide[name] - wide[first]) for name in others]
+        table = pd.DataFrame(
+            {
+                "mean_rank": mean,
+                "ratio": ratio,
+                "best": wide.eq(lowest, axis=0).sum(),
+                "near": self._near(metric),
+                "p_value": pd.Series(holm(np.array(p_values)), index=others, dtype=float),
+            }
+        )
+        return table.loc[mean.index].rename_axis("method")
+
+    def _near(self, metric: str) -> pd.Series[float]:
+        known = self.behind[self.behind["metric"] == metric]
+        if known.empty:
+            return pd.Series(np.nan, index=self.values.methods)
+        near = (known["difference"] == 0) | (known["low"] <= 0)
+        return near.groupby(known["method"]).sum().astype(float)
+
+    def long(self) -> pd.DataFrame:
+        """Everything in one long table: ``set, method, metric, value, rank``, and ``behind``.
+
+        With the last, ``behind_low`` and ``behind_high``; see :attr:`behind`.
+        """
+        values = self.values.runs.melt(["run", "method"], var_name="metric", value_name="value")
+        lower = values["metric"].map(less_is_better)
+        ranks = values[lower].groupby(["run", "metric"])["value"].rank()
+        apart = self.behind.rename(
+            columns={"difference": "behind", "low": "behind_low", "high": "behind_high"}
+        )
+        table = values.assign(rank=ranks).merge(apart, how="left", on=["run", "method", "metric"])
+        return table.rename(columns={"run": "set"})
+
+
+def benchmark(
+    sets: Sequence[Dataset] | str | PathLike[str],
+    recalibrators: Sequence[Recalibrator],
+    *,
+    feature_map: str | Sequence[str] | None = "pca",
+    n_components: int = 20,
+    gamma: float = 0.2,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Benchmark:
+    """Fit every recalibrator on each dataset's calibration rows and measure it on the others.
+
+    ``sets``: datasets with a split, or a directory as :func:`~lore_core.load_runs` reads it.
+    ``recalibrators``: methods, of which copies are fitted. The rest is as
+    :func:`~lore_core.comparison.runs.compare_runs` takes it, but that PCA has fewer dimensions
+    where a dataset has fewer features. Raises InputError if a dataset lacks
+    calibration rows or features.
+    """
+    prepared = prepare_runs(
+        sets,
+        recalibrators,
+        feature_map=feature_map,
+        n_components=n_components,
+        gamma=gamma,
+        n_bins=n_bins,
+        binning=binning,
+        group_column=None,
+        min_group_size=1,
+    )
+    found = dataclasses.replace(prepared, at_most=True).each(_taken, n_jobs, progress)
+    values, behind = (
+        pd.concat(
+            [pair[k].assign(run=name) for name, pair in zip(prepared.names, found, strict=True)]
+        )
+        for k in (0, 1)
+    )
+    return Benchmark(
+        RunsComparison(values[["run", *values.columns.drop("run")]], prepared.rows), behind
+    )
+
+
+def _taken(result: Comparison) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Take the metrics, and the differences to the method that is lowest by each paired one."""
+    apart = []
+    for metric in result.paired:
+        if not less_is_better(metric.name):
+            continue
+        best = str(result.table[metric.name].idxmin())
+        found = result.difference(metric, best)[["difference", "low", "high"]]
+        found.loc[best] = [0.0, np.nan, np.nan]
+        apart.append(found.rename_axis("method").reset_index().assign(metric=metric.name))
+    return result.table.rename_axis("method").reset_index(), pd.concat(apart)
+
+
+def _signed_rank(difference: pd.Series[float]) -> float:
+    """Wilcoxon's p-value; 1 where nothing differs."""
+    if not difference.any():
+        return 1.0
+    return float(stats.wilcoxon(difference).pvalue)

@@ -1,0 +1,395 @@
+"""LoRe smooth: matrix scaling first, then local corrections of its confidences, averaged."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from lore_core.data.arrays import Floats, Ints
+from lore_core.data.binning import ConfidenceBins
+from lore_core.data.rows import Rows
+from lore_core.data.validation import InputError, OnMaps, check_integer
+from lore_core.embedding.several import maps_by_name
+from lore_core.kernel_sums import laplacian_means
+from lore_core.metrics.local_error import scaled_bandwidth
+from lore_core.recalibration.averaging import (
+    confidence_levels,
+    global_line,
+    on_line,
+    stacked_weights,
+)
+from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.cells import cells_of, each_row, means_of, rounded, sizes_of
+from lore_core.recalibration.dataset_rows import coordinates_of
+from lore_core.recalibration.no_recalibration import NoRecalibration
+from lore_core.recalibration.other_classes import OtherClasses
+from lore_core.recalibration.smooth_tuning import (
+    Candidate,
+    Neighbours,
+    accuracy_of_parts,
+    confidence_within,
+    fitted_bases,
+    leave_one_out_smooth,
+    part_of,
+    said,
+    ways_to_part,
+)
+from lore_core.recalibration.tuned_lore import KeptMap
+from lore_core.recalibration.tuning import default_tuning_gammas
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lore_core.data.dataset import Dataset
+    from lore_core.data.progress import Progress
+
+#: Candidates of less weight than this share of the largest are left out of the average.
+_SMALLEST_WEIGHT = 1e-3
+#: Steps of stacking: one for so many rows, and some at least.
+_ROWS_A_STEP, _LEAST_STEPS = 50, 20
+#: Of the prior that matrix scaling shares the rest rightly: log T has standard deviation 0.2.
+_SHARES_PRECISION = 25.0
+
+
+class Partition(TypedDict):
+    """Whose outcomes count for a row."""
+
+    edges: Floats | None  #: (n_bins + 1,) of confidence bins; None: rows of its predicted class
+    bin_index: Ints  #: (n,) bins or classes of the calibration rows
+
+
+class Member(TypedDict):
+    """A candidate of some weight."""
+
+    map: int  #: its place in ``maps``
+    partition: int  #: its place in ``partitions``
+    base: int | None  #: its place among the bases; None: the accuracy of neighbours
+    gamma: float
+    strength: float
+    weight: float  #: share of the average
+
+
+class State(TypedDict):
+    """What LoRe smooth fits: global methods, the calibration rows, and what is averaged."""
+
+    count: Ints | None  #: (n,) rows of each cell, all below their means; None: rows
+    first: Recalibrator  #: fitted
+    more: list[Recalibrator]  #: fitted on what the first makes of the rows
+    outcome: Floats  #: (n,) 1 where the prediction was right, else 0
+    leftover: Floats  #: (n, n_bases) the outcomes, less each base's confidences
+    spread: Floats  #: (n, n_bases) confidence · (1 − confidence) of each base
+    maps: list[KeptMap]
+    partitions: list[Partition]
+    members: list[Member]  #: none where nothing could be compared
+    line: tuple[float, float]  #: slope and intercept
+    level_edges: Floats | None  #: (n_levels + 1,) which confidences share a level
+    level_confidence: Floats  #: (n_levels,) what each level says
+    other_classes: dict[str, float]  #: temperature and offset of OtherClasses
+    candidates: dict[str, Any]  #: columns of the table of all of them, best first
+
+
+class SmoothLoRe(Recalibrator):
+    """Matrix scaling, and what it leaves over nearby: local corrections in log-odds, averaged.
+
+    Fitting looks at calibration rows only and leaves nothing to set.
+
+    Parameters
+    ----------
+    gammas : sequence of float, optional
+        Bandwidths; by default 0.0125 to 12.8 in octaves.
+    n_bins : sequence of int
+        Numbers of equal-mass confidence bins; outcomes of the rows in a row's own bin count for it.
+    max_rows : int
+        Of more calibration rows than this, a random part is used to choose weights.
+    levels : bool
+        Pool the corrected confidences to levels that are backed by many calibration rows, as
+        :class:`~lore_core.TunedLoRe` does: lower maxima over bins, places and groups, at a somewhat
+        higher NLL and Brier score.
+
+    Attributes
+    ----------
+    candidates_ : DataFrame
+        All candidates with the leave-one-out NLL of their outcomes and ``weight`` in the average,
+        best first.
+    first_ : Recalibrator
+        The matrix scaling.
+    line_ : tuple of float
+        Slope and intercept of the line through the average.
+
+    Notes
+    -----
+    *First.* Matrix scaling changes the whole vector; the predicted class stays what the classifier
+    predicted, b is its probability now. A second base, where rows have features, is a logistic
+    regression of the outcome on log-odds of b, predicted class and features. Both are
+    cross-fitted in five parts: no row's b saw its outcome.
+
+    *Corrections* of each base, logit p' = logit b + δ,
+
+        δ = Σ_j k_γ(x, x_j) (a_j − b_j) / (Σ_j k_γ(x, x_j) b_j (1 − b_j) + s),
+
+    over calibration rows x_j: all, or those in a confidence bin with x, or of its predicted class.
+    This is one Newton step, from 0, of a local logistic regression with offset logit b and penalty
+    s δ²/2. Beside them, where a base is too far off for a step: the accuracy of the neighbours
+    itself, the paper's LoRe, mixed with pseudo-rows.
+
+    *Average.* Candidates are weighed by stacking on calibration rows that are corrected without
+    themselves (:func:`~lore_core.recalibration.averaging.stacked_weights`; one step for 50 rows, 20
+    at least), and the average is put on a line
+    (:func:`~lore_core.recalibration.averaging.global_line`).
+
+    *The other classes* share the rest 1 − p' as matrix scaling says, softened where the wrong
+    calibration rows show that more is needed:
+    :class:`~lore_core.recalibration.other_classes.OtherClasses`, log T with standard deviation 0.2.
+    """
+
+    label = "LoRe smooth"
+    numbers_in_words = "settings and weights of what is averaged"
+    needs_embedding = True
+    needs_features = True  # where the calibration rows have them
+    first_: Recalibrator
+    line_: tuple[float, float]
+
+    def __init__(
+        self,
+        *,
+        gammas: Sequence[float] | None = None,
+        n_bins: Sequence[int] = (1, 5),
+        max_rows: int = 10_000,
+        levels: bool = False,
+    ) -> None:
+        self.gammas = gammas
+        self.n_bins = n_bins
+        self.max_rows = max_rows
+        self.levels = levels
+
+    @property
+    def candidates_(self) -> pd.DataFrame:
+        """All candidates with their leave-one-out NLL and weight, best first."""
+        import pandas as pd
+
+        return pd.DataFrame(self.state()["candidates"])
+
+    def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
+        max_rows = check_integer(self.max_rows, "max_rows", minimum=2)
+        gammas = default_tuning_gammas()
+        if self.gammas is not None:
+            gammas = np.asarray(self.gammas, dtype=np.float64)
+        if not len(gammas) or not len(self.n_bins):
+            raise InputError(
+                f"'gammas' and 'n_bins' must not be empty; got {self.gammas} and {self.n_bins}."
+            )
+        maps = {
+            name: coordinates_of(calibration, item, None, type(self).label)
+            for name, item in maps_by_name(embedding).items()
+        }
+        if not maps:
+            raise InputError(
+                f"{type(self).label} must be given an embedding of the rows; got none."
+            )
+        if len(calibration) < 2:
+            return _unchanging(calibration, maps)
+        first, more, changed, starts = fitted_bases(calibration)
+        ways = ways_to_part(changed, self.n_bins)
+        chosen = np.arange(len(calibration))
+        if len(chosen) > max_rows:
+            chosen = np.sort(np.random.default_rng(0).choice(chosen, max_rows, replace=False))
+        trial = leave_one_out_smooth(
+            {name: points[chosen] for name, points in maps.items()},
+            changed.rows(chosen),
+            starts[chosen],
+            ways,
+            gammas,
+            progress,
+        )
+        steps = max(_LEAST_STEPS, len(chosen) // _ROWS_A_STEP)
+        weights = stacked_weights(trial.log_likelihood, steps)
+        weights[weights < _SMALLEST_WEIGHT * weights.max()] = 0.0
+        weights /= weights.sum()
+        left_out = weights @ trial.confidence
+        line = global_line(left_out, changed.outcome[chosen])
+        level_edges, level_confidence = None, np.empty(0)
+        if self.levels:
+            levels, level_confidence = confidence_levels(on_line(left_out, *line))
+            level_edges = levels.edges
+        members, names, used_ways = _members(trial.candidates, weights)
+        known = Neighbours.of(changed.outcome, starts)
+        called = {
+            "within": ["predicted class" if way is None else f"{way.n_bins} bins" for way in ways],
+            "base": [first.label, *(item.label for item in more)],
+        }
+        return {
+            "count": None,
+            "first": first,
+            "more": more,
+            "outcome": known.outcome,
+            "leftover": known.leftover,
+            "spread": known.spread,
+            # Copies: the calibration rows, too, may be recalibrated, and are in other bins then.
+            "maps": [{"name": name, "points": maps[name].copy()} for name in names],
+            "partitions": [
+                {
+                    "edges": None if (way := ways[place]) is None else way.edges,
+                    "bin_index": part_of(way, changed.confidence, changed.predictions),
+                }
+                for place in used_ways
+            ],
+            "members": members,
+            "line": line,
+            "level_edges": level_edges,
+            "level_confidence": level_confidence,
+            "other_classes": dataclasses.asdict(OtherClasses.fit(changed, _SHARES_PRECISION)),
+            "candidates": trial.table(called, weights),
+        }
+
+    @staticmethod
+    def used_maps(state: State) -> list[str | None]:
+        """Return the names of the maps that candidates of some weight use."""
+        return [kept["name"] for kept in state["maps"]]
+
+    @staticmethod
+    def apply(state: State, rows: Rows) -> Rows:
+        """Average what the candidates say of each row, and put it on the line and its level."""
+        if not state["members"]:
+            return rows
+        changed = state["first"].applied_to(rows)
+        own = [changed, *(item.applied_to(changed) for item in state["more"])]
+        starts = confidence_within(np.column_stack([item.confidence for item in own]))
+        count = state["count"]
+        known = Neighbours(
+            *(each_row(state[name], count) for name in ("outcome", "leftover", "spread"))
+        )
+        averaged = np.zeros(len(rows))
+        for (map_, partition), chosen in _by_partition(state["members"]).items():
+            kept, parted = state["maps"][map_], state["partitions"][partition]
+            way = _way(parted["edges"])
+            part = part_of(way, changed.confidence, rows.predicted)
+            known_part = each_row(parted["bin_index"], count)
+            grid = np.unique([member["gamma"] for member in chosen])
+            d = kept["points"].shape[1]
+            means = laplacian_means(
+                rows.place(kept["name"], d),
+                each_row(kept["points"], count),
+                known.values,
+                bandwidth=scaled_bandwidth(grid, d),
+                target_groups=part,
+                source_groups=known_part,
+                effective_size=False,
+            )
+            accuracy = accuracy_of_parts(part, known_part, known.outcome, starts[:, 0])
+            for member in chosen:
+                candidate = Candidate(
+                    None, member["gamma"], partition, member["base"], member["strength"]
+                )
+                g = int(np.searchsorted(grid, member["gamma"]))
+                averaged += member["weight"] * said(means, g, candidate, starts, accuracy)
+        new = on_line(averaged, *state["line"])
+        if state["level_edges"] is not None:
+            levels = ConfidenceBins(state["level_edges"], "equal-mass")
+            new = state["level_confidence"][levels.assign(new)]
+        return OtherClasses(**state["other_classes"]).complete(changed, new)
+
+    @staticmethod
+    def in_cells(state: State, size: int) -> tuple[State, Ints | None]:
+        """Return means over cells of rows near on all maps, and in one part however it is cut."""
+        if state["count"] is not None or not state["members"]:
+            return state, None
+        # One cut for everything: of two, the difference of two cells could be a row.
+        index = np.column_stack([part["bin_index"] for part in state["partitions"]])
+        apart = np.unique(index, axis=0, return_inverse=True)[1].ravel()
+        cell = cells_of(np.hstack([kept["points"] for kept in state["maps"]]), apart, size)
+        edges = state["level_edges"]
+        return {
+            **state,
+            "count": sizes_of(cell),
+            "outcome": means_of(state["outcome"], cell),
+            "leftover": means_of(state["leftover"], cell),
+            "spread": means_of(state["spread"], cell),
+            "maps": [{**kept, "points": means_of(kept["points"], cell)} for kept in state["maps"]],
+            "partitions": [
+                {
+                    "edges": None if part["edges"] is None else rounded(part["edges"]),
+                    "bin_index": means_of(part["bin_index"], cell).astype(np.int64),
+                }
+                for part in state["partitions"]
+            ],
+            "level_edges": None if edges is None else rounded(edges),
+            "level_confidence": rounded(state["level_confidence"]),
+        }, cell
+
+    @staticmethod
+    def parts(state: State) -> list[Recalibrator]:
+        """Return the global methods."""
+        return [state["first"], *state["more"]]
+
+
+class LevelLoRe(SmoothLoRe):
+    """LoRe smooth with its confidences pooled to levels: ``SmoothLoRe(levels=True)``, by a name."""
+
+    label = "LoRe levels"
+
+    def __init__(
+        self,
+        *,
+        gammas: Sequence[float] | None = None,
+        n_bins: Sequence[int] = (1, 5),
+        max_rows: int = 10_000,
+    ) -> None:
+        super().__init__(gammas=gammas, n_bins=n_bins, max_rows=max_rows, levels=True)
+
+
+def _unchanging(calibration: Dataset, maps: Mapping[str | None, Floats]) -> State:
+    """Return the state that leaves every probability: one row cannot be left out."""
+    nothing = np.empty((0, 0))
+    return {
+        "count": None,
+        "first": NoRecalibration().fit(calibration),
+        "more": [],
+        "outcome": np.empty(0),
+        "leftover": nothing,
+        "spread": nothing,
+        "maps": [{"name": None, "points": np.empty((0, next(iter(maps.values())).shape[1]))}],
+        "partitions": [],
+        "members": [],
+        "line": (1.0, 0.0),
+        "level_edges": None,
+        "level_confidence": np.empty(0),
+        "other_classes": dataclasses.asdict(OtherClasses()),
+        "candidates": {},
+    }
+
+
+def _members(
+    candidates: Sequence[Candidate], weights: Floats
+) -> tuple[list[Member], list[str | None], list[int]]:
+    """Return the candidates of some weight, and the maps and ways to part that they use."""
+    names: dict[str | None, int] = {}
+    ways: dict[int, int] = {}
+    members: list[Member] = []
+    for candidate, weight in zip(candidates, weights, strict=True):
+        if weight > 0:
+            members.append(
+                {
+                    "map": names.setdefault(candidate.feature_map, len(names)),
+                    "partition": ways.setdefault(candidate.part, len(ways)),
+                    "base": candidate.base,
+                    "gamma": candidate.gamma,
+                    "strength": candidate.strength,
+                    "weight": float(weight),
+                }
+            )
+    return members, list(names), list(ways)
+
+
+def _by_partition(members: Sequence[Member]) -> dict[tuple[int, int], list[Member]]:
+    """Members that share a map and a way to part, and so one pass of kernel sums."""
+    together: dict[tuple[int, int], list[Member]] = {}
+    for member in members:
+        together.setdefault((member["map"], member["partition"]), []).append(member)
+    return together
+
+
+def _way(edges: Floats | None) -> ConfidenceBins | None:
+    return None if edges is None else ConfidenceBins(edges, "equal-mass")

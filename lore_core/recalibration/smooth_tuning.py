@@ -1,0 +1,249 @@
+"""What LoRe smooth weighs: local corrections of a global method, each row by the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lore_core.data.arrays import Floats, Ints
+from lore_core.data.binning import (
+    ConfidenceBins,
+    accuracy_by_bin,
+    accuracy_without_self,
+    confidence_bins,
+)
+from lore_core.data.probabilities import PROBABILITY_FLOOR, expit, logit
+from lore_core.data.progress import Progress, tell
+from lore_core.kernel_sums import KernelMeans, laplacian_means
+from lore_core.metrics.local_error import scaled_bandwidth
+from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.local_correction import corrected
+from lore_core.recalibration.logistic_regression import LogisticRecalibration
+from lore_core.recalibration.matrix_scaling import MatrixScaling
+from lore_core.recalibration.tuning import parts
+
+if TYPE_CHECKING:
+    from lore_core.data.dataset import Dataset
+
+#: Confidences stay this far from 0 and 1, so that their log-odds are finite.
+_MARGIN = 1e-4
+#: What corrections in log-odds are pulled toward none by: so much Σ b(1 − b).
+STRENGTHS = (0.25, 1.0, 4.0, 16.0)
+#: Pseudo-rows that accuracies of neighbours are mixed with.
+PSEUDO_ROWS = (0.0, 1.0, 5.0, 20.0)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One local correction."""
+
+    feature_map: str | None
+    gamma: float
+    part: int  #: which of the ways to say whose outcomes count
+    base: int | None  #: which start is corrected; None: it is replaced by the neighbours' accuracy
+    strength: float  #: of the pull; infinity: the base as it is
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Calibration rows, or cells of them: what local corrections are made of."""
+
+    outcome: Floats  #: (n,) 1 where the prediction was right, else 0
+    leftover: Floats  #: (n, n_bases) a − b, the outcomes less each base's confidences
+    spread: Floats  #: (n, n_bases) b(1 − b)
+
+    @classmethod
+    def of(cls, outcome: Floats, starts: Floats) -> Neighbours:
+        """Return the rows; ``starts`` (n, n_bases): confidences of the bases."""
+        return cls(outcome, outcome[:, None] - starts, starts * (1.0 - starts))
+
+    @property
+    def values(self) -> Floats:
+        """All of it, a column each, shape (n, 2 n_bases + 1)."""
+        return np.column_stack([self.leftover, self.spread, self.outcome])
+
+
+def said(
+    means: KernelMeans, g: int, candidate: Candidate, starts: Floats, accuracy: Floats
+) -> Floats:
+    """Return what a candidate says of each row, shape (n,).
+
+    ``means``: of :attr:`Neighbours.values` around the rows. ``g``: the place of its bandwidth in
+    them. ``starts`` (n, n_bases): confidences of the bases for the rows. ``accuracy`` (n,): of the
+    rows whose outcomes count.
+
+    With a base b, in log-odds, δ = Σ k (a − b) / (Σ k b(1 − b) + s): one Newton step, from 0, of
+    the logistic regression on a constant with offset logit b, weights k and the penalty s δ²/2.
+    """
+    mean, mass, n_bases = means.mean[g], means.mass[g], starts.shape[1]
+    if candidate.base is None:
+        return np.clip(
+            corrected(
+                mean[:, -1],
+                mass,
+                candidate.strength,
+                confidence=starts[:, 0],
+                accuracy=accuracy,
+                start=None,
+            ),
+            _MARGIN,
+            1.0 - _MARGIN,
+        )
+    start = starts[:, candidate.base]
+    if not np.isfinite(candidate.strength):
+        return start
+    # Where nobody counts the mean is NaN and the mass 0: nothing is corrected.
+    off = np.nan_to_num(mean[:, candidate.base]) * mass
+    spread = np.nan_to_num(mean[:, n_bases + candidate.base]) * mass
+    return expit(logit(start) + off / (spread + candidate.strength))
+
+
+def fitted_bases(calibration: Dataset) -> tuple[Recalibrator, list[Recalibrator], Dataset, Floats]:
+    """Fit the global methods that local corrections start from.
+
+    Returns
+    -------
+    first : Recalibrator
+        Matrix scaling.
+    more : list of Recalibrator
+        Fitted on what it makes of the rows, each row's from a fit without it: a logistic
+        regression, where rows have features.
+    changed : Dataset
+        The rows with the probabilities of the first, each from a fit without it.
+    starts : ndarray of shape (n, 1 + len(more))
+        Confidences of the first and of the others, likewise.
+
+    Notes
+    -----
+    Cut into five parts as :func:`~lore_core.recalibration.tuning.parts` does. Penalties are chosen
+    once, on all rows.
+    """
+    first = MatrixScaling().fit(calibration)
+    changed = _cross_fitted(MatrixScaling(strength=first.strength_), calibration)
+    starts = [changed.confidence]
+    more: list[Recalibrator] = []
+    if calibration.features is not None:
+        logistic = LogisticRecalibration().fit(changed)
+        again = LogisticRecalibration(strength=logistic.strength_)
+        starts.append(_cross_fitted(again, changed).confidence)
+        more.append(logistic)
+    return first, more, changed, confidence_within(np.column_stack(starts))
+
+
+def _cross_fitted(method: Recalibrator, rows: Dataset) -> Dataset:
+    part = parts(rows)
+    vectors = np.empty_like(rows.probabilities)
+    for fold in np.unique(part):
+        here = part == fold
+        fitted = method.clone().fit(rows.rows(~here))
+        vectors[here] = fitted.recalibrate(rows.rows(here)).probabilities
+    return rows.with_probabilities(vectors)
+
+
+def confidence_within(confidence: Floats) -> Floats:
+    """Keep confidences so far from 0 and 1 that their log-odds are finite."""
+    return np.clip(confidence, _MARGIN, 1.0 - _MARGIN)
+
+
+def ways_to_part(changed: Dataset, n_bins: Sequence[int]) -> list[ConfidenceBins | None]:
+    """Return whose outcomes count for a row: those of its confidence bin, or (None) of its class.
+
+    ``changed``: the calibration rows after the first method. ``n_bins``: of equal-mass bins.
+    """
+    return [*(confidence_bins(changed.confidence, n, "equal-mass") for n in n_bins), None]
+
+
+def part_of(way: ConfidenceBins | None, confidence: Floats, predicted: Ints) -> Ints:
+    """Return the part each row is in, shape (n,)."""
+    return predicted if way is None else way.assign(confidence)
+
+
+def accuracy_of_parts(part: Ints, known_part: Ints, outcome: Floats, alone: Floats) -> Floats:
+    """Return the accuracy of the known rows in each row's part, shape (n,).
+
+    ``part`` (n,): of the rows. ``known_part``, ``outcome`` (m,): of the known rows. ``alone`` (n,):
+    what a row gets in whose part nothing is known.
+    """
+    count = 1 + int(max(part.max(initial=0), known_part.max(initial=0)))
+    accuracy = accuracy_by_bin(known_part, outcome, count)[part]
+    return np.where(np.isnan(accuracy), alone, accuracy)
+
+
+@dataclass(frozen=True)
+class SmoothTrial:
+    """All candidates on the calibration rows, each row corrected by the others."""
+
+    candidates: list[Candidate]
+    confidence: Floats  #: (n_candidates, n)
+    log_likelihood: Floats  #: (n_candidates, n) of the outcome
+
+    def table(self, names: Mapping[str, Sequence[str]], weight: Floats) -> dict[str, Any]:
+        """Return the columns of a table of all candidates, best first.
+
+        ``names``: what the ways to part (``within``) and the bases (``base``) are called.
+        ``weight`` (n_candidates,): in the average.
+        """
+        loss = -self.log_likelihood.mean(axis=1)
+        order = np.argsort(loss, kind="stable")
+        ordered = [self.candidates[place] for place in order]
+        bases = [item.base for item in ordered]
+        return {
+            "feature_map": [item.feature_map for item in ordered],
+            "gamma": np.array([item.gamma for item in ordered]),
+            "within": [names["within"][item.part] for item in ordered],
+            "base": ["accuracy" if base is None else names["base"][base] for base in bases],
+            "strength": np.array([item.strength for item in ordered]),
+            "leave_one_out_nll": loss[order],
+            "weight": weight[order],
+        }
+
+
+def leave_one_out_smooth(
+    maps: Mapping[str | None, Floats],
+    changed: Dataset,
+    starts: Floats,
+    ways: Sequence[ConfidenceBins | None],
+    gammas: Floats,
+    progress: Progress | None,
+) -> SmoothTrial:
+    """Correct every row by the others, in every way.
+
+    ``maps``: coordinates (n, d) by name. ``changed``, ``starts``: see :func:`fitted_bases`.
+    ``ways``: see :func:`ways_to_part`.
+    """
+    outcome = changed.outcome
+    values = Neighbours.of(outcome, starts).values
+    bases = range(starts.shape[1])
+    candidates: list[Candidate] = []
+    found: list[Floats] = []
+    steps = [(name, w) for name in maps for w in range(len(ways))]
+    for step, (name, w) in enumerate(steps):
+        tell(progress, step / len(steps), "leave one out")
+        part = part_of(ways[w], changed.confidence, changed.predictions)
+        means = laplacian_means(
+            maps[name],
+            None,
+            values,
+            bandwidth=scaled_bandwidth(gammas, maps[name].shape[1]),
+            target_groups=part,
+            exclude_self=True,
+            effective_size=False,
+        )
+        accuracy = accuracy_without_self(part, outcome, starts[:, 0])
+        settings: list[tuple[int, int | None, float]] = []
+        for g in range(len(gammas)):
+            settings += [(g, base, s) for base in bases for s in STRENGTHS]
+            settings += [(g, None, s) for s in PSEUDO_ROWS]
+        if step == 0:
+            settings += [(len(gammas) // 2, base, np.inf) for base in bases]
+        for g, base, s in settings:
+            candidate = Candidate(name, float(gammas[g]), w, base, s)
+            candidates.append(candidate)
+            found.append(said(means, g, candidate, starts, accuracy))
+    tell(progress, 1.0, "leave one out")
+    confidence = np.stack(found)
+    likelihood = np.where(outcome == 1, confidence, 1.0 - confidence)
+    return SmoothTrial(candidates, confidence, np.log(np.maximum(likelihood, PROBABILITY_FLOOR)))
