@@ -40,6 +40,7 @@ METHOD_COLORS = {
         "#d9480f",
         "#2b3fd6",
         "#a61e4d",
+        "#c92a2a",
     ],
     "dark": [
         "#7b8794",
@@ -57,6 +58,7 @@ METHOD_COLORS = {
         "#ff8a4c",
         "#8f9dff",
         "#ff9fb8",
+        "#ff6b6b",
     ],
 }
 #: A method keeps its colour on every page, whichever others it is compared with.
@@ -76,6 +78,7 @@ _METHOD_PLACES = {
     "Logistic regression": 12,
     "LoRe smooth": 13,
     "LoRe levels": 14,
+    "Venn–Abers": 15,
 }
 
 _DIVERGING_STOPS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)

@@ -32,3 +32,4 @@ from .smooth_lore import (
 from .temperature_scaling import TemperatureScaling as TemperatureScaling
 from .tuned_lore import TunedLoRe as TunedLoRe
 from .vector_scaling import VectorScaling as VectorScaling
+from .venn_abers import VennAbers as VennAbers

@@ -28,8 +28,8 @@ _FOLDS = 4
 _LARGEST_FOLDED = 2**21
 #: What is added to probabilities, tried in this order.
 _OFFSETS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 3e-2)
-#: Nats a row that a larger one has to gain.
-_LEAST_GAIN = 1e-5
+#: Of the log-likelihood, what a larger one has to gain: one in twenty gains as much by chance.
+_LEAST_GAIN = 2.0
 
 
 class State(TypedDict):
@@ -203,7 +203,7 @@ def _best_offset(calibration: Dataset) -> float:
         logs = log_probabilities(probabilities + offset)
 
         def loss(log_temperature: float, logs: Floats = logs) -> float:
-            return -float(log_softmax(logs * np.exp(-log_temperature))[index, labels].mean())
+            return -float(log_softmax(logs * np.exp(-log_temperature))[index, labels].sum())
 
         found = minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded", options={"xatol": 0.01})
         if not found.fun < lowest - _LEAST_GAIN:

@@ -70,6 +70,12 @@ METHODS = {
         _TOP,
         "A thousand rows or more, and a curve of no known shape.",
     ),
+    "venn-abers": Method(
+        "venn_abers:VennAbers",
+        _TOP,
+        "As isotonic regression with fewer rows: it never says 0 or 1.",
+        standard=False,
+    ),
     "histogram": Method(
         "histogram_binning:HistogramBinning",
         _TOP,

@@ -15,6 +15,7 @@ from lore_core.data.validation import InputError, OnMaps, check_integer
 from lore_core.embedding.several import maps_by_name
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
+from lore_core.recalibration.affine_softmax import kept_on_top
 from lore_core.recalibration.averaging import (
     confidence_levels,
     global_line,
@@ -88,6 +89,7 @@ class State(TypedDict):
     level_edges: Floats | None  #: (n_levels + 1,) which confidences share a level
     level_confidence: Floats  #: (n_levels,) what each level says
     other_classes: dict[str, float]  #: temperature and offset of OtherClasses
+    keep_class: bool  #: whether no class may overtake the predicted one
     candidates: dict[str, Any]  #: columns of the table of all of them, best first
 
 
@@ -108,6 +110,8 @@ class SmoothLoRe(Recalibrator):
         Pool the corrected confidences to levels that are backed by many calibration rows, as
         :class:`~lore_core.TunedLoRe` does: lower maxima over bins, places and groups, at a somewhat
         higher NLL and Brier score.
+    keep_class : bool
+        Let no class become more probable than the predicted one.
 
     Attributes
     ----------
@@ -159,11 +163,13 @@ class SmoothLoRe(Recalibrator):
         n_bins: Sequence[int] = (1, 5),
         max_rows: int = 10_000,
         levels: bool = False,
+        keep_class: bool = False,
     ) -> None:
         self.gammas = gammas
         self.n_bins = n_bins
         self.max_rows = max_rows
         self.levels = levels
+        self.keep_class = keep_class
 
     @property
     def candidates_(self) -> pd.DataFrame:
@@ -217,7 +223,7 @@ class SmoothLoRe(Recalibrator):
         members, names, used_ways = _members(trial.candidates, weights)
         known = Neighbours.of(changed.outcome, starts)
         called = {
-            "within": ["predicted class" if way is None else f"{way.n_bins} bins" for way in ways],
+            "within": [_in_words(way) for way in ways],
             "base": [first.label, *(item.label for item in more)],
         }
         return {
@@ -241,6 +247,7 @@ class SmoothLoRe(Recalibrator):
             "level_edges": level_edges,
             "level_confidence": level_confidence,
             "other_classes": dataclasses.asdict(OtherClasses.fit(changed, _SHARES_PRECISION)),
+            "keep_class": bool(self.keep_class),
             "candidates": trial.table(called, weights),
         }
 
@@ -289,7 +296,10 @@ class SmoothLoRe(Recalibrator):
         if state["level_edges"] is not None:
             levels = ConfidenceBins(state["level_edges"], "equal-mass")
             new = state["level_confidence"][levels.assign(new)]
-        return OtherClasses(**state["other_classes"]).complete(changed, new)
+        made = OtherClasses(**state["other_classes"]).complete(changed, new)
+        if not state["keep_class"]:
+            return made
+        return rows.with_probabilities(kept_on_top(made.probabilities, rows.predicted))
 
     @staticmethod
     def in_cells(state: State, size: int) -> tuple[State, Ints | None]:
@@ -336,8 +346,11 @@ class LevelLoRe(SmoothLoRe):
         gammas: Sequence[float] | None = None,
         n_bins: Sequence[int] = (1, 5),
         max_rows: int = 10_000,
+        keep_class: bool = False,
     ) -> None:
-        super().__init__(gammas=gammas, n_bins=n_bins, max_rows=max_rows, levels=True)
+        super().__init__(
+            gammas=gammas, n_bins=n_bins, max_rows=max_rows, levels=True, keep_class=keep_class
+        )
 
 
 def _unchanging(calibration: Dataset, maps: Mapping[str | None, Floats]) -> State:
@@ -357,6 +370,7 @@ def _unchanging(calibration: Dataset, maps: Mapping[str | None, Floats]) -> Stat
         "level_edges": None,
         "level_confidence": np.empty(0),
         "other_classes": dataclasses.asdict(OtherClasses()),
+        "keep_class": False,
         "candidates": {},
     }
 
@@ -389,6 +403,12 @@ def _by_partition(members: Sequence[Member]) -> dict[tuple[int, int], list[Membe
     for member in members:
         together.setdefault((member["map"], member["partition"]), []).append(member)
     return together
+
+
+def _in_words(way: ConfidenceBins | None) -> str:
+    if way is None:
+        return "predicted class"
+    return "all rows" if way.n_bins == 1 else f"{way.n_bins} bins"
 
 
 def _way(edges: Floats | None) -> ConfidenceBins | None:

@@ -152,6 +152,8 @@ _ARRAYS = {
     "level_confidence": "what each level says",
     "confidence": "corners of the step function",
     "accuracy": "accuracy of each level",
+    "lower": "what a row is told as a wrong one, at and between the confidences",
+    "upper": "the same as a right one",
     "diagonal": "how each class weighs its own probability",
     "bias": "what is added to each class",
     "rest": "what the other classes add to each",

@@ -182,6 +182,17 @@ def test_with_a_name_of_its_own_and_in_a_file(rows, fitted):
     assert fitted.candidates_["weight"].sum() == pytest.approx(1)
 
 
+def test_the_prediction_stays_on_top_where_that_is_wanted(rows):
+    data, z = rows
+    given = SmoothLoRe().fit(data, z).recalibrate(data, z).probabilities
+    kept = SmoothLoRe(keep_class=True).fit(data, z).recalibrate(data, z).probabilities
+    own = np.arange(len(data)), data.predictions
+    moved = given.max(axis=1) > given[own]
+    assert 0 < moved.sum() < len(data)
+    np.testing.assert_allclose(kept[own], kept.max(axis=1))
+    np.testing.assert_allclose(kept[~moved], given[~moved])
+
+
 def test_without_features_only_places_count(rows):
     data, z = rows
     method = SmoothLoRe().fit(dataclasses.replace(data, features=None), z)
