@@ -57,7 +57,7 @@ class VennAbers(Recalibrator):
         values, index = np.unique(calibration.confidence, return_inverse=True)
         count = np.bincount(index)
         right = np.bincount(index, weights=calibration.outcome)
-        return _state(values, right, count)
+        return _state(np.asarray(values), np.asarray(right), count)
 
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
@@ -85,7 +85,7 @@ class VennAbers(Recalibrator):
         values, index = np.unique(rounded(centre), return_inverse=True)
         return _state(
             values,
-            np.bincount(index, weights=right),
+            np.asarray(np.bincount(index, weights=right)),
             np.bincount(index, weights=total).astype(np.int64),
         ), None
 
