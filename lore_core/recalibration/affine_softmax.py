@@ -240,8 +240,7 @@ def _chosen(problem: AffineProblem, start: Floats, candidates: Sequence[Penaltie
 
 def apply_affine(state: State, rows: Rows) -> Rows:
     """Correct the probabilities of rows by what :func:`fit_affine` found."""
-    # Files of before there were offsets have none.
-    x = _logs(rows.probabilities, state.get("offset", 0.0), state["centred"])
+    x = _logs(rows.probabilities, state["offset"], state["centred"])
     z = x * state["diagonal"] + state["bias"]
     if state["rest"].size:
         z += (x @ state["directions"] if state["directions"].size else x) @ state["rest"].T

@@ -9,7 +9,7 @@ from lore_core.data.number_files import Content, Kind
 
 #: Raised whenever a file written now could be misread by the version before. Schema 1 held the
 #: attributes of the classes of its day, schema 2 the confidence of every row; see old_files.py.
-SCHEMA = 3
+SCHEMA = 4
 _KIND = Kind("lore-recalibrator", SCHEMA, "a recalibrator", "Recalibrator.save()")
 
 pack = _KIND.pack

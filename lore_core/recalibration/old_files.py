@@ -1,4 +1,4 @@
-"""Files of schemas 1 and 2: what the values of that day are called now.
+"""Files of schemas 1 to 3: what the values of that day are called now.
 
 A file of schema 1 holds every attribute of an object, private ones too, one of schema 2 a state
 that has changed since. Here each value is given the place it has in the settings and the state of
@@ -48,6 +48,18 @@ def _of_schema_2(parts: Old) -> Recalibrator:
     return saved_class(kind).restored(
         parts["settings"],
         None if state is None else _since_schema_2(kind, state),
+        label=parts["label"],
+        n_rows=parts["calibration_rows"],
+    )
+
+
+def _of_schema_3(parts: Old) -> Recalibrator:
+    kind, state = parts["class"], parts["state"]
+    if state is not None and kind in ("VectorScaling", "MatrixScaling", "DirichletCalibration"):
+        state = {**state, "offset": 0.0}
+    return saved_class(kind).restored(
+        parts["settings"],
+        state,
         label=parts["label"],
         n_rows=parts["calibration_rows"],
     )
@@ -228,4 +240,5 @@ BUILDERS: Mapping[int, Mapping[str, Callable[[Any], Any]]] = {
         "recalibrator": _recalibrator,
     },
     2: {"recalibrator": _of_schema_2},
+    3: {"recalibrator": _of_schema_3},
 }

@@ -355,15 +355,16 @@ class LevelLoRe(SmoothLoRe):
 
 def _unchanging(calibration: Dataset, maps: Mapping[str | None, Floats]) -> State:
     """Return the state that leaves every probability: one row cannot be left out."""
-    nothing = np.empty((0, 0))
+    name, points = next(iter(maps.items()))
+    nothing = np.empty((len(calibration), 0))
     return {
         "count": None,
         "first": NoRecalibration().fit(calibration),
         "more": [],
-        "outcome": np.empty(0),
+        "outcome": calibration.outcome,
         "leftover": nothing,
         "spread": nothing,
-        "maps": [{"name": None, "points": np.empty((0, next(iter(maps.values())).shape[1]))}],
+        "maps": [{"name": name, "points": points}],
         "partitions": [],
         "members": [],
         "line": (1.0, 0.0),

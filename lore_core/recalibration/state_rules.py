@@ -50,12 +50,42 @@ _OTHERS = Parts({"temperature": _POSITIVE, "offset": Number(0.0)})
 _TEMPERATURE = {"temperature": _POSITIVE}
 _AFFINE: dict[str, Rule] = {
     "centred": Flag(),
+    "offset": Number(0.0),
     "diagonal": Values(("K",)),
     "bias": Values(("K",)),
     "rest": Values(("K", "r")),
     "directions": Values(("K", "u")),
     "strength": _STRENGTH,
     "keep_class": Flag(),
+}
+_LEVELS: dict[str, Rule] = {
+    "level_edges": Maybe(Values(("l+1",), 0.0, 1.0, rising=True)),
+    "level_confidence": Values(("l",), 0.0, 1.0),
+}
+_MAPS = Each(Parts({"name": Maybe(Text()), "points": Values(("n", "d"))}))
+_MEMBER: dict[str, Rule] = {
+    "map": Number(0, whole=True),
+    "partition": Number(0, whole=True),
+    "gamma": _ANY_GAMMA,
+    "weight": Number(0.0, 1.0, above=True),
+}
+_SMOOTH: dict[str, Rule] = {
+    "count": _COUNT,
+    "first": _Fitted(),
+    "more": Each(_Fitted()),
+    "outcome": Values(("n",), 0.0, 1.0),
+    "leftover": Values(("n", "m"), -1.0, 1.0),
+    "spread": Values(("n", "m"), 0.0, 0.25 + 1e-9),  # means of cells are rounded
+    "maps": _MAPS,
+    "partitions": Each(Parts({"edges": Maybe(_EDGES), "bin_index": Values(("n",), 0, whole=True)})),
+    "members": Each(
+        Parts({**_MEMBER, "base": Maybe(Number(0, whole=True)), "strength": _STRENGTH})
+    ),
+    "line": Each(Number(), fewest=2),
+    **_LEVELS,
+    "other_classes": _OTHERS,
+    "keep_class": Flag(),
+    "candidates": _Anything(),
 }
 #: What a setting must be, by the type of its default.
 _SETTINGS: Mapping[type, tuple[Rule, ...]] = {
@@ -112,27 +142,26 @@ STATES: Mapping[str, Mapping[str, Rule]] = {
         "binning": _BINNING,
         "count": _COUNT,
         "outcome": Values(("n",), 0.0, 1.0),
-        "maps": Each(Parts({"name": Maybe(Text()), "points": Values(("n", "d"))})),
+        "maps": _MAPS,
         "partitions": Each(Parts({"edges": _EDGES, "bin_index": _INDEX})),
         "bases": Each(Maybe(_Fitted())),
         "leftover": Values(("n", "m"), -1.0, 1.0),
         "members": Each(
-            Parts(
-                {
-                    "map": Number(0, whole=True),
-                    "partition": Number(0, whole=True),
-                    "base": Number(0, whole=True),
-                    "gamma": _ANY_GAMMA,
-                    "prior_strength": _STRENGTH,
-                    "weight": Number(0.0, 1.0, above=True),
-                }
-            )
+            Parts({**_MEMBER, "base": Number(0, whole=True), "prior_strength": _STRENGTH})
         ),
         "line": Maybe(Each(Number(), fewest=2)),
-        "level_edges": Maybe(Values(("l+1",), 0.0, 1.0, rising=True)),
-        "level_confidence": Values(("l",), 0.0, 1.0),
+        **_LEVELS,
         "other_classes": _OTHERS,
         "candidates": _Anything(),
+    },
+    "SmoothLoRe": _SMOOTH,
+    "LevelLoRe": _SMOOTH,
+    "VennAbers": {
+        "confidence": Values(("m",), 0.0, 1.0, rising=True),
+        "accuracy": Values(("m",), 0.0, 1.0),
+        "count": Values(("m",), 1, whole=True),
+        "lower": Values(("t",), 0.0, np.nextafter(1.0, 0.0)),
+        "upper": Values(("t",), 0.0, 1.0),
     },
     "GroupWise": {
         "columns": Maybe(Each(Text(), fewest=1)),
@@ -188,10 +217,23 @@ def _check_relations(name: str, state: Mapping[str, Any], made: Recalibrator, si
         wide = sizes["u"] or sizes["K"]
         if sizes["r"] not in (0, wide):
             raise refuse(f"{name}: rest", f"0 or {wide} columns", sizes["r"])
+    elif name == "VennAbers":
+        if sizes["t"] != 2 * sizes["m"] + 1:
+            raise refuse(f"{name}: lower", f"{2 * sizes['m'] + 1} numbers", sizes["t"])
     elif name in ("LoRe", "TunedLoRe"):
         _check_rows(name, state, made)
         if name == "TunedLoRe":
-            _check_members(state)
+            _check_members(name, state, len(state["bases"]))
+    elif STATES[name] is _SMOOTH:
+        _check_rows(name, state, made)
+        _check_members(name, state, 1 + len(state["more"]))
+        for part in state["partitions"]:
+            bins = sizes["K"] if part["edges"] is None else len(part["edges"]) - 1
+            if part["bin_index"].max(initial=0) >= bins:
+                raise refuse(f"{name}: bin_index", f"{bins} parts", part["bin_index"].max())
+        for part in (state["first"], *state["more"]):
+            if part.needs_embedding:
+                raise refuse(f"{name}: first", "methods without a map", type(part).__name__)
     if state.get("base") is not None and state["base"].needs_embedding:
         raise refuse(f"{name}: base", "a method without a map", type(state["base"]).__name__)
 
@@ -203,21 +245,21 @@ def _check_rows(name: str, state: Mapping[str, Any], made: Recalibrator) -> None
     if rows > made.n_rows_ or (state["count"] is None and rows != made.n_rows_):
         raise refuse(f"{name}: outcome", f"the {made.n_rows_:,} calibration rows", f"{rows:,}")
     for edges in [state["edges"]] if name == "LoRe" else [p["edges"] for p in state["partitions"]]:
-        if edges[0] != 0 or edges[-1] != 1:
+        if edges is not None and (edges[0] != 0 or edges[-1] != 1):
             raise refuse(f"{name}: edges", "numbers from 0 to 1", f"{edges[0]} to {edges[-1]}")
 
 
-def _check_members(state: Mapping[str, Any]) -> None:
+def _check_members(name: str, state: Mapping[str, Any], n_bases: int) -> None:
     members: Sequence[Mapping[str, Any]] = state["members"]
-    for part, of in (("map", "maps"), ("partition", "partitions"), ("base", "bases")):
-        last = max((member[part] for member in members), default=-1)
-        if last >= len(state[of]):
-            raise refuse(f"TunedLoRe: {part}", f"a place in {len(state[of])} {of}", last)
-    if members and state["leftover"].shape[1] != len(state["bases"]):
-        shape = state["leftover"].shape
-        raise refuse("TunedLoRe: leftover", f"{len(state['bases'])} columns", shape)
+    known = {"map": len(state["maps"]), "partition": len(state["partitions"]), "base": n_bases}
+    for part, n in known.items():
+        places = [member[part] for member in members if member[part] is not None]
+        if max(places, default=-1) >= n:
+            raise refuse(f"{name}: {part}", f"one of {n} places", max(places))
+    if members and state["leftover"].shape[1] != n_bases:
+        raise refuse(f"{name}: leftover", f"{n_bases} columns", state["leftover"].shape)
     total = sum(member["weight"] for member in members)
     if total > 1 + 1e-9:
-        raise refuse("TunedLoRe: weight", "shares of 1", f"{total:g} in all")
+        raise refuse(f"{name}: weight", "shares of 1", f"{total:g} in all")
     if state["line"] is not None and len(state["line"]) != 2:
-        raise refuse("TunedLoRe: line", "slope and intercept", state["line"])
+        raise refuse(f"{name}: line", "slope and intercept", state["line"])

@@ -83,6 +83,10 @@ def test_a_part_less_or_of_another_kind_is_refused(fitted, name):
         ("IsotonicRegression", "accuracy", lambda value, arrays: put(arrays, value, 0, 1.0)),
         ("MatrixScaling", "rest", lambda value, arrays: cut(arrays, value)),
         ("BetaCalibration", "coefficients", lambda value, arrays: put(arrays, value, 0, -1.0)),
+        ("VennAbers", "lower", lambda value, arrays: cut(arrays, value)),
+        ("VennAbers", "lower", lambda value, arrays: put(arrays, value, 0, 1.0)),
+        ("SmoothLoRe", "spread", lambda value, arrays: put(arrays, value, (0, 0), 0.3)),
+        ("SmoothLoRe", "leftover", lambda value, arrays: cut(arrays, value)),
         ("LogisticRecalibration", "scale", lambda value, arrays: put(arrays, value, 0, 0.0)),
         ("LogisticRecalibration", "of_class", lambda value, arrays: cut(arrays, value)),
     ],
@@ -112,8 +116,17 @@ def test_members_of_an_average_must_exist(fitted):
     def edit(header, arrays):
         state_of(header)["members"][0]["object"]["map"] = 9
 
-    with pytest.raises(InputError, match=r"TunedLoRe: map'; got 9"):
-        load_recalibrator(edited(fitted["TunedLoRe"].to_bytes(), edit))
+    for name in ("TunedLoRe", "SmoothLoRe"):
+        with pytest.raises(InputError, match=rf"{name}: map'; got 9"):
+            load_recalibrator(edited(fitted[name].to_bytes(), edit))
+
+    def beyond(header, arrays):
+        parts = [item["object"] for item in state_of(header)["partitions"]]
+        (of_class,) = (part for part in parts if part["edges"] is None)
+        of_class["bin_index"] = put(arrays, of_class["bin_index"], 0, 3)
+
+    with pytest.raises(InputError, match="SmoothLoRe: bin_index'; got 3"):
+        load_recalibrator(edited(fitted["SmoothLoRe"].to_bytes(), beyond))
 
 
 def test_maps_and_names_must_fit(fitted):
