@@ -36,8 +36,8 @@ def rewritten(content, change):
 
 
 def test_a_newer_schema(read, content):
-    newer = rewritten(content, lambda h: h.update(schema=4, written_by="lore-lens 9.0"))
-    with pytest.raises(InputError, match=r"schema 4, written by lore-lens 9.0; this .* up to 3"):
+    newer = rewritten(content, lambda h: h.update(schema=5, written_by="lore-lens 9.0"))
+    with pytest.raises(InputError, match=r"schema 5, written by lore-lens 9.0; this .* up to 4"):
         read(newer)
 
 

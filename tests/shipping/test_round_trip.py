@@ -115,7 +115,7 @@ def test_header_says_what_it_is(calibration, maps):
         header = json.loads(archive.read("header.json"))
         others = [name for name in archive.namelist() if name != "header.json"]
     assert header["format"] == "lore-recalibrator"
-    assert header["schema"] == 3
+    assert header["schema"] == 4
     assert header["class"] == "LoRe"
     assert header["class_names"] == ["ash", "birch", "cedar"]
     assert header["feature_names"] == [f"f_{k}" for k in range(5)]
