@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Confidences stay this far from 0 and 1, so that their log-odds are finite.
 _MARGIN = 1e-4
+#: Rows a global method is fitted on at most.
+_MOST_FITTED = 50_000
 #: What corrections in log-odds are pulled toward none by: so much Σ b(1 − b).
 STRENGTHS = (0.25, 1.0, 4.0, 16.0)
 #: Pseudo-rows that accuracies of neighbours are mixed with.
@@ -119,18 +121,24 @@ def fitted_bases(calibration: Dataset) -> tuple[Recalibrator, list[Recalibrator]
     Notes
     -----
     Cut into five parts as :func:`~lore_core.recalibration.tuning.parts` does. Penalties are chosen
-    once, on all rows.
+    once, on all rows. Of more than 50,000 rows each method is fitted on so many random ones.
     """
-    first = MatrixScaling().fit(calibration)
+    first = MatrixScaling().fit(_some(calibration))
     changed = _cross_fitted(MatrixScaling(strength=first.strength_), calibration)
     starts = [changed.confidence]
     more: list[Recalibrator] = []
     if calibration.features is not None:
-        logistic = LogisticRecalibration().fit(changed)
+        logistic = LogisticRecalibration().fit(_some(changed))
         again = LogisticRecalibration(strength=logistic.strength_)
         starts.append(_cross_fitted(again, changed).confidence)
         more.append(logistic)
     return first, more, changed, confidence_within(np.column_stack(starts))
+
+
+def _some(rows: Dataset) -> Dataset:
+    if len(rows) <= _MOST_FITTED:
+        return rows
+    return rows.rows(np.random.default_rng(0).permutation(len(rows))[:_MOST_FITTED])
 
 
 def _cross_fitted(method: Recalibrator, rows: Dataset) -> Dataset:
@@ -138,7 +146,7 @@ def _cross_fitted(method: Recalibrator, rows: Dataset) -> Dataset:
     vectors = np.empty_like(rows.probabilities)
     for fold in np.unique(part):
         here = part == fold
-        fitted = method.clone().fit(rows.rows(~here))
+        fitted = method.clone().fit(_some(rows.rows(~here)))
         vectors[here] = fitted.recalibrate(rows.rows(here)).probabilities
     return rows.with_probabilities(vectors)
 
