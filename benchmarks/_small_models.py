@@ -1,6 +1,6 @@
 """Write predictions of small models, trained here, as pairs of files that ``lore bench`` reads.
 
-``python benchmarks/small_models.py DIR [--second]``. Tasks of 2 to 100 classes, made of what lies
+``python benchmarks/_small_models.py DIR [--second]``. Tasks of 2 to 100 classes, made of what lies
 on a Linux machine with this project's requirements: Python's own source, translated messages
 (``*.mo``), scikit-learn's photographs and small tables; the second panel of letters in the
 installed fonts, pieces of installed files and names of characters. Nothing is downloaded.
