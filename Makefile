@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 # What was left half-made by an error or a Ctrl-C is made again.
 .DELETE_ON_ERROR:
-.PHONY: help app test lint bench paper docs clean chromium kernels
+.PHONY: help app test lint bench attack paper docs clean chromium kernels
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -55,6 +55,10 @@ bench: $(DEV_INSTALLED) chromium kernels ## Run the benchmarks (benchmarks/*.py)
 	@set -- benchmarks/[!_]*.py; \
 	if [ ! -e "$$1" ]; then echo "There are no benchmarks yet: benchmarks/ holds no .py file."; exit 0; fi; \
 	for script; do echo "== $$script"; $(PY) "$$script" || exit 1; done
+
+# Some seconds; COUNT=100000 takes some minutes, and writes docs/reliability.md.
+attack: $(INSTALLED) ## Attack what reads files with damaged ones, bombs and edited models.
+	@exec $(PY) -m benchmarks.attack $(if $(COUNT),--count $(COUNT) --write)
 
 # The data are not ours to pass on: what is missing is said by the script.
 paper: $(DEV_INSTALLED) chromium kernels ## Write docs/paper.md: the paper's figures and tables on your data.

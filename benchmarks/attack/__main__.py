@@ -1,25 +1,96 @@
-"""``python -m benchmarks.attack [--files N]``."""
+"""Attack, and say what came of it: ``python -m benchmarks.attack [--count N] [--write]``."""
 
 from __future__ import annotations
 
 import argparse
+import platform
+import sys
+from pathlib import Path
 
-from benchmarks.attack import files, models
+from benchmarks.attack import bombs, files, models
+from benchmarks.attack.cases import Outcome
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
+#: Between these lines of the page stands what was measured.
+_BEGIN, _END = "<!-- measured -->", "<!-- end -->"
+#: One model a so many files.
+_MODELS = 5
+_BAD = ("traceback", "died", "slow", "memory", "no sentence")
+_WORDS = {
+    "refused": "refused in one sentence",
+    "same": "read as what it was",
+    "other": "read, with other content",
+    "traceback": "tracebacks",
+    "died": "processes ended",
+    "slow": "above 5 s",
+    "memory": "out of memory",
+    "no sentence": "refused at length",
+    "damaged, same": "damaged, read as what it was",
+    "damaged, others": "damaged, other probabilities",
+    "edited, same": "edited, the same probabilities",
+    "edited, others": "edited, other probabilities (within the rules)",
+}
 
 
-def main() -> None:
-    """Run the attacks and print what came of them."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--files", type=int, default=2000)
-    parser.add_argument("--models", type=int, default=2000)
-    parser.add_argument("--first", type=int, default=0)
-    given = parser.parse_args()
-    for attack, number in ((files.attack, given.files), (models.attack, given.models)):
-        outcome = attack(given.first, given.first + number)
-        print(outcome.counts, f"slowest {outcome.slowest:.1f} s, {outcome.largest:.0f} MiB")
+def _row(name: str, outcome: Outcome, order: tuple[str, ...]) -> str:
+    counts: dict[str, int] = {}
+    for word, n in outcome.counts.items():
+        key = word.partition(", ")[0] if word.startswith("other, ") else word
+        counts[key] = counts.get(key, 0) + n
+    told = "; ".join(f"{counts.get(word, 0):,} {_WORDS[word]}" for word in order)
+    bad = ", ".join(f"{counts.get(word, 0)} {_WORDS[word]}" for word in _BAD)
+    return (
+        f"| {name} | {told} | {bad} | {outcome.slowest:.1f} s of work, {outcome.largest:,.0f} MiB |"
+    )
+
+
+def measured(count: int) -> tuple[str, bool]:
+    """Return the lines of what was measured, and whether all of it was as it must be."""
+    n_models = max(count // _MODELS, 1)
+    of_files, of_models = files.attack(0, count), models.attack(0, n_models)
+    exploded = bombs.attack()
+    lines = [
+        "| attack | what came of it | must be 0 | slowest case, largest process |",
+        "|---|---|---|---|",
+        _row(f"{count:,} damaged files", of_files, ("refused", "same", "other")),
+        _row(
+            f"{n_models:,} damaged and edited .lore files",
+            of_models,
+            ("refused", "damaged, same", "damaged, others", "edited, same", "edited, others"),
+        ),
+        "",
+        "| bomb | size | what its reader is told | after |",
+        "|---|---|---|---|",
+        *(
+            f"| `{item.name}` | {item.size / 1000:,.0f} kB | {item.said} | {item.seconds:.1f} s |"
+            for item in exploded
+        ),
+        "",
+        f"*{platform.machine()}, Python {platform.python_version()}.*",
+    ]
+    outcomes = (of_files, of_models)
+    for outcome in outcomes:
         for word, examples in outcome.examples.items():
             for case, said in examples:
-                print(f"== {word} {case}\n{said}")
+                sys.stderr.write(f"== {word} {case}\n{said}\n")
+    good = not any(outcome.counts[word] for outcome in outcomes for word in _BAD)
+    return "\n".join(lines), good and not of_models.counts["damaged, others"]
 
 
-main()
+def main() -> int:
+    """Attack; the code is 1 where something was as it must not be."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=1500)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    lines, good = measured(given.count)
+    sys.stdout.write(f"{lines}\n")
+    if given.write:
+        text = PAGE.read_text(encoding="utf-8")
+        before, after = text.partition(_BEGIN)[0], text.partition(_END)[2]
+        PAGE.write_text(f"{before}{_BEGIN}\n{lines}\n{_END}{after}", encoding="utf-8")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

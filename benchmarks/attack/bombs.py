@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+import time
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
+
+from lore_core import InputError, reading
+from lore_core.reading.raw_file import RawFile
 
 
 def _parquet(columns: dict[str, pa.Array], **how: object) -> bytes:
@@ -125,3 +130,28 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "commas.tsv": lambda: b"label\tp\n" + b"\t" * 2_000_000,
     "brackets.jsonl": lambda: b'{"label":0,"p":0.5}\n' * 10 + b"{" * 2_000_000,
 }
+
+
+@dataclass(frozen=True)
+class Exploded:
+    """What came of a bomb."""
+
+    name: str
+    size: int  #: Bytes
+    said: str
+    seconds: float  #: Until the reader was told
+
+
+def attack() -> list[Exploded]:
+    """Give every bomb to the reader that works in a process of its own."""
+    found = []
+    for name, make in BOMBS.items():
+        content = make()
+        began = time.monotonic()
+        try:
+            said = f"read: {len(reading.load(RawFile(name, content), apart=True)):,} rows"
+        except InputError as error:
+            said = str(error).partition(". ")[0].partition(": ")[0]
+            said = said if len(said) < 120 else f"{said[:119]}…"
+        found.append(Exploded(name, len(content), said, time.monotonic() - began))
+    return found

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import importlib.metadata
 import os
 import platform
+import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +30,13 @@ def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bo
     name = f"warm-{_state()}"
     if not force and any((folder / name).exists() for folder in _stamp_folders()):
         return False
-    notify("Compiling the kernels once (about 30 s) …")
+    kept = any(map(_can_be_written, _stamp_folders()))
+    notify(f"Compiling the kernels {'once' if kept else 'anew'} (about 30 s) …")
+    if not kept:
+        # (Read by numba when it is imported; UMAP's own kernels cannot be made without any.)
+        passing = tempfile.mkdtemp(prefix="lore-lens-kernels-")
+        os.environ["NUMBA_CACHE_DIR"] = passing
+        atexit.register(shutil.rmtree, passing, ignore_errors=True)
     started = time.monotonic()
     from lore_core.kernel_sums import warmup  # imports numba: only when needed
 
@@ -40,6 +49,22 @@ def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bo
             (folder / name).touch()
             break
     notify(f"Compiled in {time.monotonic() - started:.0f} s.")
+    if not kept:
+        notify(
+            "They are compiled at every start: neither this installation nor your cache folder can "
+            "be written. Name a folder that can be in NUMBA_CACHE_DIR."
+        )
+    return True
+
+
+def _can_be_written(folder: Path) -> bool:
+    """Whether a few kilobytes can be kept in a folder, which is made if need be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(2**16))
+    except OSError:
+        return False
     return True
 
 

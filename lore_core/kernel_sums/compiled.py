@@ -5,6 +5,7 @@ Without numba nothing is compiled and the sums go another way: :mod:`lore_core.k
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
@@ -46,6 +47,11 @@ class _PackageCache(FunctionCache):  # type: ignore[misc]
 
     _sources = _sources_hash()
 
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled kernel; on a full disk it is not kept, and works all the same."""
+        with contextlib.suppress(OSError):
+            super().save_overload(sig, data)
+
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         return (*super()._index_key(sig, codegen), self._sources)
 
@@ -59,8 +65,10 @@ def _compiler(fastmath: set[str]) -> Callable[[Callable[..., Any]], Any]:
 
     def decorate(function: Callable[..., Any]) -> Any:
         kernel = compile_it(function)
-        # What cache=True does, with the class above in place of its own.
-        kernel._cache = _PackageCache(kernel.py_func)
+        # What cache=True does, with the class above in place of its own. Where no folder at all can
+        # be written numba has no place for it: then kernels are compiled in every process.
+        with contextlib.suppress(RuntimeError):
+            kernel._cache = _PackageCache(kernel.py_func)
         return kernel
 
     return decorate

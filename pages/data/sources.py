@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from lore_core import InputError, reading
 from lore_core.reading.file_pairs import sources_of
-from pages.shared.files import check_inside, is_local, named_path
+from pages.shared.files import check_inside, is_local, named_path, states_of
 from pages.shared.header import plain
 from pages.shared.session import adopt, adopt_reading, load_demo
 from pages.shared.store import Loaded
@@ -105,7 +106,7 @@ def read_and_adopt(
             result = reading.read(
                 files[0] if len(files) == 1 else files, mapping=mapping, apart=True
             )
-            adopt_reading(result, source)
+            adopt_reading(result, source, states_of(f for f in files if isinstance(f, Path)))
     except InputError as error:
         st.session_state["_read_error"] = error
         st.session_state["_read_mapping"] = mapping

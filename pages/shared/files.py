@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -58,6 +59,15 @@ def check_inside(places: Iterable[Path | RawFile]) -> None:
 def _root() -> Path:
     named: Path | None = arguments().data_root
     return (named or _STARTED_IN).expanduser().resolve()
+
+
+def states_of(paths: Iterable[Path]) -> State:
+    """Return the states of files and directories together; of what is gone there is none."""
+    found: list[tuple[str, int, int]] = []
+    for path in paths:
+        with contextlib.suppress(OSError):
+            found += state_of(path)
+    return tuple(found)
 
 
 def state_of(path: Path) -> State:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from lore_core import InputError
 from lore_core.data.progress import Cancelled, Progress
@@ -20,6 +22,8 @@ _KEY = "_job"
 _PACES: dict[str, float] = {}
 #: From this share done on, the time taken so far says more than the estimate.
 _TELLING = 0.25
+#: Seconds after the last reader of a job has left until it is stopped, and between two looks.
+_PATIENCE, _EVERY = 30.0, 5.0
 
 
 def at_this_pace(name: str, seconds: float) -> float:
@@ -62,6 +66,8 @@ class Job:
         self.message = "waiting for earlier work to finish"
         self.error: str | None = None
         self.cancelled = False
+        self.readers: set[str] = set()  #: Sessions that wait for it
+        self._looked = self._last_reader = time.monotonic()
         self.started = time.monotonic()
         self._work = work
         self._done = done
@@ -73,7 +79,18 @@ class Job:
         """True until the work is done, failed or stopped."""
         return self._thread.is_alive()
 
+    def _is_wanted(self) -> bool:
+        """Whether anybody who waits for it is there, or was a moment ago: a reload takes one."""
+        now = time.monotonic()
+        if now - self._looked > _EVERY:
+            self._looked = now
+            if any(map(_is_there, list(self.readers))) or not self.readers:
+                self._last_reader = now
+        return now - self._last_reader < _PATIENCE
+
     def _progress(self, fraction: float, message: str) -> None:
+        if not self._is_wanted():
+            self.cancelled = True
         if self.cancelled:
             raise Cancelled
         self.fraction, self.message = fraction, message
@@ -118,8 +135,23 @@ def join_job(key: Hashable) -> bool:
     job = _running().get(key)
     if job is None or not job.running or job.cancelled:
         return False
-    st.session_state[_KEY] = job
+    _wait_for(job)
     return True
+
+
+def _wait_for(job: Job) -> None:
+    st.session_state[_KEY] = job
+    job.readers.add(_session())
+
+
+def _session() -> str:
+    context = get_script_run_ctx(suppress_warning=True)
+    return "" if context is None else context.session_id
+
+
+def _is_there(session: str) -> bool:
+    """Whether a session has a page open; a page in a tab that is not looked at is open, too."""
+    return not runtime.exists() or runtime.get_instance().is_active_session(session)
 
 
 def start_job(
@@ -140,13 +172,19 @@ def start_job(
     jobs = _running()
     for finished in [other for other, job in list(jobs.items()) if not job.running]:
         jobs.pop(finished, None)
-    jobs[key] = st.session_state[_KEY] = Job(name, work, done, seconds)
+    jobs[key] = Job(name, work, done, seconds)
+    _wait_for(jobs[key])
 
 
 def cancel_job() -> None:
-    """Stop this session's job at its next step."""
+    """Stop this session's job at its next step; where others wait for it, too, leave it to them."""
     job = current_job()
-    if job is not None and job.running:
+    if job is None or not job.running:
+        return
+    job.readers.discard(_session())
+    if any(map(_is_there, job.readers)):
+        del st.session_state[_KEY]
+    else:
         job.cancelled = True
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from lore_core import InputError, demo, reading
-from pages.shared.files import arguments
-from pages.shared.store import Loaded, store
+from pages.shared.files import State, arguments, states_of
+from pages.shared.store import DEMO, Loaded, store
 
 _KEY = "_loaded"
 _PARAMETER = "data"
+_CHANGED = "_files_now"
 
 
 #: What the demos are, for the Data page.
@@ -52,8 +55,11 @@ def _name_in_link(loaded: Loaded) -> None:
         st.query_params[_PARAMETER] = loaded.key
 
 
-def adopt_reading(result: reading.Reading, source: str) -> Loaded:
-    """Make what was read the current data; rows without a split are split at random."""
+def adopt_reading(result: reading.Reading, source: str, files: State = ()) -> Loaded:
+    """Make what was read the current data; rows without a split are split at random.
+
+    ``files``: of this machine, in the state in which they were read.
+    """
     dataset, whole = result.dataset, result.dataset.split is None
     loaded = Loaded(
         dataset=dataset.with_split(0.5, random_state=0) if whole else dataset,
@@ -63,6 +69,7 @@ def adopt_reading(result: reading.Reading, source: str) -> Loaded:
         warnings=result.report.warnings,
         checks=result.report.checks,
         split_by_app=whole,
+        files=files,
     )
     adopt(loaded)
     return loaded
@@ -71,7 +78,7 @@ def adopt_reading(result: reading.Reading, source: str) -> Loaded:
 @st.cache_resource(max_entries=4, show_spinner="Training the demo classifier on digits …")
 def _demo(name: str) -> Loaded:
     dataset = demo.digits() if name == "digits" else demo.synthetic(20_000).dataset
-    return Loaded(dataset=dataset, source="demo", facts=_STORIES[name])
+    return Loaded(dataset=dataset, source=DEMO, facts=_STORIES[name])
 
 
 def load_demo(name: str = "digits") -> Loaded:
@@ -82,8 +89,9 @@ def load_demo(name: str = "digits") -> Loaded:
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the data …")
-def _read(paths: tuple[str, ...]) -> reading.Reading:
-    return reading.read(list(paths), apart=True)
+def _read(paths: tuple[str, ...], state: State) -> tuple[reading.Reading, State]:
+    """Read files once for each state of them."""
+    return reading.read(list(paths), apart=True), state
 
 
 def ensure_loaded() -> bool:
@@ -94,6 +102,7 @@ def ensure_loaded() -> bool:
     """
     if _KEY in st.session_state:
         _name_in_link(current())
+        _say_what_changed(current())
         return False
     is_plain = not st.query_params.to_dict()
     wanted = st.query_params.get(_PARAMETER)
@@ -101,11 +110,13 @@ def ensure_loaded() -> bool:
         found = store().loaded.get(wanted)
         if found is not None:
             adopt(found)
+            _say_what_changed(found)
             return False
     paths = tuple(arguments().data)
     if paths:
         try:
-            loaded = adopt_reading(_read(paths), " + ".join(paths))
+            state = states_of(map(Path, paths))
+            loaded = adopt_reading(_read(paths, state)[0], " + ".join(paths), state)
         except InputError as error:
             st.session_state["_problem"] = str(error)
         else:
@@ -113,6 +124,20 @@ def ensure_loaded() -> bool:
             return False
     _explain_lost_link(wanted, load_demo())
     return is_plain and not paths
+
+
+def _say_what_changed(loaded: Loaded) -> None:
+    """Say once that a file is not what was read any more."""
+    now = states_of(Path(file) for file, *_ in loaded.files)
+    if now == loaded.files or st.session_state.get(_CHANGED) == now:
+        return
+    st.session_state[_CHANGED] = now
+    changed = sorted({Path(file).name for file, *_ in {*loaded.files} - {*now}})
+    st.session_state["_problem"] = (
+        f"{', '.join(changed[:3]) or loaded.dataset.name} changed on disk since it was read; what "
+        "is shown is as it was then. To read it again, open the address without what follows its "
+        "“?”, or use the Data page."
+    )
 
 
 def _explain_lost_link(wanted: str | None, loaded: Loaded) -> None:

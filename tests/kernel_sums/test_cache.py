@@ -152,3 +152,38 @@ def test_the_stamp_finds_a_folder_it_may_write_to(tmp_path, monkeypatch):
     assert compile_once.compile_kernels(said.append) is True
     assert compile_once.compile_kernels(said.append) is False
     assert len(list((tmp_path / "user").rglob("warm-*"))) == len(compiled) == 1
+
+
+def test_without_any_folder_to_write_to_sums_are_made_all_the_same(copied_package, tmp_path):
+    (copied_package / "kernel_sums" / "__pycache__").write_text("in the way")
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".cache").write_text("in the way")
+    folder, hits, value = _run(copied_package, home)
+    assert (str(folder), hits) == ("None", 0)
+    assert value == pytest.approx(np.exp(-1.0))
+
+
+def test_on_a_full_disk_sums_are_made_all_the_same(copied_package, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "def full(*arguments):\n    raise OSError(28, 'No space left on device')\n"
+        "import numba.core.caching as c\n"
+        "c.IndexDataCacheFile.save = full\n"
+    )
+    path = f"{copied_package.parent}{os.pathsep}{tmp_path}"
+    assert _run(copied_package, tmp_path, PYTHONPATH=path)[2] == pytest.approx(np.exp(-1.0))
+
+
+def test_compiling_at_every_start_is_said(tmp_path, monkeypatch):
+    from lore_core.kernel_sums import compile_once
+
+    said = []
+    monkeypatch.setattr(kernel_sums, "warmup", lambda: None)
+    in_the_way = tmp_path / "a file"
+    in_the_way.write_text("")
+    monkeypatch.setattr(compile_once, "_stamp_folders", lambda: [in_the_way])
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+    assert compile_once.compile_kernels(said.append) is True
+    assert Path(os.environ["NUMBA_CACHE_DIR"]).is_dir()
+    assert said[0].startswith("Compiling the kernels anew")
+    assert "compiled at every start" in said[-1]

@@ -98,7 +98,15 @@ class Page:
 def open_page(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["app.py", "--data-root", "/"])
 
-    def open_(name: str, dataset: Dataset | None = None, **settings: object) -> Page:
+    def open_(
+        name: str,
+        dataset: Dataset | None = None,
+        *,
+        arguments: list[str] | None = None,
+        **settings: object,
+    ) -> Page:
+        if arguments is not None:
+            monkeypatch.setattr(sys, "argv", arguments)
         app = AppTest.from_file(str(APP), default_timeout=60)
         app.query_params["features"] = "PCA 2-D"  # at once, without a job in the background
         for key, value in settings.items():

@@ -100,3 +100,50 @@ def test_what_it_says_is_text(monkeypatch):
     jobs._watch.__wrapped__()
     assert "![" not in said["text"]
     assert "host" in said["text"]
+
+
+def there(monkeypatch, *sessions):
+    monkeypatch.setattr(jobs, "_is_there", lambda session: session in sessions)
+    monkeypatch.setattr(jobs, "_PATIENCE", 0.2)
+    monkeypatch.setattr(jobs, "_EVERY", 0.01)
+
+
+def steps(progress):
+    for _ in range(300):
+        progress(0.5, "half")
+        time.sleep(0.01)
+
+
+def test_work_that_nobody_waits_for_is_stopped(monkeypatch):
+    there(monkeypatch, "open")
+    closed, shared = (
+        Job("a", steps, lambda _: None, 1.0),
+        Job("b", lambda _: 1, lambda _: None, 1.0),
+    )
+    closed.readers |= {"closed"}
+    finished(closed)
+    assert closed.cancelled
+    kept = Job("c", lambda progress: [steps(progress)], lambda _: None, 1.0)
+    kept.readers |= {"closed", "open"}
+    time.sleep(0.6)
+    assert not kept.cancelled
+    kept.cancelled = True
+    finished(kept)
+    finished(shared)
+
+
+def test_cancelling_leaves_it_to_others_who_wait(monkeypatch):
+    there(monkeypatch, "other")
+    job = Job("a", steps, lambda _: None, 1.0)
+    job.readers |= {"me", "other"}
+    state = {jobs._KEY: job}
+    monkeypatch.setattr(jobs.st, "session_state", state)
+    monkeypatch.setattr(jobs, "_session", lambda: "me")
+    jobs.cancel_job()
+    assert not job.cancelled
+    assert not state
+    there(monkeypatch)
+    state[jobs._KEY] = job
+    jobs.cancel_job()
+    assert job.cancelled
+    finished(job)

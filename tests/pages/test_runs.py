@@ -21,6 +21,7 @@ from lore_core import (
 )
 from lore_core.metrics.catalogue import MAX_GROUPWISE
 from pages.runs import request
+from pages.shared.header import plain
 
 #: Seconds a comparison of a few small runs may take on a slow machine.
 PATIENCE = 120
@@ -179,7 +180,7 @@ def test_a_link_finds_the_comparison_again(runs_page, folder, open_page):
     key = page.app.query_params["runs"]
     again = open_page("runs", runs=key)
     assert table(again).equals(table(page))
-    assert f"3 runs of {folder.name}" in again.text
+    assert f"3 runs of {plain(folder.name)}" in again.text
     gone = open_page("runs", runs="0" * 20)
     assert "no longer kept here" in gone.text
     assert "runs" not in gone.app.query_params
@@ -259,7 +260,7 @@ def test_a_run_unlike_the_others_is_one_sentence(runs_page, folder, made):
     write(folder, run_of(made, 9, groups=False), "seed9")
     page = compare(choose(runs_page(folder), **SETTINGS))
     (sentence,) = page.errors
-    assert "'group_column' must be one of [] in run 'seed9'" in sentence
+    assert plain("'group_column' must be one of [] in run 'seed9'") in sentence
     assert page.figures == []
 
 
