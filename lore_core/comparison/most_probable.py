@@ -73,10 +73,10 @@ def about_predictions(table: pd.DataFrame) -> str:
     )
     sure = table[(table["low"] > 0) | (table["high"] < 0)].sort_values("difference")[::-1]
     if sure.empty:
-        return f"{said}, and with no method surely the accuracy."
+        return f"{said}; with no method does the accuracy surely change."
     changes = "; ".join(
-        f"“{name}” {percent(row['accuracy'])} ({POINTS.text(row['difference'], signed=True)} "
-        f"points, 95 %: {POINTS.interval_text(row['low'], row['high'], signed=True)})"
+        f"with “{name}” to {percent(row['accuracy'])} "
+        f"({POINTS.text(row['difference'], signed=True)} points, 95 %: {POINTS.interval_text(row['low'], row['high'], signed=True)})"
         for name, row in sure.iterrows()
     )
-    return f"{said}; the accuracy surely becomes another one with {changes}."
+    return f"{said}; the accuracy then surely changes, {changes}."

@@ -25,7 +25,7 @@ def test_by_hand():
     z = stats.norm.ppf(1 - 0.0125)
     half = z * np.sqrt(5 + 1 - 1 / 12) / 12
     assert (low, high) == pytest.approx((1 / 12 - half, 1 / 12 + half))
-    assert "up to 50 % of the rows (“new”), and with no method surely" in about_predictions(found)
+    assert "up to 50 % of the rows (“new”); with no method does" in about_predictions(found)
 
 
 def test_the_interval_holds_what_it_promises():
@@ -49,7 +49,7 @@ def test_a_sure_change_is_said_with_its_numbers():
     said = about_predictions(
         most_probable_classes({"none": before, "new": before.with_confidence(np.full(2000, 0.3))})
     )
-    assert "changes up to 100 % of the rows (“new”); the accuracy surely becomes" in said
+    assert "changes up to 100 % of the rows (“new”); the accuracy then surely" in said
     assert "“new” 7" in said
     unchanged = about_predictions(most_probable_classes({"none": before}))
     assert unchanged.startswith("No method changes a row's most probable class")
