@@ -19,6 +19,9 @@ from lore_core.data.validation import InputError
 Sizes = dict[str, int]
 
 
+_WHOLE = 2**63
+
+
 class Rule(Protocol):
     """What a value must be."""
 
@@ -77,6 +80,8 @@ class Number:
         kinds = (int,) if self.whole else (int, float)
         good = type(value) in kinds and self.low <= value <= self.high
         good = good and not (self.above and value == self.low)
+        # (Whole numbers of any size are JSON, but no numbers to numpy.)
+        good = good and (isinstance(value, float) or -_WHOLE <= value < _WHOLE)
         if not good or not (self.infinite or math.isfinite(value)):
             kind = "a whole number" if self.whole else "a number"
             start = f" {'above' if self.above else 'from'} {self.low:g}"

@@ -67,6 +67,7 @@ def test_a_part_less_or_of_another_kind_is_refused(fitted, name):
         ("TemperatureScaling", "temperature", lambda value, arrays: -1.0),
         ("TemperatureScaling", "temperature", lambda value, arrays: {"float": "nan"}),
         ("PlattScaling", "slope", lambda value, arrays: {"float": "inf"}),
+        ("TemperatureScaling", "temperature", lambda value, arrays: 10**30),
         ("PlattScaling", "slope", lambda value, arrays: True),
         ("LoRe", "gamma", lambda value, arrays: 0.0),
         ("LoRe", "floor", lambda value, arrays: 1),
