@@ -76,7 +76,8 @@ def about_predictions(table: pd.DataFrame) -> str:
         return f"{said}; with no method does the accuracy surely change."
     changes = "; ".join(
         f"with “{name}” to {percent(row['accuracy'])} "
-        f"({POINTS.text(row['difference'], signed=True)} points, 95 %: {POINTS.interval_text(row['low'], row['high'], signed=True)})"
+        f"({POINTS.text(row['difference'], signed=True)} points, "
+        f"95 %: {POINTS.interval_text(row['low'], row['high'], signed=True)})"
         for name, row in sure.iterrows()
     )
     return f"{said}; the accuracy then surely changes, {changes}."

@@ -50,7 +50,7 @@ def test_a_sure_change_is_said_with_its_numbers():
         most_probable_classes({"none": before, "new": before.with_confidence(np.full(2000, 0.3))})
     )
     assert "changes up to 100 % of the rows (“new”); the accuracy then surely" in said
-    assert "“new” 7" in said
+    assert "“new” to 7" in said
     unchanged = about_predictions(most_probable_classes({"none": before}))
     assert unchanged.startswith("No method changes a row's most probable class")
 
