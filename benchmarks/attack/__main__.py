@@ -38,6 +38,10 @@ def _row(name: str, outcome: Outcome, order: tuple[str, ...]) -> str:
         key = word.partition(", ")[0] if word.startswith("other, ") else word
         counts[key] = counts.get(key, 0) + n
     told = "; ".join(f"{counts.get(word, 0):,} {_WORDS[word]}" for word in order)
+    others = {word[7:]: n for word, n in outcome.counts.items() if word.startswith("other, ")}
+    if others:
+        listed = sorted(others.items(), key=lambda item: -item[1])
+        told += f" ({', '.join(f'{kind} {n:,}' for kind, n in listed)})"
     bad = ", ".join(f"{counts.get(word, 0)} {_WORDS[word]}" for word in _BAD)
     return (
         f"| {name} | {told} | {bad} | {outcome.slowest:.1f} s of work, {outcome.largest:,.0f} MiB |"

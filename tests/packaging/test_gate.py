@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from starlette.applications import Starlette
@@ -49,7 +50,10 @@ def visit(gate: bool) -> Runtime:
 
     scope = {"type": "websocket", "path": "/", "subprotocols": []}
     scope["headers"] = [(b"host", b"localhost")]
-    asyncio.run((Gate(app) if gate else app)(scope, receive, send))
+    visited = (Gate(app) if gate else app)(scope, receive, send)
+    # (The thread of the browser tests has a loop of its own that always runs.)
+    with ThreadPoolExecutor(1) as elsewhere:
+        elsewhere.submit(asyncio.run, visited).result()
     return runtime
 
 
