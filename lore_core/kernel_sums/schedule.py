@@ -72,7 +72,8 @@ def one_thread_a_product() -> None:
     """Let this process multiply matrices on one thread each, from now on.
 
     Fits multiply small matrices, thousands of times. Shared among threads, every product waits
-    for the slowest: where anything else uses the processors, a fit takes ten times as long.
+    for the slowest: beside one busy process on two processors fits took two to four times as
+    long, beside several a minute and a half was not enough for 1 s of work; idle, nothing is lost.
     Kernel sums go on using all.
     """
     if ThreadpoolController is not None:
