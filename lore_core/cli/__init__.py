@@ -35,6 +35,7 @@ COMMANDS = {
     "report": "lore_core.cli.report:report",
     "recalibrate": "lore_core.cli.recalibrate:recalibrate",
     "demo": "lore_core.cli.demo:demo",
+    "clean": "lore_core.cli.clean:clean",
     "warmup": "lore_core.cli.warmup:warmup",
 }
 

@@ -48,12 +48,20 @@ class _DataCommand(click.Command):
     metavar="FOLDER",
     help="Below which files may be named on the pages (default: the folder it is started in).",
 )
+@click.option(
+    "--cache/--no-cache",
+    "cache",
+    default=None,
+    help="Keep what is loaded and made on this disk for a week, so that links outlive a restart "
+    "(default: yes, but with --host-name no). See lore clean.",
+)
 def app(
     data: tuple[str, ...],
     port: int | None,
     headless: bool,
     host_names: tuple[str, ...],
     data_root: Path | None,
+    cache: bool | None,
 ) -> None:
     """Open the dashboard in a browser, on this machine only.
 
@@ -61,6 +69,7 @@ def app(
     a directory of runs; without any the dashboard opens on the demo. Ctrl-C closes it.
     """
     from lore_core.dashboard import server
+    from lore_core.dashboard.kept_files import kept_folder
     from lore_core.data.extras import require
     from lore_core.kernel_sums.compile_once import compile_kernels
 
@@ -77,6 +86,8 @@ def app(
         notify=say,
         host_names=host_names,
         data_root=data_root,
+        # What others load is theirs: it is not written to this disk unasked.
+        kept=kept_folder() if (not host_names if cache is None else cache) else None,
     )
 
 

@@ -30,11 +30,13 @@ def serve(
     notify: Callable[[str], None],
     host_names: Sequence[str] = (),
     data_root: Path | None = None,
+    kept: Path | None = None,
 ) -> None:
     """Serve the dashboard in this process until it is interrupted; without files the demo.
 
-    ``host_names``, ``data_root``: see :func:`streamlit_command`. ``open_browser``: whether to open
-    a tab, where there is a screen. ``notify`` gets one sentence with the address once it answers.
+    ``host_names``, ``data_root``, ``kept``: see :func:`streamlit_command`. ``open_browser``:
+    whether to open a tab, where there is a screen. ``notify`` gets one sentence with the address
+    once it answers.
     """
 
     def announce() -> None:
@@ -45,7 +47,7 @@ def serve(
 
     # OpenMP threads that spin while they wait steal the processor from the page being drawn.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    script, arguments = streamlit_command(find_app(), data, port, host_names, data_root)
+    script, arguments = streamlit_command(find_app(), data, port, host_names, data_root, kept)
     # Streamlit belongs to the app: its half second is spent only when there is something to serve.
     run = runpy.run_path(script)["serve"]
     threading.Thread(target=announce, daemon=True).start()
@@ -58,11 +60,13 @@ def streamlit_command(
     port: int,
     host_names: Sequence[str] = (),
     data_root: Path | None = None,
+    kept: Path | None = None,
 ) -> tuple[str, list[str]]:
     """Return the script that runs Streamlit on ``app``, and its arguments.
 
     ``host_names``: names a proxy shows it under; it answers to no others but this machine's own.
     ``data_root``: folder below which readers at this machine may name files; None: where it starts.
+    ``kept``: folder in which what readers load and make outlives the server; None: it does not.
     The dashboard's own arguments stand after the ``--``.
     """
     script = str(app.parent / "pages" / "shared" / "serve.py")
@@ -87,6 +91,8 @@ def streamlit_command(
         "--server.fileWatcherType=none",
     ]
     arguments += ["--", "--data-root", str((data_root or Path.cwd()).resolve())]
+    if kept is not None:
+        arguments += ["--kept", str(kept)]
     for path in data:
         arguments += ["--data", str(path.resolve())]
     return script, arguments

@@ -9,11 +9,12 @@ import importlib.metadata
 import os
 import platform
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from lore_core.data.user_cache import user_cache
 
 _SOURCES = Path(__file__).resolve().parent
 
@@ -79,13 +80,7 @@ def _state() -> str:
 
 def _stamp_folders() -> list[Path]:
     """Return where the stamp may be: beside numba's cache, or where a user can always write."""
-    if sys.platform == "win32":
-        users = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
-    elif sys.platform == "darwin":
-        users = "~/Library/Caches"
-    else:
-        users = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     beside = Path(os.environ.get("NUMBA_CACHE_DIR") or _SOURCES / "__pycache__")
     # One folder an installation, so that two do not remove each other's stamps.
     place = hashlib.sha256(str(_SOURCES).encode()).hexdigest()[:16]
-    return [beside, Path(users).expanduser() / "lore-lens" / place]
+    return [beside, user_cache() / place]

@@ -26,7 +26,8 @@ Arrays = dict[str, NDArray[Any]]
 Read = Callable[[int], bytearray]
 Kind = TypeVar("Kind")
 
-_LENGTH = 8
+#: Bytes of the length that a message begins with.
+WORD = 8
 #: Kinds of numpy's that are handed over as they lie in memory.
 _PLAIN = "biufmMU"
 _FRAMES = ("groups", "metadata")
@@ -43,14 +44,14 @@ def message_of(told: Any, arrays: Mapping[str, NDArray[Any]]) -> list[memoryview
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     shapes = {name: [array.dtype.str, array.shape] for name, array in whole.items()}
     text = json.dumps({"told": told, "arrays": shapes}).encode()
-    parts: list[memoryview | bytes] = [len(text).to_bytes(_LENGTH, "little"), text]
+    parts: list[memoryview | bytes] = [len(text).to_bytes(WORD, "little"), text]
     parts += [array.reshape(-1).view(np.uint8).data for array in whole.values() if array.size]
     return parts
 
 
 def message_from(read: Read, most: int) -> tuple[Any, Arrays]:
     """Take a message apart that is no longer than ``most`` bytes; ValueError if it is none."""
-    length = int.from_bytes(read(_LENGTH), "little")
+    length = int.from_bytes(read(WORD), "little")
     if length > most:
         raise ValueError("more words than are taken")
     try:
@@ -213,7 +214,8 @@ def _from_json(kind: Any, value: Any) -> Any:
         (kind,) = (part for part in parts if part is not type(None))
         return _from_json(kind, value)
     if origin is tuple and isinstance(value, list):
-        return tuple(_from_json(parts[0], item) for item in value)
+        kinds = [parts[0]] * len(value) if parts[-1] is Ellipsis else parts
+        return tuple(_from_json(part, item) for part, item in zip(kinds, value, strict=True))
     if origin is not None and isinstance(value, dict) and issubclass(origin, Mapping):
         return {str(key): _from_json(parts[1], item) for key, item in value.items()}
     if origin is typing.Literal and value in parts:

@@ -9,11 +9,14 @@ from typing import Any
 import streamlit as st
 
 from lore_core import InputError, reading
+from lore_core.dashboard.kept_files import KEPT_FOR
 from lore_core.reading.file_pairs import sources_of
 from pages.shared.files import check_inside, is_local, named_path, states_of
 from pages.shared.header import plain
-from pages.shared.session import adopt, adopt_reading, load_demo
-from pages.shared.store import Loaded
+from pages.shared.loaded import Loaded
+from pages.shared.on_disk import kept_files, problem
+from pages.shared.session import adopt, as_loaded, load_demo
+from pages.shared.store import kept_for
 
 _SUFFIXES = ["npz", "csv", "tsv", "txt", "parquet", "feather", "arrow", "json", "jsonl", "ndjson"]
 _UPLOAD, _PATH, _DEMO = "Upload", "Path", "Demo"
@@ -22,7 +25,20 @@ _UPLOAD, _PATH, _DEMO = "Upload", "Path", "Demo"
 def choose() -> tuple[list[Any], str] | None:
     """Draw the sources; return what was given as files, and a name for it."""
     kinds = [_UPLOAD, _PATH, _DEMO] if is_local() else [_UPLOAD, _DEMO]
-    kind = st.segmented_control(
+    kind = _asked(kinds)
+    given = None
+    if kind == _UPLOAD:
+        given = _upload()
+    elif kind == _PATH:
+        given = _path()
+    else:
+        _demos()
+    st.caption(_what_is_kept())
+    return given
+
+
+def _asked(kinds: list[str]) -> str:
+    asked: str = st.segmented_control(
         "From",
         kinds,
         default=_UPLOAD,
@@ -31,12 +47,26 @@ def choose() -> tuple[list[Any], str] | None:
         label_visibility="collapsed",
         persist_state="session",
     )
-    if kind == _UPLOAD:
-        return _upload()
-    if kind == _PATH:
-        return _path()
-    _demos()
-    return None
+    return asked
+
+
+def _what_is_kept() -> str:
+    if kept_files() is None:
+        return (
+            "What you load stays in the memory of this server, where its link finds it for "
+            f"{kept_for() / 3600:.0f} h after its last use. Nothing of it is kept on a disk."
+        )
+    failed = problem()
+    if failed is not None:
+        return (
+            "What was loaded or made last could not be kept on disk, and is gone after a restart "
+            f"of the server: {plain(failed)}"
+        )
+    return (
+        "What you load, and the maps and reports you make, are kept on the disk of the machine "
+        f"this runs on for {KEPT_FOR / 86_400:.0f} days after their last use, so that the link "
+        "works after a restart. `lore clean` removes them; `lore app --no-cache` keeps nothing."
+    )
 
 
 def _upload() -> tuple[list[Any], str] | None:
@@ -106,7 +136,7 @@ def read_and_adopt(
             result = reading.read(
                 files[0] if len(files) == 1 else files, mapping=mapping, apart=True
             )
-            adopt_reading(result, source, states_of(f for f in files if isinstance(f, Path)))
+            adopt(as_loaded(result, source, states_of(f for f in files if isinstance(f, Path))))
     except InputError as error:
         st.session_state["_read_error"] = error
         st.session_state["_read_mapping"] = mapping

@@ -18,10 +18,11 @@ from pages.shared.charts import next_step
 from pages.shared.controls import cost_controls, view_controls
 from pages.shared.header import plain, question
 from pages.shared.jobs import at_this_pace, current_job, start_job
+from pages.shared.loaded import Loaded
 from pages.shared.maps import duration
 from pages.shared.methods import grouping, labels, preselected
 from pages.shared.session import current
-from pages.shared.store import Loaded, store
+from pages.shared.store import store
 
 #: Seconds a report takes: its start, times the root of the rows (the more there are, the fewer
 #: resamples are afforded), the figures as images.

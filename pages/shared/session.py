@@ -8,7 +8,8 @@ import streamlit as st
 
 from lore_core import InputError, demo, reading
 from pages.shared.files import State, arguments, states_of
-from pages.shared.store import DEMO, Loaded, store
+from pages.shared.loaded import DEMO, Loaded
+from pages.shared.store import store
 
 _KEY = "_loaded"
 _PARAMETER = "data"
@@ -38,8 +39,13 @@ def current() -> Loaded:
 
 
 def adopt(loaded: Loaded) -> None:
-    """Make these the data every page shows, and name them in the link."""
+    """Make these the data every page shows, name them in the link, and keep them for it."""
     store().loaded.put(loaded.key, loaded)
+    _show(loaded)
+
+
+def _show(loaded: Loaded) -> None:
+    """Make these, which are kept, the data every page shows."""
     before = st.session_state.get(_KEY)
     if before is not None and before.key != loaded.key:
         # What was picked on the old data means nothing on the new ones.
@@ -55,13 +61,13 @@ def _name_in_link(loaded: Loaded) -> None:
         st.query_params[_PARAMETER] = loaded.key
 
 
-def adopt_reading(result: reading.Reading, source: str, files: State = ()) -> Loaded:
-    """Make what was read the current data; rows without a split are split at random.
+def as_loaded(result: reading.Reading, source: str, files: State = ()) -> Loaded:
+    """Return what was read as data to show; rows without a split are split at random.
 
     ``files``: of this machine, in the state in which they were read.
     """
     dataset, whole = result.dataset, result.dataset.split is None
-    loaded = Loaded(
+    return Loaded(
         dataset=dataset.with_split(0.5, random_state=0) if whole else dataset,
         source=source,
         facts=tuple(result.report.facts),
@@ -71,8 +77,6 @@ def adopt_reading(result: reading.Reading, source: str, files: State = ()) -> Lo
         split_by_app=whole,
         files=files,
     )
-    adopt(loaded)
-    return loaded
 
 
 @st.cache_resource(max_entries=4, show_spinner="Training the demo classifier on digits …")
@@ -102,6 +106,7 @@ def ensure_loaded() -> bool:
     """
     if _KEY in st.session_state:
         _name_in_link(current())
+        store().loaded.use(current().key)
         _say_what_changed(current())
         return False
     is_plain = not st.query_params.to_dict()
@@ -109,17 +114,20 @@ def ensure_loaded() -> bool:
     if wanted is not None:
         found = store().loaded.get(wanted)
         if found is not None:
-            adopt(found)
+            _show(found)
             _say_what_changed(found)
             return False
     paths = tuple(arguments().data)
     if paths:
         try:
             state = states_of(map(Path, paths))
-            loaded = adopt_reading(_read(paths, state)[0], " + ".join(paths), state)
+            loaded = as_loaded(_read(paths, state)[0], " + ".join(paths), state)
         except InputError as error:
             st.session_state["_problem"] = str(error)
         else:
+            # (Not on disk: there they are.)
+            store().loaded.hold(loaded.key, loaded)
+            _show(loaded)
             _explain_lost_link(wanted, loaded)
             return False
     _explain_lost_link(wanted, load_demo())

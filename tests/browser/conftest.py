@@ -78,7 +78,7 @@ class Server:
         self.url = local_url(self.port)
         self.log = log
         command = [sys.executable, "-m", "lore_core.cli", "app", "--headless"]
-        command += ["--port", str(self.port), "--data-root", "/"]
+        command += ["--port", str(self.port), "--data-root", "/", "--no-cache"]
         if data:
             command += ["--data", *map(str, data)]
         with log.open("wb") as stream:

@@ -12,7 +12,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from lore_core import Dataset
-from pages.shared.store import Loaded, store
+from pages.shared.loaded import Loaded
+from pages.shared.store import store
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 PAGES = ("data", "overview", "landscape", "bandwidth", "recalibrate")

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from pages.shared import store as store_module
-from pages.shared.store import DEMO, Kept, Loaded, bytes_of
+from pages.shared.loaded import DEMO, Loaded, bytes_of
+from pages.shared.store import Kept
 
 
 def test_data_are_kept_by_their_bytes(made):
@@ -36,7 +37,24 @@ def test_nothing_is_kept_without_end(made, monkeypatch):
     now[0] = 100_000.0
     kept.put("b", 2)
     assert kept.get("a") is None
+    now[0] = 170_000.0
     assert kept.get("b") == 2
+    now[0] = 300_000.0
+    assert kept.get("b") is None  # though nobody came in between
+
+
+def test_a_link_to_data_of_others_lives_an_hour(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(store_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(store_module, "answers_this_machine_only", lambda: False)
+    kept: Kept[int] = Kept(5)
+    kept.put("a", 1)
+    now[0] = 3_500.0
+    kept.use("a")  # a page that shows them runs
+    now[0] = 7_000.0
+    assert kept.get("a") == 1
+    now[0] = 11_000.0
+    assert kept.get("a") is None
 
 
 def write(path, n):

@@ -1,0 +1,232 @@
+"""A reader of the dashboard without a browser: Streamlit's own messages over its websocket.
+
+The server does all it does for a browser, and sends all of it; nothing is drawn.
+"""
+
+from __future__ import annotations
+
+import http.client
+import secrets
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin, Subprotocol
+
+#: Seconds after which an answer is taken to never come.
+PATIENCE = 180.0
+_XSRF = "_streamlit_xsrf"
+
+
+class ReaderError(Exception):
+    """What the reader was shown instead, or that nothing came."""
+
+
+@dataclass
+class Page:
+    """What one run of a page showed."""
+
+    seconds: float
+    n_bytes: int
+    elements: list[Element] = field(default_factory=list)
+
+    def named(self, kind: str, key: str = "") -> Element | None:
+        """Return the first element of a kind whose id holds a key."""
+        for element in self.elements:
+            if element.WhichOneof("type") == kind and key in getattr(element, kind).id:
+                return element
+        return None
+
+    @property
+    def text(self) -> str:
+        """All that is said in words."""
+        said = [
+            getattr(element, kind).body
+            for element in self.elements
+            if (kind := element.WhichOneof("type")) in ("markdown", "alert", "text", "heading")
+        ]
+        return "\n".join(said)
+
+
+class Reader:
+    """One session: opens pages, moves γ, uploads; ``with Reader(url) as reader``."""
+
+    def __init__(self, url: str) -> None:
+        self._host = urlsplit(url).netloc
+        self._token = self._ask_token()
+        self._open = ExitStack()
+        self._socket: ClientConnection = self._open.enter_context(
+            connect(
+                f"ws://{self._host}/_stcore/stream",
+                subprotocols=[Subprotocol("streamlit"), Subprotocol(self._token)],
+                origin=Origin(f"http://{self._host}"),
+                additional_headers={"Cookie": f"{_XSRF}={self._token}"},
+                max_size=None,
+                open_timeout=PATIENCE,
+            )
+        )
+        self._query = ""
+        self._states: dict[str, WidgetState] = {}
+        self._pages: dict[str, str] = {}
+        self._session = self._now = ""
+
+    def _ask_token(self) -> str:
+        connection = http.client.HTTPConnection(self._host, timeout=PATIENCE)
+        connection.request("GET", "/_stcore/health")
+        answer = connection.getresponse()
+        answer.read()
+        connection.close()
+        for cookie in answer.headers.get_all("Set-Cookie") or ():
+            name, _, value = cookie.partition(";")[0].partition("=")
+            if name == _XSRF:
+                return value
+        raise ReaderError("no token against foreign forms")
+
+    @property
+    def link(self) -> dict[str, str]:
+        """What the address of the page says."""
+        return {name: values[-1] for name, values in parse_qs(self._query).items()}
+
+    def open(self, page: str, **settings: object) -> Page:
+        """Follow a link."""
+        self._query = urlencode(settings)
+        return self._run(page_name=page)
+
+    def go(self, page: str) -> Page:
+        """Go to another page by the navigation."""
+        self._now = self._pages[page]
+        return self._run()
+
+    def slide(self, page: Page, key: str, place: int) -> Page:
+        """Move a slider of options to one of them, by its place."""
+        element = page.named("slider", key)
+        if element is None:
+            raise ReaderError(f"no slider {key}")
+        state = WidgetState(id=element.slider.id)
+        options = element.slider.options
+        state.string_array_value.data.append(options[place % len(options)])
+        self._states[state.id] = state
+        return self._run()
+
+    def press(self, page: Page, key: str) -> Page:
+        """Press a button."""
+        element = page.named("button", key)
+        if element is None:
+            raise ReaderError(f"no button {key}")
+        self._states[element.button.id] = WidgetState(id=element.button.id, trigger_value=True)
+        try:
+            return self._run()
+        finally:
+            del self._states[element.button.id]
+
+    def upload(self, page: Page, name: str, content: bytes) -> Page:
+        """Drop a file into the page's uploader."""
+        element = page.named("file_uploader")
+        if element is None:
+            raise ReaderError("no uploader")
+        asked = BackMsg()
+        asked.file_urls_request.request_id = secrets.token_hex(8)
+        asked.file_urls_request.file_names.append(name)
+        asked.file_urls_request.session_id = self._session
+        self._send(asked)
+        while True:
+            said = self._receive(time.monotonic() + PATIENCE)
+            if said.WhichOneof("type") == "file_urls_response":
+                break
+        (urls,) = said.file_urls_response.file_urls
+        self._put(urls.upload_url, name, content)
+        state = WidgetState(id=element.file_uploader.id)
+        info = state.file_uploader_state_value.uploaded_file_info.add()
+        info.name, info.size, info.file_id = name, len(content), urls.file_id
+        info.file_urls.CopyFrom(urls)
+        self._states[state.id] = state
+        return self._run()
+
+    def _put(self, address: str, name: str, content: bytes) -> None:
+        edge = secrets.token_hex(12)
+        head = f'Content-Disposition: form-data; name="{name}"; filename="{name}"'
+        body = (
+            f"--{edge}\r\n{head}\r\nContent-Type: application/octet-stream\r\n\r\n".encode()
+            + content
+            + f"\r\n--{edge}--\r\n".encode()
+        )
+        connection = http.client.HTTPConnection(self._host, timeout=PATIENCE)
+        headers = {
+            "Content-Type": f"multipart/form-data; boundary={edge}",
+            "X-Xsrftoken": self._token,
+            "Cookie": f"{_XSRF}={self._token}",
+        }
+        connection.request("PUT", urlsplit(address).path, body, headers)
+        answer = connection.getresponse()
+        answer.read()
+        connection.close()
+        if answer.status != 204:
+            raise ReaderError(f"the upload was answered by {answer.status}")
+
+    def _run(self, page_name: str = "") -> Page:
+        """Ask for the page as it is set, and take what comes until it is whole."""
+        asked = BackMsg()
+        asked.rerun_script.query_string = self._query
+        asked.rerun_script.page_script_hash = self._now
+        asked.rerun_script.page_name = page_name
+        asked.rerun_script.widget_states.widgets.extend(self._states.values())
+        asked.rerun_script.context_info.SetInParent()
+        self._send(asked)
+        start = time.monotonic()
+        found = Page(0.0, 0)
+        while True:
+            said = self._receive(start + PATIENCE)
+            found.n_bytes += said.ByteSize()
+            kind = said.WhichOneof("type")
+            if kind == "new_session":
+                self._session = said.new_session.initialize.session_id or self._session
+                self._now = said.new_session.page_script_hash
+                found.elements = []
+            elif kind == "navigation":
+                self._now = said.navigation.page_script_hash
+                self._pages = {
+                    item.url_pathname: item.page_script_hash for item in said.navigation.app_pages
+                }
+            elif kind == "page_info_changed":
+                self._query = said.page_info_changed.query_string
+            elif kind == "delta" and said.delta.WhichOneof("type") == "new_element":
+                element = said.delta.new_element
+                found.elements.append(element)
+                if element.WhichOneof("type") == "exception":
+                    raise ReaderError(f"{element.exception.type}: {element.exception.message}")
+            elif kind == "script_finished" and said.script_finished in (
+                ForwardMsg.FINISHED_SUCCESSFULLY,
+                ForwardMsg.FINISHED_WITH_COMPILE_ERROR,
+            ):
+                found.seconds = time.monotonic() - start
+                return found
+
+    def _send(self, asked: BackMsg) -> None:
+        self._socket.send(asked.SerializeToString())
+
+    def _receive(self, until: float) -> ForwardMsg:
+        try:
+            content = self._socket.recv(timeout=max(until - time.monotonic(), 0.01))
+        except (TimeoutError, ConnectionClosed) as error:
+            raise ReaderError(type(error).__name__) from error
+        assert isinstance(content, bytes)
+        said = ForwardMsg()
+        said.ParseFromString(content)
+        return said
+
+    def close(self) -> None:
+        """Close the tab."""
+        self._open.close()
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,70 @@
+"""A server that is killed, and the link of its reader afterwards."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from benchmarks.attack.reader import Reader
+from lore_core.dashboard.server import choose_port, local_url, wait_until_served
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("launch")]
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Start ``lore app`` with a cache of its own; it is killed at the end."""
+    started = []
+
+    def start(*options):
+        port = choose_port()
+        command = [sys.executable, "-m", "lore_core.cli", "app", "--headless", "--port", str(port)]
+        # (Kernels lie beside the sources; were they compiled here, it would take half a minute.)
+        process = subprocess.Popen(
+            [*command, *options],
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
+        )
+        started.append(process)
+        assert wait_until_served(local_url(port), lambda: process.poll() is None)
+        return process, local_url(port)
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def rows():
+    rng = np.random.default_rng(0)
+    content = io.BytesIO()
+    np.savez(content, probs=rng.random(300), labels=rng.integers(0, 2, 300))
+    return content.getvalue()
+
+
+def test_a_link_leads_to_an_upload_after_the_server_was_killed(serve, tmp_path):
+    process, url = serve()
+    with Reader(url) as reader:
+        page = reader.upload(reader.open("", gamma=0.4), "mine.npz", rows())
+        assert "kept on the disk of the machine" in page.text
+        link = reader.link
+    process.kill()
+    process.wait()
+    (kept,) = (tmp_path / "lore-lens" / "kept").iterdir()
+    _, url = serve()
+    with Reader(url) as reader:
+        page = reader.open("overview", **link)
+        assert "mine" in page.text
+        assert "150 evaluation + 150 calibration rows" in page.text
+        assert reader.link == link
+    kept.write_bytes(kept.read_bytes()[:-1])
+    _, url = serve("--no-cache")
+    with Reader(url) as reader:
+        page = reader.open("", **link)
+        assert "The data this link was made for are no longer loaded here" in page.text
+        assert "Nothing of it is kept on a disk" in page.text

@@ -1,0 +1,127 @@
+"""What is kept on disk brings a link back on a fresh server; what is damaged does not."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lore_core.dashboard import kept_files as kept_module
+from lore_core.dashboard.kept_files import KEPT_FOR, KeptFiles
+from lore_core.data.validation import InputError
+from lore_core.embedding import Embedding, MapName, make_map
+from lore_core.embedding.linear import LinearMap
+from lore_core.embedding.neighbour_map import NeighbourMap
+from lore_core.reading import Check
+from pages.shared import on_disk
+from pages.shared.loaded import DEMO, Loaded
+from pages.shared.store import Store
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    kept = KeptFiles(tmp_path / "cache" / "kept")
+    monkeypatch.setattr(on_disk, "kept_files", lambda: kept)
+    return kept
+
+
+def loaded(made):
+    frame = pd.DataFrame({"day": [date(2020, 1, 2)] * 400, "site": ["a", "<b>"] * 200})
+    dataset = made(metadata=frame, groups=frame[["site"]])
+    check = Check(name="sums", level="fine", found="all 1")
+    return Loaded(dataset, "upload", ("a fact",), (), ("careful",), (check,), True, (("f", 1, 2),))
+
+
+def learned(dataset):
+    """A map as t-SNE leaves it, without the quarter of a minute that t-SNE takes."""
+    rng = np.random.default_rng(1)
+    n, p = dataset.features.shape
+    places = rng.normal(size=(n, 2))
+    known = LinearMap(np.zeros(p), np.eye(3, p), ("three components",))
+    made = NeighbourMap(known.place(dataset.features), places, known, ("placed",))
+    factors = np.array([2.0, 3.0])
+    return Embedding(places / factors, "tsne", 2, "unit", factors, 0, n, n, p, made)
+
+
+def test_a_fresh_server_finds_what_another_kept(files, made):
+    before, after = Store(), Store()
+    first = loaded(made)
+    first_map = learned(first.dataset)
+    names = (first.dataset.digest, "t-SNE 2-D"), ("report", first.key)
+    before.loaded.put(first.key, first)
+    before.maps.put(names[0], first_map)
+    before.reports.put(names[1], b"PK of a report")
+    second = after.loaded.get(first.key)
+    assert second.dataset.digest == first.dataset.digest
+    assert (second.facts, second.checks, second.files) == (first.facts, first.checks, first.files)
+    second_map = after.maps.get(names[0])
+    assert second_map.digest == first_map.digest
+    assert second_map.description == first_map.description
+    some = first.dataset.features[:9] + 0.1
+    assert (second_map.transform(some) == first_map.transform(some)).all()
+    assert after.reports.get(names[1]) == b"PK of a report"
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in files.folder.iterdir()]
+    assert modes == [0o600] * 3
+    assert stat.S_IMODE(files.folder.stat().st_mode) == 0o700
+    assert files.clear() > 10_000
+    assert not files.folder.exists()
+
+
+def test_the_demo_and_maps_made_on_the_spot_are_not_kept(files, made):
+    store = Store()
+    store.loaded.put("demo", Loaded(made(), DEMO))
+    store.maps.put("a", make_map(made(), MapName("pca", 2)))
+    assert files.things() == []
+
+
+@pytest.mark.parametrize("place", [0, 40, -1])
+def test_a_damaged_file_is_as_if_it_were_not_there(files, made, place):
+    first = loaded(made)
+    Store().loaded.put(first.key, first)
+    (path,) = files.folder.iterdir()
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+    assert Store().loaded.get(first.key) is None
+    Store().loaded.put(first.key, first)  # and makes room for a sound one
+    assert Store().loaded.get(first.key).dataset.digest == first.dataset.digest
+
+
+def test_it_is_bounded_in_bytes_and_in_time(tmp_path):
+    kept = KeptFiles(tmp_path / "kept", most=4_000)
+    for name in "abc":
+        kept.put("data", name, name, {}, {"x": np.zeros(200)})
+        os.utime(kept._place("data", name), (time.time() - 100 + ord(name),) * 2)
+    assert [thing.title for thing in kept.things()] == ["c", "b"]  # 1,600 bytes each, and words
+    assert kept.get("data", "b") is not None
+    os.utime(kept._place("data", "c"), (time.time() - KEPT_FOR - 9,) * 2)
+    assert kept.get("data", "c") is None
+    assert [thing.title for thing in kept.things()] == ["b"]
+    with pytest.raises(InputError, match="it takes 0 MB, of which the disk has no more"):
+        kept.put("data", "d", "d", {}, {"x": np.zeros(2_000)})
+
+
+def test_where_nothing_can_be_kept_it_is_said_and_the_data_are_shown(files, made, monkeypatch):
+    def full(place):
+        raise InputError(f"'{place.name}' must be writable; got No space left on device.")
+
+    monkeypatch.setattr(kept_module, "replaced_at_once", full)
+    store, first = Store(), loaded(made)
+    store.loaded.put(first.key, first)
+    assert store.loaded.get(first.key) is first
+    assert "No space left on device" in on_disk.problem()
+    monkeypatch.undo()
+    on_disk.DATA.problem = None
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs two accounts")
+def test_a_folder_of_another_account_is_not_written(tmp_path):
+    (tmp_path / "kept").mkdir()
+    os.chown(tmp_path / "kept", 65534, -1)
+    with pytest.raises(InputError, match="it is another's"):
+        KeptFiles(tmp_path / "kept").put("data", "a", "a", {}, {})
