@@ -49,7 +49,7 @@ def open_view(given: ViewOptions, progress: Progress | None = None) -> View:
     from lore_core.view import View
 
     dataset = load_data(given.data, given.columns, apart=given.apart)
-    _limit_threads(given.jobs)
+    _share_processors(given.jobs)
     if dataset.split is None and given.calibration_share > 0:
         dataset = dataset.with_split(given.calibration_share, random_state=given.seed)
         note(
@@ -137,8 +137,11 @@ def _target(dataset: Dataset, wanted: str) -> str | int:
     return names.index(wanted)
 
 
-def _limit_threads(jobs: int | None) -> None:
-    """Let numeric libraries and kernel sums use so many threads until the command ends."""
+def _share_processors(jobs: int | None) -> None:
+    """Multiply matrices on one thread from now on, and use ``jobs`` threads until the command ends.
+
+    ``jobs``: of kernel sums and numeric libraries; None: no limit but the first.
+    """
     from lore_core.kernel_sums.schedule import limited_threads, one_thread_a_product
 
     one_thread_a_product()

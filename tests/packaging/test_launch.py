@@ -4,6 +4,7 @@ import http.client
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ import pytest
 from lore_core.dashboard.launch import launch
 from lore_core.dashboard.server import local_url, wait_until_served
 from lore_core.data.dataset import Dataset
+from pages.shared.accounts import account_of
 
 # Not `lore_core.dashboard.launch`: that name is the function.
 launch_module = sys.modules["lore_core.dashboard.launch"]
@@ -131,6 +133,42 @@ def test_another_account_of_this_machine_is_refused(served):
     said = asked_by(65534)
     assert said.startswith("HTTP/1.1 403")
     assert "LoRe Lens answers to the account of this machine" in said
+
+
+TAKE = """
+import os, socket, sys
+os.setuid(65534)
+ours = socket.socket()
+ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+ours.bind(("127.0.0.1", int(sys.argv[1])))
+ours.connect(("127.0.0.1", int(sys.argv[2])))
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs two accounts")
+@pytest.mark.parametrize("way", ["asked", "looked up"])
+def test_a_port_that_is_anothers_now_is_anothers(way, monkeypatch):
+    if way == "looked up":
+        monkeypatch.delattr(socket, "AF_NETLINK")
+    with socket.socket() as served:
+        served.bind(("127.0.0.1", 0))
+        served.listen()
+        here = served.getsockname()
+        with socket.create_connection(here) as ours:
+            there = ours.getsockname()
+            # Leave at once, so that the port is free at once.
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            assert account_of(there, here) == 0
+        assert account_of(there, here) is None
+        command = [sys.executable, "-c", TAKE, str(there[1]), str(here[1])]
+        with subprocess.Popen(command, stdin=subprocess.PIPE) as other:
+            held = [served.accept() for _ in range(2)]  # ours, and then theirs
+            assert [address for _, address in held] == [there, there]
+            assert account_of(there, here) == 65534
+            other.stdin.close()
+            for taken, _ in held:
+                taken.close()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of a POSIX terminal")
