@@ -28,6 +28,8 @@ _BROWSERS = (
     "microsoft-edge",
 )
 _TIMEOUT_SECONDS = 60.0
+#: The browser asks its maker for updates and lists as it starts: of a proxy that is not there.
+_NOWHERE = "http://127.0.0.1:9"
 _worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="static-image")
 _start = threading.Lock()
 _started = False
@@ -173,5 +175,5 @@ def _keep_browser_warm() -> None:
         if not _started:
             import kaleido
 
-            kaleido.start_sync_server(silence_warnings=True)
+            kaleido.start_sync_server(silence_warnings=True, proxy_server=_NOWHERE)
             _started = True

@@ -68,6 +68,29 @@ def browser_context_args() -> dict:
     }
 
 
+#: Python runs it as ``sitecustomize`` in the server and in what that starts: notes every address
+#: that is not this machine's, and that a connection, a packet or a question for a name goes to.
+WATCH = """
+import os, sys
+
+def is_here(address):
+    if not isinstance(address, tuple) or not isinstance(address[0], (str, bytes)):
+        return True  # of the file system, or of the kernel
+    host = os.fsdecode(address[0])
+    return host.startswith("127.") or host in ("::1", "localhost", "")
+
+def note(event, given):
+    asked = event == "socket.getaddrinfo" and given[0] is not None
+    if event in ("socket.connect", "socket.sendto") or asked:
+        address = given[:2] if asked else given[1]
+        if not is_here(address):
+            with open(os.environ["LORE_TEST_OUTGOING"], "a") as out:
+                out.write(f"{event} {address}\\n")
+
+sys.addaudithook(note)
+"""
+
+
 class Server:
     """``lore app`` in a process of its own, on this machine only."""
 
@@ -81,9 +104,21 @@ class Server:
         command += ["--port", str(self.port), "--data-root", "/", "--no-cache"]
         if data:
             command += ["--data", *map(str, data)]
+        self.outgoing = log.with_suffix(".outgoing")
+        (log.parent / "sitecustomize.py").write_text(WATCH)
+        paths = [str(log.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+        self.watched = {
+            "PYTHONPATH": os.pathsep.join(paths),
+            "LORE_TEST_OUTGOING": str(self.outgoing),
+        }
         with log.open("wb") as stream:
             self.process = subprocess.Popen(
-                command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
+                command,
+                cwd=ROOT,
+                env=os.environ | self.watched,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
             )
 
     def wait(self) -> None:
@@ -179,12 +214,22 @@ class App:
         self.page_errors: list[str] = []
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: self.page_errors.append(str(error)))
+        #: What the page, and frames and workers in it, asked of anyone but this server.
+        self.asked_elsewhere: list[str] = []
+        page.on("request", lambda request: self._note(request.url))
+        page.on("websocket", lambda wire: self._note(wire.url))
 
     def open(self, path: str = "", **settings: object) -> App:
         settings = {"features": "PCA 2-D", **settings} if path else settings
         query = f"?{urlencode(settings)}" if settings else ""
         self.page.goto(f"{self.server.url}/{path}{query}")
         return self.settle()
+
+    def _note(self, url: str) -> None:
+        where = urlsplit(url)
+        is_inside = where.scheme in ("data", "blob", "about")
+        if not is_inside and where.netloc != urlsplit(self.server.url).netloc:
+            self.asked_elsewhere.append(url)
 
     def settle(self) -> App:
         """Wait until the script has run and everything it sent is drawn."""
@@ -195,8 +240,11 @@ class App:
         return self
 
     def check(self) -> App:
-        """Nothing broke: not in the browser, not on the page, not in the server since then."""
+        """Nothing broke, in the browser, on the page or in the server since then; none was asked
+        for anything but this server."""
         assert self.page_errors == []
+        assert self.asked_elsewhere == []
+        assert not self.server.outgoing.exists(), self.server.outgoing.read_text()
         expect(self.page.get_by_test_id("stException")).to_have_count(0)
         said = self.server.said[self.said_before :]
         assert "Traceback" not in said, said[-4000:]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
+import os
 import re
+import subprocess
+import sys
+from contextlib import closing
 
 import pytest
 from playwright.sync_api import expect
@@ -29,6 +34,37 @@ def test_a_deep_link_is_the_first_visit_of_a_fresh_server(light, start_server, o
             other.sees("Where is the confidence wrong?")
             other.go("Data")
             other.sees("What did I load?")
+
+
+UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+}
+
+
+def test_a_refused_page_of_another_site_makes_the_server_ask_nobody(server, open_app):
+    """Streamlit would ask an outside server for its own address, two seconds long."""
+    app = open_app()
+    for page in range(3):
+        with closing(http.client.HTTPConnection("127.0.0.1", server.port)) as connection:
+            origin = {"Origin": f"https://{page}.example"}
+            connection.request("GET", "/_stcore/stream", headers=UPGRADE | origin)
+            assert connection.getresponse().status == 403
+    app.check()
+
+
+def test_the_watch_sees_what_the_server_asks(server, tmp_path):
+    outgoing = tmp_path / "outgoing"
+    code = """
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+    out.connect(("192.0.2.1", 9))
+"""
+    environment = os.environ | server.watched | {"LORE_TEST_OUTGOING": str(outgoing)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert outgoing.read_text() == "socket.connect ('192.0.2.1', 9)\n"
 
 
 def test_the_address_alone_opens_the_data_page(open_app):

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -118,6 +120,15 @@ class TestStaticImages:
         assert image.startswith(start)
         assert len(image) > 2_000
 
+    @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a list of processes")
+    def test_the_browser_asks_nobody(self, charts):
+        """Left to itself it looks for updates as it starts; what it is told to ask is not there."""
+        chart_image(charts["reliability"], "svg")
+        ours = f"PPid:\t{os.getpid()}\n"
+        started = [path.parent for path in Path("/proc").glob("*/status") if ours in _text(path)]
+        told = "--proxy-server=http://127.0.0.1:9"
+        assert any(told in _text(process / "cmdline").split("\0") for process in started)
+
     def test_the_size_is_the_one_asked_for(self, charts):
         image = chart_image(charts["cdf"], "png", width=500, height=300, scale=2)
         assert int.from_bytes(image[16:20]) == 1000
@@ -128,6 +139,13 @@ class TestStaticImages:
         image = chart_image(cdf_figure(methods, rows=""), "svg").decode()
         assert "a &amp; b" in image
         assert "a &amp;amp; b" not in image
+
+
+def _text(path):
+    try:
+        return path.read_text()
+    except OSError:  # it has ended
+        return ""
 
 
 def test_unknown_format(charts):
