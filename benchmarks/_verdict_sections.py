@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 import pandas as pd
+from _answer_logs import found_in
 from _geometries import geometry
 from _report import markdown_table
 from _trials import Trial, percent, points
@@ -166,3 +167,34 @@ def _number(counts: list[int]) -> str:
         return "no"
     few, many = known[0], known[-1]
     return f"{many:,}" if few == many else f"{few:,} to {many:,}"
+
+
+def topic_section(run: Runs) -> str:
+    """Topics of a log of answers."""
+    rows = []
+    for n, gap in ((5_000, 0.0), (5_000, 0.25), (5_000, 0.15), (2_000, 0.25)):
+        known = run.run(found_in, 200, gap, n)
+        share = [f"{known[name].mean() * 100:.0f}" for name in ("recall", "precision")]
+        rows.append(
+            [
+                f"{n:,}",
+                f"{gap * 100:.0f}",
+                f"{int((known['others'] > 0).sum())} of {len(known)}",
+                *([f"{int(known['found'].sum())}", *share] if gap else ["–"] * 3),
+                f"{int((known['recall'] >= 0.95).sum())}" if gap else "–",
+            ]
+        )
+    head = [
+        "rows", "planted gap, points", "logs with another place", "topic found", "recall, %",
+        "precision, %", "recall of 95 % or more",
+    ]  # fmt: skip
+    return f"""## Topics of a log of answers
+
+Questions of twelve topics by templates, each with two or three of the twelve words of its topic,
+15 % with one of another's; confidence and whether the answer is right, no class, no feature. Half
+of the rows are shown. One topic, 8 % of the rows, is too sure; or none. What is listed comes from
+words and groups of words, which know nothing of the outcomes. Recall and precision: of the rows of
+the topic, and of the rows in places mostly of it.
+
+{markdown_table(head, rows)}
+"""

@@ -27,7 +27,12 @@ from _trials import (
     row_tests,
     summary_tests,
 )
-from _verdict_sections import detectable_section, power_section, verdict_section
+from _verdict_sections import (
+    detectable_section,
+    power_section,
+    topic_section,
+    verdict_section,
+)
 from _worlds import CONFIDENCES, calibrated
 from scipy import stats
 
@@ -184,6 +189,7 @@ SECTIONS = {
     "intervals": interval_section,
     "coverage": coverage_section,
     "conclusions": conclusion_section,
+    "topics": topic_section,
 }
 _HEAD = (
     "# Trust\n\nWritten by `make bench` (`benchmarks/trust.py`); do not edit. Every number\n"

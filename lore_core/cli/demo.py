@@ -16,7 +16,12 @@ from lore_core.cli.output import output_path, say
     metavar="FILE.npz",
     help="Where to, replacing what is there.",
 )
-def demo(out: str) -> None:
+@click.option(
+    "--text",
+    is_flag=True,
+    help="Sentences, each said to be from one of four libraries, instead of digits.",
+)
+def demo(out: str, *, text: bool) -> None:
     """Write the demo data to a .npz file.
 
     An example of the format, to open with `lore app` or to try the library on.
@@ -24,9 +29,9 @@ def demo(out: str) -> None:
     path = output_path(out, (".npz",))
     from lore_core.data.atomic_files import replaced_at_once
     from lore_core.data.saving import save_npz
-    from lore_core.demo import digits
+    from lore_core.demo import digits, sentences
 
-    dataset = digits()
+    dataset = sentences() if text else digits()
     with replaced_at_once(path) as place:
         save_npz(dataset, place)
     say(f"Wrote {len(dataset):,} rows to {path}.")

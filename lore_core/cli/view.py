@@ -32,9 +32,13 @@ def needs_map(view: View) -> NDArray[np.float64]:
             "got 'none'. `lore metrics` measures what is global."
         )
     if not view.is_local:
+        from lore_core.data.texts import texts_of
+
+        texts = next(iter(texts_of(view.dataset)), None)
+        words = f"--column text={texts} makes some of the words of '{texts}'. " if texts else ""
         raise InputError(
             f"'{view.dataset.name}' must have features (an array 'features' or columns f_*) to "
-            "say where its confidence is wrong; it has none. "
+            f"say where its confidence is wrong; it has none. {words}"
             "`lore metrics` measures what is global."
         )
     return view.points()
@@ -77,15 +81,18 @@ def open_view(given: ViewOptions, progress: Progress | None = None) -> View:
 def load_data(
     data: tuple[str, ...], columns: tuple[str, ...] = (), *, apart: bool = False
 ) -> Dataset:
-    """Read what DATA names: files, a directory, or the built-in demo.
+    """Read what DATA names: files, a directory, or a built-in demo.
 
-    ``data``: one file, two of a calibration/test pair, a directory of one such, or ``("demo",)``.
+    ``data``: one file, two of a calibration/test pair, a directory of one such, ``("demo",)`` or
+    ``("demo-text",)``.
     ``columns``: ``"ROLE=NAME"``. ``apart``: as in :func:`lore_core.load`.
     """
     import lore_core as lore
 
     if data == ("demo",):
         return lore.demo.digits()
+    if data == ("demo-text",):
+        return lore.demo.sentences()
     mapping = column_mapping(columns)
     paths = [Path(item).expanduser() for item in data]
     if not apart and (len(data) > 2 or any(not path.exists() for path in paths)):

@@ -14,4 +14,8 @@ from .progress import (
     Progress as Progress,
 )
 from .saving import save_npz as save_npz
+from .text_features import (
+    TextFeatures as TextFeatures,
+    with_text_features as with_text_features,
+)
 from .validation import InputError as InputError

@@ -35,6 +35,7 @@ from lore_core.places.mostly import mostly
 from lore_core.places.overall import OVERALL_ALPHA, mean_gap_p
 from lore_core.variables.attributes import telling_attributes
 from lore_core.variables.predicate import Predicate
+from lore_core.variables.words import word_attributes
 
 #: Candidates of each half that are tried on the other one.
 MOST_TRIED = 12
@@ -298,7 +299,8 @@ def halves_of(
         raise InputError(
             f"'against' must be auto, zero, average or same confidence; got {against!r}."
         )
-    rows = Rows(c, a, telling_attributes(dataset, target=target, n_parts=_PARTS))
+    known = telling_attributes(dataset, target=target, n_parts=_PARTS)
+    rows = Rows(c, a, [*known, *word_attributes(dataset)])
     # (No place is smaller than `min_rows` or larger than three quarters of the rows.)
     turns = _turns(c, random_state) if len(rows) >= 2 * min_rows else []
     return Halves(

@@ -12,6 +12,7 @@ from lore_core.data.number_text import (
 from lore_core.places.average import Against
 from lore_core.places.find import Place, PlaceSearch
 from lore_core.variables.attributes import PREDICTED
+from lore_core.variables.words import quoted
 
 _ALIKE = "rows of the same confidence"
 #: What places are, by what they are compared with.
@@ -29,6 +30,8 @@ def name_of_place(place: Place) -> str:
         if not said:
             return "One region of the map"
         column = place.mostly[0].column
+        if place.mostly[0].words:
+            return f"One region of the map (mostly {place.mostly[0]})"
         what = "predicted" if column == PREDICTED else column
         return f"One region of the map (mostly {what} {said})"
     predicted = [part.value for part in place.conditions if part.column == PREDICTED]
@@ -67,10 +70,14 @@ def evidence_of(place: Place, search: PlaceSearch) -> str:
         f"{with_points(place.sign * held.gap)} {lean} ({interval_words(low, high)})"
     )
     if search.against == "same confidence":
-        return f"{text}, {points_words(place.sign * held.excess)} more than {_ALIKE}."
-    if place.mended_globally:
-        return f"{text}; it is not clearly worse than {_ALIKE}."
-    return f"{text}, {points_words(place.sign * held.beyond)} more than {_ALIKE}."
+        text += f", {points_words(place.sign * held.excess)} more than {_ALIKE}."
+    elif place.mended_globally:
+        text += f"; it is not clearly worse than {_ALIKE}."
+    else:
+        text += f", {points_words(place.sign * held.beyond)} more than {_ALIKE}."
+    # (A name says only the first words of many.)
+    long = [part for part in (*place.conditions, *place.mostly) if part.says_less]
+    return " ".join([text, *(f"All its words: {quoted(part.words)}." for part in long)])
 
 
 def describe_search(search: PlaceSearch) -> str:

@@ -33,6 +33,8 @@ class Condition:
         """Return it as data, for rows whose columns are cut in another way."""
         attribute, first, end = attributes[self.column], self.first, self.end
         name, value = attribute.name, attribute.values[first]
+        if attribute.words:
+            return Predicate(name, value, words=attribute.words, least=attribute.least)
         if end - first == 1 and attribute.only and math.isfinite(attribute.only[first]):
             number = attribute.only[first]
             return Predicate(name, value, number, math.nextafter(number, math.inf))
@@ -52,8 +54,13 @@ Slice = tuple[Condition, ...]
 
 
 def conditions_of(attribute: Attribute, column: int) -> list[Condition]:
-    """All values of a column; of a number all ranges of its parts but the whole."""
+    """All values of a column; of a number all ranges of its parts but the whole.
+
+    Of words only that they are held: what lacks them is no place.
+    """
     size = len(attribute.values)
+    if attribute.words:
+        return [Condition(column, 1, 2)]
     if not attribute.numeric:
         return [Condition(column, k, k + 1) for k in range(size)]
     parts = len(attribute.borders) + 1

@@ -19,6 +19,7 @@ from lore_core.reading.guess import SPLIT_WORDS
 from lore_core.reading.left_out import check_left_out
 from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping, class_suffixes
 from lore_core.reading.matrices import check_cells, matrix_of
+from lore_core.reading.said_confidence import numbers_said
 from lore_core.reading.text_tables import MISSING
 
 #: Words for right and wrong answers.
@@ -278,7 +279,10 @@ def _probabilities(
     columns: Columns, mapping: ColumnMapping, rows: Ints, taken: Any, notes: list[str]
 ) -> Floats:
     names, kind = mapping.probabilities or (), mapping.probability_kind
-    matrix = matrix_of(columns, names, taken, dtype=np.float64)
+    if kind in ("confidence", "correct") and columns.kinds[names[0]] == "text":
+        matrix = numbers_said(columns, names[0], rows, notes)[:, None]
+    else:
+        matrix = matrix_of(columns, names, taken, dtype=np.float64)
     place = (columns, names, rows)
     check_cells(~np.isfinite(matrix), matrix, "be finite", "Drop or fill these rows.", *place)
     called = columns.called(names[0])
@@ -378,7 +382,8 @@ def group_frame(part: FileRows, names: Sequence[str]) -> pd.DataFrame:
 
 def _metadata_names(mapping: ColumnMapping) -> tuple[str, ...]:
     first = (mapping.row_id,) if mapping.row_id else ()
-    return tuple(dict.fromkeys((*first, *(mapping.metadata or ()))))
+    last = (mapping.text,) if mapping.text else ()
+    return tuple(dict.fromkeys((*first, *(mapping.metadata or ()), *last)))
 
 
 def _frame(

@@ -132,7 +132,12 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     """
     given = expand(given, columns)
     # A column given only as a group can still have a role of its own.
-    taken = [name for role, names in given.columns().items() if role != "groups" for name in names]
+    taken = [
+        name
+        for role, names in given.columns().items()
+        if role not in ("groups", "text")
+        for name in names
+    ]
     state = _Guess(columns, taken)
     roles: dict[str, Any] = {}
 
@@ -327,7 +332,7 @@ def _rest(state: _Guess, mapping: ColumnMapping) -> list[str]:
     """Return the columns left for metadata: one value a row, and as many rows as the labels."""
     columns = state.columns
     used = {name for names in mapping.columns().values() for name in names}
-    used -= {*(mapping.groups or ()), *(mapping.metadata or ())}
+    used -= {*(mapping.groups or ()), *(mapping.metadata or ()), mapping.text or ""}
     # Unused probabilities in another form, and their names, are no news about a row.
     unused_family = {
         name for name in state.free if _LOGIT_FAMILY.fullmatch(name) or _key(name) in _LOGITS

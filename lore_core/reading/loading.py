@@ -12,6 +12,7 @@ import numpy as np
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.progress import Progress, tell
+from lore_core.data.text_features import with_text_features
 from lore_core.data.validation import InputError
 from lore_core.reading.apart import IS_POSSIBLE, ask
 from lore_core.reading.assemble import assemble
@@ -152,13 +153,30 @@ def read(
     if apart and IS_POSSIBLE:
         with _as_told(raws):
             told, arrays = ask("read", raws, given, name)
-            return Reading(
+            found = Reading(
                 dataset_from(told["dataset"], arrays),
                 from_json(ReadingReport, told["report"]),
                 from_json(ColumnMapping, told["mapping"]),
             )
+        return _with_text(found)
     with _memory_told(raws):
-        return _read(raws, given, name)
+        return _with_text(_read(raws, given, name))
+
+
+def _with_text(found: Reading) -> Reading:
+    """Make features of a text column, where it was named and there are none."""
+    report, column = found.report, found.mapping.text
+    if found.dataset.features is not None or not column:
+        return found
+    dataset = with_text_features(found.dataset, column)
+    whose = "calibration rows" if dataset.calibration is not None else "all rows"
+    count = len(dataset.feature_labels)
+    note = (
+        f"Features are {count} numbers made of the words of '{column}' (TF-IDF and its singular "
+        f"vectors, learnt from {whose})."
+    )
+    report = dataclasses.replace(report, n_features=count, notes=(*report.notes, note))
+    return dataclasses.replace(found, dataset=dataset, report=report)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from lore_core.reading.columns import Columns, listed
 PROBABILITY_KINDS = ("probabilities", "logits", "confidence", "positive", "correct")
 #: Classes of answers of which is known only whether they are right.
 WRONG_OR_RIGHT = ("wrong", "right")
-_SINGLE = ("label", "prediction", "split", "images", "row_id")
+_SINGLE = ("label", "prediction", "split", "images", "row_id", "text")
 #: Roles that take several names.
 SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names", "accept")
 #: Of these, what names no columns.
@@ -59,6 +59,9 @@ class ColumnMapping:
         Array of uint8 thumbnails.
     row_id : str, optional
         The rows' own identifiers; kept as the first metadata column.
+    text : str, optional
+        A column of texts, kept as metadata. Where there are no features, they are made of its words
+        (:class:`~lore_core.data.text_features.TextFeatures`). Never guessed.
     class_names : sequence of str, optional
         The names themselves, in class order.
     accept : str or sequence of {"class order", "scale", "overlap"}, optional
@@ -76,6 +79,7 @@ class ColumnMapping:
     metadata: tuple[str, ...] | None = None
     images: str | None = None
     row_id: str | None = None
+    text: str | None = None
     class_names: tuple[str, ...] | None = None
     accept: tuple[str, ...] | None = None
 
@@ -152,7 +156,7 @@ def expand(mapping: ColumnMapping, columns: Columns) -> ColumnMapping:
     expanded = dataclasses.replace(mapping, **replaced)
     seen: dict[str, str] = {}
     for role, names in expanded.columns().items():
-        if role in ("groups", "metadata", "row_id"):
+        if role in ("groups", "metadata", "row_id", "text"):
             continue
         for name in names:
             if name in seen:

@@ -15,6 +15,11 @@ from lore_core.reading.mapping import WRONG_OR_RIGHT
 
 #: Groups of fewer rows than this are warned of.
 SMALL_GROUP = 30
+#: What is said where there are none.
+NO_FEATURES = (
+    "No feature columns: everything global works; add features to see where the confidence is "
+    "wrong."
+)
 #: Accuracy within this of the majority share says that the classifier learnt little.
 _MAJORITY_MARGIN = 0.01
 
@@ -84,10 +89,7 @@ class ReadingReport:
         if self.n_features:
             told.append(f"{counted(self.n_features, 'feature column')}.")
         else:
-            told.append(
-                "No feature columns: everything global works; add features to see where the "
-                "confidence is wrong."
-            )
+            told.append(NO_FEATURES)
         if self.groups:
             columns = [f"{name} ({len(values)})" for name, values in self.groups.items()]
             told.append(f"Groups: {listed(columns, 12)}.")

@@ -33,6 +33,8 @@ COLUMNS = [
     "p_value",
     "p_adjusted",
 ]
+#: What words of texts are called among the columns.
+WORDS = "words"
 #: Key of ``frame.attrs`` under which :func:`composition` says how many values it looked at.
 LOOKED_AT = "looked_at"
 #: Halvings of the search for an end of the interval: beyond double precision.
@@ -116,7 +118,8 @@ def composition(
             # The accuracy is no part of what the set is made of.
             enough &= np.array([value != RIGHT for value in values])
         kept = np.flatnonzero(enough)
-        names += [(attribute.name, values[k]) for k in kept]
+        name = WORDS if attribute.words else attribute.name
+        names += [(name, values[k]) for k in kept]
         ranged += [attribute.numeric] * len(kept)
         counts.append(np.column_stack([within[kept], total[kept]]))
     table = np.concatenate(counts) if counts else np.empty((0, 2), dtype=np.int64)
@@ -151,6 +154,9 @@ def composition(
 def _candidates(attribute: Attribute) -> tuple[list[str], sparse.csr_array]:
     """Values to look at, and which codes each holds; of a number every range of its parts."""
     values, borders = attribute.values, attribute.borders
+    if attribute.words:
+        # What lacks a word is no news.
+        return [f"{values[1]} in {attribute.name}"], sparse.csr_array(np.array([[0, 1]]))
     if not borders:
         # Thousands of names have no place in a table of 0 and 1.
         return list(values), sparse.eye_array(len(values), dtype=np.int64, format="csr")
@@ -318,4 +324,6 @@ def _frame(columns: Mapping[str, Any], looked_at: int) -> pd.DataFrame:
 def _called(attribute: str, value: str) -> str:
     if attribute == PREDICTED:
         return f"predicted {value}"
+    if attribute == WORDS:
+        return value
     return f"{attribute} {value}"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 
-Origin = Literal["class", "group", "metadata", "image", "feature"]
+Origin = Literal["class", "group", "metadata", "image", "feature", "text"]
 
 MISSING, EMPTY = "missing", "(empty)"
 #: A numeric column with at most so many distinct values is taken value by value.
@@ -37,6 +37,9 @@ class Attribute:
     edges: tuple[float, ...] = ()  #: The same as numbers; dates in nanoseconds
     #: Of numbers, the one that each value stands for; NaN where that is several, or none.
     only: tuple[float, ...] = ()
+    #: Words of which texts of the second value hold ``least``, and those of the first do not.
+    words: tuple[str, ...] = ()
+    least: int = 1
 
     def __post_init__(self) -> None:
         # A hundred columns of a million rows are coded at once: one byte a cell is enough for most.

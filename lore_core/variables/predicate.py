@@ -12,6 +12,7 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError
 from lore_core.variables.attributes import PREDICTED, columns
 from lore_core.variables.cutting import is_line, names_of, numbers_of
+from lore_core.variables.words import words_held
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,17 @@ class Predicate:
     #: words that must hold.
     low: float | None = None
     high: float | None = None
+    #: Words of which the column's text must hold ``least``.
+    words: tuple[str, ...] = ()
+    least: int = 1
 
     def __str__(self) -> str:
-        return f"{self.column} {self.value}"
+        return f"{self.value} in {self.column}" if self.words else f"{self.column} {self.value}"
+
+    @property
+    def says_less(self) -> bool:
+        """Whether its value names fewer words than there are."""
+        return any(word not in self.value for word in self.words)
 
     def holds(self, dataset: Dataset) -> NDArray[np.bool_]:
         """Return for which rows it is true, shape (n,).
@@ -40,6 +49,9 @@ class Predicate:
         if self.column not in known:
             raise InputError(f"'{dataset.name}' must have a column {self.column!r}; it has none.")
         series = known[self.column]
+        if self.words:
+            texts = series.fillna("").astype(str).tolist()
+            return np.asarray(words_held(texts, self.words) >= self.least)
         if self.low is None or self.high is None:
             return np.asarray(names_of(series) == self.value)
         if not is_line(series):

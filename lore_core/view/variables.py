@@ -15,6 +15,7 @@ from lore_core.variables.attributes import (
 )
 from lore_core.variables.cutting import Attribute
 from lore_core.variables.gaps import gap_along, gap_grid, rank_variables, smooth_gap
+from lore_core.variables.words import word_attributes
 from lore_core.view.view import View
 
 
@@ -35,8 +36,9 @@ def ranking_of(view: View, n_parts: int = 12) -> pd.DataFrame:
 
 
 def telling_of(view: View) -> list[Attribute]:
-    """Columns of the evaluation rows that may say what a set of rows is made of."""
-    return telling_attributes(view.evaluation, target=view.target)
+    """Columns of the evaluation rows, and words, that may say what a set of rows is made of."""
+    known = telling_attributes(view.evaluation, target=view.target)
+    return [*known, *word_attributes(view.evaluation)]
 
 
 def along_of(view: View, name: str, n_parts: int) -> Along:

@@ -24,6 +24,7 @@ _ROLES = {
     "metadata": "metadata",
     "images": "images",
     "row id": "row_id",
+    "text": "text",
 }
 _UNUSED = "not used"
 _KEPT = "_overview"

@@ -41,6 +41,7 @@ with right:
                 st.markdown(
                     f"{_SIGNS[check.level]} **{check.name}** · {plain(_capital(check.found))}"
                 )
+    sources.words_as_features(loaded)
     if loaded.split_by_app:
         sources.resplit(loaded)
 st.subheader("Feature maps", anchor=False)

@@ -10,7 +10,10 @@ import streamlit as st
 
 from lore_core import InputError, reading
 from lore_core.dashboard.kept_files import KEPT_FOR
+from lore_core.data.text_features import with_text_features
+from lore_core.data.texts import texts_of
 from lore_core.reading.file_pairs import sources_of
+from lore_core.reading.reading_report import NO_FEATURES
 from pages.shared.files import check_inside, is_local, named_path, states_of
 from pages.shared.header import plain
 from pages.shared.loaded import Loaded
@@ -119,6 +122,9 @@ def _demos() -> None:
         if st.button("Digits, some scanned sideways", icon=":material/draw:"):
             load_demo("digits")
             st.rerun()
+        if st.button("Sentences, one topic misjudged", icon=":material/article:"):
+            load_demo("sentences")
+            st.rerun()
         if st.button("Synthetic, error known", icon=":material/scatter_plot:"):
             load_demo("synthetic")
             st.rerun()
@@ -171,6 +177,7 @@ def _contract() -> None:
             "| or only | `confidence` and `prediction` | `confidence` and `predictions` |\n"
             "| or, of answers | `confidence` and `correct` (1 or 0), no class | the same |\n"
             "| features (for *where*) | `f_0`, `f_1`, … | `features` (n, p) |\n"
+            "| or texts, whose words become features | any column of sentences | the same |\n"
             "| split (optional) | `split`: calibration / evaluation | `split` |\n"
             "| groups (optional) | any column of few values | `groups` (n, g) + `group_names` |\n"
             "| images (optional) | – | `images` (n, h, w) uint8 |\n\n"
@@ -194,3 +201,28 @@ def resplit(loaded: Loaded) -> None:
             divided = loaded.dataset.with_split(fraction / 100, random_state=int(state))
             adopt(dataclasses.replace(loaded, dataset=divided))
             st.rerun()
+
+
+def words_as_features(loaded: Loaded) -> None:
+    """Offer to make features of a text column, where there are none."""
+    texts = list(texts_of(loaded.dataset)) if loaded.dataset.features is None else []
+    if not texts:
+        return
+    with st.container(border=True):
+        st.caption(
+            "There are no features, but texts: features made of their words (TF-IDF and its "
+            "singular vectors, learnt from the calibration rows) say which rows are alike."
+        )
+        name = texts[0] if len(texts) == 1 else st.selectbox("Text column", texts, key="text")
+        if st.button(f"Make features of “{plain(name)}”", icon=":material/article:"):
+            adopt(_with_words(loaded, name))
+            st.rerun()
+
+
+def _with_words(loaded: Loaded, name: str) -> Loaded:
+    with st.spinner("Making features of the words …"):
+        dataset = with_text_features(loaded.dataset, name)
+    count = len(dataset.feature_labels)
+    said = f"{count} feature columns, made of the words of '{name}'."
+    facts = tuple(said if fact == NO_FEATURES else fact for fact in loaded.facts)
+    return dataclasses.replace(loaded, dataset=dataset, facts=facts)

@@ -29,6 +29,12 @@ _STORIES = {
         "overconfident, one underconfident, and on average they cancel.",
         "The landscape should find both, and nothing else.",
     ),
+    "sentences": (
+        "Sentences from the documentation of numpy, scipy, pandas and scikit-learn. A classifier "
+        "trained a moment ago on others says from which each is.",
+        "On one topic its confidence is wrong. Overview names its words; features were made of "
+        "the words as well, so the Landscape shows where it lies.",
+    ),
 }
 
 
@@ -79,9 +85,14 @@ def as_loaded(result: reading.Reading, source: str, files: State = ()) -> Loaded
     )
 
 
-@st.cache_resource(max_entries=4, show_spinner="Training the demo classifier on digits …")
+@st.cache_resource(max_entries=4, show_spinner="Training the demo's classifier …")
 def _demo(name: str) -> Loaded:
-    dataset = demo.digits() if name == "digits" else demo.synthetic(20_000).dataset
+    makers = {
+        "digits": demo.digits,
+        "sentences": demo.sentences,
+        "synthetic": lambda: demo.synthetic(20_000).dataset,
+    }
+    dataset = makers[name]()
     return Loaded(dataset=dataset, source=DEMO, facts=_STORIES[name])
 
 

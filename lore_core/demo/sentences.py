@@ -1,0 +1,129 @@
+"""Sentences of documentation: whose are they? On one topic the answers are too sure.
+
+Numpy, scipy, pandas and scikit-learn are always installed beside this library. Sentences of their
+docstrings are divided into three parts: two fifths train a linear classifier on their words, one
+fifth tunes its confidence, the rest are the calibration and evaluation rows. Which library a
+sentence is from is known for certain, but for one topic: of sentences that speak of matrices two in
+five bear another library's name, in the tuning part as well.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from lore_core.data.arrays import Floats, Ints
+from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
+from lore_core.data.text_features import with_text_features
+from lore_core.data.validation import check_integer
+
+LIBRARIES = ("numpy", "scipy", "pandas", "sklearn")
+#: The topic whose names are wrong at times, and how often.
+TOPIC = re.compile(r"(?i)\b(matrix|matrices|vectors?|linear|eigen\w*)\b")
+WRONG_NAMES = 0.4
+
+_OF_EACH = 5_000
+_DOCSTRING = re.compile(r'r?"""(.*?)"""', re.DOTALL)
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+_SENTENCE = re.compile(r"[A-Z][\w ,;'()\-.`*/]+\.")
+_SHORTEST, _LONGEST = 8, 40
+_NOT_LOOKED_AT = {"tests", "_build_utils", "_pyinstaller", "_examples"}
+
+
+def sentences(random_state: int = 0) -> Dataset:
+    """Train a classifier to tell whose documentation a sentence is from; return what it says.
+
+    Parameters
+    ----------
+    random_state : int
+        Seed of the division and of the wrong names.
+
+    Returns
+    -------
+    Dataset
+        About 7,000 rows, half calibration and half evaluation, of the classes numpy, scipy, pandas
+        and sklearn. Features: 50 numbers made of the words. Metadata: ``sentence``. The topic is
+        what :data:`TOPIC` finds in it. Which sentences there are hangs on the libraries' versions.
+
+    Raises
+    ------
+    InputError
+        If ``random_state`` is not a whole number of at least 0.
+    """
+    random_state = check_integer(random_state, "random_state", minimum=0, maximum=2**32 - 1)
+    rng = np.random.default_rng(random_state)
+    texts: list[str] = []
+    owner: list[int] = []
+    for k, library in enumerate(LIBRARIES):
+        found = _sentences_of(library)
+        chosen = rng.permutation(len(found))[:_OF_EACH]
+        texts += [found[row] for row in chosen]
+        owner += [k] * len(chosen)
+    order = rng.permutation(len(texts))
+    said = np.array(texts, dtype=object)[order]
+    labels = np.array(owner, dtype=np.int64)[order]
+    part = (5 * np.arange(len(said))) // len(said)
+    about = np.array([bool(TOPIC.search(text)) for text in said])
+    wrong = about & (part >= 2) & (rng.random(len(said)) < WRONG_NAMES)
+    moved = rng.integers(1, len(LIBRARIES), size=len(said))
+    labels = np.where(wrong, (labels + moved) % len(LIBRARIES), labels)
+
+    kept = part >= 3
+    probabilities = _answers(said, labels, part)
+    split = np.where(part[kept] == 3, CALIBRATION, EVALUATION)
+    dataset = Dataset(
+        probabilities=probabilities,
+        labels=labels[kept],
+        metadata=pd.DataFrame({"sentence": said[kept]}),
+        split=split,
+        class_names=LIBRARIES,
+        name="sentences of documentation",
+    )
+    return with_text_features(dataset, "sentence")
+
+
+def _sentences_of(library: str) -> list[str]:
+    """Return each sentence of a library's docstrings once, in the order of its files."""
+    found = importlib.util.find_spec(library)
+    root = Path(str(found.origin)).parent if found else Path()
+    sentences: dict[str, None] = {}
+    for file in sorted(root.rglob("*.py")):
+        if _NOT_LOOKED_AT & set(file.parts):
+            continue
+        for docstring in _DOCSTRING.findall(file.read_text(encoding="utf-8", errors="ignore")):
+            for paragraph in _PARAGRAPH.split(docstring):
+                if ">>>" in paragraph or "----" in paragraph:
+                    continue
+                for sentence in _SENTENCE_END.split(" ".join(paragraph.split())):
+                    length = sentence.count(" ") + 1
+                    if _SHORTEST <= length <= _LONGEST and _SENTENCE.fullmatch(sentence):
+                        sentences[sentence] = None
+    return list(sentences)
+
+
+def _answers(texts: np.ndarray, labels: Ints, part: Ints) -> Floats:
+    """Train on the first two fifths, tune a temperature on the third, answer on the rest."""
+    from scipy.optimize import minimize_scalar
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    words = TfidfVectorizer(sublinear_tf=True, min_df=2, ngram_range=(1, 2))
+    known = words.fit_transform(texts[part < 2])
+    model = LogisticRegression(C=10.0, max_iter=300).fit(known, labels[part < 2])
+    tuning = model.decision_function(words.transform(texts[part == 2]))
+    truth = labels[part == 2]
+
+    def answers(scores: Floats, slope: float) -> Floats:
+        powers = np.exp(slope * (scores - scores.max(axis=1, keepdims=True)))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+    def loss(slope: float) -> float:
+        return float(-np.log(answers(tuning, slope)[np.arange(len(truth)), truth]).mean())
+
+    slope = float(minimize_scalar(loss, bounds=(0.05, 5.0), method="bounded").x)
+    return answers(model.decision_function(words.transform(texts[part >= 3])), slope)
