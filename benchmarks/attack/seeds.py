@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
+import sqlite3
+import zipfile
+from contextlib import closing
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
+from PIL import Image
 
 _ROWS = 48
 
@@ -74,4 +80,39 @@ def seeds() -> dict[str, bytes]:
     made["rows.json"] = dated.to_json(orient="records").encode()
     made["rows.jsonl"] = dated.to_json(orient="records", lines=True).encode()
     made["columns.json"] = dated.to_json(orient="split", index=False).encode()
+    made["rows.sqlite"] = _database(dated)
+    made["log.eval"] = _log(dated)
+    made["images.parquet"] = _with_images(rows)
+    if find_spec("openpyxl"):
+        rows.to_excel(book := io.BytesIO(), index=False)
+        made["rows.xlsx"] = book.getvalue()
     return made
+
+
+def _database(rows: pd.DataFrame) -> bytes:
+    with closing(sqlite3.connect(":memory:")) as database:
+        rows.to_sql("rows", database, index=False)
+        return database.serialize()
+
+
+def _log(rows: pd.DataFrame) -> bytes:
+    """Return a log of answers as Inspect packs it."""
+    with zipfile.ZipFile(content := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
+        for k, confidence in enumerate(rows["p_cat"]):
+            score = {"value": "CI"[k % 2], "answer": "x", "metadata": {"confidence": confidence}}
+            sample = {
+                "id": k, "epoch": 1, "input": [{"content": f"question {k}"}], "target": "x",
+                "scores": {"match": score}, "metadata": {"site": rows["site"][k]},
+            }  # fmt: skip
+            archive.writestr(f"samples/{k}_epoch_1.json", json.dumps(sample))
+    return content.getvalue()
+
+
+def _with_images(rows: pd.DataFrame) -> bytes:
+    """Return rows with a column of encoded images, as datasets of Hugging Face have it."""
+    Image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(picture := io.BytesIO(), "PNG")
+    images = [{"bytes": picture.getvalue(), "path": None}] * len(rows)
+    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    whole = pa.Table.from_pandas(rows).append_column("image", pa.array(images, kind))
+    pa.parquet.write_table(whole, content := io.BytesIO())
+    return content.getvalue()

@@ -15,6 +15,7 @@ EXTRA_OF = {
     "openTSNE": "maps",
     "umap": "maps",
     "anywidget": "notebook",
+    "openpyxl": "excel",
 }
 _PACKAGE_OF = {"PIL": "pillow", "umap": "umap-learn"}
 

@@ -3,6 +3,7 @@
 from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.loading import Reading, guess_mapping, inspect, load, load_runs, read
 from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
+from lore_core.reading.named_tables import SeveralTablesError
 from lore_core.reading.overview import ColumnOverview, FileOverview
 from lore_core.reading.reading_report import FileFacts, ReadingReport
 
@@ -16,6 +17,7 @@ __all__ = [
     "FileOverview",
     "Reading",
     "ReadingReport",
+    "SeveralTablesError",
     "guess_mapping",
     "inspect",
     "load",

@@ -25,6 +25,7 @@ from lore_core.data.validation import InputError
 from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.handover import Arrays, from_json, message_from, message_of, to_json
 from lore_core.reading.mapping import ColumnMapping
+from lore_core.reading.named_tables import SeveralTablesError
 from lore_core.reading.raw_file import RawFile
 
 #: Environment variable: GiB of memory a reading may take, instead of what the files' size allows.
@@ -113,6 +114,9 @@ def ask(task: str, raws: Sequence[RawFile], mapping: ColumnMapping, name: str | 
         return told, arrays
     if problem.get("check"):
         raise DoubtfulDataError(from_json(Check, problem["check"]), str(problem["name"]))
+    if problem.get("tables"):
+        tables = [str(name) for name in problem["tables"]]
+        raise SeveralTablesError(str(problem["file"]), str(problem["what"]), tables)
     raise InputError(_too_large(raws, limits) if problem.get("memory") else str(problem["said"]))
 
 

@@ -33,6 +33,7 @@ from lore_core.reading.handover import (
     to_json,
 )
 from lore_core.reading.mapping import ColumnMapping
+from lore_core.reading.named_tables import SeveralTablesError
 from lore_core.reading.raw_file import RawFile
 
 _WORD = 8
@@ -117,7 +118,7 @@ def _done(wanted: dict[str, Any], files: list[RawFile]) -> tuple[Any, Arrays]:
     warnings.simplefilter("ignore")
     if wanted["task"] == "inspect":
         return to_json(loading.inspect(files, mapping=mapping)), {}
-    reading = loading.read(files, mapping=mapping, name=wanted["name"])
+    reading = loading.read_files(files, mapping, wanted["name"])
     dataset, arrays = dataset_told(reading.dataset)
     report, used = to_json(reading.report), to_json(reading.mapping)
     return {"dataset": dataset, "report": report, "mapping": used}, arrays
@@ -129,6 +130,8 @@ def _said(error: BaseException, files: list[RawFile]) -> dict[str, Any]:
         return {"memory": True}
     if isinstance(error, DoubtfulDataError):
         return {"check": dataclasses.asdict(error.doubt), "name": error.name}
+    if isinstance(error, SeveralTablesError):
+        return {"tables": error.tables, "file": error.file, "what": error.what}
     if isinstance(error, InputError):
         return {"said": str(error)}
     # A damaged file raises whatever the byte that flipped leads to.

@@ -16,6 +16,13 @@ from lore_core.data.validation import InputError
 from lore_core.reading import npz
 from lore_core.reading.columns import Columns, Kind, check_names, short
 from lore_core.reading.raw_file import RawFile
+from lore_core.reading.saved_datasets import (
+    SIDE,
+    class_names_in,
+    holds_images,
+    table_of,
+    thumbnails,
+)
 
 
 def open_parquet(raw: RawFile) -> Columns:
@@ -47,6 +54,15 @@ def open_feather(raw: RawFile) -> Columns:
         else:
             table = pa.feather.read_table(stream)
     return _columns(raw, "Feather", table.schema, table.num_rows, table.column)
+
+
+def open_saved_dataset(raw: RawFile) -> Columns:
+    """Open a folder that Hugging Face's ``save_to_disk`` has written.
+
+    Raises InputError if a part is missing, damaged or of other columns.
+    """
+    table = table_of(raw)
+    return _columns(raw, "Hugging Face", table.schema, table.num_rows, table.column)
 
 
 def columns_of_table(name: str, table: pa.Table) -> Columns:
@@ -93,9 +109,12 @@ def _columns(
 
     shapes: dict[str, tuple[int, ...]] = {}
     kinds: dict[str, Kind] = {}
+    named = {name: known for name, known in class_names_in(schema).items() if name in names}
     for name in names:
         kind_of = schema.field(name).type
-        if _is_list(kind_of):
+        if holds_images(kind_of):
+            shapes[name], kinds[name] = (n_rows, SIDE, SIDE, 3), "whole"
+        elif _is_list(kind_of):
             matrix = _matrix(checked(name))
             shapes[name] = (n_rows,) if matrix is None else matrix.shape
             kinds[name] = "other" if matrix is None else _kind(kind_of.value_type)
@@ -104,9 +123,17 @@ def _columns(
 
     def load(name: str) -> Any:
         values = checked(name)
+        if name in named:
+            return _named(values, named[name])
+        if len(shapes[name]) == 4:
+            return thumbnails(f"column '{short(name)}' of '{raw.name}'", values)
         return _matrix(values) if len(shapes[name]) == 2 else _series(values)
 
-    return Columns(raw.name, what, shapes, kinds, load)
+    for name in named:
+        kinds[name] = "text"
+    # Numbers of probabilities are in the order of the numbered classes.
+    class_names = next(iter(named.values())) if len(set(named.values())) == 1 else None
+    return Columns(raw.name, what, shapes, kinds, load, class_names=class_names)
 
 
 def _width(kind: Any) -> int:
@@ -149,6 +176,15 @@ def _series(values: Any) -> pd.Series[Any]:
         series = series.astype(series.dtype.categories.dtype)
     series.name = None
     return series
+
+
+def _named(values: Any, names: tuple[str, ...]) -> pd.Series[Any]:
+    """Return the names of numbered classes; −1 is none, as for rows whose class is not known."""
+    numbers = _series(values)
+    if not pd.api.types.is_numeric_dtype(numbers):
+        return numbers
+    known = dict(enumerate(names))
+    return numbers.map(known).astype(object)
 
 
 def _matrix(values: Any) -> np.ndarray[Any, Any] | None:

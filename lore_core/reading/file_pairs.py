@@ -12,7 +12,9 @@ from typing import Any
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.validation import InputError
 from lore_core.reading.formats import READABLE
-from lore_core.reading.raw_file import RawFile, raw_file
+from lore_core.reading.guess import SPLIT_WORDS
+from lore_core.reading.raw_file import RawFile, is_saved_dataset, raw_file
+from lore_core.reading.saved_datasets import is_saved_dict, splits_of
 
 _CALIBRATION = "calibration|calib|cal|validation|valid|val|dev"
 _EVALUATION = "evaluation|eval|test|holdout"
@@ -63,7 +65,10 @@ def sources_of(source: Any) -> list[RawFile]:
             raise InputError("there is no file to read: the list of sources is empty.")
         return [raw_file(item) for item in source]
     if isinstance(source, (str, os.PathLike)) and Path(source).expanduser().is_dir():
-        return in_directory(Path(source).expanduser())
+        folder = Path(source).expanduser()
+        if is_saved_dict(folder):
+            return splits_of(folder, SPLIT_WORDS)
+        return [raw_file(folder)] if is_saved_dataset(folder) else in_directory(folder)
     return [raw_file(source)]
 
 

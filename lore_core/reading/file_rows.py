@@ -392,6 +392,9 @@ def _frame(
     series: dict[str, pd.Series[Any]] = {}
     for name in names:
         values = columns.series(name).iloc[taken].reset_index(drop=True)
+        if columns.kinds[name] == "other":
+            # Lists and objects are shown as they are written: nothing can be counted by them.
+            values = values.map(str, na_action="ignore")
         if groups:
             values = values.astype(object).where(values.notna(), MISSING_GROUP)
             values = values.map(str).infer_objects()

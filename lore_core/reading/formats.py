@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+
 from lore_core.data.validation import InputError
-from lore_core.reading.arrow_tables import open_feather, open_parquet
+from lore_core.reading.arrow_tables import (
+    columns_of_table,
+    open_feather,
+    open_parquet,
+    open_saved_dataset,
+)
 from lore_core.reading.columns import Columns
+from lore_core.reading.inspect_logs import open_eval
 from lore_core.reading.json_tables import open_json
+from lore_core.reading.named_tables import open_excel, open_sqlite
 from lore_core.reading.npz import open_npz
 from lore_core.reading.raw_file import RawFile, Source, raw_file
 from lore_core.reading.text_tables import open_text
@@ -23,28 +35,44 @@ READABLE = {
     ".json": "JSON",
     ".jsonl": "JSON",
     ".ndjson": "JSON",
+    ".eval": "Inspect",
+    ".xlsx": "Excel",
+    ".sqlite": "SQLite",
+    ".sqlite3": "SQLite",
+    ".db": "SQLite",
 }
+#: Formats that are a zip archive of another kind.
+_ZIPPED = ("Inspect", "Excel")
 _MAGIC = {
     b"PK\x03\x04": "NPZ",
     b"PK\x05\x06": "NPZ",
     b"PAR1": "Parquet",
     b"ARROW1": "Feather",
     b"\xff\xff\xff\xff": "Feather",
+    b"SQLite f": "SQLite",
 }
 
 
-def open_columns(source: Source) -> Columns:
+def open_columns(source: Source, table: str | None = None) -> Columns:
     """Open a file of any readable format as named columns.
 
-    Raises InputError if the format cannot be read or the file is damaged.
+    ``table``: of a workbook the sheet, of a database the table. Raises InputError if the format
+    cannot be read or the file is damaged.
     """
     raw = raw_file(source)
-    openers = {
+    if isinstance(raw.content, pa.Table):
+        return columns_of_table(raw.name, raw.content)
+    if isinstance(raw.content, Path) and raw.content.is_dir():
+        return open_saved_dataset(raw)
+    openers: dict[str, Callable[[RawFile], Columns]] = {
         "NPZ": open_npz,
         "CSV": open_text,
         "Parquet": open_parquet,
         "Feather": open_feather,
         "JSON": open_json,
+        "Inspect": open_eval,
+        "Excel": lambda file: open_excel(file, table),
+        "SQLite": lambda file: open_sqlite(file, table),
     }
     columns = openers[_format(raw)](raw)
     if not columns.shapes:
@@ -73,12 +101,19 @@ def _format(raw: RawFile) -> str:
             "them. Save it as version 2 (pandas: to_feather), or as Parquet."
         )
     by_content = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
+    if by_content == "NPZ" and by_suffix in _ZIPPED:
+        return by_suffix
     if by_content is None:
         if by_suffix in (None, "CSV", "JSON"):
             return by_suffix or "CSV"
-        what = {"NPZ": "zip archive, as .npz is", "Parquet": "Parquet file"}
+        what = {
+            "NPZ": "a zip archive, as .npz is",
+            "Inspect": "a zip archive, as .eval is",
+            "Excel": "a zip archive, as .xlsx is",
+            "SQLite": "an SQLite database",
+        }
         raise InputError(
-            f"'{raw.name}' is not a {what.get(str(by_suffix), 'Feather file')}: its first bytes "
-            "are others. Save it again, or give it the suffix of what it is."
+            f"'{raw.name}' is not {what.get(str(by_suffix), f'a {by_suffix} file')}: its first "
+            "bytes are others. Save it again, or give it the suffix of what it is."
         )
     return by_content

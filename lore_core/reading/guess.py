@@ -146,7 +146,7 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
             roles[role] = name
             state.take([name])
 
-    fill("label", state.named(_LABEL, (1, 2)) or _correct(state))
+    fill("label", _label(state, given))
     split = state.named(_SPLIT)
     if split is not None and (_key(split) == "split" or _is_split(columns, split)):
         fill("split", split)
@@ -227,9 +227,19 @@ def _images(state: _Guess) -> str | None:
     return pictures[0] if len(pictures) == 1 else None
 
 
-def _correct(state: _Guess) -> str | None:
-    """Return the column that says which answers are right, where a confidence goes with it."""
-    return state.named(_CORRECT) if state.named(_CONFIDENCE) else None
+def _label(state: _Guess, given: ColumnMapping) -> str | None:
+    """Return the column of true classes; of answers the one that says which are right.
+
+    A log of answers may hold the right answer (``target``) as well: that is a class only where
+    probabilities of classes, or predictions, go with it.
+    """
+    label = state.named(_LABEL, (1, 2))
+    correct = state.named(_CORRECT) if state.named(_CONFIDENCE) else None
+    if label is None or correct is None:
+        return label or correct
+    prediction = given.prediction or state.named(_PREDICTION, (1, 2))
+    classes = dataclasses.replace(given, label=label, prediction=prediction)
+    return label if _probabilities(state, classes)[0] else correct
 
 
 def _probabilities(state: _Guess, mapping: ColumnMapping) -> tuple[tuple[str, ...], str | None]:

@@ -7,19 +7,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-
 from lore_core.data.validation import InputError
 from lore_core.reading.answer_logs import NOTE, as_rows, is_choice_log
-from lore_core.reading.columns import Columns, Kind, check_names, kind_of_dtype, short
+from lore_core.reading.columns import Columns, short
+from lore_core.reading.inspect_logs import columns_of_samples, is_inspect_log
 from lore_core.reading.raw_file import RawFile
+from lore_core.reading.records import columns_of_records
 
 #: How half of a character beyond the first 65,536 is written; two of them are one.
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
-#: Records may hold records, so deep at most.
-_DEEPEST = 4
 
 
 def open_json(raw: RawFile) -> Columns:
@@ -27,8 +23,8 @@ def open_json(raw: RawFile) -> Columns:
 
     Read are a list of objects, one object a line, columns of equal length (``{"label": [0, 1],
     …}``), and ``{"columns": […], "data": [[…], …]}``. Lists of as many numbers in every row are a
-    matrix. A sample log of lm-evaluation-harness is read as what it holds. Raises InputError if it
-    is none of these, damaged or empty.
+    matrix. A sample log of lm-evaluation-harness and a log of Inspect are read as what they hold.
+    Raises InputError if it is none of these, damaged or empty.
     """
     with raw.open() as stream:
         try:
@@ -37,6 +33,9 @@ def open_json(raw: RawFile) -> Columns:
             raise InputError(
                 f"'{raw.name}' is not UTF-8 text, as JSON is. Save it again."
             ) from None
+    log = _whole_log(text)
+    if log is not None:
+        return columns_of_samples(raw, log["samples"])
     records: Sequence[Mapping[str, Any]] = list(_records(raw, text))
     choices = is_choice_log(records)
     if choices:
@@ -49,30 +48,18 @@ def open_json(raw: RawFile) -> Columns:
                 f"'{raw.name}' holds half a character (one of \\ud800 to \\udfff alone), which is "
                 "no text. Save it again."
             ) from None
-    columns: dict[str, list[Any]] = {}
-    count = 0
-    for count, record in enumerate(records, start=1):
-        for name, value in _flat(record):
-            cells = columns.setdefault(name, [])
-            cells += [None] * (count - 1 - len(cells))
-            cells.append(value)
-    if count == 0:
-        raise InputError(f"'{raw.name}' holds no record. Save it again with data.")
-    check_names(raw.name, list(columns))
-    held: dict[str, pd.Series[Any] | NDArray[Any]] = {}
-    kinds: dict[str, Kind] = {}
-    for name, known in columns.items():
-        cells = known + [None] * (count - len(known))
-        matrix = _matrix(cells)
-        if matrix is not None:
-            held[name], kinds[name] = matrix, kind_of_dtype(matrix.dtype)
-            continue
-        nested = any(isinstance(cell, (list, dict)) for cell in cells)
-        held[name] = pd.Series(cells, dtype=object).infer_objects()
-        kinds[name] = "other" if nested else kind_of_dtype(held[name].dtype)
-    shapes = {name: values.shape for name, values in held.items()}
-    notes = (NOTE,) if choices else ()
-    return Columns(raw.name, "JSON", shapes, kinds, held.__getitem__, notes=notes)
+    return columns_of_records(raw, records, (NOTE,) if choices else ())
+
+
+def _whole_log(text: str) -> dict[str, Any] | None:
+    """Return a log of Inspect, if the file is one."""
+    if '"samples"' not in text or '"eval"' not in text:
+        return None
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):  # lines, or damaged, which is said below
+        return None
+    return whole if is_inspect_log(whole) else None
 
 
 def _records(raw: RawFile, text: str) -> Iterator[Mapping[str, Any]]:
@@ -134,25 +121,3 @@ def _record(raw: RawFile, value: Any, where: str) -> Mapping[str, Any]:
             f"{short(json.dumps(value), 40)}. Save one object a prediction."
         )
     return value
-
-
-def _flat(record: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
-    for name, value in record.items():
-        if isinstance(value, dict) and depth < _DEEPEST:
-            yield from _flat(value, f"{prefix}{name}.", depth + 1)
-        else:
-            yield f"{prefix}{name}", value
-
-
-def _matrix(cells: list[Any]) -> NDArray[Any] | None:
-    """Return lists of as many numbers in every row as a matrix."""
-    first = cells[0]
-    if not isinstance(first, list) or not first:
-        return None
-    plain = all(
-        isinstance(cell, list)
-        and len(cell) == len(first)
-        and all(isinstance(item, (int, float)) for item in cell)
-        for cell in cells
-    )
-    return np.array(cells) if plain else None

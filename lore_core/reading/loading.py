@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,11 +51,12 @@ def load(
 
     Parameters
     ----------
-    source : path, file-like, a sequence of these, or a directory
-        One file (``.npz .csv .tsv .txt .parquet .feather .arrow .json .jsonl``), or two: ``*_cal``
-        and ``*_test`` become the calibration and evaluation rows of one dataset. A further ``.npz``
-        that holds only images is attached to the file with as many rows. A directory may hold one
-        file or one pair.
+    source : path, file-like, data frame, a sequence of these, or a directory
+        One file (``.npz .csv .tsv .txt .parquet .feather .arrow .json .jsonl .eval .xlsx .sqlite``)
+        or data frame (pandas, Polars, Arrow, DuckDB), or two: ``*_cal`` and ``*_test`` become the
+        calibration and evaluation rows of one dataset. A further ``.npz`` that holds only images is
+        attached to the file with as many rows. A directory may hold one file or one pair, or what
+        Hugging Face's ``save_to_disk`` wrote.
     mapping : ColumnMapping or dict, optional
         Which column plays which role; what it leaves open is guessed by name.
     name : str, optional
@@ -131,11 +133,11 @@ def inspect(source: Sources, *, mapping: _Given = None, apart: bool = False) -> 
     :func:`load`.
     """
     raws, given = sources_of(source), as_mapping(mapping)
-    if apart and IS_POSSIBLE:
+    if apart and IS_POSSIBLE and _are_files(raws):
         with _as_told(raws):
             return from_json(FileOverview, ask("inspect", raws, given, None)[0])
     with _memory_told(raws):
-        opened = [open_columns(raw) for raw in raws]
+        opened = [open_columns(raw, given.table) for raw in raws]
         chosen = next((columns for columns in opened if not _only_images(columns)), opened[0])
         return overview_of(chosen, given)
 
@@ -150,7 +152,7 @@ def read(
 ) -> Reading:
     """Read as :func:`load` does, and report on it."""
     raws, given = sources_of(sources), as_mapping(mapping)
-    if apart and IS_POSSIBLE:
+    if apart and IS_POSSIBLE and _are_files(raws):
         with _as_told(raws):
             told, arrays = ask("read", raws, given, name)
             found = Reading(
@@ -159,8 +161,13 @@ def read(
                 from_json(ColumnMapping, told["mapping"]),
             )
         return _with_text(found)
+    return _with_text(read_files(raws, given, name))
+
+
+def read_files(raws: list[RawFile], given: ColumnMapping, name: str | None) -> Reading:
+    """Read files here, without what is made of their texts."""
     with _memory_told(raws):
-        return _with_text(_read(raws, given, name))
+        return _read(raws, given, name)
 
 
 def _with_text(found: Reading) -> Reading:
@@ -177,6 +184,11 @@ def _with_text(found: Reading) -> Reading:
     )
     report = dataclasses.replace(report, n_features=count, notes=(*report.notes, note))
     return dataclasses.replace(found, dataset=dataset, report=report)
+
+
+def _are_files(raws: Sequence[RawFile]) -> bool:
+    """Whether none is a table in memory, which is nobody else's file."""
+    return all(isinstance(raw.content, (Path, bytes)) for raw in raws)
 
 
 @contextmanager
@@ -204,7 +216,7 @@ def _as_told(raws: Sequence[RawFile]) -> Iterator[None]:
 
 
 def _read(raws: list[RawFile], given: ColumnMapping, name: str | None) -> Reading:
-    opened = [(raw, open_columns(raw)) for raw in raws]
+    opened = [(raw, open_columns(raw, given.table)) for raw in raws]
     image_files = [columns for _, columns in opened if _only_images(columns)]
     files = [(raw, columns) for raw, columns in opened if columns not in image_files]
     if not files:

@@ -62,6 +62,8 @@ class ColumnMapping:
     text : str, optional
         A column of texts, kept as metadata. Where there are no features, they are made of its words
         (:class:`~lore_core.data.text_features.TextFeatures`). Never guessed.
+    table : str, optional
+        Of a workbook the sheet, of a database the table; by default the first, or the only one.
     class_names : sequence of str, optional
         The names themselves, in class order.
     accept : str or sequence of {"class order", "scale", "overlap"}, optional
@@ -80,6 +82,7 @@ class ColumnMapping:
     images: str | None = None
     row_id: str | None = None
     text: str | None = None
+    table: str | None = None
     class_names: tuple[str, ...] | None = None
     accept: tuple[str, ...] | None = None
 

@@ -1,4 +1,4 @@
-"""A file on disk or an upload, before anyone knows what is in it."""
+"""A file on disk, an upload or a table in memory, before anyone knows what is in it."""
 
 from __future__ import annotations
 
@@ -7,22 +7,26 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol, TypeAlias
+from typing import BinaryIO, Protocol, TypeAlias, runtime_checkable
+
+import pyarrow as pa
 
 from lore_core.data.validation import InputError
 
 
 @dataclass(frozen=True, eq=False)
 class RawFile:
-    """A file on disk, or the bytes of an upload, with the name to call it by."""
+    """A file on disk, the bytes of an upload or a table, with the name to call it by."""
 
     name: str
-    content: Path | bytes
+    content: Path | bytes | pa.Table
 
     def open(self) -> BinaryIO:
         """Return a fresh binary stream at the start of the file."""
         if isinstance(self.content, bytes):
             return io.BytesIO(self.content)
+        if not isinstance(self.content, Path):
+            raise InputError(f"'{self.name}' is a table, which no file can be read from.")
         try:
             return self.content.open("rb")
         except OSError as error:
@@ -39,6 +43,15 @@ class RawFile:
         return Path(self.name).suffix.lower()
 
 
+@runtime_checkable
+class Table(Protocol):
+    """A table of any library that lends its columns as Arrow: pandas, Polars, DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return a capsule with a stream of record batches."""
+        ...
+
+
 class Readable(Protocol):
     """An open file or an upload: what has ``read``."""
 
@@ -47,8 +60,8 @@ class Readable(Protocol):
         ...
 
 
-#: One file.
-Source: TypeAlias = "str | os.PathLike[str] | Readable | RawFile"
+#: One file or table.
+Source: TypeAlias = "str | os.PathLike[str] | Readable | Table | RawFile"
 #: One file, several, or a directory.
 Sources: TypeAlias = "Source | Sequence[Source]"
 
@@ -65,9 +78,11 @@ def raw_file(source: Source) -> RawFile:
         path = Path(source).expanduser()
         if not path.exists():
             raise InputError(f"'{path}' does not exist. Check the path.")
-        if path.is_dir():
+        if path.is_dir() and not is_saved_dataset(path):
             raise InputError(f"'{path}' is a directory where a file is expected.")
         return RawFile(path.name, path)
+    if isinstance(source, Table):
+        return RawFile("table", _as_table(source))
     if hasattr(source, "read"):
         if hasattr(source, "seek"):
             source.seek(0)
@@ -76,6 +91,23 @@ def raw_file(source: Source) -> RawFile:
             content = content.encode("utf-8")
         return RawFile(Path(str(getattr(source, "name", "upload"))).name, bytes(content))
     raise InputError(
-        f"a source must be a path or an open file; got {type(source).__name__}. "
+        f"a source must be a path, an open file or a data frame; got {type(source).__name__}. "
         "For arrays in memory build a lore_core.Dataset."
     )
+
+
+def is_saved_dataset(folder: Path) -> bool:
+    """Whether a folder is one dataset, as Hugging Face's ``save_to_disk`` writes it."""
+    return (folder / "state.json").is_file()
+
+
+def _as_table(source: Table) -> pa.Table:
+    """Return the columns of a data frame; an index that is only a numbering is left out."""
+    try:
+        return pa.table(source)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200].rstrip(".")
+        raise InputError(
+            f"the {type(source).__name__} cannot be read as a table ({reason}). Give each column "
+            "values of one kind."
+        ) from error

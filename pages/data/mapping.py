@@ -71,12 +71,16 @@ def panel(files: list[Any], source: str) -> None:
 def _overview(files: list[Any]) -> FileOverview:
     """Look at files, once for each state of them."""
     state = [getattr(item, "file_id", None) or (str(item), state_of(item)) for item in files]
+    given: ColumnMapping | None = st.session_state.get("_read_mapping")
+    table = None if given is None else given.table
+    state.append(table)
     kept: tuple[list[Any], FileOverview] | None = st.session_state.get(_KEPT)
     if kept is None or kept[0] != state:
         for item in files:
             if hasattr(item, "seek"):
                 item.seek(0)
-        kept = state, inspect(files[0] if len(files) == 1 else files, apart=True)
+        chosen = ColumnMapping(table=table)
+        kept = state, inspect(files[0] if len(files) == 1 else files, mapping=chosen, apart=True)
         st.session_state[_KEPT] = kept
     return kept[1]
 
@@ -109,5 +113,9 @@ def _mapping(edited: pd.DataFrame, kind: str, overview: FileOverview) -> ColumnM
     # A group column is metadata as well.
     several["metadata"] = tuple(dict.fromkeys((*several["groups"], *several["metadata"])))
     return ColumnMapping(
-        **single, **several, probability_kind=kind, class_names=overview.mapping.class_names
+        **single,
+        **several,
+        probability_kind=kind,
+        class_names=overview.mapping.class_names,
+        table=overview.mapping.table,
     )

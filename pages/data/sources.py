@@ -21,7 +21,10 @@ from pages.shared.on_disk import kept_files, problem
 from pages.shared.session import adopt, as_loaded, load_demo
 from pages.shared.store import kept_for
 
-_SUFFIXES = ["npz", "csv", "tsv", "txt", "parquet", "feather", "arrow", "json", "jsonl", "ndjson"]
+_SUFFIXES = [
+    "npz", "csv", "tsv", "txt", "parquet", "feather", "arrow", "json", "jsonl", "ndjson", "eval",
+    "xlsx", "sqlite", "sqlite3", "db",
+]  # fmt: skip
 _UPLOAD, _PATH, _DEMO = "Upload", "Path", "Demo"
 
 
@@ -74,7 +77,7 @@ def _what_is_kept() -> str:
 
 def _upload() -> tuple[list[Any], str] | None:
     files = st.file_uploader(
-        "Predictions (.npz, .csv, .parquet, .feather, .json)",
+        "Predictions (.npz, .csv, .parquet, .json, .eval, .xlsx, .sqlite, …)",
         type=_SUFFIXES,
         accept_multiple_files=True,
         key="upload",
@@ -137,6 +140,7 @@ def read_and_adopt(
     for item in files:
         if hasattr(item, "seek"):
             item.seek(0)
+    st.session_state["_read_mapping"] = mapping
     try:
         with st.spinner("Reading and checking …"):
             result = reading.read(
@@ -145,7 +149,6 @@ def read_and_adopt(
             adopt(as_loaded(result, source, states_of(f for f in files if isinstance(f, Path))))
     except InputError as error:
         st.session_state["_read_error"] = error
-        st.session_state["_read_mapping"] = mapping
     else:
         st.session_state.pop("_read_error", None)
         st.rerun()
@@ -156,12 +159,18 @@ def _show_error(files: list[Any], source: str) -> None:
     error = st.session_state.get("_read_error")
     if error is None:
         return
+    given = st.session_state.get("_read_mapping") or reading.ColumnMapping()
+    if isinstance(error, reading.SeveralTablesError):
+        st.error(plain(error.found), icon=":material/error:")
+        name = st.selectbox(f"The {error.what} to read", error.tables, format_func=plain)
+        if st.button(f"Read this {error.what}", type="primary"):
+            read_and_adopt(files, source, dataclasses.replace(given, table=name))
+        return
     doubt = error if isinstance(error, reading.DoubtfulDataError) else None
     text = str(error) if doubt is None else doubt.found
     st.error(plain(text[:1].upper() + text[1:]), icon=":material/error:")
     st.caption("Nothing was lost: the data loaded before are still shown.")
     if doubt is not None and st.button("It is as it should be: read it", icon=":material/check:"):
-        given = st.session_state.get("_read_mapping") or reading.ColumnMapping()
         accepted = (*(given.accept or ()), doubt.check)
         read_and_adopt(files, source, dataclasses.replace(given, accept=accepted))
 

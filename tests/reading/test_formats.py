@@ -175,7 +175,7 @@ def test_columns_of_unequal_lists_are_left_out_and_said(tmp_path, table):
     assert any("'tags'" in note for note in reading.report.notes)
 
 
-@pytest.mark.parametrize("name", ["runs.xlsx", "runs.pkl"])
+@pytest.mark.parametrize("name", ["runs.ods", "runs.pkl"])
 def test_unknown_suffix_lists_what_can_be_read(tmp_path, name):
     (tmp_path / name).write_bytes(b"PK\x03\x04")
     with pytest.raises(InputError, match=rf"'{name}' is of no readable kind.*\.npz, \.csv"):
@@ -183,7 +183,7 @@ def test_unknown_suffix_lists_what_can_be_read(tmp_path, name):
 
 
 def test_neither_path_nor_file():
-    with pytest.raises(InputError, match="must be a path or an open file; got int"):
+    with pytest.raises(InputError, match="must be a path, an open file or a data frame; got int"):
         load(3)
     with pytest.raises(InputError, match="list of sources is empty"):
         load([])

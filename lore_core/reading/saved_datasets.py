@@ -1,0 +1,146 @@
+"""Datasets of Hugging Face: folders that ``save_to_disk`` writes, class names and images."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from lore_core.data.dataset import CALIBRATION, EVALUATION
+from lore_core.data.extras import require
+from lore_core.data.validation import InputError
+from lore_core.reading.columns import listed, short
+from lore_core.reading.raw_file import RawFile
+
+#: Files that say that a folder is a dataset, or several, by the names of their splits.
+_STATE, _SPLITS = "state.json", "dataset_dict.json"
+#: Key of a schema's metadata under which the kinds of columns stand.
+_KINDS = b"huggingface"
+#: Pixels of a side of the thumbnails that images become.
+SIDE = 32
+#: Images of more pixels are not opened: a small file can claim any size.
+_MOST_PIXELS = 64_000_000
+
+
+def is_saved_dict(folder: Path) -> bool:
+    """Whether a folder holds datasets by the names of their splits."""
+    return (folder / _SPLITS).is_file()
+
+
+def splits_of(folder: Path, half_of_word: Mapping[str, str]) -> list[RawFile]:
+    """Return the calibration and the evaluation split of a folder, or the one there is.
+
+    ``half_of_word``: words for the two halves. Raises InputError if no split, or several, are
+    called so.
+    """
+    names = _json(folder / _SPLITS).get("splits")
+    known = [str(name) for name in names] if isinstance(names, list) else []
+    chosen: dict[str, list[str]] = {CALIBRATION: [], EVALUATION: []}
+    for name in known:
+        half = half_of_word.get(name.lower())
+        if half in chosen and Path(name).name == name:
+            chosen[half].append(name)
+    if not any(chosen.values()) or max(map(len, chosen.values())) > 1:
+        raise InputError(
+            f"'{folder.name}' holds the splits {listed(known) or 'of no name'}, of which one must "
+            "be called validation or calibration, and one test or evaluation. Name the two "
+            "folders to read."
+        )
+    return [
+        RawFile(f"{folder.name}_{name}", folder / name) for half in chosen.values() for name in half
+    ]
+
+
+def table_of(raw: RawFile) -> pa.Table:
+    """Read a folder: the Arrow streams that its state names, one after the other.
+
+    Raises InputError if one is missing or damaged.
+    """
+    folder = raw.content
+    assert isinstance(folder, Path)
+    files = _json(folder / _STATE).get("_data_files")
+    names = [str(item.get("filename")) for item in files or [] if isinstance(item, dict)]
+    if not names or any(Path(name).name != name for name in names):
+        raise InputError(f"'{raw.name}' names no data files in {_STATE}. Save the dataset again.")
+    tables = []
+    for name in names:
+        try:
+            with pa.memory_map(str(folder / name)) as source, pa.ipc.open_stream(source) as reader:
+                tables.append(reader.read_all())
+        except (OSError, pa.ArrowException, ValueError) as error:
+            raise InputError(
+                f"'{name}' of '{raw.name}' is missing or damaged ({short(error).rstrip('.')}). "
+                "Save the dataset again."
+            ) from error
+    try:
+        return pa.concat_tables(tables)
+    except pa.ArrowException as error:
+        raise InputError(
+            f"the parts of '{raw.name}' hold different columns. Save the dataset again."
+        ) from error
+
+
+def class_names_in(schema: pa.Schema) -> dict[str, tuple[str, ...]]:
+    """Return column to class names, where a schema says that it holds numbers of classes."""
+    try:
+        kinds = json.loads((schema.metadata or {})[_KINDS])["info"]["features"]
+        found = {
+            str(name): tuple(map(str, kind["names"]))
+            for name, kind in kinds.items()
+            if isinstance(kind, dict) and kind.get("_type") == "ClassLabel"
+        }
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return {}
+    return {name: names for name, names in found.items() if names}
+
+
+def holds_images(kind: pa.DataType) -> bool:
+    """Whether a column holds encoded images, ``{bytes, path}``."""
+    if not pa.types.is_struct(kind) or kind.num_fields != 2:
+        return False
+    names = {kind.field(k).name: kind.field(k).type for k in range(2)}
+    return set(names) == {"bytes", "path"} and pa.types.is_binary(names["bytes"])
+
+
+def thumbnails(name: str, values: pa.ChunkedArray) -> NDArray[np.uint8]:
+    """Decode images to thumbnails, shape (n, 32, 32, 3); one that is missing is black.
+
+    ``name``: how sentences call the column. Raises InputError at the first that cannot be opened;
+    MissingPackageError without Pillow.
+    """
+    require("A column of images", "PIL")
+    from PIL import Image
+
+    made = np.zeros((len(values), SIDE, SIDE, 3), dtype=np.uint8)
+    for row, value in enumerate(values):
+        content: Any = value["bytes"].as_py() if value.is_valid else None
+        if content is None:
+            continue
+        try:
+            with Image.open(io.BytesIO(content)) as image:
+                if image.width * image.height > _MOST_PIXELS:
+                    raise ValueError(f"it claims {image.width:,} × {image.height:,} pixels")
+                made[row] = np.asarray(image.convert("RGB").resize((SIDE, SIDE)))
+        # A damaged image raises whatever its bytes lead to.
+        except (OSError, ValueError, SyntaxError, TypeError, EOFError) as error:
+            raise InputError(
+                f"the image of {name} at row {row} cannot be opened ({short(error).rstrip('.')}). "
+                "Leave it out, or save it again."
+            ) from error
+    return made
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"'{path.name}' of '{path.parent.name}' cannot be read. Save the dataset again."
+        ) from error
+    return found if isinstance(found, dict) else {}
