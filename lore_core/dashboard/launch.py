@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import numpy as np
+
 from lore_core.dashboard.server import (
     choose_port,
     find_app,
@@ -22,6 +24,7 @@ from lore_core.dashboard.server import (
     streamlit_command,
     wait_until_served,
 )
+from lore_core.data.arrays import Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.extras import require
 from lore_core.data.saving import save_npz
@@ -60,7 +63,7 @@ def launch(dataset: Dataset, *, port: int | None = None, open_browser: bool = Tr
         path = folder / f"{_file_stem(dataset.name)}.npz"
         save_npz(dataset, path)
         compile_kernels(_say)
-        dashboard = Dashboard([path], chosen, folder)
+        dashboard = Dashboard([path], chosen, folder, len(dataset))
         undo.pop_all()  # from here on its own stop() does
     if open_browser:
         open_in_browser(dashboard.url)
@@ -74,13 +77,16 @@ class Dashboard:
     ----------
     url : str
         Where to find it.
+    selection : ndarray of bool, of shape (n,)
+        Rows that are marked there.
     """
 
-    def __init__(self, data: Sequence[Path], port: int, folder: Path) -> None:
+    def __init__(self, data: Sequence[Path], port: int, folder: Path, n_rows: int) -> None:
         self.url = local_url(port)
-        self._folder = folder
+        self._folder, self._n_rows = folder, n_rows
+        self._told = folder / "marked.npy"
         self._log = folder / "server.log"
-        script, arguments = streamlit_command(find_app(), data, port)
+        script, arguments = streamlit_command(find_app(), data, port, told=self._told)
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", script, *arguments],
@@ -100,6 +106,19 @@ class Dashboard:
     def running(self) -> bool:
         """Whether the server still runs."""
         return self._process.poll() is None
+
+    @property
+    def selection(self) -> Mask:
+        """Which rows of the dataset are marked on the Landscape page, shape (n,).
+
+        By lasso or box, by words, as a place or by a class or group; the reader's last look counts.
+        No row is while nothing was marked.
+        """
+        try:
+            marked = np.load(self._told, allow_pickle=False)
+        except (OSError, ValueError):
+            return np.zeros(self._n_rows, dtype=bool)
+        return np.asarray(marked, dtype=bool)
 
     def stop(self) -> None:
         """End the server and remove its temporary files. Harmless when already stopped."""

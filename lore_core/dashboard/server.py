@@ -61,12 +61,14 @@ def streamlit_command(
     host_names: Sequence[str] = (),
     data_root: Path | None = None,
     kept: Path | None = None,
+    told: Path | None = None,
 ) -> tuple[str, list[str]]:
     """Return the script that runs Streamlit on ``app``, and its arguments.
 
     ``host_names``: names a proxy shows it under; it answers to no others but this machine's own.
     ``data_root``: folder below which readers at this machine may name files; None: where it starts.
     ``kept``: folder in which what readers load and make outlives the server; None: it does not.
+    ``told``: file in which it says which rows are marked.
     The dashboard's own arguments stand after the ``--``.
     """
     script = str(app.parent / "pages" / "shared" / "serve.py")
@@ -93,6 +95,8 @@ def streamlit_command(
     arguments += ["--", "--data-root", str((data_root or Path.cwd()).resolve())]
     if kept is not None:
         arguments += ["--kept", str(kept)]
+    if told is not None:
+        arguments += ["--told", str(told)]
     for path in data:
         arguments += ["--data", str(path.resolve())]
     return script, arguments

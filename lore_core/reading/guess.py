@@ -186,6 +186,11 @@ def probability_prefix(name: str) -> str | None:
     return match[1].lower() if match else None
 
 
+def is_called_label(name: str) -> bool:
+    """Tell whether a column is called as true classes are."""
+    return _key(name) in _LABEL
+
+
 def looks_like_feature(name: str) -> bool:
     """Tell whether a column is called as features are: ``f_0``, ``emb12``, ``feature_age``."""
     return bool(_NUMBERED_FEATURE.fullmatch(name) or _NAMED_FEATURE.fullmatch(name))

@@ -7,7 +7,7 @@ import pandas as pd
 
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import Columns, short
-from lore_core.reading.guess import looks_like_feature, probability_prefix
+from lore_core.reading.guess import is_called_label, looks_like_feature, probability_prefix
 from lore_core.reading.mapping import ColumnMapping
 
 #: Cells looked at.
@@ -16,6 +16,8 @@ _SAMPLE = 1000
 _MOSTLY = 0.5
 #: A single probability with such a name needs no word.
 _PLAIN = ("p", "p_1", "prob", "proba", "probability", "probs", "probabilities")
+#: Names of weights of rows.
+_WEIGHTS = ("weight", "weights", "sample_weight", "sample_weights", "row_weight", "w")
 
 
 def check_left_out(columns: Columns, mapping: ColumnMapping) -> list[str]:
@@ -48,6 +50,16 @@ def check_left_out(columns: Columns, mapping: ColumnMapping) -> list[str]:
             f"'{name}' is no feature: it holds text such as {short(repr(value))} "
             f"({columns.where(row)}). Write its numbers without separators and signs to use it."
         )
+    for name in columns.names:
+        if name in used or columns.shapes[name] != columns.shapes[str(mapping.label)]:
+            continue
+        if is_called_label(name):
+            notes.append(
+                f"'{name}' of '{columns.file}' is kept beside its rows: the true class is taken "
+                f"from '{mapping.label}'."
+            )
+        if name.lower() in _WEIGHTS:
+            notes.append(f"'{name}' of '{columns.file}' is not used: every row counts once.")
     names, kind = mapping.probabilities or (), mapping.probability_kind
     if kind == "positive" and len(names) == 1 and names[0].lower() not in _PLAIN:
         notes.append(f"'{names[0]}' of '{columns.file}' was taken as the probability of class 1.")

@@ -15,6 +15,8 @@ from lore_core.reading.mapping import WRONG_OR_RIGHT
 
 #: Groups of fewer rows than this are warned of.
 SMALL_GROUP = 30
+#: In fewer rows all may be right, or certain, by chance.
+_FEWEST = 20
 #: What is said where there are none.
 NO_FEATURES = (
     "No feature columns: everything global works; add features to see where the confidence is "
@@ -172,6 +174,11 @@ def _warnings(
         )
     elif absent:
         told.append(f"No {which[:-1]} is labelled {listed(map(repr, absent), 8)}.")
+    if len(labels) >= _FEWEST and np.isin(dataset.probabilities[shown], (0.0, 1.0)).all():
+        told.append(
+            f"Every probability of the {which} is 0 or 1: there is no doubt that could be right or "
+            "wrong. Save the probabilities before they are rounded."
+        )
     if names == WRONG_OR_RIGHT:
         return [*told, *_small_groups(groups, which), *_halves(dataset)]
     accuracy, majority = float((labels == predictions).mean()), counts.max() / len(labels)
@@ -180,6 +187,11 @@ def _warnings(
         told.append(
             f"Accuracy {percent(accuracy)} {relation} the majority class: always answering "
             f"'{names[int(counts.argmax())]}' would be right in {percent(majority)}."
+        )
+    if len(labels) >= _FEWEST and (labels == predictions).all():
+        told.append(
+            f"Every prediction of the {which} is right: are the labels what was predicted, or were "
+            "the rows used in training?"
         )
     never = np.setdiff1d(np.arange(dataset.n_classes), predictions)
     if len(never):

@@ -39,6 +39,7 @@ from pages.shared.places import (
     titles_of,
 )
 from pages.shared.session import current
+from pages.shared.told import tell_marked
 
 
 def _choose_bin(names: dict[int, str]) -> None:
@@ -165,6 +166,7 @@ if search is not None:
 # Not at every move of γ: simulations take their time.
 chance = compute.chance_errors(view, bin_index=chosen) if beyond else None
 marked = marked_rows(scene, search, chosen_one, words)
+tell_marked(None if marked is None else marked.rows)
 drawing = Drawing(
     value,
     layer,

@@ -1,0 +1,45 @@
+"""What is marked on the Landscape page is what the program that opened it hears of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lore_core.dashboard.launch import Dashboard
+from lore_core.data.dataset import EVALUATION
+from lore_core.data.saving import save_npz
+from lore_core.regions.row_search import rows_with
+
+
+def heard(folder, n_rows):
+    """What ``Dashboard.selection`` says, without a server."""
+    dashboard = object.__new__(Dashboard)
+    dashboard._told, dashboard._n_rows = folder / "marked.npy", n_rows
+    return dashboard.selection
+
+
+def test_marked_rows_are_told(open_page, made, tmp_path):
+    dataset = made()
+    save_npz(dataset, tmp_path / "own.npz")
+    given = ["app.py", "--data", str(tmp_path / "own.npz"), "--data-root", "/"]
+    page = open_page("landscape", arguments=[*given, "--told", str(tmp_path / "marked.npy")])
+    assert not heard(tmp_path, len(dataset)).any()
+    page.app.text_input(key="find").set_value("confidence > 0.7")
+    page.run()
+    wanted = rows_with(dataset, "confidence > 0.7") & dataset.in_split(EVALUATION)
+    assert wanted.any()
+    np.testing.assert_array_equal(heard(tmp_path, len(dataset)), wanted)
+    page.app.text_input(key="find").set_value("")
+    page.run()
+    assert not heard(tmp_path, len(dataset)).any()
+    (tmp_path / "marked.npy").write_bytes(b"half of a file")
+    assert not heard(tmp_path, len(dataset)).any()
+
+
+def test_of_other_data_nothing_is_told(open_page, made, tmp_path):
+    save_npz(made(), tmp_path / "own.npz")
+    given = ["app.py", "--data", str(tmp_path / "own.npz"), "--data-root", "/"]
+    arguments = [*given, "--told", str(tmp_path / "marked.npy")]
+    page = open_page("landscape", made(seed=3), arguments=arguments)
+    page.app.text_input(key="find").set_value("confidence > 0.7")
+    page.run()
+    assert not (tmp_path / "marked.npy").exists()
