@@ -111,7 +111,9 @@ def _at_place(
     def is_nearer(name: str, than: str) -> bool:
         return bool(nearer(low, high, promised[than], promised[name]) > 0)
 
-    where = "the first region of the map" if place.is_region else f"“{name_of_place(place)}”"
+    # (A name may quote words.)
+    name = name_of_place(place).replace("“", "‘").replace("”", "’")
+    where = "the first region of the map" if place.is_region else f"“{name}”"
     on = f"On the {n:,} held-out rows of {where}"
     nearest = min(harmless, key=lambda name: abs(gap(name)), default=first)
     if best is None and not is_nearer(nearest, first):
