@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING
 import click
 
 from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
-from lore_core.cli.output import NumberOptions, Progress, number_options, say, text_table
+from lore_core.cli.output import (
+    NumberOptions,
+    Progress,
+    number_options,
+    output_path,
+    say,
+    text_table,
+)
 from lore_core.cli.sums import SumsOptions, run_of, said_of, settings_of, sums_options
 from lore_core.data.number_text import p_words
 from lore_core.metrics.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from lore_core.partitions import Run
@@ -28,6 +37,7 @@ _FEWEST_DRAWS = 39
         "lore metrics demo",
         "lore metrics model_cal.npz model_test.npz --map tsne --gamma 0.2 --json",
         "lore metrics predictions.csv --target Shirt --top 10 -o metrics.parquet",
+        "lore metrics test.parquet --card calibration.md",
         "lore metrics 'part-*.parquet' --workers 2 --sums sums",
     )
 )
@@ -43,6 +53,11 @@ _FEWEST_DRAWS = 39
     "Simulations behind intervals and p-values, 39 or more (default: what takes some "
     "seconds; 0: none)."
 )
+@click.option(
+    "--card",
+    metavar="FILE.md",
+    help="Also write what a model card says of it: text, and the front matter hubs read.",
+)
 @sums_options
 @number_options()
 def metrics(
@@ -50,6 +65,7 @@ def metrics(
     *,
     top: int,
     draws: int | None,
+    card: str | None,
     sums: SumsOptions,
     numbers: NumberOptions,
 ) -> None:
@@ -72,9 +88,12 @@ def metrics(
 
     if draws is not None and 0 < draws < _FEWEST_DRAWS:
         raise InputError(f"'--draws' must be 0 or at least {_FEWEST_DRAWS}; got {draws}.")
+    card_path = None if card is None else output_path(card, (".md",), "--card")
     with Progress() as progress:
         run = run_of(given, sums, progress)
         if run is not None:
+            if card_path is not None:
+                raise InputError("'--card' is not written of so many rows. Name fewer files.")
             _give_sums(run, given, draws, numbers, progress)
             return
         view = open_view(given, progress)
@@ -96,6 +115,10 @@ def metrics(
         "metrics": table.set_index("metric").to_dict(orient="index"),
         "places": listed.to_dict(orient="records"),
     }
+    on = f", {view.kernel_in_words}" if view.is_local else ""
+    where = f"{view.dataset.name}: {view.rows}{on}, {view.bins_in_words}."
+    if card_path is not None:
+        _write_card(card_path, view.dataset.name, (said.sentence, said.evidence), table, where)
     if numbers.give(table, content):
         return
     say(said.sentence)
@@ -104,8 +127,7 @@ def metrics(
     say("")
     say(text_table(_cells(table)))
     say("")
-    on = f", {view.kernel_in_words}" if view.is_local else ""
-    say(f"{view.dataset.name}: {view.rows}{on}, {view.bins_in_words}.")
+    say(where)
     if chance is not None:
         say(
             f"p: how often {chance.n_draws} simulations in which every confidence is right show as "
@@ -115,6 +137,19 @@ def metrics(
         say("")
         say("Places:")
         say_places(listed)
+
+
+def _write_card(
+    path: Path, name: str, sentences: tuple[str, str], table: pd.DataFrame, where: str
+) -> None:
+    import pandas as pd
+
+    from lore_core.data.atomic_files import write_bytes
+    from lore_core.report.model_card import model_card
+
+    shown = pd.DataFrame(_cells(table))
+    text = model_card(table, name=name, sentences=sentences, shown=shown, measured_on=where)
+    write_bytes(path, text.encode())
 
 
 def _give_sums(

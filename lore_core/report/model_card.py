@@ -1,0 +1,94 @@
+"""What a model card says of calibration: the front matter that hubs read, and a section of text."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+import lore_core
+
+#: What the hub calls metrics of its own; others keep their name.
+_TYPES = {
+    "accuracy": "accuracy",
+    "ECE": "expected_calibration_error",
+    "NLL": "negative_log_likelihood",
+    "Brier": "brier_score",
+    "MLCE": "maximum_local_calibration_error",
+    "ALCE": "average_local_calibration_error",
+}
+
+
+def model_card(
+    table: pd.DataFrame,
+    *,
+    name: str,
+    sentences: Sequence[str],
+    shown: pd.DataFrame,
+    measured_on: str,
+) -> str:
+    """Return a piece of a model card in Markdown, as Hugging Face has them.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From :func:`~lore_core.comparison.tables.metric_table`.
+    name : str
+        What was measured: of the model and its data, which are one here.
+    sentences : sequence of str
+        The verdict and what it rests on.
+    shown : DataFrame of str
+        The metrics as a reader sees them.
+    measured_on : str
+        Rows and settings.
+
+    Notes
+    -----
+    The front matter is a ``model-index`` (https://github.com/huggingface/hub-docs, modelcard.md):
+    merge it into that of the card. Text is quoted as JSON, which YAML reads.
+    """
+    known = {
+        str(row["metric"]): float(row["value"])
+        for row in table.to_dict("records")
+        if math.isfinite(row["value"])
+    }
+    lines = [
+        "---",
+        "model-index:",
+        f"- name: {json.dumps(name, ensure_ascii=False)}",
+        "  results:",
+        "  - task:",
+        "      type: other",
+        "      name: calibration",
+        "    dataset:",
+        "      type: other",
+        f"      name: {json.dumps(name, ensure_ascii=False)}",
+        "    metrics:",
+    ]
+    for metric, value in known.items():
+        kind = _TYPES.get(metric, metric.lower().replace(" ", "_"))
+        lines += [
+            f"    - type: {json.dumps(kind)}",
+            f"      name: {json.dumps(metric)}",
+            f"      value: {value!r}",
+        ]
+    lines += ["---", "", "## Calibration", ""]
+    lines += [part for sentence in sentences if sentence for part in (_plain(sentence), "")]
+    heads = [str(head) for head in shown.columns]
+    lines += [_row(heads), _row(["---", *["---:"] * (len(heads) - 1)])]
+    lines += [_row([_plain(str(cell)) for cell in row]) for row in shown.to_numpy()]
+    lines += ["", f"{_plain(measured_on)} LoRe Lens {lore_core.__version__}.", ""]
+    return "\n".join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _plain(text: str) -> str:
+    """Keep what data say from being read as Markdown or HTML."""
+    for sign in ("\\", "`", "*", "_", "[", "]", "<", ">", "|", "#", "$"):
+        text = text.replace(sign, f"\\{sign}")
+    return text
