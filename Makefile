@@ -56,9 +56,12 @@ bench: $(DEV_INSTALLED) chromium kernels ## Run the benchmarks (benchmarks/*.py)
 	if [ ! -e "$$1" ]; then echo "There are no benchmarks yet: benchmarks/ holds no .py file."; exit 0; fi; \
 	for script; do echo "== $$script"; $(PY) "$$script" || exit 1; done
 
-# Some seconds; COUNT=100000 takes some minutes, and writes docs/reliability.md.
-attack: $(INSTALLED) ## Attack what reads files with damaged ones, bombs and edited models.
-	@exec $(PY) -m benchmarks.attack $(if $(COUNT),--count $(COUNT) --write)
+# Some seconds; COUNT=100000 takes some minutes, and so do READERS=20 MINUTES=5, CYCLES=200 and
+# KILLS=30, which attack a server. With a number, docs/reliability.md is written.
+attack: $(INSTALLED) kernels ## Attack what reads files with damaged ones, bombs and edited models.
+	@exec $(PY) -m benchmarks.attack $(if $(COUNT),--count $(COUNT)) $(if $(READERS),--readers $(READERS)) \
+	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(CYCLES),--cycles $(CYCLES)) $(if $(KILLS),--kills $(KILLS)) \
+	  $(if $(COUNT)$(READERS)$(CYCLES)$(KILLS),--write)
 
 # The data are not ours to pass on: what is missing is said by the script.
 paper: $(DEV_INSTALLED) chromium kernels ## Write docs/paper.md: the paper's figures and tables on your data.

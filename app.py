@@ -14,7 +14,7 @@ from lore_core import InputError
 from lore_core.kernel_sums.schedule import one_thread_a_product
 from lore_core.reading import apart
 from pages.shared import controls, header, session
-from pages.shared.calm import hurry
+from pages.shared.calm import hurry, share_the_interpreter
 from pages.shared.gate import MIDDLEWARE
 from pages.shared.jobs import job_panel
 from pages.shared.requests import ROUTES
@@ -67,15 +67,21 @@ def show() -> None:
             st.switch_page("pages/landscape/page.py")
         controls.keep_settings(page.url_path)
         job_panel()
-        with hurry():
+        with hurry(_say_how_many_come_before):
             page.run()
     except InputError as error:
         st.error(header.plain(str(error)), icon=":material/error:")
+
+
+def _say_how_many_come_before(pages: int) -> None:
+    others = "A page of another reader is" if pages == 1 else f"{pages} pages of others are"
+    st.toast(f"{others} computed before this one.", icon=":material/hourglass_empty:")
 
 
 if __name__ == "__main__":
     show()
 else:
     one_thread_a_product()
+    share_the_interpreter()
     apart.warm()
     app = App(__file__, routes=ROUTES, middleware=MIDDLEWARE)

@@ -1,4 +1,7 @@
-"""Attack, and say what came of it: ``python -m benchmarks.attack [--count N] [--write]``."""
+"""Attack, and say what came of it: ``python -m benchmarks.attack [--count N] [--write]``.
+
+``--readers N --minutes M``, ``--cycles N`` and ``--kills N`` attack a server instead.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks.attack import bombs, files, models
+from benchmarks.attack import bombs, crowd, cycles, files, kills, models
 from benchmarks.attack.cases import Outcome
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
-#: Between these lines of the page stands what was measured.
-_BEGIN, _END = "<!-- measured -->", "<!-- end -->"
+#: Between these lines of the page stands what was measured, of each attack by its name.
+_BEGIN, _END = "<!-- measured: {} -->", "<!-- end: {} -->"
 #: One model a so many files.
 _MODELS = 5
 _BAD = ("traceback", "died", "slow", "memory", "no sentence")
@@ -48,7 +51,7 @@ def _row(name: str, outcome: Outcome, order: tuple[str, ...]) -> str:
     )
 
 
-def measured(count: int) -> tuple[str, bool]:
+def measured(count: int) -> tuple[list[str], bool]:
     """Return the lines of what was measured, and whether all of it was as it must be."""
     n_models = max(count // _MODELS, 1)
     of_files, of_models = files.attack(0, count), models.attack(0, n_models)
@@ -78,22 +81,41 @@ def measured(count: int) -> tuple[str, bool]:
             for case, said in examples:
                 sys.stderr.write(f"== {word} {case}\n{said}\n")
     good = not any(outcome.counts[word] for outcome in outcomes for word in _BAD)
-    return "\n".join(lines), good and not of_models.counts["damaged, others"]
+    return lines, good and not of_models.counts["damaged, others"]
 
 
 def main() -> int:
     """Attack; the code is 1 where something was as it must not be."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=1500)
+    parser.add_argument("--readers", type=int)
+    parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--cycles", type=int)
+    parser.add_argument("--kills", type=int)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    lines, good = measured(given.count)
-    sys.stdout.write(f"{lines}\n")
-    if given.write:
-        text = PAGE.read_text(encoding="utf-8")
-        before, after = text.partition(_BEGIN)[0], text.partition(_END)[2]
-        PAGE.write_text(f"{before}{_BEGIN}\n{lines}\n{_END}{after}", encoding="utf-8")
-    return 0 if good else 1
+    found: dict[str, tuple[list[str], bool]] = {}
+    if given.readers:
+        found["readers"] = crowd.attack(given.readers, given.minutes)
+    if given.cycles:
+        found["cycles"] = cycles.attack(given.cycles)
+    if given.kills:
+        found["kills"] = kills.attack(given.kills)
+    if not found:
+        found["files"] = measured(given.count)
+    for name, (lines, _) in found.items():
+        text = "\n".join(lines)
+        sys.stdout.write(f"{text}\n\n")
+        if given.write:
+            _write(name, text)
+    return 0 if all(good for _, good in found.values()) else 1
+
+
+def _write(name: str, lines: str) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    begin, end = _BEGIN.format(name), _END.format(name)
+    before, after = text.partition(begin)[0], text.partition(end)[2]
+    PAGE.write_text(f"{before}{begin}\n{lines}\n{end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,18 +1,23 @@
 """A reader of the dashboard without a browser: Streamlit's own messages over its websocket.
 
-The server does all it does for a browser, and sends all of it; nothing is drawn.
+The server does all it does for a browser, and sends all of it; nothing is drawn. Meanwhile the
+landscape's rows, and what its slider lacks, are asked for as the landscape's script does.
 """
 
 from __future__ import annotations
 
 import http.client
+import json
 import secrets
+import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.BidiComponent_pb2 import BidiComponent
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
@@ -35,6 +40,7 @@ class Page:
 
     seconds: float
     n_bytes: int
+    picture: float | None = None  #: Seconds until the landscape was sent
     elements: list[Element] = field(default_factory=list)
 
     def named(self, kind: str, key: str = "") -> Element | None:
@@ -55,6 +61,86 @@ class Page:
         return "\n".join(said)
 
 
+class _Landscape:
+    """What the landscape's script asks for by itself while a page rests."""
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._news = threading.Condition()
+        self._address: str | None = None
+        self._scene: dict[str, Any] = {}
+        self._rows: set[str] = set()
+        self._fields: dict[str, set[int]] = {}
+        self._whole: set[str] = set()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self.closed = False
+
+    def take(self, sent: BidiComponent) -> bool:
+        """Take what a component was sent; whether that is a picture to draw."""
+        with self._news:
+            if sent.id.endswith("-landscape_feed"):
+                self._address = json.loads(sent.json)
+            elif sent.id.endswith("-landscape"):
+                self._scene = _header(sent.bytes)
+            else:
+                return False
+            if self._thread.ident is None:
+                self._thread.start()
+            self._news.notify()
+        return sent.id.endswith("-landscape")
+
+    def close(self) -> None:
+        with self._news:
+            self.closed = True
+            self._news.notify()
+
+    def _lacks(self) -> dict[str, Any] | None:
+        rows, key = self._scene.get("rows"), self._scene.get("preview")
+        if self._address is None:
+            return None
+        if rows and rows not in self._rows:
+            return {"rows": rows, "all": True}
+        if not key or key in self._whole:
+            return None
+        known = sorted(self._fields.get(key, ()))
+        return {"preview": key, "known": known, "near": self._scene["gamma"]}
+
+    def _work(self) -> None:
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: self.closed or self._lacks() is not None)
+                if self.closed:
+                    return
+                asked, address = self._lacks(), self._address
+            try:
+                said = self._ask(f"{address}", asked)
+            except OSError:
+                said = None
+            if said is None:
+                time.sleep(0.3)
+            elif "rows" in (asked or {}):
+                self._rows.add(self._scene["rows"])
+            else:
+                self._fields.setdefault(said["preview"], set()).update(map(int, said["fields"]))
+                if said["isAll"]:
+                    self._whole.add(said["preview"])
+
+    def _ask(self, address: str, asked: dict[str, Any] | None) -> dict[str, Any] | None:
+        connection = http.client.HTTPConnection(self._host, timeout=PATIENCE)
+        with closing(connection):
+            connection.request("POST", address, json.dumps(asked))
+            answer = connection.getresponse()
+            content = answer.read()
+        return _header(content) if answer.status == 200 else None
+
+
+def _header(content: bytes) -> dict[str, Any]:
+    """Return what is said in words in what ``figures/browser/packing.py`` wrote."""
+    length = int.from_bytes(content[-4:], "little")
+    found: dict[str, Any] = json.loads(content[-4 - length : -4])
+    return found
+
+
 class Reader:
     """One session: opens pages, moves γ, uploads; ``with Reader(url) as reader``."""
 
@@ -72,6 +158,7 @@ class Reader:
                 open_timeout=PATIENCE,
             )
         )
+        self._landscape = _Landscape(self._host)
         self._query = ""
         self._states: dict[str, WidgetState] = {}
         self._pages: dict[str, str] = {}
@@ -96,7 +183,7 @@ class Reader:
 
     def open(self, page: str, **settings: object) -> Page:
         """Follow a link."""
-        self._query = urlencode(settings)
+        self._query, self._now = urlencode(settings), ""
         return self._run(page_name=page)
 
     def go(self, page: str) -> Page:
@@ -125,6 +212,15 @@ class Reader:
             return self._run()
         finally:
             del self._states[element.button.id]
+
+    def switch(self, page: Page, key: str, *, value: bool) -> Page:
+        """Set a toggle."""
+        element = page.named("checkbox", key)
+        if element is None:
+            raise ReaderError(f"no toggle {key}")
+        identity = element.checkbox.id
+        self._states[identity] = WidgetState(id=identity, bool_value=value)
+        return self._run()
 
     def upload(self, page: Page, name: str, content: bytes) -> Page:
         """Drop a file into the page's uploader."""
@@ -199,6 +295,10 @@ class Reader:
             elif kind == "delta" and said.delta.WhichOneof("type") == "new_element":
                 element = said.delta.new_element
                 found.elements.append(element)
+                if element.WhichOneof("type") == "bidi_component" and self._landscape.take(
+                    element.bidi_component
+                ):
+                    found.picture = time.monotonic() - start
                 if element.WhichOneof("type") == "exception":
                     raise ReaderError(f"{element.exception.type}: {element.exception.message}")
             elif kind == "script_finished" and said.script_finished in (
@@ -209,7 +309,10 @@ class Reader:
                 return found
 
     def _send(self, asked: BackMsg) -> None:
-        self._socket.send(asked.SerializeToString())
+        try:
+            self._socket.send(asked.SerializeToString())
+        except ConnectionClosed as error:
+            raise ReaderError(type(error).__name__) from error
 
     def _receive(self, until: float) -> ForwardMsg:
         try:
@@ -223,6 +326,7 @@ class Reader:
 
     def close(self) -> None:
         """Close the tab."""
+        self._landscape.close()
         self._open.close()
 
     def __enter__(self) -> Reader:

@@ -84,6 +84,9 @@ def streamlit_command(
         "--runner.magicEnabled=false",
         # Programs have the library and the command, which say what they do.
         "--server.enableAgentApi=false",
+        # Looking through all objects of all readers, 0.2 s that everybody waits for, need not come
+        # after each page: Python does it when many are new.
+        "--runner.postScriptGC=false",
         # The address is announced, and the browser opened, once and by us.
         "--server.headless=true",
         "--logger.hideWelcomeMessage=true",

@@ -36,7 +36,7 @@ class Step:
 Phase = list[list[Step]]
 
 
-#: Threads of kernel sums at most, where :func:`limited_threads` says so.
+#: Threads of kernel sums at most, where :func:`fewer_threads` says so.
 _limits: list[int] = []
 
 
@@ -44,7 +44,7 @@ def thread_count(n_jobs: int | None) -> int:
     """Return the number of threads for ``n_jobs``.
 
     None = one a processor this process may use, or fewer where the environment
-    (OMP_NUM_THREADS), ``threadpoolctl`` (for OpenMP) or :func:`limited_threads` says so.
+    (OMP_NUM_THREADS), ``threadpoolctl`` (for OpenMP) or :func:`fewer_threads` says so.
     """
     available = _processors()
     if n_jobs is not None:
@@ -58,13 +58,22 @@ def thread_count(n_jobs: int | None) -> int:
 
 
 @contextmanager
+def fewer_threads(n_jobs: int) -> Iterator[None]:
+    """Let kernel sums of this process use so many threads, where they are not told how many."""
+    _limits.append(n_jobs)
+    try:
+        yield
+    finally:
+        _limits.remove(n_jobs)
+
+
+@contextmanager
 def limited_threads(n_jobs: int) -> Iterator[None]:
     """Let numeric libraries and kernel sums of this process use so many threads."""
     with ExitStack() as until_the_end:
         if ThreadpoolController is not None:
             until_the_end.enter_context(ThreadpoolController().limit(limits=n_jobs))
-        _limits.append(n_jobs)
-        until_the_end.callback(_limits.remove, n_jobs)
+        until_the_end.enter_context(fewer_threads(n_jobs))
         yield
 
 

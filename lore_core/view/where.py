@@ -20,7 +20,7 @@ from lore_core.metrics.local_error import LocalErrors, local_errors
 from lore_core.places import sentences
 from lore_core.places.average import Against
 from lore_core.places.find import Halves, Place, PlaceSearch, halves_of
-from lore_core.places.overall import overall_gap
+from lore_core.places.overall import Overall, overall_gap
 from lore_core.places.sentences import describe_place
 from lore_core.places.verdict import Verdict, conclude
 from lore_core.regions.evidence import RowEvidence, row_evidence
@@ -166,13 +166,21 @@ def places_of(
     return halves.search(view.points_if_any, gamma=view.gamma, progress=progress)
 
 
-def verdict_of(view: View, search: PlaceSearch | None) -> Verdict:
+def overall_of(view: View) -> Overall:
+    """Test the average of the evaluation rows: what depends neither on the map nor on γ."""
+    c, a = view.aimed.confidence, view.aimed.outcome
+    return overall_gap(c, a, **view.bins, random_state=view.seed)
+
+
+def verdict_of(
+    view: View, search: PlaceSearch | None, *, overall: Overall | None = None
+) -> Verdict:
     """Say what the evaluation rows come to.
 
-    ``search``: from :func:`places_of`; None where places were not looked for.
+    ``search``: from :func:`places_of`; None where places were not looked for. ``overall``: from
+    :func:`overall_of`, where it is kept.
     """
-    c, a = view.aimed.confidence, view.aimed.outcome
-    overall = overall_gap(c, a, **view.bins, random_state=view.seed)
+    overall = overall_of(view) if overall is None else overall
     return conclude(overall, search, top_label=view.target == TOP_LABEL)
 
 

@@ -27,7 +27,7 @@ from lore_core.view.chance import chance_band_of
 from lore_core.view.preview import MOST_ROWS, PreviewField, PreviewRows, preview_rows
 from lore_core.view.scene import Scene
 from lore_core.view.where import curve_of
-from pages.shared.calm import give_way, wait_for_calm
+from pages.shared.calm import give_precedence, give_way, wait_for_calm
 from pages.shared.controls import GAMMAS
 from pages.shared.live import live_feed
 from pages.shared.requests import offer
@@ -107,6 +107,7 @@ class Preview:
         return abs(float(np.log(GAMMAS[k] / self._near)))
 
     def _work(self) -> None:
+        give_precedence()
         while not self._rests and time.monotonic() - self._asked < _FORGOTTEN:
             # Among many readers some page always runs: then it is done all the same.
             stop = give_way if wait_for_calm() else None

@@ -102,19 +102,12 @@ def scene(view: View, bin_index: int | None, on_map: Embedding, axes: str) -> Sc
     return Scene(view, errors(view), reliability(view), bin_index, on_map, axes)
 
 
-@_kept(12, "Testing the average …", *_BINS, "seed")
-def _verdict_of_average(view: View) -> Verdict:
-    return where.verdict_of(view, None)
-
-
-@_kept(12, "Testing the average …", *SEARCHED, *_BINS)
-def _verdict_of_places(view: View) -> Verdict:
-    return where.verdict_of(view, places(view))
+_overall = _kept(32, "Testing the average …", *_BINS, "seed")(where.overall_of)
 
 
 def verdict(view: View, searched: bool) -> Verdict:
     """Headline of the evaluation rows, and what it rests on."""
-    return _verdict_of_places(view) if searched else _verdict_of_average(view)
+    return where.verdict_of(view, places(view) if searched else None, overall=_overall(view))
 
 
 @_kept(64, "Drawing the landscape …", *_FITTED)

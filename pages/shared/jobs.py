@@ -13,10 +13,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from lore_core import InputError
 from lore_core.data.progress import Cancelled, Progress
+from pages.shared.calm import give_precedence
 from pages.shared.header import plain
 
-#: t-SNE and UMAP take every core and UMAP's kernels must not be entered twice: one at a time.
-_TURN = threading.Lock()
+#: Jobs in their order; the first is at work. Maps and reports take every core: one at a time.
+_LINE: list[Job] = []
+#: Seconds between two looks of those that wait.
+_GLANCE = 0.2
 _KEY = "_job"
 #: How long work took here, as a multiple of its estimate, by its name.
 _PACES: dict[str, float] = {}
@@ -63,7 +66,7 @@ class Job:
         self.name = name
         self.seconds = seconds
         self.fraction = 0.0
-        self.message = "waiting for earlier work to finish"
+        self.message = ""
         self.error: str | None = None
         self.cancelled = False
         self.readers: set[str] = set()  #: Sessions that wait for it
@@ -96,17 +99,19 @@ class Job:
         self.fraction, self.message = fraction, message
 
     def _run(self) -> None:
+        give_precedence()
+        _LINE.append(self)
         try:
-            while not _TURN.acquire(timeout=0.2):
-                self._progress(0.0, self.message)
-            try:
-                self.started = time.monotonic()
-                self._progress(0.0, "starting")
-                self._done(self._work(self._progress))
-                took = time.monotonic() - self.started
-                _PACES[self.name] = at_this_pace(self.name, took / self.seconds)
-            finally:
-                _TURN.release()
+            while before := _LINE.index(self):
+                self._progress(
+                    0.0, f"waiting for {before} earlier job{'s' * (before > 1)} to finish"
+                )
+                time.sleep(_GLANCE)
+            self.started = time.monotonic()
+            self._progress(0.0, "starting")
+            self._done(self._work(self._progress))
+            took = time.monotonic() - self.started
+            _PACES[self.name] = at_this_pace(self.name, took / self.seconds)
         except Cancelled:
             pass
         except InputError as error:
@@ -117,6 +122,8 @@ class Job:
             # A bug: the reader learns that it failed, the terminal why.
             self.error = f"{self.name} failed ({type(error).__name__}); the terminal says more."
             raise
+        finally:
+            _LINE.remove(self)
 
 
 @st.cache_resource

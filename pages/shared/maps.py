@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from lore_core import Dataset, Embedding
+from lore_core.dashboard.maps_apart import embed_apart
 from lore_core.embedding import MapName, estimate_seconds, make_map
 from pages.shared.jobs import at_this_pace, current_job, join_job, start_job
 from pages.shared.store import store
@@ -65,11 +66,13 @@ def duration(seconds_: float) -> str:
 
 
 def compute_map(dataset: Dataset, title: str) -> None:
-    """Start making a map in the background."""
+    """Start making a learned map in the background."""
+    features = dataset.features
+    assert features is not None  # else no map is offered
     start_job(
         (dataset.digest, title),
         title,
-        lambda progress: make_map(dataset, MAPS[title], progress=progress),
+        lambda progress: embed_apart(features, MAPS[title], progress),
         lambda embedding: store().maps.put((dataset.digest, title), embedding),
         seconds(dataset, title),
     )

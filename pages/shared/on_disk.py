@@ -15,7 +15,7 @@ import numpy as np
 
 from lore_core import Embedding, InputError, __version__
 from lore_core.dashboard.kept_files import KeptFiles
-from lore_core.embedding.stored import as_embedding, as_numbers
+from lore_core.dashboard.maps_told import map_from, map_told
 from lore_core.reading.handover import Arrays, dataset_from, dataset_told, from_json, to_json
 from pages.shared.files import arguments
 from pages.shared.loaded import DEMO, Loaded
@@ -109,37 +109,11 @@ def _map_told(embedding: Embedding) -> Told | None:
     """Take a learned map apart; others are made on the spot."""
     if not embedding.name.learned:
         return None
-    arrays: Arrays = {"coordinates": embedding.coordinates}
-    return embedding.label, _without_arrays(as_numbers(embedding), "map", arrays), arrays
+    return embedding.label, *map_told(embedding)
 
 
 def _map_made(_key: Hashable, told: Any, arrays: Arrays) -> Embedding:
-    embedding = as_embedding(_with_arrays(told, arrays))
-    coordinates = arrays["coordinates"]
-    shape = (embedding.total_rows, embedding.n_components)
-    if coordinates.shape != shape or not np.isfinite(coordinates).all():
-        raise ValueError("coordinates of another map")
-    return dataclasses.replace(embedding, coordinates=coordinates)
-
-
-def _without_arrays(value: Any, name: str, arrays: Arrays) -> Any:
-    """Put the arrays of a tree into ``arrays``; return the tree with their names for them."""
-    if isinstance(value, np.ndarray):
-        arrays[name] = value
-        return {"array": name}
-    if isinstance(value, dict):
-        return {
-            part: _without_arrays(item, f"{name}.{part}", arrays) for part, item in value.items()
-        }
-    return to_json(value)
-
-
-def _with_arrays(told: Any, arrays: Arrays) -> Any:
-    if not isinstance(told, dict):
-        return told
-    if set(told) == {"array"}:
-        return arrays[told["array"]]
-    return {part: _with_arrays(item, arrays) for part, item in told.items()}
+    return map_from(told, arrays)
 
 
 def _report_told(content: bytes) -> Told:

@@ -1,0 +1,70 @@
+"""Pages of many readers take turns, and none is held up by a long one."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from lore_core.kernel_sums.schedule import thread_count
+from pages.shared import calm
+from pages.shared.jobs import Job
+
+
+def page(seconds, noted, told):
+    def run():
+        with calm.hurry(told.append):
+            noted.append(time.monotonic())
+            time.sleep(seconds)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
+
+
+def test_few_pages_run_at_a_time_in_their_order(monkeypatch):
+    monkeypatch.setattr(calm, "_AT_ONCE", 2)
+    monkeypatch.setattr(calm, "_TELLING", 0.05)
+    noted, told = [], []
+    for thread in [page(0.3, noted, told) for _ in range(6)]:
+        thread.join()
+    starts = [when - noted[0] for when in noted]
+    assert starts[1] < 0.25 < starts[2]
+    assert starts[3] < 0.55 < starts[4]
+    assert sorted(told)[-1] == 5  # the last one: three wait before it, two run
+    assert not calm._runs
+    assert not calm._waiting
+
+
+def test_with_others_at_work_there_is_no_second_thread():
+    alone = thread_count(None)
+    with calm.hurry():
+        assert thread_count(None) == alone
+        with calm.hurry():
+            assert thread_count(None) == 1
+    assert thread_count(None) == alone
+
+
+def test_a_long_page_does_not_hold_up_the_others(monkeypatch):
+    monkeypatch.setattr(calm, "_AT_ONCE", 1)
+    monkeypatch.setattr(calm, "_TURN", 0.2)
+    noted = []
+    long = page(2.0, noted, [])
+    time.sleep(0.05)
+    page(0.0, noted, []).join()
+    assert long.is_alive()
+    assert 0.1 < noted[1] - noted[0] < 1.0
+    long.join()
+
+
+def test_a_job_says_how_many_come_before_it():
+    free, said = threading.Event(), []
+    jobs = [Job("a", lambda progress: free.wait(9), said.append, 1.0) for _ in range(3)]
+    end = time.monotonic() + 9
+    while "2 earlier jobs" not in jobs[2].message and time.monotonic() < end:
+        time.sleep(0.02)
+    assert jobs[1].message == "waiting for 1 earlier job to finish"
+    assert jobs[2].message == "waiting for 2 earlier jobs to finish"
+    free.set()
+    while any(job.running for job in jobs):
+        time.sleep(0.02)
+    assert said == [True] * 3
