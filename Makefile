@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 # What was left half-made by an error or a Ctrl-C is made again.
 .DELETE_ON_ERROR:
-.PHONY: help app test lint bench attack paper docs clean chromium kernels
+.PHONY: help app test lint bench attack paper versions docs clean chromium kernels
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -26,7 +26,7 @@ export LORE_MAKE_IMAGES := $(call given,IMAGES)
 export LORE_MAKE_COMPAS := $(call given,COMPAS)
 
 help: ## Print this list.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "  make app DATA=predictions.npz   open a file (or DATA='calibration.npz test.npz') instead of the demo"
 	@echo "  make app PORT=8600 HEADLESS=1   another port; do not open a browser"
@@ -66,6 +66,18 @@ attack: $(INSTALLED) kernels ## Attack what reads files with damaged ones, bombs
 # The data are not ours to pass on: what is missing is said by the script.
 paper: $(DEV_INSTALLED) chromium kernels ## Write docs/paper.md: the paper's figures and tables on your data.
 	@exec $(PY) -m benchmarks.paper --runs "$$LORE_MAKE_RUNS" --images $$LORE_MAKE_IMAGES --compas $$LORE_MAKE_COMPAS
+
+# Some ten minutes, and 3 GB for that long: two environments that are thrown away.
+CORE := data metrics reading recalibration shipping places regions view embedding figures report
+versions: ## Test the core with the lowest and the newest versions that are allowed.
+	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; python=$(or $(PYTHON),python3); \
+	"$$python" .ci/lowest.py > "$$folder/lowest.txt"; cp requirements.txt "$$folder/newest.txt"; \
+	for which in lowest newest; do \
+	  "$$python" -m venv "$$folder/$$which"; \
+	  "$$folder/$$which/bin/python" -m pip install --quiet -r "$$folder/$$which.txt" pytest hypothesis openpyxl; \
+	  NUMBA_CACHE_DIR="$$folder/$$which/kernels" "$$folder/$$which/bin/python" -m pytest -q -p no:cacheprovider \
+	    $(addprefix tests/,$(CORE)); \
+	done
 
 docs: $(DEV_INSTALLED) ## Write docs/api from the docstrings.
 	@$(PY) docs/build_api.py

@@ -145,12 +145,12 @@ class Reader:
     """One session: opens pages, moves γ, uploads; ``with Reader(url) as reader``."""
 
     def __init__(self, url: str) -> None:
-        self._host = urlsplit(url).netloc
+        self._host, self._base = urlsplit(url).netloc, urlsplit(url).path.rstrip("/")
         self._token = self._ask_token()
         self._open = ExitStack()
         self._socket: ClientConnection = self._open.enter_context(
             connect(
-                f"ws://{self._host}/_stcore/stream",
+                f"ws://{self._host}{self._base}/_stcore/stream",
                 subprotocols=[Subprotocol("streamlit"), Subprotocol(self._token)],
                 origin=Origin(f"http://{self._host}"),
                 additional_headers={"Cookie": f"{_XSRF}={self._token}"},
@@ -166,7 +166,7 @@ class Reader:
 
     def _ask_token(self) -> str:
         connection = http.client.HTTPConnection(self._host, timeout=PATIENCE)
-        connection.request("GET", "/_stcore/health")
+        connection.request("GET", f"{self._base}/_stcore/health")
         answer = connection.getresponse()
         answer.read()
         connection.close()
@@ -259,7 +259,8 @@ class Reader:
             "X-Xsrftoken": self._token,
             "Cookie": f"{_XSRF}={self._token}",
         }
-        connection.request("PUT", urlsplit(address).path, body, headers)
+        path = self._base + urlsplit(address).path.removeprefix(self._base)
+        connection.request("PUT", path, body, headers)
         answer = connection.getresponse()
         answer.read()
         connection.close()

@@ -43,6 +43,19 @@ class _DataCommand(click.Command):
     help="Name under which a proxy shows the dashboard; others are refused. May be repeated.",
 )
 @click.option(
+    "--listen",
+    default="127.0.0.1",
+    metavar="ADDRESS",
+    help="Address of this machine to listen at; others than the default are for containers, where "
+    "a proxy with a login is all that can reach it.",
+)
+@click.option(
+    "--path-prefix",
+    default="",
+    metavar="PATH",
+    help="What stands before the pages in a proxy's address: tools/lens for /tools/lens/overview.",
+)
+@click.option(
     "--data-root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
@@ -60,6 +73,8 @@ def app(
     port: int | None,
     headless: bool,
     host_names: tuple[str, ...],
+    listen: str,
+    path_prefix: str,
     data_root: Path | None,
     cache: bool | None,
 ) -> None:
@@ -79,6 +94,7 @@ def app(
     if port is None and chosen != server.DEFAULT_PORT:
         say(f"Port {server.DEFAULT_PORT} is taken; using {chosen}.")
     compile_kernels(say)
+    is_own = not host_names and listen in ("127.0.0.1", "::1", "localhost")
     server.serve(
         paths,
         chosen,
@@ -87,7 +103,9 @@ def app(
         host_names=host_names,
         data_root=data_root,
         # What others load is theirs: it is not written to this disk unasked.
-        kept=kept_folder() if (not host_names if cache is None else cache) else None,
+        kept=kept_folder() if (is_own if cache is None else cache) else None,
+        address=listen,
+        path_prefix=path_prefix,
     )
 
 

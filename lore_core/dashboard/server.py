@@ -31,23 +31,35 @@ def serve(
     host_names: Sequence[str] = (),
     data_root: Path | None = None,
     kept: Path | None = None,
+    address: str = _ADDRESS,
+    path_prefix: str = "",
 ) -> None:
     """Serve the dashboard in this process until it is interrupted; without files the demo.
 
-    ``host_names``, ``data_root``, ``kept``: see :func:`streamlit_command`. ``open_browser``:
-    whether to open a tab, where there is a screen. ``notify`` gets one sentence with the address
-    once it answers.
+    ``host_names`` and what follows: see :func:`streamlit_command`. ``open_browser``: whether to
+    open a tab, where there is a screen. ``notify`` gets one sentence with the address once it
+    answers.
     """
+    here = "/".join(filter(None, [local_url(port), path_prefix.strip("/")]))
 
     def announce() -> None:
-        if wait_until_served(local_url(port), lambda: True):
-            notify(f"LoRe Lens is open at {local_url(port)} (Ctrl-C closes it).")
+        if wait_until_served(here, lambda: True):
+            notify(f"LoRe Lens is open at {here} (Ctrl-C closes it).")
             if open_browser:
-                open_in_browser(local_url(port))
+                open_in_browser(here)
 
     # OpenMP threads that spin while they wait steal the processor from the page being drawn.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    script, arguments = streamlit_command(find_app(), data, port, host_names, data_root, kept)
+    script, arguments = streamlit_command(
+        find_app(),
+        data,
+        port,
+        host_names,
+        data_root,
+        kept,
+        address=address,
+        path_prefix=path_prefix,
+    )
     # Streamlit belongs to the app: its half second is spent only when there is something to serve.
     run = runpy.run_path(script)["serve"]
     threading.Thread(target=announce, daemon=True).start()
@@ -62,6 +74,8 @@ def streamlit_command(
     data_root: Path | None = None,
     kept: Path | None = None,
     told: Path | None = None,
+    address: str = _ADDRESS,
+    path_prefix: str = "",
 ) -> tuple[str, list[str]]:
     """Return the script that runs Streamlit on ``app``, and its arguments.
 
@@ -69,6 +83,8 @@ def streamlit_command(
     ``data_root``: folder below which readers at this machine may name files; None: where it starts.
     ``kept``: folder in which what readers load and make outlives the server; None: it does not.
     ``told``: file in which it says which rows are marked.
+    ``address``: of this machine to listen at; beside its own, all who reach it may ask.
+    ``path_prefix``: what a proxy's address has before the pages.
     The dashboard's own arguments stand after the ``--``.
     """
     script = str(app.parent / "pages" / "shared" / "serve.py")
@@ -77,8 +93,9 @@ def streamlit_command(
         str(app),
         # Repeated from .streamlit/config.toml, because these must also win over the user's own
         # configuration and environment.
-        f"--server.address={_ADDRESS}",
+        f"--server.address={address}",
         f"--server.port={port}",
+        f"--server.baseUrlPath={path_prefix.strip('/')}",
         *(f"--server.allowedHosts={name}" for name in (_ADDRESS, "localhost", *host_names)),
         "--browser.gatherUsageStats=false",
         "--runner.magicEnabled=false",
