@@ -73,8 +73,8 @@ def embed_apart(
         start_new_session=True,
     )
     with process:
+        assert process.stdin is not None
         try:
-            assert process.stdin is not None
             assert isinstance(process.stdout, BufferedReader)
             threading.Thread(target=_hear, args=(process.stdout, heard), daemon=True).start()
             with contextlib.suppress(OSError):  # what ended it is told below
@@ -82,6 +82,8 @@ def embed_apart(
             return _answer(heard, progress)
         finally:
             process.kill()
+            with contextlib.suppress(OSError):  # what it did not take is lost
+                process.stdin.close()
 
 
 def _answer(heard: queue.Queue[tuple[Any, Arrays] | None], progress: Progress) -> Embedding:
