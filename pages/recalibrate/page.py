@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from lore_core import Comparison
 from lore_core.conclusions import conclude_recalibration
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures import bandwidth_figure
@@ -22,6 +23,9 @@ from pages.shared.header import conclude, question
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared, grouping, grouping_control
 from pages.shared.places import is_searched
+
+#: Of more rows than this the curves of three methods are drawn unasked.
+_ALL_DRAWN = 200_000
 
 
 def _show_candidates(table: pd.DataFrame) -> None:
@@ -52,6 +56,15 @@ def _show_candidates(table: pd.DataFrame) -> None:
             "weight": share_column("weight", help="Its share in the average."),
         },
     )
+
+
+def _drawn_first(result: Comparison) -> list[str]:
+    """Return the methods whose curves are drawn unasked: of very many rows a few, for the time."""
+    methods = list(result.datasets)
+    if next(iter(result.summaries.values())).n_rows <= _ALL_DRAWN:
+        return methods
+    best = str(result.table["NLL"].idxmin())
+    return [name for name in methods if name in (methods[0], "LoRe", best)]
 
 
 question(
@@ -102,20 +115,29 @@ if measure_map is not None and len(methods) > 1:
         before_after(view, result, measured_on)
     st.subheader("At every bandwidth", anchor=False)
     metric = curve_metric(st.container())
+    drawn = st.multiselect(
+        "Curves of",
+        methods,
+        default=_drawn_first(result),
+        # Other methods are another choice.
+        key=f"curves of {', '.join(methods)}",
+    )
     curves = {
         name: compute.method_curve(view, name, measure_map, result.datasets[name])
         for name in methods
+        if name in drawn
     }
-    show_chart(
-        bandwidth_figure(
-            curves,
-            metric=metric,
-            rows=f"{len(dataset.evaluation):,} evaluation rows, measured on {measured_on}",
-            gamma=view.gamma,
-            mode=theme_mode(),
-        ),
-        "method_curves",
-    )
+    if curves:
+        show_chart(
+            bandwidth_figure(
+                curves,
+                metric=metric,
+                rows=f"{len(dataset.evaluation):,} evaluation rows, measured on {measured_on}",
+                gamma=view.gamma,
+                mode=theme_mode(),
+            ),
+            "method_curves",
+        )
 st.subheader("Take it away", anchor=False)
 with st.container(horizontal=True):
     csv_button("Metrics as CSV", result.long, "metrics")
