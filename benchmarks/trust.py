@@ -17,6 +17,7 @@ import pandas as pd
 from _conclusions import conclusion_section
 from _differences import coverage_section
 from _report import markdown_table
+from _retraining import retraining_section
 from _trials import (
     ALPHAS,
     RATES,
@@ -188,6 +189,7 @@ SECTIONS = {
     "detectable": detectable_section,
     "intervals": interval_section,
     "coverage": coverage_section,
+    "retraining": retraining_section,
     "conclusions": conclusion_section,
     "topics": topic_section,
 }

@@ -35,12 +35,17 @@ def decisions(
     """Hold recalibrators against each other at your costs.
 
     Answer only where the confidence reaches 1 − u/w, else say “unsure”: the mean reward a row under
-    every method. -o writes the reward over many ratios w/u, as a figure or numbers.
+    every method; then what recalibration can gain at most, and what takes the features: a better
+    model, or more data. -o writes the reward over many ratios w/u, as a figure or numbers.
     """
     from lore_core.cli.view import open_view
+    from lore_core.comparison.retraining import retraining_frame
     from lore_core.comparison.rewards import compare_rewards
     from lore_core.comparison.tables import stacked
+    from lore_core.conclusions.retraining import conclude_retraining
+    from lore_core.data.dataset import TOP_LABEL
     from lore_core.metrics.rewards import describe_rewards, unsure_threshold
+    from lore_core.view.methods import taught_of
 
     unsure_threshold(unsure_cost, wrong_cost)  # raises before anything is computed
     ratio = wrong_cost / unsure_cost
@@ -54,6 +59,15 @@ def decisions(
     table = table[["method", *table.columns.drop("method")]]
     at = {name: records(curve.frame())[0] for name, curve in own.items()}
     sentence = describe_rewards(own, unsure_cost=unsure_cost, wrong_cost=wrong_cost)
+    known = taught_of(view.with_(target=TOP_LABEL))
+    losses, gains = (None, None) if known is None else (known.losses(), known.rewards(ratio))
+    retraining = conclude_retraining(
+        losses,
+        gains,
+        unsure_cost=unsure_cost,
+        has_features=view.dataset.features is not None,
+    ).sentence
+    steps = None if losses is None else retraining_frame(losses, gains)
     content = {
         **view.settings(),
         "unsure": unsure_cost,
@@ -61,6 +75,9 @@ def decisions(
         "sentence": sentence,
         "methods": at,
         "curve": records(table),
+        "retraining": retraining,
+        "at_most": None if gains is None else gains.at_most,
+        "steps": [] if steps is None else records(steps.reset_index()),
     }
     if json_:
         say(as_json(content))
@@ -83,6 +100,8 @@ def decisions(
         )
         say("")
         say(f"{view.dataset.name}: {view.rows}; gains are over {first}.")
+        say("")
+        say(retraining)
     if not figure.paths:
         return
     from lore_core.figures import reward_figure

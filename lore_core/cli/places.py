@@ -12,6 +12,7 @@ from lore_core.cli.output import NumberOptions, Progress, number_options, say
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lore_core.comparison import Taught
     from lore_core.places import PlaceSearch
     from lore_core.view import View
 
@@ -45,12 +46,13 @@ def places(given: ViewOptions, *, against: Any, numbers: NumberOptions) -> None:
     """
     from lore_core.cli.view import open_view
     from lore_core.places.sentences import describe_search
+    from lore_core.view.methods import taught_of
     from lore_core.view.where import places_of
 
     with Progress() as progress:
         view = open_view(given, progress)
         search = places_of(view, against=against, progress=progress)
-        table = described(view, search)
+        table = described(view, search, taught_of(view) if search.places else None)
     content = {
         **view.settings(),
         "against": search.against,
@@ -66,15 +68,18 @@ def places(given: ViewOptions, *, against: Any, numbers: NumberOptions) -> None:
     say(describe_search(search))
 
 
-def described(view: View, search: PlaceSearch) -> pd.DataFrame:
-    """Return places as a table with three more columns: ``sentence, evidence, made_of``."""
+def described(view: View, search: PlaceSearch, known: Taught | None = None) -> pd.DataFrame:
+    """Return places as a table with more columns: ``sentence, evidence, retraining, made_of``.
+
+    ``known``: see :func:`~lore_core.view.where.listed_places`.
+    """
     from lore_core import describe_composition
     from lore_core.view.where import compositions_of, listed_places
 
     made_of = dict.fromkeys(range(len(search.places)), "")
     for number, frame in compositions_of(view, search).items():
         made_of[number] = describe_composition(frame)
-    return listed_places(view, search).assign(made_of=list(made_of.values()))
+    return listed_places(view, search, known).assign(made_of=list(made_of.values()))
 
 
 def say_places(table: pd.DataFrame) -> None:
@@ -89,3 +94,5 @@ def say_places(table: pd.DataFrame) -> None:
         say(f"{indent}   {place['evidence']}")
         if place["made_of"]:
             say(f"{indent}   It is {place['made_of']}.")
+        if place["retraining"]:
+            say(f"{indent}   {place['retraining']}")

@@ -12,6 +12,11 @@ from .methods import (
     Comparison as Comparison,
     compare as compare,
 )
+from .retraining import (
+    Taught as Taught,
+    retraining_frame as retraining_frame,
+    taught as taught,
+)
 from .rewards import compare_rewards as compare_rewards
 from .runs import compare_runs as compare_runs
 from .runs_result import (

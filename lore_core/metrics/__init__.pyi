@@ -27,6 +27,7 @@ from .global_metrics import (
     reliability_table as reliability_table,
     wilson_interval as wilson_interval,
 )
+from .grouping_loss import LossParts as LossParts, loss_parts as loss_parts
 from .local_error import (
     LocalErrors as LocalErrors,
     average_local_calibration_error as average_local_calibration_error,
@@ -35,6 +36,7 @@ from .local_error import (
     maximum_local_calibration_error as maximum_local_calibration_error,
 )
 from .metric import Metric as Metric
+from .regret import RewardParts as RewardParts, reward_parts as reward_parts
 from .rewards import (
     RewardCurve as RewardCurve,
     default_ratios as default_ratios,

@@ -11,9 +11,11 @@ import pandas as pd
 from lore_core.chance.intervals import N_SIMULATED
 from lore_core.chance.simulation import NullBand, NullErrors
 from lore_core.comparison.methods import Comparison
+from lore_core.comparison.retraining import Taught, retraining_frame
 from lore_core.comparison.rewards import compare_rewards
 from lore_core.comparison.summary import Summary
-from lore_core.data.dataset import Dataset
+from lore_core.conclusions.retraining import conclude_retraining
+from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
@@ -33,6 +35,7 @@ from lore_core.view.methods import (
     recalibrators_of,
     simulating_of,
     summary_of,
+    taught_of,
     worst_groups_of,
 )
 from lore_core.view.variables import ranking_of
@@ -72,6 +75,9 @@ class Findings:
     rewards: dict[str, RewardCurve] = field(default_factory=dict)
     own_rewards: dict[str, RewardCurve] = field(default_factory=dict)
     reward_sentence: str = ""
+    taught: Taught | None = None  #: What calibration rows teach, said of the places
+    retraining_sentence: str = ""  #: Recalibrate, or retrain?
+    retraining: pd.DataFrame | None = None  #: What each gains
     #: Why a part is not there, by the part's name.
     missing: dict[str, str] = field(default_factory=dict)
 
@@ -188,6 +194,8 @@ def _places(findings: Findings, progress: Progress | None) -> None:
     findings.search = places_of(findings.view, progress=progress)
     findings.verdict = verdict_of(findings.view, findings.search)
     findings.compositions = compositions_of(findings.view, findings.search)
+    if findings.search.places:
+        findings.taught = taught_of(findings.view)
 
 
 def _variables(findings: Findings, progress: Progress | None) -> None:  # noqa: ARG001 -- one step
@@ -262,6 +270,16 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
     findings.reward_sentence = describe_rewards(
         findings.own_rewards, unsure_cost=settings.unsure_cost, wrong_cost=settings.wrong_cost
     )
+    known = taught_of(findings.view.with_(target=TOP_LABEL))
+    if known is not None:
+        losses, rewards = known.losses(), known.rewards(ratio)
+        findings.retraining_sentence = conclude_retraining(
+            losses,
+            rewards,
+            unsure_cost=settings.unsure_cost,
+            has_features=findings.view.dataset.features is not None,
+        ).sentence
+        findings.retraining = None if losses is None else retraining_frame(losses, rewards)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ ABOUT_TABLES = {
     "groups": "every group under every method, with intervals",
     "decisions": "rewards at many cost ratios",
     "decisions_at_own_costs": "rewards at the report's own costs",
+    "retraining": "what recalibration can gain and what it cannot, with intervals",
 }
 
 
@@ -53,7 +54,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         worst = worst_rows(local, n_rows=_WORST_ROWS, min_effective_size=MIN_EFFECTIVE_SIZE)
         made["worst_rows"] = row_table(findings.view.evaluation, worst, local)
     if findings.search is not None:
-        made["places"] = listed_places(findings.view, findings.search)
+        made["places"] = listed_places(findings.view, findings.search, findings.taught)
         parts = [frame.assign(place=number + 1) for number, frame in findings.compositions.items()]
         if parts:
             made["place_composition"] = pd.concat(parts, ignore_index=True)
@@ -81,6 +82,8 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
     if findings.rewards:
         made["decisions"] = stacked(_frames(findings.rewards))
         made["decisions_at_own_costs"] = stacked(_frames(findings.own_rewards))
+    if findings.retraining is not None:
+        made["retraining"] = findings.retraining.reset_index()
     return {name: _plain(frame) for name, frame in made.items()}
 
 

@@ -15,6 +15,7 @@ from lore_core.chance.budget import affordable_intervals
 from lore_core.chance.intervals import N_SIMULATED
 from lore_core.comparison.groups import compare_groups, group_report
 from lore_core.comparison.methods import Comparison, compare
+from lore_core.comparison.retraining import Taught, taught
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
@@ -158,6 +159,13 @@ def needs_calibration(dataset: Dataset) -> Dataset:
             "calibration file, or split the rows."
         )
     return dataset.calibration
+
+
+def taught_of(view: View) -> Taught | None:
+    """Learn on calibration rows what could be gained on the evaluation rows; None without any."""
+    if view.calibration is None:
+        return None
+    return taught(view.calibration, view.evaluation, target=view.target, random_state=view.seed)
 
 
 def _on_maps(

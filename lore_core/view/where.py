@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from lore_core.comparison.retraining import Taught
+from lore_core.conclusions.retraining import retraining_at_place
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.progress import Progress
@@ -193,13 +195,25 @@ def compositions_of(view: View, search: PlaceSearch) -> dict[int, pd.DataFrame]:
     }
 
 
-def listed_places(view: View, search: PlaceSearch) -> pd.DataFrame:
-    """Return places as a table, one row each, with the sentences that are said of them."""
+def listed_places(view: View, search: PlaceSearch, known: Taught | None = None) -> pd.DataFrame:
+    """Return places as a table, one row each, with the sentences that are said of them.
+
+    ``known``: from :func:`~lore_core.view.methods.taught_of`, to say what recalibration can gain.
+    """
     top_label = view.target == TOP_LABEL
     return search.frame().assign(
         sentence=[describe_place(place, top_label=top_label) for place in search.places],
         evidence=[sentences.evidence_of(place, search) for place in search.places],
+        retraining=[retraining_words(place, known) for place in search.places],
     )
+
+
+def retraining_words(place: Place, known: Taught | None) -> str:
+    """Say what recalibration can gain at a place, and what it cannot; "" where that is open.
+
+    ``known``: see :func:`listed_places`.
+    """
+    return "" if known is None else retraining_at_place(known.losses(place.held_out))
 
 
 def outlines_of(

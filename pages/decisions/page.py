@@ -7,6 +7,10 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import InputError
+from lore_core.comparison import retraining_frame
+from lore_core.conclusions import conclude_retraining
+from lore_core.data.dataset import TOP_LABEL
+from lore_core.data.number_text import HUNDREDTHS, PLAIN, Unit, percent, rows_words
 from lore_core.figures import reward_figure
 from lore_core.metrics import describe_rewards
 from lore_core.view.methods import group_columns, group_names
@@ -16,8 +20,10 @@ from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import cost_controls, theme_mode, view_controls
 from pages.shared.header import plain, question
 from pages.shared.methods import compared
+from pages.shared.places import title_of
 
 _EVERYONE = "all rows"
+_PLACES = "a place beyond chance"
 
 question(
     "Is it worth it?",
@@ -32,10 +38,25 @@ first = next(iter(result.datasets))
 costs = st.columns([1, 1, 1.4, 1.4], vertical_alignment="bottom")
 unsure, wrong = cost_controls(costs[0], costs[1])
 columns = group_columns(view.dataset)
-by = costs[2].selectbox("Rows of", [_EVERYONE, *columns], key="decide_by", persist_state="session")
-if by == _EVERYONE:
-    inside, who = np.ones(len(evaluation), dtype=bool), _EVERYONE
-else:
+by = costs[2].selectbox(
+    "Rows of", [_EVERYONE, _PLACES, *columns], key="decide_by", persist_state="session"
+)
+inside, who = np.ones(len(evaluation), dtype=bool), _EVERYONE
+if by == _PLACES:
+    found = compute.places(view).places
+    if not found:
+        st.info("No place is wrong beyond chance.", icon=":material/info:")
+        st.stop()
+    number = costs[3].selectbox(
+        "Place",
+        range(len(found)),
+        format_func=lambda k: title_of(found[k], k),
+        key="decide_place",
+        help="Of its rows those that had no part in finding it.",
+    )
+    inside = np.isin(np.arange(len(evaluation)), found[number].held_out)
+    who = f"held out, of {title_of(found[number], number)}"
+elif by != _EVERYONE:
     values = group_names(evaluation, [by])
     listed = list(pd.Series(values).value_counts().index)
     who = costs[3].selectbox("Group", listed, key="decide_group", persist_state="session")
@@ -82,4 +103,38 @@ st.caption(
     f"At w/u = {ratio:g}. Choosing the best of several methods on the rows it is measured on "
     "flatters it a little; a gain whose interval is well above zero survives that."
 )
+
+st.subheader("Recalibrate, or retrain?")
+known = compute.taught(view.with_(target=TOP_LABEL))
+losses, gains = known.losses(inside), known.rewards(ratio, inside)
+conclusion = conclude_retraining(
+    losses, gains, unsure_cost=unsure, has_features=evaluation.features is not None
+)
+st.markdown(f"**{plain(conclusion.sentence)}**")
+if losses is not None and gains is not None:
+    steps = retraining_frame(losses, gains)
+    points = Unit("points", HUNDREDTHS, 2).estimate_text
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "Brier score, points": [
+                    points(*row) for row in steps[["brier", "brier_low", "brier_high"]].to_numpy()
+                ],
+                "reward a row, in u": [
+                    PLAIN.estimate_text(*row, signed=True)
+                    for row in steps[["reward", "reward_low", "reward_high"]].to_numpy()
+                ],
+                "answered otherwise": steps["changed"].map(percent),
+            },
+            index=steps.index,
+        ),
+        height="content",
+        key="retraining",
+    )
+    st.caption(
+        f"{rows_words(losses.n_rows)} ({who}), 95 % intervals. Brier score of the confidence, "
+        "(c − a)²: what the best curve would gain, and what class and features tell beyond it, at "
+        "least: other trees and features may tell more. Reward: what a curve and trees fitted on "
+        "the calibration rows gain here; no interval where too few rows are answered otherwise."
+    )
 next_step("pages/report/page.py", "take it away: Report")

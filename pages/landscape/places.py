@@ -18,7 +18,7 @@ from lore_core.places.sentences import (
     evidence_of,
 )
 from lore_core.regions import telling_rows
-from lore_core.view import View
+from lore_core.view import View, where
 from pages.shared import compute
 from pages.shared.charts import csv_button
 from pages.shared.controls import linked
@@ -112,6 +112,8 @@ def _show(
         everything = np.ones(len(dataset), dtype=bool)
         made_of = compute.made_of(view, (*key, number), search.mask(number), everything)
         said.append(f"It is {describe_composition(made_of)}.")
+    if words := where.retraining_words(place, compute.taught(view)):
+        said.append(words)
     if place.within is not None:
         said.append(f"A worse part of place {place.within + 1}.")
     if is_scattered:

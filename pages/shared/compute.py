@@ -200,6 +200,9 @@ def rewards(
     return compare_rewards(result.datasets, None if ratio is None else [ratio], rows=_rows)
 
 
+taught = _kept(8, "Learning what could be gained …", "target", "seed")(methods.taught_of)
+
+
 @_kept(32, False)
 def variable_names(dataset: Dataset) -> list[str]:
     """Every column of the evaluation rows."""

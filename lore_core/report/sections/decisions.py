@@ -36,6 +36,7 @@ def decisions_section(findings: Findings, drawings: Mapping[str, Drawing]) -> Ma
     return render(
         "decisions.html",
         sentence=findings.reward_sentence,
+        retraining=findings.retraining_sentence,
         first=methods[0]["name"],
         methods=sorted(methods, key=lambda item: -item["reward"]),
         wrong_cost=settings.wrong_cost,

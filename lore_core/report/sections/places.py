@@ -13,6 +13,7 @@ from lore_core.regions.row_tables import telling_rows
 from lore_core.report.findings import Findings
 from lore_core.report.landscape import LISTED
 from lore_core.report.rendering import missing, render
+from lore_core.view.where import retraining_words
 
 _EXAMPLES = 6
 _LARGEST_SIDE = 64
@@ -30,6 +31,7 @@ def places_section(findings: Findings) -> Markup:
                 "sign": place.sign,
                 "sentence": describe_place(place, top_label=findings.view.target == TOP_LABEL),
                 "evidence": evidence_of(place, search),
+                "retraining": retraining_words(place, findings.taught),
                 "within": None if place.within is None else place.within + 1,
                 "made_of": _made_of(findings, number),
                 "examples": _examples(findings, place),

@@ -1,0 +1,131 @@
+"""Recalibrate, or retrain? What calibration rows teach, measured on evaluation rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.dataset import TOP_LABEL, Dataset, Target
+from lore_core.metrics.grouping_loss import LossParts, are_enough, loss_parts
+from lore_core.metrics.regret import RewardParts, reward_parts
+from lore_core.recalibration.beta_calibration import BetaCalibration
+
+#: Calibration rows that trees are fitted on, and features looked at in each split, at most.
+_MOST_ROWS, _MOST_FEATURES = 20_000, 64
+#: What can be done, in the order of :func:`retraining_frame`.
+STEPS = ("a curve of the confidence", "class and features beyond it", "both")
+
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """What calibration rows teach, said of other rows; every array has the shape (n,)."""
+
+    confidence: Floats
+    outcome: Floats
+    recalibrated: Floats  #: A curve of the confidence (beta calibration)
+    #: What trees on the features and the predicted class say of outcome − ``recalibrated``.
+    told: Floats
+
+    @property
+    def improved(self) -> Floats:
+        """Probabilities of the curve and the trees together."""
+        return np.clip(self.recalibrated + self.told, 0.0, 1.0)
+
+    def losses(self, rows: Mask | Ints | slice = slice(None)) -> LossParts | None:
+        """Split the squared error of some rows; None where they are too few to tell.
+
+        ``rows``: which; their outcomes must have had no part in choosing them.
+        """
+        c, a = self.confidence[rows], self.outcome[rows]
+        if not are_enough(a):
+            return None
+        return loss_parts(c, a, self.recalibrated[rows], self.told[rows])
+
+    def rewards(self, ratio: float, rows: Mask | Ints | slice = slice(None)) -> RewardParts | None:
+        """Measure gains of some rows at the costs w/u = ``ratio``; None where they are too few.
+
+        ``rows``: see :meth:`losses`.
+        """
+        c, a = self.confidence[rows], self.outcome[rows]
+        if not are_enough(a):
+            return None
+        return reward_parts(c, a, self.recalibrated[rows], self.improved[rows], ratio)
+
+
+def retraining_frame(losses: LossParts, rewards: RewardParts | None = None) -> pd.DataFrame:
+    """Return what each step gains as a table, one row a step.
+
+    ``brier, brier_low, brier_high`` (of the features a lower bound) and, given ``rewards``, what
+    the fitted curve and trees gain: ``reward, reward_low, reward_high, changed``.
+    """
+    parts = (losses.calibration, losses.grouping, losses.both)
+    table = pd.DataFrame(
+        {
+            "brier": [part.value for part in parts],
+            "brier_low": [part.low for part in parts],
+            "brier_high": [part.high for part in parts],
+        },
+        index=pd.Index(STEPS, name="step"),
+    )
+    if rewards is not None:
+        gains = (rewards.recalibrated, rewards.improved, rewards.both)
+        for name, of in (("reward", "value"), ("reward_low", "low"), ("reward_high", "high")):
+            table[name] = [getattr(gain, of) for gain in gains]
+        table["changed"] = [gain.changed for gain in gains]
+    return table
+
+
+def taught(
+    calibration: Dataset, rows: Dataset, *, target: str | int = TOP_LABEL, random_state: int = 0
+) -> Taught:
+    """Learn on calibration rows what recalibration and what a model of the features could mend.
+
+    Parameters
+    ----------
+    calibration, rows : Dataset
+        To learn on, and to say it of; with the same features, or none.
+    target : "top-label" or int
+        See :meth:`~lore_core.data.dataset.Dataset.target`.
+    random_state : int
+        Seed of the trees, and of which calibration rows they see where there are more than 20,000.
+
+    Notes
+    -----
+    Beta calibration of the confidence, then gradient-boosted trees (50 of at most 8 leaves of at
+    least 20 rows) of what is left, on the features and the predicted class. They need not be good:
+    better ones find more of what there is, none finds more than there is.
+    """
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    known, new = calibration.target(target), rows.target(target)
+    curve = BetaCalibration().fit(_two_classes(known))
+    before, after = (
+        curve.recalibrate(_two_classes(one)).probabilities[:, 1] for one in (known, new)
+    )
+    inputs = _inputs(calibration)
+    chosen = np.random.default_rng(random_state).permutation(len(inputs))[:_MOST_ROWS]
+    trees = HistGradientBoostingRegressor(
+        max_iter=50,
+        max_leaf_nodes=8,
+        min_samples_leaf=20,
+        l2_regularization=1.0,
+        max_features=min(1.0, _MOST_FEATURES / inputs.shape[1]),
+        early_stopping=False,
+        random_state=random_state,
+    ).fit(inputs[chosen], (known.outcome - before)[chosen])
+    return Taught(new.confidence, new.outcome, after, trees.predict(_inputs(rows)))
+
+
+def _two_classes(target: Target) -> Dataset:
+    c = target.confidence
+    return Dataset(np.column_stack([1 - c, c]), target.outcome.astype(np.int64))
+
+
+def _inputs(rows: Dataset) -> Floats:
+    predicted = rows.predictions[:, None].astype(np.float32)
+    if rows.features is None:
+        return np.asarray(predicted)
+    return np.column_stack([rows.features, predicted])

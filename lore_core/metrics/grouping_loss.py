@@ -1,0 +1,235 @@
+"""What of the squared error of a confidence recalibration can gain, and what it cannot.
+
+Perez-Lebel, Le Morvan, Varoquaux, "Beyond calibration: estimating the grouping loss of modern
+neural networks", ICLR 2023.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from lore_core.data.arrays import Floats, Ints
+from lore_core.data.validation import InputError, as_confidence, as_rows, check_lengths
+from lore_core.metrics.global_metrics import NORMAL_95
+
+#: Fewer rows, or fewer right or wrong ones among them, say nothing.
+MIN_ROWS, MIN_OF_EACH = 50, 10
+#: Bins of confidence at most, parts of each at most, and rows of a part at least.
+_MOST_BINS, _MOST_PARTS, _PART_ROWS = 15, 4, 25
+
+
+@dataclass(frozen=True)
+class LossPart:
+    """A part of the squared error, with its 95 % interval; below 0 an estimate is noise."""
+
+    value: float
+    low: float  #: ≥ 0
+    high: float
+
+
+@dataclass(frozen=True)
+class LossParts:
+    """Mean (c − a)² of some rows, and what of it can be gained."""
+
+    score: float  #: Mean (c − a)²
+    calibration: LossPart  #: What the best function of the confidence alone would gain
+    #: What the features gain beyond it, at least.
+    grouping: LossPart
+    both: LossPart  #: Their sum: what a better model gains on these features, at least
+    n_rows: int
+    n_bins: int  #: Bins of confidence
+    n_cells: int  #: Their parts altogether
+
+    def frame(self) -> pd.DataFrame:
+        """Return the parts as a DataFrame, one row each."""
+        parts = {
+            "calibration loss": self.calibration,
+            "grouping loss, at least": self.grouping,
+            "both, at least": self.both,
+        }
+        return pd.DataFrame({name: vars(part) for name, part in parts.items()}).T
+
+
+def are_enough(outcome: Floats) -> bool:
+    """Whether so many rows can tell the parts: 50, and 10 right and 10 wrong ones.
+
+    ``outcome`` (n,): 0 or 1.
+    """
+    right = float(outcome.sum())
+    return len(outcome) >= MIN_ROWS and min(right, len(outcome) - right) >= MIN_OF_EACH
+
+
+def loss_parts(
+    confidence: ArrayLike, outcome: ArrayLike, recalibrated: ArrayLike, told: ArrayLike
+) -> LossParts:
+    """Estimate calibration loss and a lower bound of the grouping loss, with intervals.
+
+    Parameters
+    ----------
+    confidence, outcome : array-like of shape (n,)
+        Confidences c in [0, 1] and outcomes a, 0 or 1.
+    recalibrated : array-like of shape (n,)
+        A function g of the confidence, in [0, 1], learnt on *other* rows.
+    told : array-like of shape (n,)
+        What a model learnt on *other* rows says of a − g from the features. Only its order within a
+        bin counts.
+
+    Returns
+    -------
+    LossParts
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range or the lengths disagree.
+
+    Notes
+    -----
+    With Q = P(a = 1 | features) and C = E[a | c], E(c − Q)² = E(c − C)² + E(C − Q)²: the
+    calibration loss, which the best recalibration C(c) gains, and the grouping loss, which no
+    function of c does. What is left of E(c − a)² is noise.
+
+    Rows are cut into bins b of equal number by their confidence and each bin into parts r of equal
+    number by what was told of them. With w shares of rows and r̄ the mean of a residual,
+
+    * calibration: Σ_b w_b (r̄_b² − s_b²/n_b) of the residual c − a;
+    * grouping: Σ_b Σ_r w_br ((r̄_br − r̄_b)² − s_br²/n_br) + Σ_b w_b s_b²/n_b of the residual g − a.
+
+    The subtracted terms are the noise of a mean, so both are unbiased for these cells. Cells see
+    less than all there is, so the grouping loss is at least as large (Perez-Lebel et al.,
+    section 4.2; what they subtract as induced by bins is not there, as g − a hardly depends on c).
+    What the calibration loss misses by its bins is of the second order in their width.
+
+    Intervals hold the θ for which |T − θ| ≤ 1.96 √(4 κ θ + τ²), the standard deviation of such a
+    sum T of squares: τ² = 2 Σ (w v)² of the variances v of the means, and κ from the part that
+    grows with θ. They are of the mean over all rows that could come, cut alike.
+    """
+    c, a = as_rows(confidence, outcome)
+    g = as_confidence(recalibrated, "recalibrated")
+    h = np.asarray(told, np.float64)
+    if not np.isfinite(h).all():
+        raise InputError(f"'told' must be finite; got {h[~np.isfinite(h)][0]}.")
+    n = check_lengths(confidence=c, recalibrated=g, told=h)
+    bins, cells = cells_of(c, h)
+    calibration = _calibration(c - a, a, bins)
+    grouping = _grouping(g - a, a, bins, cells)
+    return LossParts(
+        score=float(np.mean((c - a) ** 2)),
+        calibration=calibration.part(),
+        grouping=grouping.part(),
+        both=calibration.plus(grouping).part(),
+        n_rows=n,
+        n_bins=int(bins.max()) + 1,
+        n_cells=int(cells.max()) + 1,
+    )
+
+
+def cells_of(confidence: Floats, told: Floats) -> tuple[Ints, Ints]:
+    """Cut rows into bins of confidence, and these into parts by what was told of them.
+
+    ``confidence``, ``told`` (n,): see :func:`loss_parts`. Returns the number of the bin of each row
+    and that of its part among all parts, from 0.
+    """
+    one = np.zeros(len(confidence), np.int64)
+    bins = _equal_parts(confidence, one, _PART_ROWS * _MOST_PARTS, _MOST_BINS)
+    return bins, _equal_parts(told, bins, _PART_ROWS, _MOST_PARTS)
+
+
+@dataclass(frozen=True)
+class _Squares:
+    """A weighted sum of squared means, less its noise, and how it scatters."""
+
+    value: float
+    constant: float  #: Its variance where all means are 0
+    growth: float  #: How much of the variance comes with each unit of it
+
+    def plus(self, other: _Squares) -> _Squares:
+        """Return the sum of two that have no noise in common."""
+        value = self.value + other.value
+        whole = max(self.value, 0.0) + max(other.value, 0.0)
+        growth = (
+            (max(self.value, 0.0) * self.growth + max(other.value, 0.0) * other.growth) / whole
+            if whole
+            else max(self.growth, other.growth)
+        )
+        return _Squares(value, self.constant + other.constant, growth)
+
+    def part(self) -> LossPart:
+        """Return it with the θ for which (value − θ)² ≤ 1.96² (constant + growth θ)."""
+        z = NORMAL_95**2
+        middle = self.value + z * self.growth / 2
+        half = np.sqrt(max(middle**2 - self.value**2 + z * self.constant, 0.0))
+        return LossPart(self.value, float(max(middle - half, 0.0)), float(max(middle + half, 0.0)))
+
+
+def _calibration(residual: Floats, a: Floats, bins: Ints) -> _Squares:
+    n = len(a)
+    size, mean, noise = _means(residual, bins)
+    unit = _variance(a, bins) / n
+    constant = 2 * float(unit @ unit)
+    return _squares(n, size / n, mean, noise.dot(size / n), unit, constant)
+
+
+def _grouping(residual: Floats, a: Floats, bins: Ints, cells: Ints) -> _Squares:
+    n = len(a)
+    size, mean, noise = _means(residual, cells)
+    of_bin, bin_mean, bin_noise = _means(residual, bins)
+    around = bins[np.unique(cells, return_index=True)[1]]
+    parts = np.bincount(around)
+    lost = noise.dot(size / n) - bin_noise.dot(of_bin / n)
+    # Where nothing is lost all cells of a bin have its variance; where much is, each has its own.
+    unit = _variance(a, bins) / n
+    constant = 2 * float(unit**2 @ (parts - 1))
+    apart = mean - bin_mean[around]
+    return _squares(n, size / n, apart, lost, _variance(a, cells) / n, constant)
+
+
+def _squares(
+    n: int, share: Floats, mean: Floats, noise: float, unit: Floats, constant: float
+) -> _Squares:
+    """Sum squared means; ``unit``: variance of an outcome of each over n."""
+    square = share * mean**2
+    whole = float(square.sum())
+    # (Which rows come, and so how many of each cell, varies too.)
+    among = max(float((share * mean**4).sum()) - whole**2, 0.0) / n
+    return _Squares(
+        value=float(whole - noise),
+        constant=constant,
+        growth=(4 * float(square @ unit) + among) / whole if whole else 0.0,
+    )
+
+
+def _means(residual: Floats, code: Ints) -> tuple[Floats, Floats, Floats]:
+    """Return the number of rows, their mean and its squared standard error, of every code."""
+    size = np.bincount(code).astype(np.float64)
+    mean = np.bincount(code, residual) / size
+    square = np.bincount(code, (residual - mean[code]) ** 2)
+    return size, mean, square / np.maximum(size - 1, 1) / size
+
+
+def _variance(a: Floats, bins: Ints) -> Floats:
+    """Variance of an outcome in every bin; never 0, even where all came out alike."""
+    share = (np.bincount(bins, a) + 0.5) / (np.bincount(bins) + 1)
+    return np.asarray(share * (1 - share))
+
+
+def _equal_parts(values: Floats, within: Ints, least: int, most: int) -> Ints:
+    """Cut each set of rows into parts of about equal number by some values; equal ones together.
+
+    ``within`` (n,): 0, 1, …; ``least``: rows of a part; ``most``: parts of a set. Numbers the parts
+    of all sets from 0.
+    """
+    code = np.empty(len(values), np.int64)
+    first = 0
+    for rows in np.split(np.argsort(within, kind="stable"), np.cumsum(np.bincount(within))[:-1]):
+        n_parts = int(np.clip(len(rows) // least, 1, most))
+        own = values[rows]
+        edges = np.unique(np.quantile(own, np.arange(1, n_parts) / n_parts))
+        found, part = np.unique(np.searchsorted(edges, own, side="right"), return_inverse=True)
+        code[rows] = first + part
+        first += len(found)
+    return code
