@@ -34,6 +34,8 @@ from _verdict_sections import (
     topic_section,
     verdict_section,
 )
+from _vectors import vector_section
+from _verdict_sections import detectable_section, power_section, verdict_section
 from _worlds import CONFIDENCES, calibrated
 from scipy import stats
 
@@ -190,6 +192,7 @@ SECTIONS = {
     "intervals": interval_section,
     "coverage": coverage_section,
     "retraining": retraining_section,
+    "vectors": vector_section,
     "conclusions": conclusion_section,
     "topics": topic_section,
 }

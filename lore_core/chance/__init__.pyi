@@ -19,3 +19,7 @@ from .simulation import (
     null_band as null_band,
     null_errors as null_errors,
 )
+from .whole_vector import (
+    VectorChance as VectorChance,
+    vector_chance as vector_chance,
+)

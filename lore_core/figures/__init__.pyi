@@ -7,6 +7,7 @@ from .export import (
     chart_image as chart_image,
 )
 from .paper import paper_chart as paper_chart
+from .pictures.class_map import class_map_figure as class_map_figure
 from .pictures.curves import (
     bandwidth_figure as bandwidth_figure,
     suggestion_figure as suggestion_figure,

@@ -45,3 +45,8 @@ from .rewards import (
     unsure_threshold as unsure_threshold,
 )
 from .smooth_error import smooth_calibration_error as smooth_calibration_error
+from .vector_error import (
+    VectorErrors as VectorErrors,
+    class_table as class_table,
+    vector_errors as vector_errors,
+)

@@ -21,11 +21,12 @@ from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.rewards import RewardCurve, describe_rewards
+from lore_core.metrics.vector_error import class_table
 from lore_core.places import PlaceSearch, Verdict
 from lore_core.recalibration import Recalibrator, offered_recalibrators, standard_recalibrators
 from lore_core.report.settings import ReportSettings
 from lore_core.view import View
-from lore_core.view.chance import chance_band_of, chance_errors_of
+from lore_core.view.chance import chance_band_of, chance_errors_of, vector_chance_of
 from lore_core.view.methods import (
     Grouping,
     comparison_of,
@@ -44,6 +45,7 @@ from lore_core.view.where import (
     curve_of,
     places_of,
     recalibrated_curve_of,
+    vector_errors_of,
     verdict_of,
 )
 
@@ -66,6 +68,8 @@ class Findings:
     search: PlaceSearch | None = None  #: Where the confidence is worse than on average
     #: What the regions among the places are made of, by the place's number from 0.
     compositions: dict[int, pd.DataFrame] = field(default_factory=dict)
+    vector_sentence: str = ""  #: What is said of the whole vector
+    classes: pd.DataFrame | None = None  #: Every class by itself
     variables: pd.DataFrame | None = None
     comparison: Comparison | None = None
     method_curves: dict[str, BandwidthCurve] = field(default_factory=dict)
@@ -198,6 +202,17 @@ def _places(findings: Findings, progress: Progress | None) -> None:
         findings.taught = taught_of(findings.view)
 
 
+def _vector(findings: Findings, progress: Progress | None) -> str | None:
+    view = findings.view
+    if not (view.is_local and view.dataset.complete) or findings.settings.n_draws == 0:
+        return "It takes features, whole probability vectors and simulations."
+    errors = vector_errors_of(view, progress)
+    chance = vector_chance_of(view, errors, progress=progress)
+    findings.vector_sentence = chance.sentence
+    findings.classes = class_table(view.evaluation, errors, chance.beyond)
+    return None
+
+
 def _variables(findings: Findings, progress: Progress | None) -> None:  # noqa: ARG001 -- one step
     findings.variables = ranking_of(findings.view)
 
@@ -300,6 +315,7 @@ _PARTS = (
     _Part("chance", "simulating what chance alone would show", 2.0, _chance),
     _Part("curve", "trying bandwidths", 2.0, _curve),
     _Part("places", "looking for places", 2.0, _places),
+    _Part("vector", "looking at every class", 2.0, _vector),
     _Part("variables", "ranking columns", 1.0, _variables),
     _Part("recalibrators", "fitting the recalibrators", 12.0, _recalibrators),
     _Part("groups", "measuring groups", 3.0, _group_measures),

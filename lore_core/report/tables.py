@@ -27,6 +27,7 @@ ABOUT_TABLES = {
     "worst_rows": "the rows with the largest local errors and all that is known of them",
     "places": "where the confidence is worse than on average, with gaps on held-out rows",
     "place_composition": "what the rows of those places are made of that are regions of the map",
+    "classes": "every class: promised, came, local errors, where it is the most wrong",
     "bandwidth_curve": "MLCE and ALCE at every γ",
     "bandwidth_chance": "what a calibrated model would show at every γ",
     "variables": "columns ranked by evidence that the gap differs along them",
@@ -53,6 +54,8 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
     if local is not None:
         worst = worst_rows(local, n_rows=_WORST_ROWS, min_effective_size=MIN_EFFECTIVE_SIZE)
         made["worst_rows"] = row_table(findings.view.evaluation, worst, local)
+    if findings.classes is not None:
+        made["classes"] = findings.classes.reset_index()
     if findings.search is not None:
         made["places"] = listed_places(findings.view, findings.search, findings.taught)
         parts = [frame.assign(place=number + 1) for number, frame in findings.compositions.items()]

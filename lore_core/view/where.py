@@ -19,6 +19,7 @@ from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, s
 from lore_core.metrics.corp import IsotonicReliability, isotonic_reliability
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import LocalErrors, local_errors
+from lore_core.metrics.vector_error import VectorErrors, vector_errors
 from lore_core.places import sentences
 from lore_core.places.average import Against
 from lore_core.places.find import Halves, Place, PlaceSearch, halves_of
@@ -59,6 +60,11 @@ def recalibrated_isotonic_of(view: View, recalibrated: Dataset) -> IsotonicRelia
 def errors_of(view: View) -> LocalErrors:
     """Local errors of the evaluation rows."""
     return local_errors(view.aimed.confidence, view.aimed.outcome, view.points(), **view.local)
+
+
+def vector_errors_of(view: View, progress: Progress | None = None) -> VectorErrors:
+    """Local errors of the whole vector, of the evaluation rows."""
+    return vector_errors(view.evaluation, view.points(), **view.local, progress=progress)
 
 
 def curve_of(view: View, progress: Progress | None = None) -> BandwidthCurve:

@@ -23,9 +23,17 @@ from pages.landscape.places import (
     search_places,
 )
 from pages.landscape.region import ASKED, ROWS_TAB, forget_region, point_number, region_panel
+from pages.landscape.vector import show_vector
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import ControlRow, linked, map_control, theme_mode, view_controls
+from pages.shared.controls import (
+    ControlRow,
+    asks_for_vector,
+    linked,
+    map_control,
+    theme_mode,
+    view_controls,
+)
 from pages.shared.header import headline_in_a_line, plain, question
 from pages.shared.live import hear
 from pages.shared.maps import planar_maps
@@ -56,8 +64,9 @@ question(
     "The signed local calibration error of the evaluation rows on a map of their features.",
 )
 hear(KEY)
-row = ControlRow(150, "content", "content", own_gamma=is_live(current().dataset))
-view = view_controls(row)
+whole = asks_for_vector(current().dataset)
+row = ControlRow(150, "content", "content", own_gamma=is_live(current().dataset) and not whole)
+view = view_controls(row, shows_vector=True)
 if not view.is_local:
     next_step("pages/data/page.py", "load features on the Data page")
     st.stop()
@@ -68,6 +77,11 @@ if not planar_maps(view.dataset):
         icon=":material/info:",
     )
     next_step("pages/bandwidth/page.py", "MLCE against bandwidth")
+    st.stop()
+if whole:
+    drawn_on, on_map = map_control(view, row.more)
+    show_vector(view, on_map, drawn_on)
+    next_step("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")
     st.stop()
 take_seen(view)
 

@@ -16,6 +16,7 @@ from lore_core import (
     Embedding,
     composition,
 )
+from lore_core.chance.whole_vector import VectorChance
 from lore_core.comparison import Summary
 from lore_core.comparison.rewards import compare_rewards
 from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve
@@ -201,6 +202,17 @@ def rewards(
 
 
 taught = _kept(8, "Learning what could be gained …", "target", "seed")(methods.taught_of)
+
+
+vectors = _kept(8, "Computing local errors …", "gamma", "n_bins", "binning", "maps")(
+    where.vector_errors_of
+)
+
+
+@_kept(8, "Simulating chance …", "gamma", "n_bins", "binning", "maps", "seed")
+def vectors_by_chance(view: View) -> VectorChance:
+    """Test of the whole vector's local errors."""
+    return chance.vector_chance_of(view, vectors(view))
 
 
 @_kept(32, False)

@@ -32,6 +32,8 @@ GAMMAS = list(ROUND_GAMMAS)
 _GAMMA = 0.2
 #: Pixels of a control in a row.
 _WIDTH = 190
+#: The target that is every class at once.
+WHOLE_VECTOR = "whole vector"
 _FALLBACKS = ("PCA 2-D", "All features")
 
 
@@ -142,15 +144,35 @@ def cost_controls(
 
 def target_control(dataset: Dataset) -> str | int:
     """Choose what is being calibrated: the top label or one class."""
-    choices = [TOP_LABEL, *dataset.class_names]
+    choices = [TOP_LABEL, WHOLE_VECTOR, *dataset.class_names]
     chosen = st.selectbox(
         "Target",
         choices,
         **linked("target"),
-        help="top-label: is the prediction right as often as its confidence says? A class: does it "
-        "occur as often as its probability says?",
+        help="top-label: is the prediction right as often as its confidence says? whole vector: "
+        "does each class occur as often as its probability says, all at once (on the Landscape)? A "
+        "class: does it occur as often as its probability says?",
     )
-    return TOP_LABEL if chosen == TOP_LABEL else choices.index(chosen) - 1
+    return TOP_LABEL if chosen in (TOP_LABEL, WHOLE_VECTOR) else choices.index(chosen) - 2
+
+
+def say_vector_is_elsewhere() -> None:
+    """Say what is shown instead, where the target is every class at once."""
+    if st.session_state.get("target") == WHOLE_VECTOR:
+        st.caption("The whole vector is on the Landscape; here the target is the top label.")
+
+
+def asks_for_vector(dataset: Dataset) -> bool:
+    """Whether the target is every class at once, where the data hold whole vectors."""
+    # (Before the control is drawn only the link knows.)
+    target = st.session_state.get("target", st.query_params.get("target"))
+    asked = target == WHOLE_VECTOR
+    if asked and not dataset.complete:
+        st.info(
+            "These data hold the predicted class's probability only: no whole vector to look at.",
+            icon=":material/info:",
+        )
+    return asked and dataset.complete
 
 
 class ControlRow:
@@ -177,8 +199,11 @@ class ControlRow:
         self.gamma = self.more if gamma is None else gamma
 
 
-def view_controls(row: ControlRow | None = None) -> View:
-    """Draw the shared settings in one row and return what they say."""
+def view_controls(row: ControlRow | None = None, *, shows_vector: bool = False) -> View:
+    """Draw the shared settings in one row and return what they say.
+
+    ``shows_vector``: whether the page has something to say of the whole vector.
+    """
     dataset = current().dataset
     has_features = dataset.features is not None
     names = available_maps(dataset)
@@ -211,6 +236,8 @@ def view_controls(row: ControlRow | None = None) -> View:
             "confidence is wrong.",
             icon=":material/info:",
         )
+    if not shows_vector:
+        say_vector_is_elsewhere()
     return View(dataset, target, value, n_bins, binning, maps)
 
 

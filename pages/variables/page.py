@@ -13,7 +13,12 @@ from lore_core.view import View
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import linked, target_control, theme_mode
+from pages.shared.controls import (
+    linked,
+    say_vector_is_elsewhere,
+    target_control,
+    theme_mode,
+)
 from pages.shared.header import plain, question
 from pages.shared.session import current
 
@@ -83,6 +88,7 @@ dataset = current().dataset
 columns = st.columns([2, 2, 1.6, 1.4], vertical_alignment="bottom")
 with columns[3]:
     target = target_control(dataset)
+    say_vector_is_elsewhere()
 with columns[2]:
     parts = int(
         st.slider(

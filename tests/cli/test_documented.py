@@ -60,7 +60,7 @@ def test_output_is_as_shown(run, arguments, shown):
 
 
 def test_every_command_is_documented():
-    assert len(SHOWN) == 9
+    assert len(SHOWN) == 10
     for name in COMMANDS:
         assert re.search(rf"^## .*`lore {name}`", PAGE, re.MULTILINE), name
 

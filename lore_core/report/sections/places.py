@@ -40,6 +40,7 @@ def places_section(findings: Findings) -> Markup:
         ],
         tried=describe_search(search) if search.places else verdict.evidence,
         average=search.gap if search.against == "average" else None,
+        vector=findings.vector_sentence,
         n_hidden=len(search.places) - LISTED,
         is_local=findings.view.is_local,
     )

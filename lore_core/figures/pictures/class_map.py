@@ -1,0 +1,133 @@
+"""Rows on a map, coloured by the class whose probability is most wrong around them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from lore_core.chance.whole_vector import VectorChance
+from lore_core.data.arrays import Floats, Ints
+from lore_core.data.dataset import Dataset
+from lore_core.data.number_text import rows_words
+from lore_core.figures.pictures.marks import Axis, Dots, Mark, Panel, PanelChart, PanelPicture, Tint
+from lore_core.figures.pictures.picture import Hover
+from lore_core.figures.style import METHOD_COLORS, Mode
+from lore_core.metrics.vector_error import VectorErrors
+
+#: Rows drawn in grey and in colours at most, and classes that have a colour of their own.
+_MOST_GREY, _MOST_COLOURED, _MOST_CLASSES = 3000, 4000, 10
+
+
+def class_map_figure(
+    dataset: Dataset,
+    coordinates: Floats,
+    errors: VectorErrors,
+    chance: VectorChance,
+    *,
+    rows: str,
+    axes: str = "map",
+    mode: Mode = "light",
+    height: int = 620,
+) -> PanelChart:
+    """Rows beyond chance in the colour of the class that is most wrong there, others in grey.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The rows.
+    coordinates : ndarray of shape (n, 2)
+        The map.
+    errors, chance : VectorErrors and VectorChance
+        Their local errors, and which are beyond chance.
+    rows : str
+        Which rows these are, in words.
+    axes : str
+        Name of the map.
+    mode, height
+        Look.
+    """
+    found = np.flatnonzero(chance.beyond)
+    wrong = errors.most_wrong
+    count = np.bincount(wrong[found], minlength=dataset.n_classes)
+    named = [int(k) for k in np.argsort(-count, kind="stable")[:_MOST_CLASSES] if count[k]]
+    grey = _some(np.flatnonzero(~chance.beyond), _MOST_GREY)
+    marks: list[Mark] = [
+        Dots(
+            coordinates[grey, 0],
+            coordinates[grey, 1],
+            Tint("quiet", 0.35),
+            3,
+            name="not beyond chance",
+            words=[f"{len(grey):,} of {int((~chance.beyond).sum()):,} drawn"] * len(grey),
+            hover=Hover("not beyond chance", lines=("{text}",)),
+        )
+    ]
+    drawn = _some(found, _MOST_COLOURED)
+    for place, k in enumerate(named):
+        at = drawn[wrong[drawn] == k]
+        marks.append(_of_class(dataset, coordinates, errors, at, k, place + 1))
+    rest = drawn[~np.isin(wrong[drawn], named)]
+    if len(rest):
+        marks.append(
+            Dots(
+                coordinates[rest, 0],
+                coordinates[rest, 1],
+                Tint("ink", 0.7),
+                5,
+                name="other classes",
+            )
+        )
+    table = pd.DataFrame(
+        {
+            "row": np.arange(len(wrong)),
+            "x": coordinates[:, 0],
+            "y": coordinates[:, 1],
+            "most_wrong": [dataset.class_name(int(k)) for k in wrong],
+            "signed_error": errors.signed[np.arange(len(wrong)), wrong],
+            "vector_error": errors.length,
+            "n_eff": errors.effective_size,
+            "beyond_chance": chance.beyond,
+        }
+    )
+    picture = PanelPicture(
+        title=f"Which class is most wrong: {rows_words(len(found))} beyond chance",
+        subtitle="",  # The names of the classes stand there.
+        how_to_read=(
+            "A row is coloured where the local error of all probabilities together is beyond "
+            "chance, by the class whose probability is furthest off among the rows near it. "
+            f"{rows[:1].upper()}{rows[1:]}."
+        ),
+        alt=f"Map of {axes}: rows by the class that is most wrong; {rows}",
+        name="class-map",
+        table=table,
+        height=height,
+        legend=True,
+        panels=(Panel(Axis(axes, grid=False), Axis(grid=False), marks),),
+    )
+    return PanelChart(picture, mode)
+
+
+def _of_class(
+    dataset: Dataset, coordinates: Floats, errors: VectorErrors, at: Ints, k: int, place: int
+) -> Dots:
+    name = dataset.class_name(k)
+    off = errors.signed[at, k] * 100
+    lean = np.where(off > 0, "too often", "too seldom")
+    return Dots(
+        coordinates[at, 0],
+        coordinates[at, 1],
+        Tint(f"m{place % len(METHOD_COLORS['light'])}", 0.85),
+        5,
+        name=name,
+        words=[
+            f"row {row}: {abs(value):.0f} points {side}, predicted "
+            f"{dataset.class_name(int(dataset.predictions[row]))}"
+            for row, value, side in zip(at, off, lean, strict=True)
+        ],
+        hover=Hover(f"{name} most wrong", lines=("{text}",)),
+    )
+
+
+def _some(rows: Ints, most: int) -> Ints:
+    """Take at most so many rows, evenly spread."""
+    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]

@@ -1,0 +1,150 @@
+"""Local errors of the whole probability vector: every class at once, and all of them together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.dataset import Dataset
+from lore_core.data.progress import Progress
+from lore_core.data.validation import Points, as_coordinates, check_lengths
+from lore_core.kernel_sums import laplacian_means, laplacian_sums
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth, told
+
+
+@dataclass(frozen=True, eq=False)
+class VectorErrors:
+    """How far the local mean of the probabilities is from that of the true classes, row by row."""
+
+    #: (n, K); kernel mean of p_k − 1[y = k]: class-wise SLCE; positive = promised too often.
+    signed: Floats
+    #: (n,); squared length of that vector less its noise, unbiased: below 0 it is all noise.
+    squared: Floats
+    effective_size: Floats  #: (n,); n_eff
+    bin_index: Ints  #: (n,); bin of the predicted class's confidence, the same for all classes
+    gamma: float  #: Bandwidth γ
+
+    @property
+    def length(self) -> Floats:
+        """Vector LCE without its noise, √max(squared, 0), shape (n,)."""
+        return np.sqrt(np.maximum(self.squared, 0.0))
+
+    @cached_property
+    def most_wrong(self) -> Ints:
+        """Class whose local mean is furthest off, shape (n,)."""
+        return np.asarray(np.abs(self.signed).argmax(axis=1))
+
+    @property
+    def supported(self) -> Mask:
+        """Mask of the rows with ten effective neighbours or more, shape (n,)."""
+        return np.asarray(self.effective_size >= MIN_EFFECTIVE_SIZE)
+
+    def average(self, rows: Mask | None = None) -> float:
+        """Root mean square of the vector LCE, without noise: √max(mean squared, 0).
+
+        ``rows`` (n,): mask of those that count; by default the supported ones. NaN without any.
+        """
+        squared = self.squared[self.supported if rows is None else rows]
+        return float(np.sqrt(max(squared.mean(), 0.0))) if len(squared) else float("nan")
+
+
+def vector_errors(
+    dataset: Dataset,
+    embedding: Points,
+    *,
+    gamma: float = 0.2,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    progress: Progress | None = None,
+) -> VectorErrors:
+    """Local errors of all class probabilities at every row, from one kernel pass.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Rows with whole probability vectors p and true classes y.
+    embedding : Embedding or array-like of shape (n, d)
+        Coordinates z.
+    gamma, n_bins, binning, progress
+        See :func:`~lore_core.metrics.local_error.local_errors`.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range or the lengths disagree.
+
+    Notes
+    -----
+    With w_ij = k_γ(z_i, z_j) / Σ_j k_γ(z_i, z_j) over the rows of i's bin of the predicted class's
+    confidence, and r_j = p_j − onehot(y_j), the local mean m_i = Σ_j w_ij r_j holds the class-wise
+    SLCE of every class. Its length is what the multiclass local calibration of Barbera and others
+    (arXiv 2510.26566, AISTATS 2026) holds small; they compare with the Jensen-Shannon distance,
+    this is the Euclidean one, of which the noise can be taken off.
+
+    A noisy vector is too long: E‖m_i‖² = ‖E m_i‖² + noise. Leaving out every row's product with
+    itself, ‖m_i‖² − Σ_j w_ij² ‖r_j‖² has the mean Σ_{j≠l} w_ij w_il E r_j · E r_l, 0 where every
+    probability is right. As k_γ² = k_{γ/2}, that is one more sum at γ/2.
+    """
+    z = as_coordinates(embedding)
+    check_lengths(dataset=dataset.labels, embedding=z)
+    bins = confidence_bins(dataset.confidence, n_bins, binning)
+    index = bins.assign(dataset.confidence)
+    residual = dataset.probabilities.copy()
+    residual[np.arange(len(z)), dataset.labels] -= 1.0
+    h = scaled_bandwidth(gamma, z.shape[1])
+    means = laplacian_means(
+        z, None, residual, bandwidth=h, target_groups=index, progress=told(progress)
+    )
+    own = laplacian_sums(
+        z, None, np.square(residual).sum(axis=1), bandwidth=h / 2, target_groups=index
+    )
+    assert means.effective_size is not None
+    return VectorErrors(
+        signed=means.mean,
+        squared=np.square(means.mean).sum(axis=1) - own / means.mass**2,
+        effective_size=means.effective_size,
+        bin_index=index,
+        gamma=float(gamma),
+    )
+
+
+def class_table(dataset: Dataset, errors: VectorErrors, beyond: Mask | None = None) -> pd.DataFrame:
+    """Say class by class how far off its probability is.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The rows of the errors.
+    errors : VectorErrors
+        Their local errors.
+    beyond : ndarray of shape (n,), optional
+        Mask of the rows that are beyond chance.
+
+    Returns
+    -------
+    DataFrame
+        One row a class: ``promised`` and ``came``, its mean probability and share; ``gap``;
+        ``alce`` and ``mlce`` over the supported rows, noise and all; given ``beyond``, in how many
+        of these ``rows`` it is the most wrong.
+    """
+    known = errors.supported
+    local = np.abs(errors.signed[known])
+    came = np.bincount(dataset.labels, minlength=dataset.n_classes) / len(dataset)
+    table = pd.DataFrame(
+        {
+            "promised": dataset.probabilities.mean(axis=0),
+            "came": came,
+            "gap": dataset.probabilities.mean(axis=0) - came,
+            "alce": local.mean(axis=0) if len(local) else np.nan,
+            "mlce": local.max(axis=0) if len(local) else np.nan,
+        },
+        index=pd.Index([dataset.class_name(k) for k in range(dataset.n_classes)], name="class"),
+    )
+    if beyond is not None:
+        table["rows"] = np.bincount(errors.most_wrong[beyond], minlength=dataset.n_classes)
+    return table
