@@ -250,8 +250,9 @@ def retraining_section(run: Runs) -> str:
 Rows are drawn from those of a real classifier with outcomes of known probability, {min(n_worlds):,}
 times a line; a curve and trees are fitted on up to 3,000 other rows ({_N_FITS} fits a line).
 Planted: nothing (every confidence is right), everywhere (a temperature of 1.6, so only calibration
-is lost), places (as above), hidden (half of the map is surer by 0.6 of what is possible, the other
-half less sure, so nearly only grouping is lost). Cover: share of the 95 % intervals, in %, that
+is lost), places (4 points everywhere, a wave of 8 and a tenth of the rows with 25 more), hidden
+(half of the map is surer by 0.6 of what is possible, the other half less sure, so nearly only
+grouping is lost). Cover: share of the 95 % intervals, in %, that
 hold what all rows that could be drawn show in cells cut alike; off: the estimate less that, on
 average, in points of (c − a)². Then the true losses, in points, and how often, in %, a sentence is
 wrong: a curve "gains at most" the upper end of the first interval (said too little), class and

@@ -72,11 +72,10 @@ def vector_section(run: Runs) -> str:
 
 Rows of real classifiers on PCA 2-D at γ = 0.2, with true classes drawn anew from known
 probabilities (as for paired differences): how often, in %, the average error of the whole vector is
-called beyond chance, and how often any row is, at 5 % each; 99 simulated models a test, 1,000
-sets a line
-where nothing is planted and 200 where something is. Then the share of rows called so; the root mean
-square length of the true local error in points; what is estimated of it with the noise taken off
-(root of the mean over sets), and what the vectors measured have without that.
+called beyond chance, and how often any row is, at 5 % each; 99 simulated models a test, 1,000 sets
+a line where nothing is planted and 200 where something is. Then the share of rows called so; the
+root mean square length of the true local error in points; what is estimated of it with the noise
+taken off (root of the mean over sets), and what the vectors measured have without that.
 
 {markdown_table(head, rows)}
 """

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 #: With more classes, what is off the diagonal sees this many principal directions of x alone.
 _DIRECTIONS = 32
 _MOST_CLASSES = 64
+#: Only beyond it exponentials, and sums of them, need their row's largest taken off first.
+_LARGEST_EXPONENT = 300.0
 #: Numbers held at a time, beside x itself.
 _BLOCK = 2**20
-#: Folds of the choice of penalties, and numbers of x it is made on: of more, of random rows.
+#: Folds of the choice of penalties, and numbers of x and rows it is made on: of more, of random
+#: rows.
 _FOLDS = 4
-_LARGEST_FOLDED = 2**21
+_LARGEST_FOLDED, _MOST_FOLDED = 2**21, 30_000
 #: What is added to probabilities, tried in this order.
 _OFFSETS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 3e-2)
 #: Of the log-likelihood, what a larger one has to gain: one in twenty gains as much by chance.
@@ -70,21 +73,33 @@ class AffineProblem:
     def _blocks(self, parameters: Floats) -> Iterator[tuple[slice, Floats, Floats, Floats]]:
         """Yield rows, x, x U and z, a block at a time."""
         w, b, rest = _parts(parameters, self.logs.shape[1])
+        whole = self._is_whole(rest)
+        matrix = (rest + np.diag(w)).T if whole else rest.T
         size = max(_BLOCK // self.logs.shape[1], 1)
         for start in range(0, len(self.logs), size):
             rows = slice(start, start + size)
             x = self.logs[rows]
             u = x @ self.directions if self.directions.size else x
-            z = x * w + b
-            if rest.size:
-                z += u @ rest.T
-            yield rows, x, u, z - z.max(axis=1, keepdims=True)
+            if whole:
+                z = x @ matrix
+            else:
+                z = x * w
+                if rest.size:
+                    z += u @ matrix
+            z += b
+            if max(z.max(), -z.min()) > _LARGEST_EXPONENT:
+                z -= z.max(axis=1, keepdims=True)
+            yield rows, x, u, z
+
+    def _is_whole(self, rest: Floats) -> bool:
+        """Whether W is one matrix of all classes."""
+        return bool(rest.size) and not self.directions.size
 
     def loss(self, parameters: Floats) -> float:
         """Return the total NLL."""
         total = 0.0
         for rows, _, _, z in self._blocks(parameters):
-            total += float(np.log(np.exp(z).sum(axis=1)).sum())
+            total += float(np.log(np.exp(z) @ np.ones(z.shape[1])).sum())
             total -= float(z[np.arange(len(z)), self.labels[rows]].sum())
         return total
 
@@ -97,7 +112,7 @@ class AffineProblem:
         apart = w - w.mean()
         total = (penalties.diagonal * apart @ apart + penalties.bias * b @ b) / 2
         of_w, of_b = penalties.diagonal * apart, penalties.bias * b
-        of_rest = np.zeros_like(rest)
+        of_rest, whole = np.zeros_like(rest), self._is_whole(rest)
         if rest.size:
             total += penalties.rest * float((rest**2).sum()) / 2
             of_rest = penalties.rest * rest
@@ -105,15 +120,17 @@ class AffineProblem:
             index = np.arange(len(z))
             chosen = z[index, self.labels[rows]].sum()
             off = np.exp(z, out=z)
-            sums = off.sum(axis=1)
+            sums = off @ np.ones(off.shape[1])  # (Several times as fast as off.sum(axis=1).)
             total += float(np.log(sums).sum() - chosen)
-            off /= sums[:, None]
+            off *= (1.0 / sums)[:, None]
             off[index, self.labels[rows]] -= 1.0
-            of_w += np.einsum("ij,ij->j", off, x)
-            of_b += off.sum(axis=0)
+            of_b += np.ones(len(off)) @ off
             if rest.size:
                 of_rest += off.T @ u
-        if rest.size and not self.directions.size:
+            if not whole:
+                of_w += np.einsum("ij,ij->j", off, x)
+        if whole:
+            of_w += np.diag(of_rest) - penalties.rest * np.diag(rest)
             np.fill_diagonal(of_rest, 0.0)
         return float(total), np.concatenate([of_w, of_b, of_rest.ravel()])
 
@@ -167,7 +184,10 @@ def fit_affine(
         logs, calibration.labels, _directions(logs) if has_rest else np.empty((k, 0))
     )
     start = np.concatenate([np.full(k, unit), np.zeros(k)])
-    best = _chosen(problem, start, candidates) if len(candidates) > 1 else 0
+    some = _some(*logs.shape)
+    best = _chosen(problem.rows(some), start, candidates) if len(candidates) > 1 else 0
+    if len(some) < len(logs):  # Near the end already, steps over all rows are few.
+        start = problem.rows(some).fit(start, candidates[best])
     w, b, rest = _parts(problem.fit(start, candidates[best]), k)
     return {
         "centred": centred,
@@ -193,10 +213,8 @@ def _best_offset(calibration: Dataset) -> float:
     from scipy.optimize import minimize_scalar
 
     probabilities, labels = calibration.probabilities, calibration.labels
-    if len(labels) * probabilities.shape[1] > _LARGEST_FOLDED:
-        some = np.random.default_rng(0).permutation(len(labels))
-        some = some[: _LARGEST_FOLDED // probabilities.shape[1]]
-        probabilities, labels = probabilities[some], labels[some]
+    some = _some(*probabilities.shape)
+    probabilities, labels = probabilities[some], labels[some]
     index = np.arange(len(labels))
     best, lowest = 0.0, np.inf
     for offset in _OFFSETS:
@@ -221,10 +239,15 @@ def _directions(logs: Floats) -> Floats:
     return np.asarray(np.linalg.eigh(spread)[1][:, : -_DIRECTIONS - 1 : -1])
 
 
+def _some(n: int, k: int) -> Ints:
+    """Return random rows to choose on, in random order; all where they are not too many."""
+    most = max(min(_LARGEST_FOLDED // k, _MOST_FOLDED), _FOLDS)
+    return np.random.default_rng(0).permutation(n)[:most]
+
+
 def _chosen(problem: AffineProblem, start: Floats, candidates: Sequence[Penalties]) -> int:
-    """Return which candidate predicts held-out rows best."""
-    n, k = problem.logs.shape
-    order = np.random.default_rng(0).permutation(n)[: max(_LARGEST_FOLDED // k, _FOLDS)]
+    """Return which candidate predicts held-out rows best; rows are in random order."""
+    order = np.arange(len(problem.labels))
     losses = np.zeros(len(candidates))
     for left_out in range(_FOLDS):
         held_out = np.arange(len(order)) % _FOLDS == left_out
