@@ -28,14 +28,13 @@ from _trials import (
     row_tests,
     summary_tests,
 )
+from _vectors import vector_section
 from _verdict_sections import (
     detectable_section,
     power_section,
     topic_section,
     verdict_section,
 )
-from _vectors import vector_section
-from _verdict_sections import detectable_section, power_section, verdict_section
 from _worlds import CONFIDENCES, calibrated
 from scipy import stats
 

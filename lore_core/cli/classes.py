@@ -44,7 +44,7 @@ def classes(given: ViewOptions, *, json_: bool, figure: FigureOptions) -> None:
                 f"'{view.dataset.name}' must hold whole probability vectors; it has the predicted "
                 "class's alone."
             )
-        errors = vector_errors_of(view, progress)
+        errors = vector_errors_of(view)
         chance = vector_chance_of(view, errors, progress=progress)
     table = class_table(view.evaluation, errors, chance.beyond)
     content = {

@@ -202,15 +202,14 @@ def _places(findings: Findings, progress: Progress | None) -> None:
         findings.taught = taught_of(findings.view)
 
 
-def _vector(findings: Findings, progress: Progress | None) -> str | None:
+def _vector(findings: Findings, progress: Progress | None) -> None:
     view = findings.view
     if not (view.is_local and view.dataset.complete) or findings.settings.n_draws == 0:
-        return "It takes features, whole probability vectors and simulations."
-    errors = vector_errors_of(view, progress)
+        return
+    errors = vector_errors_of(view)
     chance = vector_chance_of(view, errors, progress=progress)
     findings.vector_sentence = chance.sentence
     findings.classes = class_table(view.evaluation, errors, chance.beyond)
-    return None
 
 
 def _variables(findings: Findings, progress: Progress | None) -> None:  # noqa: ARG001 -- one step

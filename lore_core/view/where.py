@@ -62,9 +62,9 @@ def errors_of(view: View) -> LocalErrors:
     return local_errors(view.aimed.confidence, view.aimed.outcome, view.points(), **view.local)
 
 
-def vector_errors_of(view: View, progress: Progress | None = None) -> VectorErrors:
+def vector_errors_of(view: View) -> VectorErrors:
     """Local errors of the whole vector, of the evaluation rows."""
-    return vector_errors(view.evaluation, view.points(), **view.local, progress=progress)
+    return vector_errors(view.evaluation, view.points(), **view.local)
 
 
 def curve_of(view: View, progress: Progress | None = None) -> BandwidthCurve:
