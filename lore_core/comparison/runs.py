@@ -115,7 +115,9 @@ class PreparedRuns:
     maps: dict[str, MapName]
     by: list[str]  #: group columns
     options: dict[str, Any]  #: of :func:`~lore_core.comparison.methods.compare`
-    at_most: bool = False  #: whether PCA may have fewer dimensions, where features are fewer
+    #: Whether datasets differ: PCA may have fewer dimensions, where features are fewer, and groups
+    #: are those of the first column, or the predicted classes where there is none.
+    unlike: bool = False
 
     def each(
         self,
@@ -129,7 +131,7 @@ class PreparedRuns:
         if n_jobs is None and configured in (None, 1):
             n_jobs = -1
         found: list[Taken] = []
-        how = (self.methods, self.maps, self.by, self.options, self.at_most, taken)
+        how = (self.methods, self.maps, self.by, self.options, self.unlike, taken)
         with joblib.Parallel(n_jobs=n_jobs) as pool:
             step = max(1, _RUNS_A_WORKER * joblib.effective_n_jobs(pool.n_jobs))
             for start in range(0, len(self.datasets), step):
@@ -207,14 +209,14 @@ def _one_run(
     maps: dict[str, MapName],
     by: list[str],
     options: dict[str, Any],
-    at_most: bool,
+    unlike: bool,
     taken: Callable[[Comparison], Taken],
 ) -> Taken:
     """Compare on one run, and take what is wanted: all of it would be sent between processes."""
     calibration = dataset.calibration
     assert calibration is not None  # checked before
     known, new = map(dataset.in_split, (CALIBRATION, EVALUATION))
-    if at_most:
+    if unlike:
         maps = {name: _within_features(wanted, dataset) for name, wanted in maps.items()}
     made = {name: make_map(dataset, wanted) for name, wanted in maps.items()}
     first = next(iter(made.values()), None)
@@ -223,6 +225,8 @@ def _one_run(
     if by:
         assert evaluation.groups is not None  # checked before
         groups = evaluation.groups[by]
+    elif unlike:
+        groups = _some_groups(evaluation)
     result = compare(
         calibration,
         evaluation,
@@ -235,6 +239,12 @@ def _one_run(
         **options,
     )
     return taken(result)
+
+
+def _some_groups(rows: Dataset) -> pd.DataFrame:
+    if rows.groups is not None and len(rows.groups.columns):
+        return rows.groups.iloc[:, :1]
+    return pd.DataFrame({"predicted": [rows.class_name(int(k)) for k in rows.predictions]})
 
 
 def _within_features(wanted: MapName, dataset: Dataset) -> MapName:

@@ -42,8 +42,9 @@ class MatrixScaling(Recalibrator):
     Notes
     -----
     Minimises the total NLL of the calibration rows + ρ/2 Σ M_jk² + ρ/20 (Σ (w_k − w̄)² + Σ b_k²).
-    ρ is chosen by cross-validation, on some 2,000,000/K rows at most; the strongest gives
-    temperature scaling. Without a penalty M has K² entries and fits noise.
+    ρ is chosen by cross-validation, on 30,000 rows or some 2,000,000/K at most; the strongest gives
+    temperature scaling. Of more rows all are fitted from where these lead. Without a penalty M has
+    K² entries and fits noise.
 
     With more than 64 classes M sees x along its 32 principal directions only: then time and memory
     grow with K, not K². The most probable class can change.

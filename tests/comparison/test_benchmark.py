@@ -108,6 +108,15 @@ def test_each_set_is_compared_with_its_own_classes(sets):
         # No interval of the lowest to itself, nor where rows too rare to rely on decide.
         assert np.isnan(part["low"][label]) or part["low"][label] < expected
     assert np.isnan(part["low"][best])
+    # Without groups the worst cell is one of predicted class and bin, of ten rows or more.
+    c = evaluation.confidence
+    cells = pd.Series(c - evaluation.outcome).groupby(
+        [evaluation.predictions, np.minimum(np.floor(c * 15), 14)]
+    )
+    sizes = cells.agg(["size", "mean"])
+    worst = sizes.loc[sizes["size"] >= 10, "mean"].abs().max()
+    values = found.values.values("max cell gap")
+    assert values.loc["s4", "No recalibration"] == pytest.approx(worst)
 
 
 def test_command(sets, tmp_path, capsys):
