@@ -71,7 +71,7 @@ def _of_reward(rewards: RewardParts, u: float, by: str) -> str:
     most, improved = rewards.at_most * u, rewards.improved
     said = f"At w/u = {rewards.ratio:g} a rising curve gains at most {most:.3g} a row"
     if math.isnan(improved.low):
-        return f"{said}; trees on {by} change too few answers to tell what they gain."
+        return f"{said}; what trees on {by} gain cannot be told on these rows."
     if improved.low > 0:
         value, low, high = (x * u for x in (improved.value, improved.low, improved.high))
         return (

@@ -111,7 +111,9 @@ conclusion = conclude_retraining(
     losses, gains, unsure_cost=unsure, has_features=evaluation.features is not None
 )
 st.markdown(f"**{plain(conclusion.sentence)}**")
-if losses is not None and gains is not None:
+if by == _PLACES:
+    st.caption("Bounds on rows that had no part in finding the place.")
+elif losses is not None and gains is not None:
     steps = retraining_frame(losses, gains)
     points = Unit("points", HUNDREDTHS, 2).estimate_text
     st.dataframe(
@@ -135,6 +137,6 @@ if losses is not None and gains is not None:
         f"{rows_words(losses.n_rows)} ({who}), 95 % intervals. Brier score of the confidence, "
         "(c − a)²: what the best curve would gain, and what class and features tell beyond it, at "
         "least: other trees and features may tell more. Reward: what a curve and trees fitted on "
-        "the calibration rows gain here; no interval where too few rows are answered otherwise."
+        "the calibration rows gain here; no interval where it cannot be told."
     )
 next_step("pages/report/page.py", "take it away: Report")

@@ -40,7 +40,7 @@ def test_what_is_not_shown_is_not_said():
     unknown = replace(REWARDS, improved=REWARDS.recalibrated)
     said = conclude_retraining(none, unknown).sentence
     assert "that class and features tell rows of one confidence apart is not shown." in said
-    assert "change too few answers to tell" in said
+    assert "cannot be told on these rows." in said
     small = replace(LOSSES, grouping=LossPart(0.002, 0.0005, 0.004))
     assert "not shown to be worth 0.10." in conclude_retraining(small).sentence
     assert "takes 50 rows" in conclude_retraining(None).sentence

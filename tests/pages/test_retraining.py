@@ -1,0 +1,28 @@
+"""Recalibrate, or retrain? stands on Decisions with the library's numbers, for groups too."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+
+from lore_core.comparison import taught
+from lore_core.conclusions import conclude_retraining
+
+
+def test_the_sentence_is_the_librarys_of_the_rows_that_are_chosen(open_page, made):
+    dataset = made(n=1200, n_classes=2, seed=6)
+    site = np.array(["a", "b"])[np.arange(1200) % 2]
+    dataset = dataclasses.replace(dataset, groups=pd.DataFrame({"site": site}))
+    page = open_page("decisions", dataset)
+    known = taught(dataset.calibration, dataset.evaluation)
+    said = conclude_retraining(known.losses(), known.rewards(10.0)).sentence
+    assert said.split(";")[0] in page.text
+    page.app.selectbox(key="decide_by").set_value("site")
+    page.run()
+    page.app.selectbox(key="decide_group").set_value("b")
+    page.run()
+    inside = (dataset.evaluation.groups["site"] == "b").to_numpy()
+    said = conclude_retraining(known.losses(inside), known.rewards(10.0, inside)).sentence
+    assert said.split(";")[0] in page.text
