@@ -10,15 +10,16 @@ import sys
 import tomllib
 from pathlib import Path
 
+_EXTRAS = ("figures", "app", "maps", "notebook", "image")
 _BOUND = re.compile(r"([\w.-]+)\s*>=\s*([\d.]+)")
 
 
 def lowest() -> list[str]:
-    """Return the core's dependencies and those of the extras figures, app, maps and image."""
+    """Return the core's dependencies and those of the extras, but for the benchmark's rivals."""
     text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
     project = tomllib.loads(text)["project"]
     extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *(w for e in ("figures", "app", "maps") for w in extras[e])]
+    wanted = [*project["dependencies"], *(w for e in _EXTRAS for w in extras[e])]
     found = [_BOUND.match(item) for item in wanted if not item.startswith(project["name"])]
     return [f"{bound[1]}=={bound[2]}" for bound in found if bound is not None]
 

@@ -69,8 +69,9 @@ def embed_apart(
         env={"OMP_WAIT_POLICY": "passive"} | os.environ,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        # A Ctrl-C here reaches it as the end of its input.
-        start_new_session=True,
+        # A Ctrl-C here reaches it as the end of its input. (In a session of its own Linux would
+        # give it as much of the processors as all pages, whatever its priority.)
+        process_group=0 if os.name == "posix" else None,
     )
     with process:
         assert process.stdin is not None

@@ -17,7 +17,8 @@ from lore_core.report import ReportSettings, report_files
 
 
 def read(files, name):
-    return pd.read_csv(io.BytesIO(files[f"tables/{name}.csv"]))
+    content = io.BytesIO(files[f"tables/{name}.csv"])
+    return pd.read_csv(content, float_precision="round_trip")
 
 
 def test_the_same_inputs_give_the_same_bytes(files, make_dataset, view, settings):
