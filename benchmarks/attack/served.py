@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,6 @@ from pathlib import Path
 import numpy as np
 
 from lore_core.dashboard.server import (
-    choose_port,
     find_app,
     local_url,
     streamlit_command,
@@ -30,7 +30,9 @@ class Server:
 
     def __init__(self, log: Path, kept: Path | None = None) -> None:
         self.log = log
-        port = choose_port()
+        with socket.socket() as probe:  # (two attacks may choose at the same time)
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
         self.url = local_url(port)
         script, arguments = streamlit_command(find_app(), [], port, kept=kept)
         with log.open("ab") as stream:
