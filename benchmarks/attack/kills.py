@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import tempfile
 import threading
 import time
@@ -114,6 +115,8 @@ def attack(count: int) -> tuple[list[str], bool]:
             lost.update(work.lost(server))
         tracebacks = server.tracebacks
         server.kill()
+        if tracebacks:
+            sys.stderr.write(server.log.read_text(errors="replace"))
     finished = ", ".join(f"{reached[stage]} {stage}s" for stage in _STAGES)
     return [
         f"| {count} kills (SIGKILL) within {_WITHIN:.0f} s of a reader's arrival | goal | |",

@@ -161,6 +161,8 @@ def main() -> None:
         _write(out, {"error": str(error)}, {})
     except MemoryError:
         _write(out, {"memory": True}, {})
+    except BrokenPipeError:
+        os._exit(1)  # the server has ended
 
 
 def _end_with(incoming: BufferedReader) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
-from typing import ParamSpec, TypeVar
 
 from lore_core.data.progress import Cancelled
 from lore_core.kernel_sums.schedule import fewer_threads
@@ -27,28 +24,9 @@ _TELLING = 1.0
 _EVERY, _SWITCH = 0.1, 0.0005
 #: How much less of the processors, as ``nice`` counts, is given to what can wait.
 _LESS = 5
-Given = ParamSpec("Given")
-Made = TypeVar("Made")
-_LONG = threading.Semaphore(1)
-#: Pages that run, and those that wait, in their order.
-_runs: list[_Run] = []
+#: When each page that runs began, and those that wait, in their order.
+_runs: list[float] = []
 _waiting: list[object] = []
-
-
-@dataclass
-class _Run:
-    """One page that is being computed."""
-
-    thread: int = field(default_factory=threading.get_native_id)
-    began: float = field(default_factory=time.monotonic)
-    is_long: bool = False
-
-    def look(self) -> bool:
-        """Whether it began a moment ago; a longer one makes way from then on."""
-        if not self.is_long and time.monotonic() - self.began >= _TURN:
-            self.is_long = True
-            _give_less(self.thread)
-        return not self.is_long
 
 
 def share_the_interpreter() -> None:
@@ -66,18 +44,18 @@ def hurry(tell: Callable[[int], object] = lambda _: None) -> Iterator[None]:
 
     ``tell``: is told once how many pages come before, where that takes longer than a moment.
     """
-    run = _take_turn(tell)
+    began = _take_turn(tell)
     # (With others at the same time there is no processor left for a second thread.)
     with fewer_threads(1) if len(_runs) + len(_waiting) > 1 else nullcontext():
         try:
             yield
         finally:
             with _calm:
-                _runs.remove(run)
+                _runs.remove(began)
                 _calm.notify_all()
 
 
-def _take_turn(tell: Callable[[int], object]) -> _Run:
+def _take_turn(tell: Callable[[int], object]) -> float:
     ticket, start, is_told = object(), time.monotonic(), False
     with _calm:
         _waiting.append(ticket)
@@ -89,40 +67,22 @@ def _take_turn(tell: Callable[[int], object]) -> _Run:
                     tell(_waiting.index(ticket) + _busy())
         finally:
             _waiting.remove(ticket)
-        run = _Run()
-        _runs.append(run)
+        began = time.monotonic()
+        _runs.append(began)
         _calm.notify_all()
-    return run
+    return began
 
 
 def _busy() -> int:
     """How many pages run that began a moment ago; longer ones must not hold up all others."""
-    return sum([run.look() for run in _runs])
+    return sum(time.monotonic() - began < _TURN for began in _runs)
 
 
 def give_precedence() -> None:
     """Let this thread, and those it starts, have less of the processors than pages (Linux)."""
-    _give_less(threading.get_native_id())
-
-
-def _give_less(thread: int) -> None:
-    if sys.platform == "linux":  # where a thread has a priority of its own
+    if sys.platform == "linux":
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, thread, _LESS)
-
-
-def one_at_a_time(work: Callable[Given, Made]) -> Callable[Given, Made]:
-    """Let work of seconds wait for other such work, of whichever kind.
-
-    Together each would take as long as both, and pages of others meanwhile much longer.
-    """
-
-    @functools.wraps(work)
-    def alone(*given: Given.args, **named: Given.kwargs) -> Made:
-        with _LONG:
-            return work(*given, **named)
-
-    return alone
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LESS)
 
 
 def wait_for_calm() -> bool:

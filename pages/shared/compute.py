@@ -38,7 +38,6 @@ from lore_core.view import View, chance, methods, variables, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
-from pages.shared.calm import one_at_a_time
 
 #: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)
 _BINS: tuple[Part, ...] = ("target", "n_bins", "binning")
@@ -69,13 +68,11 @@ reliability = _kept(64, False, *_BINS)(where.reliability_of)
 isotonic = _kept(32, False, "target")(where.isotonic_of)
 method_isotonic = _kept(32, False, "target")(where.recalibrated_isotonic_of)
 errors = _kept(12, "Computing local errors …", *_LOCAL)(where.errors_of)
-curve = _kept(32, "Computing the curve …", *_EVERY_GAMMA)(one_at_a_time(where.curve_of))
-suggestion = _kept(32, "Looking for the best γ …", "target", "binning", "maps")(
-    one_at_a_time(where.suggestion_of)
-)
+curve = _kept(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
+suggestion = _kept(32, "Looking for the best γ …", "target", "binning", "maps")(where.suggestion_of)
 _halves = _kept(4, False, "target", "seed")(where.view_halves)
 evidence = _kept(64, False, *_LOCAL)(where.evidence_of)
-chance_band = _kept(12, "Simulating chance …", *_EVERY_GAMMA)(one_at_a_time(chance.chance_band_of))
+chance_band = _kept(12, "Simulating chance …", *_EVERY_GAMMA)(chance.chance_band_of)
 chance_errors = _kept(32, "Simulating chance …", *_LOCAL)(chance.chance_errors_of)
 ranking = _kept(32, "Looking along every column …", "target")(variables.ranking_of)
 along = _kept(64, False, "target")(variables.along_of)
@@ -146,7 +143,6 @@ def summary(view: View) -> Summary:
 
 
 @_kept(4, "Fitting the recalibrators …", *_FITTED)
-@one_at_a_time
 def comparison(
     view: View, labels: tuple[str, ...], grouping: Grouping | None, measured_on: Embedding | None
 ) -> Comparison:

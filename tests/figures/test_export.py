@@ -62,7 +62,7 @@ def charts(dataset, table, errors, field, curves, points):
 @pytest.mark.parametrize("kind", KINDS)
 def test_csv_holds_the_same_numbers(charts, kind):
     chart = charts[kind]
-    back = pd.read_csv(io.BytesIO(chart_csv(chart)), float_precision="round_trip")
+    back = pd.read_csv(io.BytesIO(chart_csv(chart)))
     assert len(back) > 0
     pd.testing.assert_frame_equal(back, chart.table, check_dtype=False, rtol=1e-14, atol=0)
 

@@ -68,23 +68,3 @@ def test_a_job_says_how_many_come_before_it():
     while any(job.running for job in jobs):
         time.sleep(0.02)
     assert said == [True] * 3
-
-
-def test_long_work_of_two_pages_is_done_one_after_the_other():
-    at_once, most = [], []
-
-    @calm.one_at_a_time
-    def work(number, *, more):
-        at_once.append(number)
-        most.append(len(at_once))
-        time.sleep(0.05)
-        at_once.remove(number)
-        return number + more
-
-    threads = [threading.Thread(target=work, args=(k,), kwargs={"more": 1}) for k in range(3)]
-    for thread in threads:
-        thread.start()
-    assert work(5, more=2) == 7
-    for thread in threads:
-        thread.join()
-    assert max(most) == 1

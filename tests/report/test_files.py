@@ -17,8 +17,7 @@ from lore_core.report import ReportSettings, report_files
 
 
 def read(files, name):
-    content = io.BytesIO(files[f"tables/{name}.csv"])
-    return pd.read_csv(content, float_precision="round_trip")
+    return pd.read_csv(io.BytesIO(files[f"tables/{name}.csv"]))
 
 
 def test_the_same_inputs_give_the_same_bytes(files, make_dataset, view, settings):
