@@ -53,7 +53,7 @@ def check_left_out(columns: Columns, mapping: ColumnMapping) -> list[str]:
     for name in columns.names:
         if name in used or columns.shapes[name] != columns.shapes[str(mapping.label)]:
             continue
-        if is_called_label(name):
+        if is_called_label(name) and not _says_the_same(columns, name, str(mapping.label)):
             notes.append(
                 f"'{name}' of '{columns.file}' is kept beside its rows: the true class is taken "
                 f"from '{mapping.label}'."
@@ -64,6 +64,14 @@ def check_left_out(columns: Columns, mapping: ColumnMapping) -> list[str]:
     if kind == "positive" and len(names) == 1 and names[0].lower() not in _PLAIN:
         notes.append(f"'{names[0]}' of '{columns.file}' was taken as the probability of class 1.")
     return notes
+
+
+def _says_the_same(columns: Columns, one: str, other: str) -> bool:
+    """Whether two columns divide the rows alike: numbers of classes and their names, say."""
+    if not (columns.flat(one) and columns.flat(other)):
+        return False
+    first, second = (pd.factorize(columns.series(n).astype(str))[0] for n in (one, other))
+    return bool(np.array_equal(first, second))
 
 
 def _written_numbers(columns: Columns, name: str) -> tuple[int, object] | None:

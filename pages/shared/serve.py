@@ -6,6 +6,7 @@ The library starts this file by its path and never imports Streamlit itself.
 from __future__ import annotations
 
 import atexit
+import multiprocessing
 import os
 import signal
 import sys
@@ -31,6 +32,9 @@ def serve(arguments: Sequence[str]) -> None:
 
 def _end(*_: object) -> None:
     """End at once: threads that still make a map would abort a Python that is taken down."""
+    # Workers that compared runs wait five minutes for more, and would be waited for.
+    for worker in multiprocessing.active_children():
+        worker.terminate()
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -191,3 +191,16 @@ def test_the_command_serves_and_ends_cleanly(end, free_port):
     assert process.returncode == 0
     assert f"LoRe Lens is open at {local_url(port)} (Ctrl-C closes it)." in said
     assert "Traceback" not in said
+
+
+def test_idle_workers_are_not_waited_for(tmp_path):
+    """Workers that compared runs wait minutes for more; an interrupt must not wait with them."""
+    script = tmp_path / "ended.py"
+    serve = Path(launch_module.__file__).parents[2] / "pages" / "shared" / "serve.py"
+    script.write_text(
+        "import runpy\nfrom joblib import Parallel, delayed\n"
+        f"end = runpy.run_path({str(serve)!r})['_end']\n"
+        "Parallel(2)(delayed(abs)(k) for k in range(4))\nend()\n"
+    )
+    done = subprocess.run([sys.executable, script], timeout=60, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -270,3 +270,9 @@ def test_there_are_sixty():
 @given(st.sampled_from(sorted(THREE)), st.sampled_from(sorted(THREE)))
 def test_two_at_once(one, other):
     assert outcome(sound(), THREE[one], THREE[other]) != "silent", (one, other)
+
+
+def test_labels_written_twice_alike_need_no_word():
+    rows = sound().assign(class_label=lambda r: r["label"].map({"ash": 0, "elm": 1, "oak": 2}))
+    assert outcome(rows) == "as meant"
+    assert not [note for note in read(written(rows)).report.notes if "class_label" in note]
