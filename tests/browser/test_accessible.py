@@ -97,9 +97,12 @@ def test_the_landscape_is_used_by_keys_alone(open_app):
     press("0")
     app.until(lambda: app.seen("m.view.zoom") == 1, "all of the map")
     place = app.map.locator(".place").first
+    # (From near it was out of sight, and what is hidden takes no focus.)
+    expect(place).to_be_visible()
     place.focus()
     press("Enter")
     expect(place).to_have_attribute("aria-pressed", "true")
+    expect(place).to_be_focused()
     app.page.get_by_role("combobox", name="Confidence bin").focus()
     press("ArrowDown")
     press("ArrowDown")

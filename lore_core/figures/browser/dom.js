@@ -112,7 +112,7 @@ export function labelNodes(scene, choose) {
       name,
     );
     node.onclick = () => choose(number);
-    return { x, y, node, always: true };
+    return { x, y, node, number, always: true };
   });
   const names = scene.names.map(({ name, x, y }) => ({
     x, y, node: element("span", { class: "name" }, name),

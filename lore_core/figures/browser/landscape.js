@@ -364,8 +364,12 @@ export function mount(root, { mode, send }) {
       bar.node.hidden = !next.gammas;
       if (!next.gammas || bar.update(next, look)) field = exact;
       painter.setField(field ?? exact);
+      // Whoever is at a place by keys stays there.
+      const at = labels.find(({ node }) => node.matches(":focus"))?.number;
       labels = labelNodes(next, choose);
       parts.labels.replaceChildren(...labels.map((label) => label.node));
+      const kept = labels.find(({ number }) => at !== undefined && number === at);
+      kept?.node.focus({ preventScroll: true });
       if (!before) brought = next.row;
       mark();
       resize();
