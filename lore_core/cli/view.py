@@ -32,9 +32,9 @@ def needs_map(view: View) -> NDArray[np.float64]:
             "got 'none'. `lore metrics` measures what is global."
         )
     if not view.is_local:
-        from lore_core.data.texts import texts_of
+        from lore_core.data.texts import text_columns
 
-        texts = next(iter(texts_of(view.dataset)), None)
+        texts = next(iter(text_columns(view.dataset)), None)
         words = f"--column text={texts} makes some of the words of '{texts}'. " if texts else ""
         raise InputError(
             f"'{view.dataset.name}' must have features (an array 'features' or columns f_*) to "

@@ -27,12 +27,14 @@ def is_prose(series: pd.Series[Any]) -> bool:
     return bool(words.median() >= _FEWEST_WORDS and some.nunique() >= _FEWEST_DISTINCT * len(some))
 
 
-def texts_of(dataset: Dataset) -> dict[str, list[str]]:
-    """Return the columns of a dataset that hold texts, by name; a missing one is empty."""
+def text_columns(dataset: Dataset) -> list[str]:
+    """Name the columns of a dataset that hold texts."""
     if dataset.metadata is None:
-        return {}
-    return {
-        str(name): values.fillna("").astype(str).tolist()
-        for name, values in dataset.metadata.items()
-        if is_prose(values)
-    }
+        return []
+    return [str(name) for name, values in dataset.metadata.items() if is_prose(values)]
+
+
+def texts_of(dataset: Dataset, column: str) -> list[str]:
+    """Return the texts of one of its columns; a missing one is empty."""
+    assert dataset.metadata is not None
+    return dataset.metadata[column].fillna("").astype(str).tolist()

@@ -45,10 +45,7 @@ def open_eval(raw: RawFile) -> Columns:
             samples = [json.loads(_unpacked(stream, archive, part)) for part in parts]
     except InputError:
         raise
-    except (
-        zipfile.BadZipFile, zlib.error, struct.error, pa.ArrowException, OSError, ValueError,
-        KeyError, RuntimeError, EOFError, NotImplementedError,
-    ) as error:  # fmt: skip
+    except (*npz.DAMAGE, pa.ArrowException) as error:
         raise InputError(
             f"'{raw.name}' is damaged or no Inspect log ({short(error).rstrip('.')}). Save it "
             "again."

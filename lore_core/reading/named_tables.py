@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -14,6 +12,7 @@ import pandas as pd
 
 from lore_core.data.extras import require
 from lore_core.data.validation import InputError
+from lore_core.reading import npz
 from lore_core.reading.columns import Columns, check_names, kind_of_dtype, listed, short
 from lore_core.reading.raw_file import RawFile
 
@@ -46,10 +45,7 @@ def open_excel(raw: RawFile, table: str | None = None) -> Columns:
     except InputError:
         raise
     # A damaged workbook raises whatever its parts of XML lead to.
-    except (
-        OSError, ValueError, LookupError, TypeError, AttributeError, SyntaxError, EOFError,
-        NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error,
-    ) as error:  # fmt: skip
+    except (*npz.DAMAGE, AttributeError) as error:
         raise _damaged(raw, "Excel workbook", error) from error
     return _columns(raw, "Excel", frame)
 

@@ -33,7 +33,8 @@ MAX_BYTES = 8 * 2**30
 #: 2-D arrays of more columns than this do not become metadata columns.
 MAX_EXPANDED = 100
 
-_DAMAGE = (
+#: What a damaged archive leads to when it is read.
+DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
@@ -113,7 +114,7 @@ def _damage_told(raw: RawFile) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise InputError(
             f"'{raw.name}' is damaged ({short(error) or type(error).__name__}): it may have been "
             "cut off while being copied. Save it again with numpy.savez."

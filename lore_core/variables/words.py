@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Ints
 from lore_core.data.dataset import Dataset
-from lore_core.data.texts import WORD, texts_of
+from lore_core.data.texts import WORD, text_columns, texts_of
 from lore_core.variables.cutting import Attribute
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ def word_attributes(dataset: Dataset) -> list[Attribute]:
     if len(dataset) > MAX_ROWS:
         return []
     found: list[Attribute] = []
-    for name, texts in texts_of(dataset).items():
+    for name in text_columns(dataset):
         try:
-            held, words = _vocabulary(texts)
+            held, words = _vocabulary(texts_of(dataset, name))
         except ValueError:  # said by scikit-learn of texts without any frequent word
             continue
         frequent = np.argsort(-np.asarray(held.sum(axis=0)).ravel(), kind="stable")

@@ -11,7 +11,7 @@ import streamlit as st
 from lore_core import InputError, reading
 from lore_core.dashboard.kept_files import KEPT_FOR
 from lore_core.data.text_features import with_text_features
-from lore_core.data.texts import texts_of
+from lore_core.data.texts import text_columns
 from lore_core.reading.file_pairs import sources_of
 from lore_core.reading.reading_report import NO_FEATURES
 from pages.shared.files import check_inside, is_local, named_path, states_of
@@ -214,7 +214,7 @@ def resplit(loaded: Loaded) -> None:
 
 def words_as_features(loaded: Loaded) -> None:
     """Offer to make features of a text column, where there are none."""
-    texts = list(texts_of(loaded.dataset)) if loaded.dataset.features is None else []
+    texts = text_columns(loaded.dataset) if loaded.dataset.features is None else []
     if not texts:
         return
     with st.container(border=True):

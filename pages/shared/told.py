@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 import numpy as np
+import streamlit as st
 
 from lore_core import InputError
 from lore_core.data.arrays import Mask
@@ -12,6 +13,8 @@ from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.dataset import EVALUATION
 from pages.shared.files import arguments
 from pages.shared.session import current
+
+_TOLD = "_told"
 
 
 def tell_marked(rows: Mask | None) -> None:
@@ -25,5 +28,9 @@ def tell_marked(rows: Mask | None) -> None:
     marked = np.zeros(len(loaded.dataset), dtype=bool)
     if rows is not None:
         marked[loaded.dataset.in_split(EVALUATION)] = rows
+    # A move of γ marks no other rows: nothing is written for it.
+    if st.session_state.get(_TOLD) == (said := marked.tobytes()):
+        return
+    st.session_state[_TOLD] = said
     with suppress(InputError), replaced_at_once(given.told) as place, place.open("wb") as file:
         np.save(file, marked)

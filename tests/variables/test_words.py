@@ -33,7 +33,7 @@ def test_what_is_text():
 
 def test_words_are_held_as_they_stand(log):
     data = as_dataset(log)
-    texts = [set(re.findall(r"\w+", text.lower())) for text in texts_of(data)["question"]]
+    texts = [set(re.findall(r"\w+", text.lower())) for text in texts_of(data, "question")]
     known = word_attributes(data)
     assert len([one for one in known if one.words == ("visa",)]) == 1
     groups = [one for one in known if len(one.words) > 1]

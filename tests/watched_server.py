@@ -1,0 +1,99 @@
+"""The dashboard as a user starts it, in a process of its own that notes what it asks of others."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from lore_core.dashboard.server import local_url, wait_until_served
+
+ROOT = Path(__file__).resolve().parents[1]
+#: Python runs it as ``sitecustomize`` in the server and in what that starts: notes every address
+#: that is not this machine's, and that a connection, a packet or a question for a name goes to.
+WATCH = """
+import os, sys
+
+def is_here(address):
+    if not isinstance(address, tuple) or not isinstance(address[0], (str, bytes)):
+        return True  # of the file system, or of the kernel
+    host = os.fsdecode(address[0])
+    return host.startswith("127.") or host in ("::1", "localhost", "")
+
+def note(event, given):
+    asked = event == "socket.getaddrinfo" and given[0] is not None
+    if event in ("socket.connect", "socket.sendto") or asked:
+        address = given[:2] if asked else given[1]
+        if not is_here(address):
+            with open(os.environ["LORE_TEST_OUTGOING"], "a") as out:
+                out.write(f"{event} {address}\\n")
+
+sys.addaudithook(note)
+"""
+
+
+class Server:
+    """``lore app`` in a process of its own, on this machine only."""
+
+    def __init__(self, log: Path, *data: Path) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = local_url(self.port)
+        self.log = log
+        command = [sys.executable, "-m", "lore_core.cli", "app", "--headless"]
+        command += ["--port", str(self.port), "--data-root", "/", "--no-cache"]
+        if data:
+            command += ["--data", *map(str, data)]
+        self.outgoing = log.with_suffix(".outgoing")
+        (log.parent / "sitecustomize.py").write_text(WATCH)
+        paths = [str(log.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+        self.watched = {
+            "PYTHONPATH": os.pathsep.join(paths),
+            "LORE_TEST_OUTGOING": str(self.outgoing),
+        }
+        with log.open("wb") as stream:
+            self.process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=os.environ | self.watched,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+            )
+
+    def wait(self) -> None:
+        alive = lambda: self.process.poll() is None  # noqa: E731
+        # The first start of all compiles the kernels.
+        for _ in range(4):
+            if wait_until_served(self.url, alive):
+                return
+        raise AssertionError(f"no server at {self.url}:\n{self.said}")
+
+    @property
+    def said(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(15)
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+@contextlib.contextmanager
+def serving(log: Path, *data: Path) -> Iterator[Server]:
+    server = Server(log, *data)
+    try:
+        server.wait()
+        yield server
+    finally:
+        server.stop()
