@@ -32,8 +32,8 @@ _STORIES = {
     "sentences": (
         "Sentences from the documentation of numpy, scipy, pandas and scikit-learn. A classifier "
         "trained a moment ago on others says from which each is.",
-        "On one topic its confidence is wrong. Overview names its words; features were made of "
-        "the words as well, so the Landscape shows where it lies.",
+        "On one topic its confidence is wrong. Overview names its words. Features were made of "
+        "the words as well, so that there is a Landscape of alike sentences.",
     ),
 }
 

@@ -18,7 +18,6 @@ from watched_server import Server, serving
 
 import lore_core as lore
 
-ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 #: Milliseconds an effect may take on a slow machine. Nothing is judged by how long it took.
 PATIENCE = 120_000
