@@ -35,6 +35,7 @@ from _verdict_sections import (
     topic_section,
     verdict_section,
 )
+from _weighted import weighted_section
 from _worlds import CONFIDENCES, calibrated
 from scipy import stats
 
@@ -194,6 +195,7 @@ SECTIONS = {
     "vectors": vector_section,
     "conclusions": conclusion_section,
     "topics": topic_section,
+    "weighted": weighted_section,
 }
 _HEAD = (
     "# Trust\n\nWritten by `make bench` (`benchmarks/trust.py`); do not edit. Every number\n"

@@ -27,6 +27,7 @@ from lore_core.data.validation import (
     check_lengths,
     check_share,
 )
+from lore_core.data.weights import as_weights, weighed
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.metrics.catalogue import ALCE, ECE, MCE, MLCE, MLCE_SUPPORTED
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
@@ -61,6 +62,7 @@ def calibration_intervals(
     n_bins: int = 15,
     binning: Binning = "equal-width",
     bins: ConfidenceBins | None = None,
+    weights: ArrayLike | None = None,
     level: float = 0.95,
     n_draws: int = N_SIMULATED,
     random_state: int = 0,
@@ -78,6 +80,8 @@ def calibration_intervals(
         See :func:`~lore_core.metrics.local_error.local_errors`.
     bins : ConfidenceBins, optional
         Bins chosen elsewhere, instead of ``n_bins`` and ``binning``.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0; the simulated outcomes count for the same.
     level : float
         Confidence level in (0, 1).
     n_draws : int
@@ -114,6 +118,7 @@ def calibration_intervals(
     it. ``docs/trust.md`` has the coverage measured on data of known truth.
     """
     c, a = as_rows(confidence, outcome)
+    w = as_weights(weights, len(c))
     level = check_share(level, "level")
     n_draws = check_integer(n_draws, "n_draws", minimum=math.ceil(2 / (1 - level) - 1 - 1e-9))
     index = (confidence_bins(c, n_bins, binning) if bins is None else bins).assign(c)
@@ -122,13 +127,13 @@ def calibration_intervals(
     uniform = rng.random((n_draws, len(c) if embedding is not None else np.count_nonzero(few)))
     each = uniform if uniform.shape[1] < len(c) or few.all() else uniform[:, few]
     jobs: list[tuple[tuple[str, ...], Errors, list[Pattern]]] = [
-        (_GLOBAL, *_global_parts(c, a, index, few, each, rng))
+        (_GLOBAL, *_global_parts(c, a, index, few, each, rng, w))
     ]
     if embedding is not None:
         z = as_coordinates(embedding)
         check_lengths(embedding=z, confidence=c)
         bandwidth = scaled_bandwidth(gamma, z.shape[1])
-        jobs.append((_LOCAL, *_local_parts(c, a, index, z, bandwidth, uniform)))
+        jobs.append((_LOCAL, *_local_parts(c, a, index, z, bandwidth, uniform, w)))
     rows = {}
     done, steps = 0, sum(len(patterns) * len(_SIZES) + 1 for *_, patterns in jobs)
     for names, errors, patterns in jobs:
@@ -167,22 +172,29 @@ Pattern = tuple[Floats, tuple[int, ...]]
 
 
 def _global_parts(
-    c: Floats, a: Floats, index: Ints, few: Mask, uniform: Floats, rng: np.random.Generator
+    c: Floats,
+    a: Floats,
+    index: Ints,
+    few: Mask,
+    uniform: Floats,
+    rng: np.random.Generator,
+    weights: Floats | None,
 ) -> tuple[Errors, list[Pattern]]:
     """Return ECE and MCE of accuracies, and the patterns of true error.
 
     ``few``: rows of the bins that are drawn row by row, with ``uniform`` of shape (n_draws, rows).
     """
-    count = np.bincount(index)
+    count, mass = np.bincount(index), np.bincount(index, weights=weights)
+    each = np.ones(len(c)) if weights is None else weights
     member = sparse.csr_array(
-        (np.ones(np.count_nonzero(few)), (index[few], np.arange(np.count_nonzero(few)))),
+        (each[few], (index[few], np.arange(np.count_nonzero(few)))),
         shape=(len(count), np.count_nonzero(few)),
     )
     deviate = rng.standard_normal((len(count), len(uniform)))
-    promised, size = np.bincount(index, weights=c), np.maximum(count, 1)
+    promised, size = np.bincount(index, weights=each * c), np.where(count > 0, mass, 1)
 
-    def total(values: Floats) -> Floats:
-        return np.asarray(np.bincount(index, weights=values), dtype=float)
+    def total(values: Floats, power: int = 1) -> Floats:
+        return np.asarray(np.bincount(index, weights=each**power * values), dtype=float)
 
     def metric(right: Floats) -> Floats:
         gap = np.abs(promised[:, None] - right)
@@ -190,17 +202,17 @@ def _global_parts(
 
     def errors(accuracy: Floats) -> Floats:
         expected, spread = total(accuracy), accuracy * (1 - accuracy)
-        deviation = np.sqrt(total(spread))[:, None]
-        lean = total(spread * (1 - 2 * accuracy))[:, None] / np.maximum(deviation, 1e-12) ** 2
+        deviation = np.sqrt(total(spread, 2))[:, None]
+        lean = total(spread * (1 - 2 * accuracy), 3)[:, None] / np.maximum(deviation, 1e-12) ** 2
         # (The first two terms of Cornish and Fisher: the skewness is lean / deviation.)
-        drawn = np.rint(expected[:, None] + deviation * deviate + lean * (deviate**2 - 1) / 6)
-        drawn = np.clip(drawn, 0, count[:, None])
+        drawn = expected[:, None] + deviation * deviate + lean * (deviate**2 - 1) / 6
+        drawn = np.clip(np.rint(drawn) if weights is None else drawn, 0, mass[:, None])
         row_by_row = member @ (uniform < accuracy[few]).T.astype(float)
         right = np.where(count[:, None] < _MANY, row_by_row, drawn)
         return metric(np.column_stack([expected, right]))
 
     gap = total(c - a) / size
-    noise = total(c * (1 - c)) / size**2
+    noise = total(c * (1 - c), 2) / size**2
     even = np.sign(gap) * metric(total(a)[:, None])[0]
     largest = np.where(np.arange(len(gap)) == np.abs(gap).argmax(), gap, 0.0)
     return errors, [
@@ -211,34 +223,40 @@ def _global_parts(
 
 
 def _local_parts(
-    c: Floats, a: Floats, index: Ints, z: Floats, bandwidth: float, uniform: Floats
+    c: Floats,
+    a: Floats,
+    index: Ints,
+    z: Floats,
+    bandwidth: float,
+    uniform: Floats,
+    weights: Floats | None,
 ) -> tuple[Errors, list[Pattern]]:
     """Return ALCE, MLCE and supported MLCE of accuracies, and the patterns of true error.
 
     The last is not there where no row is supported. ``uniform``: shape (n_draws, n).
     """
+    each = np.ones(len(c)) if weights is None else weights
     sums = laplacian_sums(
         z,
         None,
-        np.column_stack([np.ones(len(c)), c - a, c * (1 - c)]),
+        np.column_stack([each, each * (c - a), each**2 * c * (1 - c), each**2]),
         bandwidth=[bandwidth, bandwidth / 2],
         target_groups=index,
     )
     mass = sums[0, :, 0]
     signed, noise = sums[0, :, 1] / mass, sums[1, :, 2] / mass**2
     # (The square of a kernel is that of half the bandwidth.)
-    supported = mass**2 / sums[1, :, 0] >= MIN_EFFECTIVE_SIZE
+    supported = mass**2 / sums[1, :, 3] >= MIN_EFFECTIVE_SIZE
     maxima = [np.ones(len(c), dtype=bool), *([supported] if supported.any() else [])]
 
     def metric(gaps: Floats) -> Floats:
         summaries = []
         for start in range(0, gaps.shape[1], _COLUMNS):
-            error = laplacian_sums(
-                z, None, gaps[:, start : start + _COLUMNS], bandwidth=bandwidth, target_groups=index
-            )
+            columns = weighed(gaps[:, start : start + _COLUMNS], weights)
+            error = laplacian_sums(z, None, columns, bandwidth=bandwidth, target_groups=index)
             error = np.abs(error) / mass[:, None]
             largest = [error[rows].max(axis=0) for rows in maxima]
-            summaries.append(np.stack([error.mean(axis=0), *largest]))
+            summaries.append(np.stack([np.average(error, axis=0, weights=weights), *largest]))
         return np.concatenate(summaries, axis=1)
 
     def errors(accuracy: Floats) -> Floats:
@@ -246,8 +264,8 @@ def _local_parts(
         return metric(c[:, None] - np.vstack([accuracy, uniform < accuracy]).T)
 
     even = np.sign(signed) * metric((c - a)[:, None])[0]
-    each = tuple(range(1 + len(maxima)))
-    return errors, [(even, each[1:]), *((_shrunk(signed, b * noise), each) for b in _NOISE)]
+    known = tuple(range(1 + len(maxima)))
+    return errors, [(even, known[1:]), *((_shrunk(signed, b * noise), known) for b in _NOISE)]
 
 
 def _shrunk(gap: Floats, noise: Floats) -> Floats:

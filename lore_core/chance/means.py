@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from lore_core.data.arrays import Floats
+from lore_core.data.weights import chosen_weights, weighed
 
 #: Resamples behind intervals that hold at once, and of how many rows at most: the distribution of
 #: t changes little beyond.
@@ -100,7 +101,12 @@ def _resamples(n: int) -> Floats:
     return np.array(drawn, np.float64)
 
 
-def expected_skewness(of_class: Callable[[Floats], Floats], first: Floats, other: Floats) -> float:
+def expected_skewness(
+    of_class: Callable[[Floats], Floats],
+    first: Floats,
+    other: Floats,
+    weights: Floats | None = None,
+) -> float:
     """Return how skewed the mean difference of a score is expected to be.
 
     Parameters
@@ -111,6 +117,8 @@ def expected_skewness(of_class: Callable[[Floats], Floats], first: Floats, other
         Probabilities of two methods. The truth is taken to lie midway between them: a class that
         the one calls impossible and the other does not is expected half as often as the latter
         says, though none of these rows may show it.
+    weights : ndarray of shape (n,), optional
+        What each row counts for, of mean 1: its difference is as many times as large.
 
     Notes
     -----
@@ -123,9 +131,10 @@ def expected_skewness(of_class: Callable[[Floats], Floats], first: Floats, other
     for rows in np.array_split(np.arange(n), 1 + n * n_classes // _CHUNK):
         weight = (first[rows] + other[rows]) / 2
         apart = of_class(other[rows]) - of_class(first[rows])
-        weighed = weight * apart
+        apart = weighed(apart, chosen_weights(weights, rows))
+        expected = weight * apart
         square = apart * apart
-        sums += [weighed.sum(), np.vdot(weighed, apart), np.vdot(weighed, square)]
+        sums += [expected.sum(), np.vdot(expected, apart), np.vdot(expected, square)]
     mean, square, cube = sums / n
     spread = square - mean**2
     if spread <= 1e-15 * max(square, 1e-300):

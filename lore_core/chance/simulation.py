@@ -34,7 +34,8 @@ from lore_core.data.validation import (
     check_positive,
     check_share,
 )
-from lore_core.kernel_sums import laplacian_means, laplacian_sums
+from lore_core.data.weights import as_weights, weighed
+from lore_core.kernel_sums import laplacian_sums, weighted_means
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.catalogue import ECE, ECE_DEBIASED
 from lore_core.metrics.global_metrics import ReliabilityTable
@@ -147,6 +148,7 @@ def null_band(
     binning: Binning = "equal-width",
     n_draws: int = 200,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
+    weights: ArrayLike | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> NullBand:
@@ -160,7 +162,7 @@ def null_band(
         Coordinates z.
     gammas : array-like of shape (g,), optional
         Bandwidths γ > 0; by default :func:`~lore_core.metrics.bandwidth.default_gammas`.
-    n_bins, binning, min_effective_size, progress
+    n_bins, binning, min_effective_size, weights, progress
         See :func:`~lore_core.metrics.bandwidth.bandwidth_curve`.
     n_draws : int
         Sets of outcomes drawn.
@@ -170,13 +172,14 @@ def null_band(
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     c = as_confidence(confidence)
     index = confidence_bins(c, n_bins, binning).assign(c)
+    w = as_weights(weights, len(c))
     parts: list[list[Floats]] = [[], [], []]
     for _, error, supported in _drawn_errors(
-        c, index, embedding, grid, n_draws, min_effective_size, random_state, progress
+        c, index, embedding, grid, n_draws, min_effective_size, w, random_state, progress
     ):
         parts[0].append(error.max(axis=1))
         parts[1].append(_supported_maximum(error, supported))
-        parts[2].append(error.mean(axis=1))
+        parts[2].append(np.average(error, axis=1, weights=w))
     mlce, mlce_supported, alce = (np.concatenate(part, axis=1).T for part in parts)
     return NullBand(grid, mlce, mlce_supported, alce)
 
@@ -191,6 +194,7 @@ def null_errors(
     n_draws: int = 200,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
     within: Mask | None = None,
+    weights: ArrayLike | None = None,
     n_shares: int = 201,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -199,12 +203,15 @@ def null_errors(
 
     Parameters
     ----------
-    confidence, embedding, n_bins, binning, n_draws, min_effective_size, random_state, progress
+    confidence, embedding, n_bins, binning, n_draws, min_effective_size
+        See :func:`null_band`.
+    weights, random_state, progress
         See :func:`null_band`.
     gamma : float
         The one bandwidth γ.
     within : ndarray of shape (n,), optional
         Mask of the rows whose CDF is wanted (one confidence bin); the summaries are of all rows.
+        Its shares are of rows, each counted once, with weights too.
     n_shares : int
         Points of the CDF.
     """
@@ -215,19 +222,20 @@ def null_errors(
     if not chosen.any():
         raise InputError("'within' must hold at least one row; got none.")
     index = confidence_bins(c, n_bins, binning).assign(c)
-    count = np.bincount(index)
+    w = as_weights(weights, len(c))
+    count = np.bincount(index, weights=w)
     share = np.linspace(0.0, 1.0, check_integer(n_shares, "n_shares", minimum=2))
     parts: dict[str, list[Floats]] = {}
     for gap, error, supported in _drawn_errors(
-        c, index, embedding, grid, n_draws, min_effective_size, random_state, progress
+        c, index, embedding, grid, n_draws, min_effective_size, w, random_state, progress
     ):
-        of_bin = np.stack([np.bincount(index, weights=column) for column in gap.T])
+        of_bin = np.stack([np.bincount(index, weights=weighed(column, w)) for column in gap.T])
         drawn = {
             "mlce": error[0].max(axis=0),
             "mlce_supported": _supported_maximum(error, supported)[0],
-            "alce": error[0].mean(axis=0),
+            "alce": np.average(error[0], axis=0, weights=w),
             "ece": np.abs(of_bin).sum(axis=1) / len(c),
-            "mce": (np.abs(of_bin) / np.maximum(count, 1)).max(axis=1),
+            "mce": (np.abs(of_bin) / np.where(count > 0, count, 1)).max(axis=1),
             "lce": np.stack([_quantiles(column[chosen], share) for column in error[0].T]),
         }
         for name, values in drawn.items():
@@ -335,6 +343,7 @@ def _drawn_errors(
     gammas: Floats,
     n_draws: int,
     min_effective_size: float,
+    weights: Floats | None,
     random_state: int,
     progress: Progress | None,
 ) -> Iterator[tuple[Floats, Floats, Mask]]:
@@ -343,7 +352,7 @@ def _drawn_errors(
     n = check_lengths(embedding=z, confidence=c)
     n_draws = check_integer(n_draws, "n_draws")
     bandwidth = scaled_bandwidth(gammas, z.shape[1])
-    support = laplacian_means(z, None, c, bandwidth=bandwidth, target_groups=index)
+    support = weighted_means(z, None, c, weights, bandwidth=bandwidth, target_groups=index)
     supported = support.effective_size >= min_effective_size
     rng = np.random.default_rng(random_state)
     columns = int(np.clip(_MEMORY / (8 * n * len(gammas)), 1, _MOST_COLUMNS))
@@ -351,9 +360,11 @@ def _drawn_errors(
         size = min(columns, n_draws - start)
         # Draw by draw, so that the draws do not depend on how many are made at once.
         gap = np.stack([c - (rng.random(n) < c) for _ in range(size)], axis=1)
-        sums = laplacian_sums(z, None, gap, bandwidth=bandwidth, target_groups=index)
+        sums = laplacian_sums(
+            z, None, weighed(gap, weights), bandwidth=bandwidth, target_groups=index
+        )
         np.abs(sums, out=sums)
-        # Every row weighs 1 in its own mean, so no mass is small.
+        # Every row has its whole weight in its own mean, so no mass is small.
         sums /= support.mass[:, :, None]
         yield gap, sums, supported
         tell(progress, (start + size) / n_draws, f"simulation {start + size} of {n_draws}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
-from lore_core.cli.output import NumberOptions, Progress, number_options, say, text_table
+from lore_core.cli.output import NumberOptions, Progress, note, number_options, say, text_table
 from lore_core.data.number_text import decimal
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
 
@@ -93,7 +93,10 @@ def compare(
 
     with Progress() as progress:
         view = open_view(given, progress)
-        methods = methods_of(given, names, rivals, view.is_local, 0.2, all_methods)
+        weighted = view.dataset.weights is not None
+        methods = methods_of(
+            given, names, rivals, view.is_local, 0.2, all_methods, weighted=weighted
+        )
         result = compare_one(view, methods, group, min_group_size, draws, progress)
         said = conclude_recalibration(result, places_of(view, progress=progress))
     table = result.long()
@@ -136,8 +139,13 @@ def methods_of(
     local: bool,
     gamma: float,
     all_methods: bool = False,
+    *,
+    weighted: bool = False,
 ) -> list[Recalibrator]:
-    """Recalibrators that were asked for; without features only global ones."""
+    """Recalibrators that were asked for; without features only global ones.
+
+    Of weighted rows those that cannot let them count are left out, and said, unless named.
+    """
     from lore_core.data.validation import InputError
     from lore_core.recalibration import (
         MCGrad,
@@ -161,6 +169,11 @@ def methods_of(
         if names or item.label in usual or (rivals if item.label in of_others else all_methods)
     ]
     known = {method.label: method for method in methods if local or method.is_global}
+    if weighted and not names:
+        refused = [name for name, method in known.items() if not method.takes_weights]
+        known = {name: method for name, method in known.items() if method.takes_weights}
+        if refused:
+            note(f"Left out, for they let every row count once: {', '.join(refused)}.")
     for name in names:
         if name not in known:
             raise InputError(f"'--method' must be one of {', '.join(known)}; got {name!r}.")

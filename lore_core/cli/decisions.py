@@ -66,6 +66,7 @@ def decisions(
         gains,
         unsure_cost=unsure_cost,
         has_features=view.dataset.features is not None,
+        weighted=view.dataset.weights is not None,
     ).sentence
     steps = None if losses is None else retraining_frame(losses, gains)
     content = {

@@ -57,7 +57,9 @@ def variables(
                 f"'--variable' must be one of {', '.join(dict.fromkeys(known))}; got {variable!r}."
             )
         coded = attribute(view.evaluation, variable, n_parts=parts)
-        table = gap_along(view.aimed.confidence, view.aimed.outcome, coded)
+        table = gap_along(
+            view.aimed.confidence, view.aimed.outcome, coded, weights=view.aimed.weights
+        )
         sentence = describe_variable(variable, table, ranking)
     content = {
         **{name: value for name, value in view.settings().items() if name not in _NOT_USED},

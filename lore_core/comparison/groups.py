@@ -18,6 +18,7 @@ from lore_core.data.validation import (
     as_outcome,
     check_integer,
 )
+from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from lore_core.metrics.global_metrics import groupwise_calibration_error
 from lore_core.metrics.measured import Measured
@@ -31,6 +32,7 @@ def group_report(
     n_bins: int = 15,
     binning: Binning = "equal-width",
     small: int = MIN_GROUP_SIZE,
+    weights: ArrayLike | None = None,
     n_draws: int = N_SIMULATED,
     random_state: int = 0,
 ) -> pd.DataFrame:
@@ -46,6 +48,8 @@ def group_report(
         Bins are chosen once on all rows.
     small : int
         Groups with fewer rows are marked: their numbers are mostly noise.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0.
     n_draws : int
         Simulations for each true error tried by the intervals of ECE and MCE, at least 39
         (:func:`~lore_core.chance.intervals.calibration_intervals`); 0 for none.
@@ -62,7 +66,8 @@ def group_report(
     """
     c, a = as_confidence(confidence), as_outcome(outcome)
     names = as_group_labels(groups).astype(str)
-    frame = groupwise_calibration_error(c, a, names, n_bins=n_bins, binning=binning)
+    w = as_weights(weights, len(c))
+    frame = groupwise_calibration_error(c, a, names, n_bins=n_bins, binning=binning, weights=w)
     bounds = np.full((len(frame), 4), np.nan)
     if n_draws:
         # Binned by the edges of all rows, not anew inside each group.
@@ -70,7 +75,12 @@ def group_report(
         for row, name in enumerate(frame["group"]):
             own = names == name
             intervals = calibration_intervals(
-                c[own], a[own], bins=bins, n_draws=n_draws, random_state=random_state
+                c[own],
+                a[own],
+                bins=bins,
+                weights=chosen_weights(w, own),
+                n_draws=n_draws,
+                random_state=random_state,
             )
             bounds[row] = intervals[["low", "high"]].to_numpy().ravel()
     frame[["ece_low", "ece_high", "mce_low", "mce_high"]] = bounds
@@ -116,7 +126,12 @@ def compare_groups(
             dataset, n_bins=n_bins, binning=binning, groups=groups, min_group_size=min_group_size
         )
         table = groupwise_calibration_error(
-            rows.confidence, rows.outcome, groups, n_bins=n_bins, binning=binning
+            rows.confidence,
+            rows.outcome,
+            groups,
+            n_bins=n_bins,
+            binning=binning,
+            weights=rows.weights,
         )
         worst = table[table["rows"] >= min_group_size].sort_values("mce").iloc[-1]
         furthest = rows.counted_gaps.iloc[int(rows.counted_gaps["gap"].abs().argmax())]

@@ -86,7 +86,8 @@ class Comparison:
         if of_class is None:
             return False
         one, two = (self.datasets[name].probabilities for name in (first, other))
-        return abs(expected_skewness(of_class, one, two)) > MOST_SKEWED
+        weights = self.datasets[first].weights
+        return abs(expected_skewness(of_class, one, two, weights)) > MOST_SKEWED
 
     @property
     def untold(self) -> dict[str, list[str]]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.dataset import Dataset
+from lore_core.data.weights import chosen_weights
 from lore_core.metrics.rewards import RewardCurve, reward_curve
 
 
@@ -33,7 +34,11 @@ def compare_rewards(
     counted = np.ones(len(first), dtype=bool) if rows is None else rows
     return {
         method: reward_curve(
-            dataset.confidence[counted], dataset.outcome[counted], ratios, baseline=first[counted]
+            dataset.confidence[counted],
+            dataset.outcome[counted],
+            ratios,
+            baseline=first[counted],
+            weights=chosen_weights(dataset.weights, counted),
         )
         for method, dataset in datasets.items()
     }

@@ -15,9 +15,10 @@ from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import percent, share_words, signed_points
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points
+from lore_core.data.weights import chosen_weights
 from lore_core.metrics.catalogue import COMPARED, DESCRIBED
 from lore_core.metrics.global_metrics import ReliabilityTable
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, known_mean
 from lore_core.metrics.measured import Measured
 from lore_core.metrics.worst_places import WorstPlace, worst_places
 
@@ -40,7 +41,9 @@ class Summary:
     #: of ECE, MCE, ALCE and both MLCE those of
     #: :func:`~lore_core.chance.intervals.calibration_intervals`.
     intervals: pd.DataFrame
-    row_values: pd.DataFrame  #: Metrics that are means of rows, row by row, for paired differences
+    #: Metrics that are means of rows, row by row, for paired differences; of weighted rows as
+    #: :func:`~lore_core.data.weights.linearised` makes them.
+    row_values: pd.DataFrame
     #: By metric: where its maximum lies on one half of the rows, and rows of the other half there.
     worst_places: dict[str, WorstPlace]
 
@@ -103,6 +106,7 @@ def summarize(
             n_bins=n_bins,
             binning=binning,
             n_draws=n_draws,
+            weights=dataset.weights,
             random_state=random_state,
             progress=progress,
         )
@@ -143,6 +147,9 @@ def local_bin_table(reliability: ReliabilityTable, local: LocalErrors) -> pd.Dat
     table = table[table["rows"] > 0].reset_index(drop=True)
     error = pd.Series(local.absolute).groupby(local.bin_index)
     table["mean_lce"] = error.mean().reindex(table["bin"]).to_numpy()
+    if local.weights is not None:
+        inside = [local.bin_index == number for number in table["bin"]]
+        table["mean_lce"] = [known_mean(local.absolute[k], local.weights[k]) for k in inside]
     table["max_lce"] = error.max().reindex(table["bin"]).to_numpy()
     return table
 
@@ -177,7 +184,10 @@ def describe_rows(
     if n == 0:
         return f"{name}: no rows."
     aimed = dataset.target(target)
-    promised, got = aimed.confidence[rows].mean(), aimed.outcome[rows].mean()
+    weights = chosen_weights(aimed.weights, rows)
+    promised, got = (
+        float(np.average(v[rows], weights=weights)) for v in (aimed.confidence, aimed.outcome)
+    )
     start = f"{name}: {n:,} rows, promised {percent(promised)}, got {percent(got)}"
     usable = rows & local.supported(min_effective_size)
     if not usable.any():

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lore_core.comparison.nearer import nearer
 from lore_core.comparison.summary import Summary
 from lore_core.data.dataset import Dataset
+from lore_core.data.weights import chosen_weights
 from lore_core.metrics.catalogue import COMPARED
-from lore_core.metrics.global_metrics import wilson_interval
+from lore_core.metrics.global_metrics import share_interval
 
 COLUMNS = ["metric", "worst", "place", "rows", "before", "after", "low", "high", "change"]
 
@@ -51,9 +54,10 @@ def try_worst_places(
                     continue
                 place = summary.worst_places[metric.name]
                 rows, n = place.held_out, len(place.held_out)
-                right = float(datasets[first].outcome[rows].sum())
-                low, high = (float(end) for end in wilson_interval(right, n))
-                old, new = (float(datasets[m].confidence[rows].mean()) for m in (first, method))
+                weights = chosen_weights(datasets[first].weights, rows)
+                mean = partial(np.average, weights=weights)
+                got, low, high = share_interval(datasets[first].outcome[rows], weights)
+                old, new = (float(mean(datasets[m].confidence[rows])) for m in (first, method))
                 records.append(
                     {
                         "method": method,
@@ -61,8 +65,8 @@ def try_worst_places(
                         "worst": when,
                         "place": place.name,
                         "rows": n,
-                        "before": old - right / n,
-                        "after": new - right / n,
+                        "before": old - got,
+                        "after": new - got,
                         "low": new - high,
                         "high": new - low,
                         "change": ("open", "nearer", "further")[int(nearer(low, high, old, new))],

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import numpy as np
 import pandas as pd
 
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.nearer import nearer
 from lore_core.conclusions.conclusion import Conclusion, nothing_done, quoted
 from lore_core.data.number_text import gap_words, signed_points
-from lore_core.metrics.global_metrics import wilson_interval
+from lore_core.data.weights import chosen_weights
+from lore_core.metrics.global_metrics import share_interval
 from lore_core.metrics.metric import Metric
 from lore_core.places.find import Place, PlaceSearch
 from lore_core.places.sentences import name_of_place
@@ -98,12 +102,13 @@ def _at_place(
 ) -> str:
     """Say what the best method does to a place, and which brings it nearest to zero."""
     rows, n = place.held_out, len(place.held_out)
-    right = float(result.datasets[first].outcome[rows].sum())
-    low, high = (float(end) for end in wilson_interval(right, n))
-    promised = {name: float(item.confidence[rows].mean()) for name, item in result.datasets.items()}
+    weights = chosen_weights(result.datasets[first].weights, rows)
+    mean = partial(np.average, weights=weights)
+    got, low, high = share_interval(result.datasets[first].outcome[rows], weights)
+    promised = {name: float(mean(item.confidence[rows])) for name, item in result.datasets.items()}
 
     def gap(name: str) -> float:
-        return promised[name] - right / n
+        return promised[name] - got
 
     def with_interval(name: str) -> str:
         return gap_words(gap(name), promised[name] - high, promised[name] - low)

@@ -19,6 +19,7 @@ def conclude_retraining(
     *,
     unsure_cost: float = 1.0,
     has_features: bool = True,
+    weighted: bool = False,
 ) -> Conclusion:
     """Say what recalibrating the confidence can gain, and what only the features can.
 
@@ -30,12 +31,20 @@ def conclude_retraining(
         The cost u of being unsure, in the reader's unit.
     has_features : bool
         Whether trees saw features, or the predicted class alone.
+    weighted : bool
+        Whether rows have weights, so that nothing was looked at.
 
     Notes
     -----
     "At most" is the upper end of a 95 % interval (of the reward a one-sided bound), "at least" the
     lower end of one.
     """
+    if weighted:
+        return Conclusion(
+            "Whether to recalibrate or to retrain is not said of weighted rows: the bounds were "
+            "tried on rows that count alike only.",
+            claims=False,
+        )
     if losses is None:
         return Conclusion(
             f"Whether to recalibrate or to retrain takes {MIN_ROWS} rows, {MIN_OF_EACH} of them "

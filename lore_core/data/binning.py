@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import HUNDREDTHS, decimal, percent
 from lore_core.data.validation import InputError, as_confidence, check_integer
+from lore_core.data.weights import weighed
 
 Binning = Literal["equal-width", "equal-mass"]
 
@@ -85,19 +86,33 @@ def confidence_bins(
     return ConfidenceBins(np.concatenate([[0.0], interior, [1.0]]), binning)
 
 
-def accuracy_by_bin(index: Ints, outcome: Floats, n_bins: int) -> Floats:
-    """Return the share of right rows in each bin, shape (n_bins,); NaN where it is empty."""
-    count = np.bincount(index, minlength=n_bins)
-    right = np.bincount(index, weights=outcome, minlength=n_bins)
+def accuracy_by_bin(
+    index: Ints, outcome: Floats, n_bins: int, weights: Floats | None = None
+) -> Floats:
+    """Return the share of right rows in each bin, shape (n_bins,); NaN where it is empty.
+
+    ``weights`` (n,): what each row counts for; None: all alike.
+    """
+    count = np.bincount(index, weights=weights, minlength=n_bins)
+    right = np.bincount(index, weights=weighed(outcome, weights), minlength=n_bins)
     with np.errstate(invalid="ignore"):
         return np.asarray(right / count)
 
 
-def accuracy_without_self(index: Ints, outcome: Floats, alone: Floats) -> Floats:
+def accuracy_without_self(
+    index: Ints, outcome: Floats, alone: Floats, weights: Floats | None = None
+) -> Floats:
     """Return the share of right rows among the others of each row's bin, shape (n,).
 
-    ``alone`` (n,): what a row gets that has its bin to itself.
+    ``alone`` (n,): what a row gets that has its bin to itself. ``weights`` (n,): what each row
+    counts for; None: all alike.
     """
     others = np.bincount(index)[index] - 1
-    right = np.bincount(index, weights=outcome)[index] - outcome
-    return np.where(others > 0, right / np.maximum(others, 1), alone)
+    own = weighed(outcome, weights)
+    right = np.bincount(index, weights=own)[index] - own
+    if weights is None:
+        return np.where(others > 0, right / np.maximum(others, 1), alone)
+    mass = np.bincount(index, weights=weights)[index] - weights
+    # (A difference of sums: rounding may take it out of [0, 1].)
+    share = np.clip(right / np.where(others > 0, mass, 1.0), 0.0, 1.0)
+    return np.where(others > 0, share, alone)

@@ -26,6 +26,7 @@ from lore_core.data.validation import (
     as_probabilities,
     check_lengths,
 )
+from lore_core.data.weights import as_weights
 
 CALIBRATION = "calibration"
 EVALUATION = "evaluation"
@@ -41,6 +42,7 @@ _OF_ROWS = (
     "split",
     "predictions",
     "has_image",
+    "weights",
 )
 
 
@@ -51,6 +53,7 @@ class Target:
     confidence: Floats
     outcome: Floats
     name: str = TOP_LABEL
+    weights: Floats | None = None  #: What each row counts for; None: all alike
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -88,6 +91,9 @@ class Dataset:
         Which rows have an image, where some have none (theirs are black). None: all or no rows.
     feature_names : sequence of str, optional
         One name a feature, where they mean something: the columns of the input table.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0 (:mod:`~lore_core.data.weights`). Where all are equal
+        there are none.
 
     Notes
     -----
@@ -107,6 +113,7 @@ class Dataset:
     complete: bool
     has_image: Mask | None
     feature_names: tuple[str, ...] | None
+    weights: Floats | None
 
     def __init__(
         self,
@@ -124,6 +131,7 @@ class Dataset:
         complete: bool = True,
         has_image: ArrayLike | None = None,
         feature_names: Sequence[str] | None = None,
+        weights: ArrayLike | None = None,
     ) -> None:
         def put(field_name: str, value: Any) -> None:
             if isinstance(value, np.ndarray):
@@ -157,6 +165,7 @@ class Dataset:
         put("class_names", as_class_names(class_names, n_classes))
         put("name", name)
         put("complete", complete)
+        put("weights", as_weights(weights))
         check_lengths(**{name: getattr(self, name) for name in _OF_ROWS})
 
     def __len__(self) -> int:
@@ -185,8 +194,8 @@ class Dataset:
 
     @property
     def accuracy(self) -> float:
-        """Share of rows whose predicted class is the true one."""
-        return float(self.outcome.mean())
+        """Share of rows, by their weights, whose predicted class is the true one."""
+        return float(np.average(self.outcome, weights=self.weights))
 
     def class_name(self, index: int) -> str:
         """Name of class ``index``."""
@@ -211,7 +220,7 @@ class Dataset:
             An int k: c = p_k, a = 1[true = k].
         """
         if target == TOP_LABEL:
-            return Target(self.confidence, self.outcome)
+            return Target(self.confidence, self.outcome, weights=self.weights)
         if not isinstance(target, (int, np.integer)) or not 0 <= target < self.n_classes:
             raise InputError(
                 f"'target' must be 'top-label' or a class index 0 to {self.n_classes - 1}; "
@@ -222,6 +231,7 @@ class Dataset:
             np.asarray(self.probabilities[:, k]),
             (self.labels == k).astype(np.float64),
             f"class {self.class_name(k)}",
+            self.weights,
         )
 
     def rows(self, selection: NDArray[Any] | slice) -> Dataset:
@@ -342,6 +352,8 @@ class Dataset:
         state = hashlib.sha256()
         for item in dataclasses.fields(self):
             value = getattr(self, item.name)
+            if item.name == "weights" and value is None:
+                continue  # Digests are those of before there were weights.
             state.update(item.name.encode())
             if isinstance(value, np.ndarray):
                 state.update(f"{value.dtype}{value.shape}".encode())

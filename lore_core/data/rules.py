@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -157,14 +157,16 @@ class Each:
 
 @dataclass(frozen=True)
 class Parts:
-    """Values by name, exactly these."""
+    """Values by name, exactly these, and perhaps some others."""
 
     rules: Mapping[str, Rule]
+    others: Mapping[str, Rule] = field(default_factory=dict)
 
     def check(self, value: Any, name: str, sizes: Sizes) -> None:
         """See :class:`Rule`."""
-        if not isinstance(value, Mapping) or set(value) != set(self.rules):
+        if not isinstance(value, Mapping) or set(value) - set(self.others) != set(self.rules):
             got = list(value) if isinstance(value, Mapping) else value
             raise refuse(name, f"the parts {', '.join(self.rules) or 'none'}", got)
-        for part, rule in self.rules.items():
-            rule.check(value[part], f"{name}: {part}" if name else part, sizes)
+        for part, rule in {**self.rules, **self.others}.items():
+            if part in value:
+                rule.check(value[part], f"{name}: {part}" if name else part, sizes)

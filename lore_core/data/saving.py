@@ -29,6 +29,7 @@ _RESERVED = {
     "inputs",
     "input_names",
     "feature_names",
+    "sample_weight",
 }
 #: numpy gives every text of a column the room of its longest one: refuse before memory runs out.
 _MAX_TEXT_BYTES = 4 * 2**30
@@ -79,6 +80,8 @@ def _arrays(dataset: Dataset) -> dict[str, NDArray[Any]]:
     for name in ("features", "images", "split"):
         if getattr(dataset, name) is not None:
             arrays[name] = getattr(dataset, name)
+    if dataset.weights is not None:
+        arrays["sample_weight"] = dataset.weights
     if dataset.feature_names is not None:
         arrays["feature_names"] = np.array(dataset.feature_names, dtype=np.str_)
     if dataset.groups is not None:

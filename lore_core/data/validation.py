@@ -95,15 +95,21 @@ def _check_vector(array: NDArray[Any], name: str) -> None:
         raise InputError(f"'{name}' must have at least one row; got none.")
 
 
+def as_vector(values: ArrayLike, name: str) -> Floats:
+    """Return a float64 vector. Raises InputError if it is empty, of more axes, or not finite."""
+    array = _as_float(values, name)
+    _check_vector(array, name)
+    _check_finite(array, name)
+    return array
+
+
 def as_confidence(values: ArrayLike, name: str = "confidence") -> Floats:
     """Return confidences as a float64 vector in [0, 1].
 
     Rounding errors up to 1e-6 outside are clipped. Raises InputError, which calls them ``name``, if
     they are not one-dimensional, empty, not finite or outside [0, 1].
     """
-    array = _as_float(values, name)
-    _check_vector(array, name)
-    _check_finite(array, name)
+    array = as_vector(values, name)
     bad = (array < -RANGE_TOLERANCE) | (array > 1 + RANGE_TOLERANCE)
     if bad.any():
         row = _first(bad)
@@ -119,9 +125,7 @@ def as_outcome(values: ArrayLike, name: str = "outcome") -> Floats:
 
     Raises InputError if not one-dimensional, empty, or holding anything but 0 and 1.
     """
-    array = _as_float(values, name)
-    _check_vector(array, name)
-    _check_finite(array, name)
+    array = as_vector(values, name)
     bad = (array != 0) & (array != 1)
     if bad.any():
         row = _first(bad)
@@ -176,9 +180,7 @@ def as_labels(values: ArrayLike, n_classes: int, name: str = "labels") -> Ints:
 
     Raises InputError if not whole numbers or outside the classes.
     """
-    array = _as_float(values, name)
-    _check_vector(array, name)
-    _check_finite(array, name)
+    array = as_vector(values, name)
     bad = (array != np.floor(array)) | (array < 0) | (array >= n_classes)
     if bad.any():
         row = _first(bad)

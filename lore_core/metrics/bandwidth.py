@@ -15,9 +15,10 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError, Points, as_placed_rows
-from lore_core.kernel_sums import laplacian_means
+from lore_core.data.weights import as_weights, weighed
+from lore_core.kernel_sums import weighted_means
 from lore_core.metrics.global_metrics import reliability_table
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth, told
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, known_mean, scaled_bandwidth, told
 
 #: Bandwidths that are easily said, ten a decade where it matters: the steps of a slider.
 ROUND_GAMMAS = (
@@ -83,13 +84,14 @@ def bandwidth_curve(
     binning: Binning = "equal-width",
     exclude_self: bool = False,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
+    weights: ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> BandwidthCurve:
     """MLCE and ALCE for many bandwidths in one pass (Luo et al. 2022, fig. 1).
 
     Parameters
     ----------
-    confidence, outcome, embedding, n_bins, binning, exclude_self, progress
+    confidence, outcome, embedding, n_bins, binning, exclude_self, weights, progress
         See :func:`~lore_core.metrics.local_error.local_errors`.
     gammas : array-like of shape (g,), optional
         Bandwidths γ > 0; by default :func:`default_gammas`.
@@ -103,28 +105,30 @@ def bandwidth_curve(
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     index = confidence_bins(c, n_bins, binning).assign(c)
-    means = laplacian_means(
+    w = as_weights(weights, len(c))
+    means = weighted_means(
         z,
         None,
         c - a,
+        w,
         bandwidth=scaled_bandwidth(grid, z.shape[1]),
         target_groups=index,
         exclude_self=exclude_self,
         progress=told(progress),
     )
     error = np.abs(means.mean)
-    at_zero = np.abs(_duplicate_means(c - a, index, z))
-    table = reliability_table(c, a, n_bins=n_bins, binning=binning)
+    at_zero = np.abs(_duplicate_means(c - a, index, z, w))
+    table = reliability_table(c, a, n_bins=n_bins, binning=binning, weights=w)
     supported = np.where(means.effective_size >= min_effective_size, error, -np.inf).max(axis=1)
-    large = table.count >= min_effective_size
+    large = table.effective_size >= min_effective_size
     return BandwidthCurve(
         gamma=grid,
         mlce=np.nanmax(error, axis=1),
-        alce=np.nanmean(error, axis=1),
+        alce=np.array([known_mean(row, w) for row in error]),
         mlce_supported=np.where(np.isfinite(supported), supported, np.nan),
         median_effective_size=np.median(means.effective_size, axis=1),
         mlce_zero=float(at_zero.max()),
-        alce_zero=float(at_zero.mean()),
+        alce_zero=float(np.average(at_zero, weights=w)),
         mlce_infinity=table.maximum_calibration_error,
         alce_infinity=table.expected_calibration_error,
         mlce_supported_infinity=(
@@ -187,10 +191,10 @@ def _mean_and_sd(values: Floats) -> tuple[Any, Any]:
     return (mean, sd) if values.ndim > 1 else (float(mean), float(sd))
 
 
-def _duplicate_means(values: Floats, index: Ints, points: Floats) -> Floats:
+def _duplicate_means(values: Floats, index: Ints, points: Floats, weights: Floats | None) -> Floats:
     """Mean of ``values`` over the rows with the same bin and the very same point."""
     frame = pd.DataFrame(points)
     frame["bin"] = index
     code = frame.groupby(list(frame.columns), sort=False).ngroup().to_numpy()
-    total = np.bincount(code, weights=values)
-    return np.asarray((total / np.bincount(code))[code])
+    total = np.bincount(code, weights=weighed(values, weights))
+    return np.asarray((total / np.bincount(code, weights=weights))[code])

@@ -13,7 +13,8 @@ from lore_core.data.binning import Binning, accuracy_without_self, confidence_bi
 from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError, Points, as_confidence, as_placed_rows
-from lore_core.kernel_sums import laplacian_means
+from lore_core.data.weights import as_weights, linearised
+from lore_core.kernel_sums import weighted_means
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.local_error import scaled_bandwidth, told
 
@@ -52,6 +53,7 @@ def suggest_bandwidth(
     *,
     n_bins: int | Sequence[int] = 15,
     binning: Binning = "equal-width",
+    weights: ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> BandwidthSuggestion:
     """Choose γ, and the bins if several numbers are given, by leave-one-out likelihood.
@@ -62,7 +64,7 @@ def suggest_bandwidth(
 
     Parameters
     ----------
-    confidence, outcome, embedding, gammas, binning, progress
+    confidence, outcome, embedding, gammas, binning, weights, progress
         See :func:`~lore_core.metrics.bandwidth.bandwidth_curve`.
     n_bins : int or sequence of int
         Numbers of confidence bins to try.
@@ -85,16 +87,17 @@ def suggest_bandwidth(
     if not tried:
         raise InputError("'n_bins' must name at least one number of bins; got none.")
     tries: list[tuple[Floats, Floats]] = []
+    w = as_weights(weights, len(c))
     n = len(tried)
     for step, count in enumerate(tried):
         row_losses, plain = _leave_one_out(
-            c, a, z, grid, int(count), binning, part_of(progress, step / n, (step + 1) / n)
+            c, a, z, w, grid, int(count), binning, part_of(progress, step / n, (step + 1) / n)
         )
-        losses = row_losses.mean(axis=1)
+        losses = np.average(row_losses, axis=1, weights=w)
         tries.append((losses, plain - row_losses[int(np.argmin(losses))]))
     loss = np.stack([losses for losses, _ in tries])
     b, g = np.unravel_index(int(np.argmin(loss)), loss.shape)
-    gain = tries[b][1]
+    gain = linearised(tries[b][1], w)
     return BandwidthSuggestion(
         gamma=float(grid[g]),
         n_bins=int(tried[b]),
@@ -123,6 +126,7 @@ def _leave_one_out(
     c: Floats,
     a: Floats,
     z: Floats,
+    w: Floats | None,
     grid: Floats,
     n_bins: int,
     binning: Binning,
@@ -135,17 +139,18 @@ def _leave_one_out(
             "a bandwidth can only be suggested where some confidence bin holds two rows or more; "
             f"here {len(c)} rows lie in {len(np.unique(index))} bins. Use fewer bins."
         )
-    means = laplacian_means(
+    means = weighted_means(
         z,
         None,
         a,
+        w,
         bandwidth=scaled_bandwidth(grid, z.shape[1]),
         target_groups=index,
         exclude_self=True,
         effective_size=False,
         progress=told(progress),
     )
-    others = accuracy_without_self(index, a, c)
+    others = accuracy_without_self(index, a, c, w)
     local = np.where(np.isfinite(means.mean), means.mean, 0.0)
     return _nll((means.mass * local + others) / (means.mass + 1.0), a), _nll(others, a)
 

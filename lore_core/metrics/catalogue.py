@@ -66,7 +66,7 @@ def _row_brier(rows: Measured) -> Floats:
 def _smooth_error(rows: Measured) -> float:
     from lore_core.metrics.smooth_error import smooth_calibration_error
 
-    return smooth_calibration_error(rows.confidence, rows.outcome)
+    return smooth_calibration_error(rows.confidence, rows.outcome, weights=rows.weights)
 
 
 ACCURACY = Metric(
@@ -75,7 +75,7 @@ ACCURACY = Metric(
     unit=PERCENT,
     direction="higher",
     formula="confidence-bins",
-    measure=lambda rows: float(rows.outcome.mean()),
+    measure=lambda rows: rows.accuracy,
     interval=lambda rows: rows.accuracy_interval,
 )
 MEAN_CONFIDENCE = Metric(

@@ -17,6 +17,7 @@ from lore_core.chance.central_interval import central_interval
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import decimal, p_sentence
 from lore_core.data.validation import as_rows, check_integer
+from lore_core.data.weights import as_weights, weighed
 
 #: Of more different confidences than this, neighbours are taken together.
 _MOST_LEVELS = 2000
@@ -71,7 +72,12 @@ class IsotonicReliability:
 
 
 def isotonic_reliability(
-    confidence: ArrayLike, outcome: ArrayLike, *, n_draws: int = 400, random_state: int = 0
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    n_draws: int = 400,
+    random_state: int = 0,
 ) -> IsotonicReliability:
     """Estimate how often rows of each confidence are right, without bins.
 
@@ -79,6 +85,8 @@ def isotonic_reliability(
     ----------
     confidence, outcome : array-like of shape (n,)
         Confidences in [0, 1] and outcomes 0 or 1.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0, in every mean and in the regression.
     n_draws : int
         Simulated models whose every confidence is right, at least 39.
     random_state : int
@@ -108,15 +116,17 @@ def isotonic_reliability(
     """
     c, a = as_rows(confidence, outcome)
     check_integer(n_draws, "n_draws", minimum=39)
+    w = as_weights(weights, len(c))
     level, count = _levels(c)
-    place = np.bincount(level, weights=c) / count
-    right = np.bincount(level, weights=a)
-    frequency = _isotonic(right / count, count)
-    mean = a.mean()
-    score, spread = float(np.square(c - a).mean()), float(mean * (1 - mean))
+    mass: Floats = (count if w is None else np.bincount(level, weights=w)).astype(np.float64)
+    place = np.bincount(level, weights=weighed(c, w)) / mass
+    right = np.bincount(level, weights=weighed(a, w))
+    frequency = _isotonic(right / mass, mass)
+    mean = np.average(a, weights=w)
+    score, spread = float(np.average(np.square(c - a), weights=w)), float(mean * (1 - mean))
     # Σ (p − a)² over the rows of a level is n p² − 2 p Σ a + Σ a.
-    left = float((count * frequency**2 - 2 * frequency * right + right).sum() / len(c))
-    drawn, lost = _simulated(c, level, count, n_draws, random_state)
+    left = float((mass * frequency**2 - 2 * frequency * right + right).sum() / len(c))
+    drawn, lost = _simulated(c, level, mass, w, n_draws, random_state)
     low, high = central_interval(drawn, 0.95)
     miscalibration = max(score - left, 0.0)
     return IsotonicReliability(
@@ -145,21 +155,29 @@ def _levels(c: Floats) -> tuple[Ints, Ints]:
     return level, count
 
 
-def _isotonic(mean: Floats, count: Ints) -> Floats:
-    return np.asarray(isotonic_regression(mean, sample_weight=count, y_min=0.0, y_max=1.0))
+def _isotonic(mean: Floats, mass: Floats) -> Floats:
+    return np.asarray(isotonic_regression(mean, sample_weight=mass, y_min=0.0, y_max=1.0))
 
 
 def _simulated(
-    c: Floats, level: Ints, count: Ints, n_draws: int, random_state: int
+    c: Floats,
+    level: Ints,
+    mass: Floats,
+    weights: Floats | None,
+    n_draws: int,
+    random_state: int,
 ) -> tuple[Floats, Floats]:
     """Frequencies (n_draws, n_levels) and miscalibrations (n_draws,) where all are right."""
     rng = np.random.default_rng(random_state)
-    promised, square = (np.bincount(level, weights=v) for v in (c, c * c))
-    chance = np.clip(promised / count, 0.0, 1.0)
-    drawn, lost = np.empty((n_draws, len(count))), np.empty(n_draws)
+    promised, square = (np.bincount(level, weights=weighed(v, weights)) for v in (c, c * c))
+    chance = np.clip(promised / mass, 0.0, 1.0)
+    drawn, lost = np.empty((n_draws, len(mass))), np.empty(n_draws)
     for k in range(n_draws):
-        # (Confidences of one level are nearly the same, so its sum is nearly binomial.)
-        right = rng.binomial(count, chance)
-        r = drawn[k] = _isotonic(right / count, count)
-        lost[k] = ((square - 2 * chance * right) - (count * r**2 - 2 * r * right)).sum() / len(c)
+        if weights is None:
+            # (Confidences of one level are nearly the same, so its sum is nearly binomial.)
+            right = rng.binomial(mass.astype(np.int64), chance)
+        else:
+            right = np.bincount(level, weights=weights * (rng.random(len(c)) < c))
+        r = drawn[k] = _isotonic(right / mass, mass)
+        lost[k] = ((square - 2 * chance * right) - (mass * r**2 - 2 * r * right)).sum() / len(c)
     return drawn, lost

@@ -22,6 +22,7 @@ from lore_core.data.validation import (
     check_integer,
     check_lengths,
 )
+from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
 
 #: A normal variable lies within so many standard deviations with probability 0.95.
 NORMAL_95 = 1.959963984540054
@@ -41,6 +42,18 @@ class ReliabilityTable:
     #: (n_bins,); 95 % Wilson interval of the accuracy.
     accuracy_low: Floats
     accuracy_high: Floats
+    #: (n_bins,); Σw, and (Σw)² / Σw², so many equal rows they are worth; None: rows count alike.
+    mass: Floats | None = None
+    worth: Floats | None = None
+
+    @property
+    def effective_size(self) -> Floats:
+        """How many equal rows each bin is worth, shape (n_bins,): its rows, if they are equal."""
+        return self.count.astype(np.float64) if self.worth is None else self.worth
+
+    @property
+    def _mass(self) -> Floats:
+        return self.count.astype(np.float64) if self.mass is None else self.mass
 
     @property
     def gap(self) -> Floats:
@@ -50,8 +63,8 @@ class ReliabilityTable:
     @property
     def expected_calibration_error(self) -> float:
         """Mean of |gap| weighted by the rows of each bin."""
-        full = self.count > 0
-        return float(np.sum(self.count[full] * np.abs(self.gap[full])) / self.count.sum())
+        full, mass = self.count > 0, self._mass
+        return float(np.sum(mass[full] * np.abs(self.gap[full])) / mass.sum())
 
     @property
     def debiased_calibration_error(self) -> float:
@@ -62,14 +75,14 @@ class ReliabilityTable:
         E|N(gap, σ²)| − |gap|, as in Kumar, Liang and Ma, "Verified Uncertainty Calibration",
         NeurIPS 2019, but in closed form (folded normal). What is left of the bias is about half.
         """
-        full = self.count > 0
-        n, gap = self.count[full], np.abs(self.gap[full])
+        full, mass = self.count > 0, self._mass
+        n, gap = self.effective_size[full], np.abs(self.gap[full])
         # One right and one wrong row more: a bin without mistakes is not free of noise.
         share = (self.accuracy[full] * n + 1) / (n + 2)
         error = np.sqrt(share * (1 - share) / n)
         folded = error * np.sqrt(2 / np.pi) * np.exp(-(gap**2) / (2 * error**2))
         folded += gap * (1 - 2 * special.ndtr(-gap / error))
-        return float(np.sum(n * (2 * gap - folded)) / self.count.sum())
+        return float(np.sum(mass[full] * (2 * gap - folded)) / mass.sum())
 
     @property
     def maximum_calibration_error(self) -> float:
@@ -138,22 +151,68 @@ def wilson_interval(
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
-def gap_table(c: Floats, a: Floats, codes: NDArray[np.integer[Any]], size: int) -> pd.DataFrame:
+def share_interval(outcome: Floats, weights: Floats | None = None) -> tuple[float, float, float]:
+    """Return the share of right rows with Wilson's 95 % interval.
+
+    ``outcome`` (n,), not empty. ``weights`` (n,): what each row counts for; the interval is then
+    that of the (Σw)²/Σw² equal rows they are worth (see :func:`reliability_table`).
+    """
+    share = float(np.average(outcome, weights=weights))
+    n = effective_rows(weights, len(outcome))
+    low, high = wilson_interval(outcome.sum() if weights is None else share * n, n)
+    return share, float(low), float(high)
+
+
+@dataclass(frozen=True)
+class SetSizes:
+    """How large disjoint sets of rows are; without weights all three are the number of rows."""
+
+    rows: Ints
+    mass: Floats  #: Σw
+    worth: Floats  #: (Σw)² / Σw²: how many equal rows their mean is worth
+
+    @property
+    def per_mass(self) -> Floats | float:
+        """By what a sum over a set is multiplied to be that of its equal rows."""
+        if self.mass is self.worth:
+            return 1.0
+        return np.asarray(self.worth / np.where(self.mass > 0, self.mass, 1.0))
+
+
+def set_sizes(codes: NDArray[np.integer[Any]], size: int, weights: Floats | None) -> SetSizes:
+    """Return how large disjoint sets of rows are; ``codes`` (n,): 0 to ``size`` − 1."""
+    rows: Ints = np.bincount(codes, minlength=size)
+    if weights is None:
+        same = rows.astype(np.float64)
+        return SetSizes(rows, same, same)
+    mass: Floats = np.bincount(codes, weights=weights, minlength=size).astype(np.float64)
+    square = np.bincount(codes, weights=weights**2, minlength=size)
+    return SetSizes(rows, mass, mass**2 / np.where(square > 0, square, 1.0))
+
+
+def gap_table(
+    c: Floats,
+    a: Floats,
+    codes: NDArray[np.integer[Any]],
+    size: int,
+    weights: Floats | None = None,
+) -> pd.DataFrame:
     """Mean confidence − accuracy of disjoint sets of rows, one line a set.
 
-    ``codes`` (n,): the set of each row, 0 to ``size`` − 1. Columns: ``rows, confidence, accuracy,
+    ``codes`` (n,): the set of each row, 0 to ``size`` − 1. ``weights`` (n,): what each row counts
+    for; see :func:`reliability_table`. Columns: ``rows, confidence, accuracy,
     gap, gap_low, gap_high`` (95 %, Wilson's interval of the accuracy turned round); NaN without
     rows.
     """
-    rows = np.bincount(codes, minlength=size)
-    right = np.bincount(codes, weights=a, minlength=size)
-    promised = np.bincount(codes, weights=c, minlength=size)
+    sums = set_sizes(codes, size, weights)
+    right = np.bincount(codes, weights=weighed(a, weights), minlength=size)
+    promised = np.bincount(codes, weights=weighed(c, weights), minlength=size)
     with np.errstate(invalid="ignore"):
-        mean, accuracy = promised / rows, right / rows
-    low, high = wilson_interval(right, rows)
+        mean, accuracy = promised / sums.mass, right / sums.mass
+    low, high = wilson_interval(right * sums.per_mass, sums.worth)
     return pd.DataFrame(
         {
-            "rows": rows,
+            "rows": sums.rows,
             "confidence": mean,
             "accuracy": accuracy,
             "gap": mean - accuracy,
@@ -188,6 +247,7 @@ def reliability_table(
     n_bins: int = 15,
     binning: Binning = "equal-width",
     within: Mask | None = None,
+    weights: ArrayLike | None = None,
 ) -> ReliabilityTable:
     """Count, mean confidence and accuracy of each confidence bin.
 
@@ -201,19 +261,25 @@ def reliability_table(
         See :func:`~lore_core.data.binning.confidence_bins`.
     within : ndarray of shape (n,), optional
         Mask of the rows to count, in the bins of all; by default all.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0. The intervals of the accuracies are then those of
+        (Σw)²/Σw² equal rows (Korn, Graubard, "Confidence intervals for proportions with small
+        expected number of positive counts estimated from survey data", 1998).
     """
     c, a = as_rows(confidence, outcome)
+    w = as_weights(weights, len(c))
     bins = confidence_bins(c, n_bins, binning)
     if within is not None:
-        c, a = c[within], a[within]
+        c, a, w = c[within], a[within], chosen_weights(w, within)
     index = bins.assign(c)
-    count = np.bincount(index, minlength=bins.n_bins)
-    right = np.bincount(index, weights=a, minlength=bins.n_bins)
+    sums = set_sizes(index, bins.n_bins, w)
+    right = np.bincount(index, weights=weighed(a, w), minlength=bins.n_bins)
     with np.errstate(invalid="ignore"):
-        mean_c = np.bincount(index, weights=c, minlength=bins.n_bins) / count
-        mean_a = right / count
-    low, high = wilson_interval(right, count)
-    return ReliabilityTable(bins, count, mean_c, mean_a, low, high)
+        mean_c = np.bincount(index, weights=weighed(c, w), minlength=bins.n_bins) / sums.mass
+        mean_a = right / sums.mass
+    low, high = wilson_interval(right * sums.per_mass, sums.worth)
+    mass, worth = (None, None) if w is None else (sums.mass, sums.worth)
+    return ReliabilityTable(bins, sums.rows, mean_c, mean_a, low, high, mass, worth)
 
 
 def expected_calibration_error(
@@ -222,12 +288,13 @@ def expected_calibration_error(
     *,
     n_bins: int = 15,
     binning: Binning = "equal-width",
+    weights: ArrayLike | None = None,
 ) -> float:
     """ECE: mean |conf(B) − acc(B)| weighted by bin size (Luo et al. 2022, eq. 2), in [0, 1].
 
     See :func:`reliability_table` for the arguments.
     """
-    table = reliability_table(confidence, outcome, n_bins=n_bins, binning=binning)
+    table = reliability_table(confidence, outcome, n_bins=n_bins, binning=binning, weights=weights)
     return table.expected_calibration_error
 
 
@@ -237,12 +304,13 @@ def maximum_calibration_error(
     *,
     n_bins: int = 15,
     binning: Binning = "equal-width",
+    weights: ArrayLike | None = None,
 ) -> float:
     """MCE: largest |conf(B) − acc(B)| over non-empty bins (Luo et al. 2022, eq. 3), in [0, 1].
 
     See :func:`reliability_table` for the arguments.
     """
-    table = reliability_table(confidence, outcome, n_bins=n_bins, binning=binning)
+    table = reliability_table(confidence, outcome, n_bins=n_bins, binning=binning, weights=weights)
     return table.maximum_calibration_error
 
 
@@ -253,6 +321,7 @@ def groupwise_calibration_error(
     *,
     n_bins: int = 15,
     binning: Binning = "equal-width",
+    weights: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """ECE, MCE and mean gap inside each group.
 
@@ -264,6 +333,8 @@ def groupwise_calibration_error(
         Group names; of several columns the intersections are taken.
     n_bins, binning
         Bins are chosen once on all rows, then applied inside each group.
+    weights
+        See :func:`reliability_table`.
 
     Returns
     -------
@@ -274,29 +345,32 @@ def groupwise_calibration_error(
     """
     names = as_group_labels(groups)
     c, a = as_rows(confidence, outcome, groups=names)
+    w = as_weights(weights, len(c))
     bins = confidence_bins(c, n_bins, binning)
     unique, member = np.unique(names.astype(str), return_inverse=True)
     n_groups = len(unique)
     cell = member * bins.n_bins + bins.assign(c)
-    shape = (n_groups, bins.n_bins)
-    count = np.bincount(cell, minlength=n_groups * bins.n_bins).reshape(shape)
-    sum_c = np.bincount(cell, weights=c, minlength=n_groups * bins.n_bins).reshape(shape)
-    sum_a = np.bincount(cell, weights=a, minlength=n_groups * bins.n_bins).reshape(shape)
+    shape, size = (n_groups, bins.n_bins), n_groups * bins.n_bins
+    mass, sum_c, sum_a = (
+        np.bincount(cell, weights=v, minlength=size).reshape(shape)
+        for v in (w, weighed(c, w), weighed(a, w))
+    )
     difference = np.abs(sum_c - sum_a)
-    rows, right = count.sum(axis=1), sum_a.sum(axis=1)
-    promised = sum_c.sum(axis=1) / rows
-    low, high = exact_interval(right, rows, level=1 - 0.05 / n_groups)
+    sizes = set_sizes(member, n_groups, w)
+    total, right = mass.sum(axis=1), sum_a.sum(axis=1)
+    promised = sum_c.sum(axis=1) / total
+    low, high = exact_interval(right * sizes.per_mass, sizes.worth, level=1 - 0.05 / n_groups)
     frame = pd.DataFrame(
         {
             "group": unique,
-            "rows": rows,
-            "accuracy": right / rows,
+            "rows": sizes.rows,
+            "accuracy": right / total,
             "mean_confidence": promised,
-            "gap": promised - right / rows,
+            "gap": promised - right / total,
             "gap_low": promised - high,
             "gap_high": promised - low,
-            "ece": difference.sum(axis=1) / rows,
-            "mce": (difference / np.maximum(count, 1)).max(axis=1),
+            "ece": difference.sum(axis=1) / total,
+            "mce": (difference / np.where(mass > 0, mass, 1)).max(axis=1),
         }
     )
     return frame.sort_values("rows", ascending=False, ignore_index=True)
@@ -320,12 +394,13 @@ def groupwise_maximum_calibration_error(
     n_bins: int = 15,
     binning: Binning = "equal-width",
     min_group_size: int = 1,
+    weights: ArrayLike | None = None,
 ) -> float:
     """Largest MCE over groups (Luo et al. 2022, section 5.2), in [0, 1].
 
     Parameters
     ----------
-    confidence, outcome, groups, n_bins, binning
+    confidence, outcome, groups, n_bins, binning, weights
         See :func:`groupwise_calibration_error`.
     min_group_size : int
         Groups with fewer rows are left out: their MCE is mostly noise.
@@ -336,7 +411,9 @@ def groupwise_maximum_calibration_error(
         If no group has ``min_group_size`` rows.
     """
     min_group_size = check_integer(min_group_size, "min_group_size")
-    frame = groupwise_calibration_error(confidence, outcome, groups, n_bins=n_bins, binning=binning)
+    frame = groupwise_calibration_error(
+        confidence, outcome, groups, n_bins=n_bins, binning=binning, weights=weights
+    )
     kept = frame[frame["rows"] >= min_group_size]
     if kept.empty:
         raise InputError(
@@ -346,7 +423,9 @@ def groupwise_maximum_calibration_error(
     return float(kept["mce"].max())
 
 
-def negative_log_likelihood(probabilities: ArrayLike, labels: ArrayLike) -> float:
+def negative_log_likelihood(
+    probabilities: ArrayLike, labels: ArrayLike, *, weights: ArrayLike | None = None
+) -> float:
     """NLL: mean of −log p of the true class, probabilities clipped to [1e-6, 1], in nats.
 
     Parameters
@@ -355,16 +434,21 @@ def negative_log_likelihood(probabilities: ArrayLike, labels: ArrayLike) -> floa
         Class probabilities; a vector is P(y = 1).
     labels : array-like of shape (n,)
         True class indices.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0.
     """
-    return float(row_nll(*_checked(probabilities, labels)).mean())
+    rows = row_nll(*_checked(probabilities, labels))
+    return float(np.average(rows, weights=as_weights(weights, len(rows))))
 
 
-def brier_score(probabilities: ArrayLike, labels: ArrayLike) -> float:
+def brier_score(
+    probabilities: ArrayLike, labels: ArrayLike, *, weights: ArrayLike | None = None
+) -> float:
     """Brier score: mean squared distance of the probability vector to the truth.
 
     Parameters
     ----------
-    probabilities, labels
+    probabilities, labels, weights
         See :func:`negative_log_likelihood`.
 
     Returns
@@ -377,7 +461,8 @@ def brier_score(probabilities: ArrayLike, labels: ArrayLike) -> float:
     ----------
     Brier, "Verification of forecasts expressed in terms of probability", 1950.
     """
-    return float(row_brier(*_checked(probabilities, labels)).mean())
+    rows = row_brier(*_checked(probabilities, labels))
+    return float(np.average(rows, weights=as_weights(weights, len(rows))))
 
 
 def class_nll(probabilities: Floats) -> Floats:

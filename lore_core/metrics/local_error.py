@@ -13,7 +13,8 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points, as_placed_rows, check_positive
-from lore_core.kernel_sums import laplacian_means
+from lore_core.data.weights import as_weights
+from lore_core.kernel_sums import weighted_means
 
 #: Fewer effective neighbours than this are no evidence, whatever they say.
 MIN_EFFECTIVE_SIZE = 10.0
@@ -29,11 +30,14 @@ class LocalErrors:
     #: (n,); kernel means of confidence and outcome; ``signed`` is their difference.
     confidence: Floats
     accuracy: Floats
-    mass: Floats  #: (n,); kernel mass Σk
-    effective_size: Floats  #: (n,); n_eff = (Σk)² / Σk², the number of equal rows the mean is worth
+    mass: Floats  #: (n,); kernel mass Σk, of weighted rows Σwk
+    #: (n,); n_eff = (Σk)² / Σk², the number of equal rows the mean is worth; k stands for wk where
+    #: rows are weighted.
+    effective_size: Floats
     bin_index: Ints  #: (n,); each row's confidence bin
     bins: ConfidenceBins  #: The partition
     gamma: float  #: Bandwidth γ (inf never occurs: the γ→∞ limit is the bin's gap)
+    weights: Floats | None = None  #: (n,); of mean 1; None: all rows count alike
 
     @property
     def absolute(self) -> Floats:
@@ -57,7 +61,15 @@ class LocalErrors:
     @property
     def average(self) -> float:
         """ALCE."""
-        return float(np.nanmean(self.absolute))
+        return known_mean(self.absolute, self.weights)
+
+
+def known_mean(values: Floats, weights: Floats | None = None) -> float:
+    """Return the mean of the values that are known (no NaN), by their weights."""
+    if weights is None:
+        return float(np.nanmean(values))
+    known = np.isfinite(values)
+    return float(np.average(values[known], weights=weights[known]))
 
 
 @overload
@@ -89,6 +101,7 @@ def local_errors(
     n_bins: int = 15,
     binning: Binning = "equal-width",
     exclude_self: bool = False,
+    weights: ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> LocalErrors:
     """Signed local calibration error of every row, with its support.
@@ -109,6 +122,9 @@ def local_errors(
         How the bins are chosen.
     exclude_self : bool
         Leave each row out of its own mean (the paper keeps it in).
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0; k_γ(z_i, z_j) is then multiplied by w_j. Equal-mass bins
+        stay those of about as many rows.
     progress : callable, optional
         Called with the share done and a short message; may raise to cancel.
 
@@ -126,10 +142,12 @@ def local_errors(
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     bins = confidence_bins(c, n_bins, binning)
     index = bins.assign(c)
-    means = laplacian_means(
+    w = as_weights(weights, len(c))
+    means = weighted_means(
         z,
         None,
         np.column_stack([c - a, a]),
+        w,
         bandwidth=scaled_bandwidth(gamma, z.shape[1]),
         target_groups=index,
         exclude_self=exclude_self,
@@ -145,6 +163,7 @@ def local_errors(
         bin_index=index,
         bins=bins,
         gamma=float(gamma),
+        weights=w,
     )
 
 
@@ -158,6 +177,7 @@ def local_calibration_error(
     binning: Binning = "equal-width",
     signed: bool = False,
     exclude_self: bool = False,
+    weights: ArrayLike | None = None,
 ) -> Floats:
     """LCE of every row (Luo et al. 2022, eq. 4), or SLCE with ``signed=True``.
 
@@ -177,10 +197,11 @@ def local_calibration_error(
     """
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     # Without what local_errors adds, in half its time.
-    error = laplacian_means(
+    error = weighted_means(
         z,
         None,
         c - a,
+        as_weights(weights, len(c)),
         bandwidth=scaled_bandwidth(gamma, z.shape[1]),
         target_groups=confidence_bins(c, n_bins, binning).assign(c),
         exclude_self=exclude_self,
@@ -208,6 +229,5 @@ def average_local_calibration_error(
 
     ``options`` are those of :func:`local_calibration_error`.
     """
-    return float(
-        np.nanmean(np.abs(local_calibration_error(confidence, outcome, embedding, **options)))
-    )
+    error = local_calibration_error(confidence, outcome, embedding, **options)
+    return known_mean(np.abs(error), as_weights(options.get("weights")))

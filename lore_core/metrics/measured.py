@@ -13,7 +13,8 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.validation import InputError, Points, as_coordinates, as_group_labels
-from lore_core.kernel_sums import KernelMeans, laplacian_means
+from lore_core.data.weights import chosen_weights, linearised, weighed
+from lore_core.kernel_sums import KernelMeans, weighted_means
 from lore_core.metrics.catalogue import COMPARED, MIN_CELL_ROWS
 from lore_core.metrics.global_metrics import (
     ReliabilityTable,
@@ -21,7 +22,7 @@ from lore_core.metrics.global_metrics import (
     groupwise_calibration_error,
     groupwise_maximum_calibration_error,
     reliability_table,
-    wilson_interval,
+    share_interval,
 )
 from lore_core.metrics.local_error import LocalErrors, local_errors, scaled_bandwidth
 from lore_core.metrics.metric import Metric, RowMean
@@ -60,6 +61,23 @@ class Measured:
         return self._aimed.outcome
 
     @property
+    def weights(self) -> Floats | None:
+        """What each row counts for, shape (n,); None: all alike."""
+        return self._aimed.weights
+
+    @property
+    def accuracy(self) -> float:
+        """Share of right rows, by their weights."""
+        return float(np.average(self.outcome, weights=self.weights))
+
+    def linearised(self, values: Floats) -> Floats:
+        """Return values whose plain mean and scatter are those of the weighted mean, shape (n,).
+
+        See :func:`~lore_core.data.weights.linearised`.
+        """
+        return linearised(values, self.weights)
+
+    @property
     def probabilities(self) -> Floats:
         """Probability vectors, shape (n, K)."""
         return self.dataset.probabilities
@@ -73,7 +91,11 @@ class Measured:
     def reliability(self) -> ReliabilityTable:
         """Confidence bins."""
         return reliability_table(
-            self.confidence, self.outcome, n_bins=self.n_bins, binning=self.binning
+            self.confidence,
+            self.outcome,
+            n_bins=self.n_bins,
+            binning=self.binning,
+            weights=self.weights,
         )
 
     @cached_property
@@ -88,6 +110,7 @@ class Measured:
             gamma=self.gamma,
             n_bins=self.n_bins,
             binning=self.binning,
+            weights=self.weights,
         )
 
     @cached_property
@@ -96,7 +119,12 @@ class Measured:
         if self.groups is None:
             raise InputError("'groups' must be given for errors of groups; got none.")
         frame = groupwise_calibration_error(
-            self.confidence, self.outcome, self.groups, n_bins=self.n_bins, binning=self.binning
+            self.confidence,
+            self.outcome,
+            self.groups,
+            n_bins=self.n_bins,
+            binning=self.binning,
+            weights=self.weights,
         )
         return frame[counted_groups(frame["rows"], self.min_group_size)]
 
@@ -124,6 +152,7 @@ class Measured:
             n_bins=self.n_bins,
             binning=self.binning,
             min_group_size=self.min_group_size,
+            weights=self.weights,
         )
 
     @property
@@ -146,14 +175,17 @@ class Measured:
         )
         large = frame.groupby("group")["gap"].transform("size") >= self.min_group_size
         cells = frame[large].groupby(["group", "bin"])["gap"].agg(["size", "mean"])
+        if self.weights is not None:
+            frame["weight"], frame["gap"] = self.weights, frame["gap"] * self.weights
+            sums = frame[large].groupby(["group", "bin"])[["gap", "weight"]].sum()
+            cells["mean"] = sums["gap"] / sums["weight"]
         named = cells.set_axis(["rows", "gap"], axis=1).reset_index()
         return named[named["rows"] >= MIN_CELL_ROWS]
 
     @property
     def accuracy_interval(self) -> tuple[float, float]:
         """Wilson's 95 % interval of the share of right rows."""
-        low, high = wilson_interval(self.outcome.sum(), len(self.outcome))
-        return float(low), float(high)
+        return share_interval(self.outcome, self.weights)[1:]
 
     @cached_property
     def bin_index(self) -> Ints:
@@ -174,10 +206,11 @@ class Measured:
         if self.embedding is None:
             raise InputError("'embedding' must be given for local errors; got none.")
         z, telling = as_coordinates(self.embedding), ~self.held_out
-        return laplacian_means(
+        return weighted_means(
             z,
             z[telling],
             (self.confidence - self.outcome)[telling],
+            chosen_weights(self.weights, telling),
             bandwidth=scaled_bandwidth(self.gamma, z.shape[1]),
             target_groups=self.bin_index,
             source_groups=self.bin_index[telling],
@@ -194,7 +227,8 @@ class Measured:
             direction = np.sign(np.nan_to_num(self.told.mean))
         else:
             index, size = self.bin_index, self.reliability.bins.n_bins
-            total = np.bincount(index[telling], gap[telling], minlength=size)
+            counted = weighed(gap, self.weights)[telling]
+            total = np.bincount(index[telling], counted, minlength=size)
             direction = np.sign(total)[index]
         return np.where(telling, np.nan, direction * gap)
 
@@ -208,10 +242,13 @@ class Measured:
         return all(known[need] for need in metric.needs)
 
     def row_values(self) -> pd.DataFrame:
-        """Metrics that are means of rows, row by row: shape (n, q), one column a metric."""
+        """Metrics that are means of rows, row by row: shape (n, q), one column a metric.
+
+        Of weighted rows :meth:`linearised`, so that plain means and their errors are right.
+        """
         return pd.DataFrame(
             {
-                metric.name: metric.measure.of_row(self)
+                metric.name: self.linearised(metric.measure.of_row(self))
                 for metric in COMPARED
                 if isinstance(metric.measure, RowMean) and self.allows(metric)
             },

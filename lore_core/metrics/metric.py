@@ -52,8 +52,8 @@ class RowMean:
     of_class: Callable[[Floats], Floats] | None = None
 
     def __call__(self, measured: Measured) -> float:
-        """Return the mean."""
-        values = self.of_row(measured)
+        """Return the mean, by the rows' weights."""
+        values = measured.linearised(self.of_row(measured))
         return float(values[values == values].mean())
 
 

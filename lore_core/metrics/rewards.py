@@ -18,6 +18,7 @@ from lore_core.data.validation import (
     check_lengths,
     check_positive,
 )
+from lore_core.data.weights import as_weights, linearised
 from lore_core.metrics.global_metrics import NORMAL_95
 
 
@@ -84,6 +85,7 @@ def reward_curve(
     ratios: ArrayLike | None = None,
     *,
     baseline: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
 ) -> RewardCurve:
     """Reward of answering only above the threshold 1 − u/w, for many ratios w/u.
 
@@ -95,6 +97,8 @@ def reward_curve(
         Cost ratios w/u ≥ 1; by default :func:`default_ratios`.
     baseline : array-like of shape (n,), optional
         Confidences of the same rows before recalibration, to compare with row by row.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0.
 
     Raises
     ------
@@ -109,6 +113,7 @@ def reward_curve(
     c, a = as_confidence(confidence), as_outcome(outcome)
     before = c if baseline is None else as_confidence(baseline, "baseline")
     n = check_lengths(outcome=a, confidence=c, baseline=before)
+    w = as_weights(weights, n)
     grid = default_ratios() if ratios is None else np.atleast_1d(np.asarray(ratios, np.float64))
     if not (np.isfinite(grid).all() and (grid >= 1).all()):
         bad = grid[~(np.isfinite(grid) & (grid >= 1))][0]
@@ -116,9 +121,9 @@ def reward_curve(
     reward, answered, gain, error = (np.empty(len(grid)) for _ in range(4))
     for k, ratio in enumerate(grid):
         own = _rewards(c, a, ratio)
-        reward[k] = own.mean()
-        answered[k] = (c >= 1 - 1 / ratio).mean()
-        difference = own - _rewards(before, a, ratio)
+        reward[k] = np.average(own, weights=w)
+        answered[k] = np.average(c >= 1 - 1 / ratio, weights=w)
+        difference = linearised(own - _rewards(before, a, ratio), w)
         gain[k] = difference.mean()
         error[k] = difference.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
     return RewardCurve(

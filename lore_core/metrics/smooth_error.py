@@ -11,6 +11,7 @@ from scipy import fft
 
 from lore_core.data.arrays import Floats
 from lore_core.data.validation import as_rows
+from lore_core.data.weights import as_weights, weighed
 
 #: Steps of the grid confidences are put on; what that changes is of the order of its square.
 _STEPS = 2000
@@ -18,13 +19,17 @@ _STEPS = 2000
 _HALVINGS = 40
 
 
-def smooth_calibration_error(confidence: ArrayLike, outcome: ArrayLike) -> float:
+def smooth_calibration_error(
+    confidence: ArrayLike, outcome: ArrayLike, *, weights: ArrayLike | None = None
+) -> float:
     """Calibration error after smoothing along the confidence, in [0, 1].
 
     Parameters
     ----------
     confidence, outcome : array-like of shape (n,)
         Confidences in [0, 1] and outcomes 0 or 1.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0: 1/n becomes w_i / Σ w.
 
     Raises
     ------
@@ -43,7 +48,7 @@ def smooth_calibration_error(confidence: ArrayLike, outcome: ArrayLike) -> float
     place = np.clip(c * _STEPS - 0.5, 0.0, _STEPS - 1.0)
     left = np.minimum(place.astype(np.int64), _STEPS - 2)
     share = place - left
-    residual = (a - c) / len(c)
+    residual = weighed(a - c, as_weights(weights, len(c))) / len(c)
     sums = np.bincount(left, weights=residual * (1 - share), minlength=_STEPS)
     sums += np.bincount(left + 1, weights=residual * share, minlength=_STEPS)
     waves = fft.dct(sums, type=2)

@@ -8,6 +8,7 @@ import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.validation import as_coordinates, as_group_labels
+from lore_core.data.weights import chosen_weights, weighed
 from lore_core.metrics.catalogue import MCE, MIN_CELL_ROWS, MLCE_SUPPORTED, WORST_CELL
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.metrics.measured import Measured
@@ -56,11 +57,13 @@ def _worst_cell(rows: Measured, cells: Ints) -> int | None:
     telling, kept = ~rows.held_out & (cells >= 0), rows.held_out & (cells >= 0)
     size = int(cells.max(initial=0)) + 1
     count, held = (np.bincount(cells[half], minlength=size) for half in (telling, kept))
-    gap = (rows.confidence - rows.outcome)[telling]
+    weights = chosen_weights(rows.weights, telling)
+    gap = weighed((rows.confidence - rows.outcome)[telling], weights)
     total = np.abs(np.bincount(cells[telling], gap, minlength=size))
+    mass = np.bincount(cells[telling], weights, minlength=size)
     enough = np.minimum(count, held) >= MIN_CELL_ROWS
     return (
-        int(np.argmax(np.where(enough, total / np.maximum(count, 1), -1.0)))
+        int(np.argmax(np.where(enough, total / np.where(count > 0, mass, 1), -1.0)))
         if enough.any()
         else None
     )

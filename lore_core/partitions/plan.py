@@ -196,6 +196,12 @@ def make_plan(
         mapping or ColumnMapping(), groups=(), metadata=(), images="", row_id=""
     )
     guessed = guess(columns, given)
+    if guessed.weight:
+        raise InputError(
+            f"'{name}' has weights of rows ('{guessed.weight}'), which sums over cells cannot let "
+            'count. Leave them out (--column weight=, mapping={"weight": ""}), or give files that '
+            "fit into memory together."
+        )
     sample = assemble([read_rows(columns, guessed)], name=name).dataset
     check_data(sample, given.accept or ())
     if target != TOP_LABEL and target not in sample.class_names:

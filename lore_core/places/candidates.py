@@ -10,7 +10,8 @@ from itertools import combinations
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints, Mask
-from lore_core.kernel_sums import laplacian_means
+from lore_core.data.weights import chosen_weights
+from lore_core.kernel_sums import weighted_means
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.places.average import Against, Average, Excess, excess_of
 from lore_core.places.slices import Slice, slice_tables
@@ -43,6 +44,7 @@ class Rows:
     confidence: Floats
     outcome: Floats
     attributes: Sequence[Attribute]  #: Columns whose values may name a place
+    weights: Floats | None = None  #: What each row counts for; None: all alike
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -53,7 +55,18 @@ class Rows:
             self.confidence[rows],
             self.outcome[rows],
             [item.rows(rows) for item in self.attributes],
+            chosen_weights(self.weights, rows),
         )
+
+    def average(self, rows: Ints | slice, against: Against) -> Average:
+        """Return what some rows are compared with."""
+        weights = chosen_weights(self.weights, rows)
+        return Average.of(self.confidence[rows], self.outcome[rows], against, weights)
+
+    def mean(self, values: Floats, rows: Ints | Mask | slice = slice(None)) -> float:
+        """Return the mean of values (n,) over some rows, by their weights."""
+        weights = chosen_weights(self.weights, rows)
+        return float(np.average(values[rows], weights=weights))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +125,7 @@ class SearchedHalf:
     @cached_property
     def average(self) -> Average:
         """What they are compared with."""
-        return Average.of(self.half.confidence, self.half.outcome, self.against)
+        return self.half.average(slice(None), self.against)
 
     def candidates(self, points: Floats | None, gamma: float, most: int) -> list[Candidate]:
         """Return the most interesting sets, each place once.
@@ -127,7 +140,7 @@ class SearchedHalf:
         for item in pool:
             conditions = item.found if isinstance(item.found, tuple) else ()
             new = Candidate(self._mask(item.found, nearest), int(np.sign(item.excess)), conditions)
-            off = residual[new.inside[self.searched]].mean()
+            off = self.half.mean(residual, new.inside[self.searched])
             if new.sign * off < self.min_gap or any(
                 _is_no_news(item, new, *other) for other in chosen
             ):
@@ -140,7 +153,7 @@ class SearchedHalf:
     def _interest(self, excess: Excess, n_columns: int) -> Floats:
         n = len(self.half)
         least = max(self.min_rows * n / len(self.rows), 5)
-        fits = (excess.n >= least) & (excess.n <= _LARGEST * n)
+        fits = (excess.n >= least) & (excess.share <= _LARGEST)
         fits &= excess.variance >= _LEAST_VARIANCE
         return np.where(fits, interest(excess, n, WEIGHTS[n_columns]), 0.0)
 
@@ -180,14 +193,16 @@ class SearchedHalf:
 
     def _regions(self, points: Floats, gamma: float) -> Iterator[_Proposed]:
         bandwidth = scaled_bandwidth(gamma, points.shape[1])
-        means = laplacian_means(points, None, self.average.moments[:, 1], bandwidth=bandwidth)
+        # (Weights are divided out: they come in again.)
+        excess = self.average.moments[:, 1] / self.average.moments[:, 0]
+        means = weighted_means(points, None, excess, self.half.weights, bandwidth=bandwidth)
         field = np.where(means.effective_size >= MIN_EFFECTIVE_SIZE, means.mean, np.nan)
         least = max(round(self.min_rows * len(points) / len(self.rows)), 5)
         for node in level_tree(field, neighbour_graph(points), min_rows=least, lowest=_LOWEST):
-            excess = self.average.of_rows(node.rows)
-            worth = float(self._interest(excess, 0))
+            of_node = self.average.of_rows(node.rows)
+            worth = float(self._interest(of_node, 0))
             if worth > 0:
-                yield _Proposed(worth, float(excess.mean), float(excess.surely), node.rows)
+                yield _Proposed(worth, float(of_node.mean), float(of_node.surely), node.rows)
 
     def _nearest(self, points: Floats) -> Ints:
         """Of every row the nearest searched row on the map, by its place in the half."""

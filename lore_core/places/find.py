@@ -20,6 +20,7 @@ from lore_core.data.validation import (
     check_positive,
     check_share,
 )
+from lore_core.data.weights import as_weights
 from lore_core.places.average import Against, Average
 from lore_core.places.candidates import (
     PART_OF,
@@ -240,7 +241,7 @@ class Halves:
     @cached_property
     def average(self) -> Average:
         """What all rows are compared with."""
-        return Average.of(self.rows.confidence, self.rows.outcome, self.against)
+        return self.rows.average(slice(None), self.against)
 
     def search(
         self,
@@ -268,8 +269,8 @@ class Halves:
             tried=len(tried),
             against=self.against,
             n_rows=len(self.rows),
-            confidence=float(self.rows.confidence.mean()),
-            accuracy=float(self.rows.outcome.mean()),
+            confidence=self.rows.mean(self.rows.confidence),
+            accuracy=self.rows.mean(self.rows.outcome),
             alpha=alpha,
         )
 
@@ -294,13 +295,14 @@ def halves_of(
     aimed = dataset.target(target)
     c, a = aimed.confidence, aimed.outcome
     if against == "auto":
-        against = "average" if mean_gap_p(c, a) <= OVERALL_ALPHA / 2 else "zero"
+        off = mean_gap_p(c, a, aimed.weights) <= OVERALL_ALPHA / 2
+        against = "average" if off else "zero"
     elif against not in ("zero", "average", "same confidence"):
         raise InputError(
             f"'against' must be auto, zero, average or same confidence; got {against!r}."
         )
     known = telling_attributes(dataset, target=target, n_parts=_PARTS)
-    rows = Rows(c, a, [*known, *word_attributes(dataset)])
+    rows = Rows(c, a, [*known, *word_attributes(dataset)], as_weights(aimed.weights))
     # (No place is smaller than `min_rows` or larger than three quarters of the rows.)
     turns = _turns(c, random_state) if len(rows) >= 2 * min_rows else []
     return Halves(
@@ -346,8 +348,8 @@ def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Place]
             rows=chosen,
             sign=candidate.sign,
             conditions=tuple(part.predicate(rows.attributes) for part in candidate.conditions),
-            confidence=float(rows.confidence[chosen].mean()),
-            accuracy=float(rows.outcome[chosen].mean()),
+            confidence=rows.mean(rows.confidence, chosen),
+            accuracy=rows.mean(rows.outcome, chosen),
             held=held,
             held_out=item.rows,
             mostly=() if candidate.conditions else mostly(candidate.inside, rows.attributes),
@@ -383,5 +385,5 @@ def _is_borrowed(candidate: Candidate, rows: Rows, kept: list[tuple[Candidate, P
     residual = candidate.sign * (rows.confidence - rows.outcome)
     known = [other.inside for other, _ in kept if other.sign == candidate.sign]
     rest = candidate.inside & ~np.logical_or.reduce(known) if known else candidate.inside
-    own = residual[candidate.inside].mean()
-    return bool(rest.sum() == 0 or residual[rest].mean() < _OWN * own)
+    own = rows.mean(residual, candidate.inside)
+    return bool(rest.sum() == 0 or rows.mean(residual, rest) < _OWN * own)

@@ -9,8 +9,9 @@ import numpy as np
 
 from lore_core.chance.many_tests import holm
 from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.weights import chosen_weights, linearised
 from lore_core.metrics.global_metrics import NORMAL_95
-from lore_core.places.average import Against, Average, Excess
+from lore_core.places.average import Against, Excess
 from lore_core.places.candidates import Candidate, Rows
 from lore_core.regions.selection import region_report
 
@@ -65,8 +66,8 @@ def try_on(
     ``candidates``: chosen without the outcomes of these rows. ``n_turns``: how many such lists are
     tried: p-values are adjusted for the candidates of all.
     """
-    c, a = rows.confidence[held], rows.outcome[held]
-    average, same = (Average.of(c, a, to) for to in (against, "same confidence"))
+    c, a, w = rows.confidence[held], rows.outcome[held], chosen_weights(rows.weights, held)
+    average, same = (rows.average(held, to) for to in (against, "same confidence"))
     masks = [item.inside[held] for item in candidates]
     tests = [average.of_rows(mask) for mask in masks]
     p = np.array([float(t.p_value(k.sign)) for t, k in zip(tests, candidates, strict=True)])
@@ -75,7 +76,7 @@ def try_on(
         Tried(
             item,
             held[mask],
-            _held(c, a, mask, test, same.of_rows(mask), against, float(p[k]), float(adjusted[k])),
+            _held(c, a, w, mask, test, same.of_rows(mask), against, (p[k], adjusted[k])),
         )
         for k, (item, mask, test) in enumerate(zip(candidates, masks, tests, strict=True))
         if mask.any()
@@ -85,16 +86,16 @@ def try_on(
 def _held(
     c: Floats,
     a: Floats,
+    w: Floats | None,
     mask: Mask,
     test: Excess,
     same: Excess,
     against: Against,
-    p_value: float,
-    p_adjusted: float,
+    p_values: tuple[float, float],
 ) -> Held:
-    report = region_report(c, a, mask)
+    report = region_report(c, a, mask, weights=w)
     excess, beyond = float(test.mean), float(same.mean)
-    width = NORMAL_95 * _scatter(c - a, mask, against)
+    width = NORMAL_95 * _scatter(c - a, w, mask, against)
     beyond_width = NORMAL_95 * float(same.error)
     return Held(
         n_rows=report.n_rows,
@@ -109,15 +110,21 @@ def _held(
         beyond=beyond,
         beyond_low=beyond - beyond_width,
         beyond_high=beyond + beyond_width,
-        p_value=p_value,
-        p_adjusted=p_adjusted,
+        p_value=float(p_values[0]),
+        p_adjusted=float(p_values[1]),
     )
 
 
-def _scatter(residual: Floats, mask: Mask, against: Against) -> float:
+def _scatter(residual: Floats, weights: Floats | None, mask: Mask, against: Against) -> float:
     """Return the standard error of a set's excess, from the scatter inside and outside."""
     n, rest = int(mask.sum()), int((~mask).sum())
-    own = float(residual[mask].var()) / n
+    own, others = (
+        float(linearised(residual[part], chosen_weights(weights, part)).var())
+        for part in (mask, ~mask if rest else mask)
+    )
     if against == "zero" or rest == 0:
-        return float(np.sqrt(own))
-    return rest / (n + rest) * float(np.sqrt(own + float(residual[~mask].var()) / rest))
+        return float(np.sqrt(own / n))
+    outside = rest / (n + rest)
+    if weights is not None:
+        outside = float(weights[~mask].sum() / weights.sum())
+    return outside * float(np.sqrt(own / n + others / rest))

@@ -80,7 +80,7 @@ def slice_tables(
     """Sum the moments over every slice of one column or of two together.
 
     ``attributes``: of the n rows of ``average``; ``columns``: one or two of them. The sums have
-    shape (n_slices, n_strata, 5).
+    shape (n_slices, n_strata, 5), or 7 in place of 5 of weighted rows.
     """
     sizes = [len(attributes[k].values) for k in columns]
     code = average.stratum

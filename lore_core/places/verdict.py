@@ -139,7 +139,7 @@ def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> flo
     found is not quite what is there, which takes a part of its gap. ``docs/trust.md`` has how often
     such places are found.
     """
-    m = max(share * overall.n_rows / 2, 1.0)
+    m = max(share * overall.worth / 2, 1.0)
     deviation = np.sqrt(overall.accuracy * (1 - overall.accuracy) / m)
     each = np.sqrt(1 - np.sqrt(1 - _POWER))
     level = alpha / (2 * MOST_TRIED)

@@ -88,6 +88,7 @@ def assemble(parts: Sequence[FileRows], *, name: str) -> Assembled:
         complete=complete,
         has_image=has_image,
         feature_names=first.feature_names,
+        weights=_weights(parts),
     )
     return Assembled(dataset, tuple(dict.fromkeys(notes)))
 
@@ -229,6 +230,20 @@ def _metadata(parts: Sequence[FileRows], notes: list[str]) -> pd.DataFrame | Non
 def _split(parts: Sequence[FileRows]) -> NDArray[np.str_] | None:
     splits = [part.split for part in parts if part.split is not None]
     return np.concatenate(splits) if len(splits) == len(parts) else None
+
+
+def _weights(parts: Sequence[FileRows]) -> Floats | None:
+    weighed = [part for part in parts if part.weights is not None]
+    if not weighed:
+        return None
+    if len(weighed) < len(parts):
+        without = next(part for part in parts if part.weights is None)
+        raise InputError(
+            f"'{without.columns.file}' must have weights of its rows as "
+            f"'{weighed[0].columns.file}' has ('{weighed[0].mapping.weight}'); it has none. Add "
+            'them, or map no weight (mapping={"weight": ""}, --column weight=).'
+        )
+    return np.concatenate([part.weights for part in parts if part.weights is not None])
 
 
 def _images(parts: Sequence[FileRows]) -> tuple[NDArray[np.uint8] | None, Mask | None]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.validation import LARGEST, RANGE_TOLERANCE, SUM_TOLERANCE, InputError
+from lore_core.data.weights import effective_rows
 from lore_core.reading.columns import Columns, counted, listed, short
 from lore_core.reading.guess import SPLIT_WORDS
 from lore_core.reading.left_out import check_left_out
@@ -58,6 +59,7 @@ class FileRows:
     dropped: tuple[str, ...]
     notes: tuple[str, ...]
     feature_names: tuple[str, ...] | None = None
+    weights: Floats | None = None
 
     @property
     def rows_of_file(self) -> int:
@@ -85,7 +87,9 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     labels = columns.series(label)
     missing = labels.isna().to_numpy() | (labels == "").to_numpy()
     split, training = _split(columns, mapping, n)
-    keep = ~missing & ~training
+    weights = _weights(columns, mapping)
+    nothing = np.zeros(n, dtype=bool) if weights is None else weights == 0
+    keep = ~missing & ~training & ~nothing
     dropped = []
     if missing.any():
         row = columns.where(int(np.flatnonzero(missing)[0]))
@@ -97,6 +101,11 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     if training.any():
         dropped.append(
             f"{counted(int((training & ~missing).sum()), 'training row')} of '{columns.file}'"
+        )
+    if (nothing & ~missing & ~training).any():
+        dropped.append(
+            f"{counted(int((nothing & ~missing & ~training).sum()), 'row')} of '{columns.file}' of "
+            "weight 0"
         )
     if not keep.any():
         why = listed(dropped) if dropped else "it is empty"
@@ -126,6 +135,9 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     images = None
     if mapping.images:
         images = pictures(columns, mapping.images)[taken]
+    if weights is not None:
+        weights = weights[taken]
+        notes.append(_said_weights(columns, mapping, weights))
     notes += _ignored(columns, mapping, n)
     return FileRows(
         columns,
@@ -145,6 +157,34 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
         tuple(dropped),
         tuple(notes),
         _feature_names(columns, mapping),
+        weights,
+    )
+
+
+def _weights(columns: Columns, mapping: ColumnMapping) -> Floats | None:
+    """Return what each row of the file counts for."""
+    if not mapping.weight:
+        return None
+    values = np.asarray(columns.numbers(mapping.weight), dtype=np.float64).reshape(-1)
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InputError(
+            f"{columns.called(mapping.weight)} must say what each row counts for, as a finite "
+            f"number from 0; got {values[row]:g} at {columns.where(row)} "
+            f"({counted(int(bad.sum()), 'such row')}). Correct it, or map no weight."
+        )
+    return values
+
+
+def _said_weights(columns: Columns, mapping: ColumnMapping, weights: Floats) -> str:
+    if weights.min() == weights.max():
+        return f"Rows of '{columns.file}' all weigh the same by '{mapping.weight}'."
+    low, high = (f"{end:.4g}" for end in (weights.min(), weights.max()))
+    worth = effective_rows(weights, len(weights))
+    return (
+        f"Rows of '{columns.file}' count by '{mapping.weight}' ({low} to {high}); "
+        f"{len(weights):,} of them are worth {worth:,.0f} equal ones."
     )
 
 

@@ -63,6 +63,12 @@ _PREDICTION = [
     "pred_class",
 ]
 _ROW_ID = ("row_id", "rowid", "id", "sample_id", "example_id", "index", "__index_level_0__")
+#: Not "weight" alone, which may be one in kilograms: `left_out` speaks of that.
+_WEIGHT = tuple(
+    f"{what}_{word}"
+    for what in ("sample", "row", "case", "instance", "survey", "design", "importance")
+    for word in ("weight", "weights")
+)
 _IMAGES = ("images", "image", "imgs", "thumbnails", "pictures")
 _PROBABILITIES = ("probs", "probabilities", "p", "proba", "probas", "prob", "y_proba", "y_prob")
 _LOGITS = ("logits", "logit")
@@ -152,6 +158,9 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
         fill("split", split)
     fill("prediction", state.named(_PREDICTION, (1, 2)))
     fill("row_id", state.named(_ROW_ID) or ("Unnamed: 0" if "Unnamed: 0" in state.free else None))
+    weight = state.named(_WEIGHT)
+    if weight is not None and columns.kinds[weight] in ("whole", "number"):
+        fill("weight", weight)
     fill("images", _images(state))
     mapping = dataclasses.replace(given, **roles)
 

@@ -31,7 +31,16 @@ WORD = 8
 #: Kinds of numpy's that are handed over as they lie in memory.
 _PLAIN = "biufmMU"
 _FRAMES = ("groups", "metadata")
-_ARRAYS = ("probabilities", "labels", "predictions", "features", "images", "split", "has_image")
+_ARRAYS = (
+    "probabilities",
+    "labels",
+    "predictions",
+    "features",
+    "images",
+    "split",
+    "has_image",
+    "weights",
+)
 _MOMENTS: dict[str, Any] = {
     "date": datetime.date,
     "datetime": datetime.datetime,

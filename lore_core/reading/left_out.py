@@ -16,8 +16,8 @@ _SAMPLE = 1000
 _MOSTLY = 0.5
 #: A single probability with such a name needs no word.
 _PLAIN = ("p", "p_1", "prob", "proba", "probability", "probs", "probabilities")
-#: Names of weights of rows.
-_WEIGHTS = ("weight", "weights", "sample_weight", "sample_weights", "row_weight", "w")
+#: Names that may be those of weights of rows, and of anything else that weighs.
+_WEIGHTS = ("weight", "weights", "w")
 
 
 def check_left_out(columns: Columns, mapping: ColumnMapping) -> list[str]:
@@ -58,8 +58,12 @@ def check_left_out(columns: Columns, mapping: ColumnMapping) -> list[str]:
                 f"'{name}' of '{columns.file}' is kept beside its rows: the true class is taken "
                 f"from '{mapping.label}'."
             )
-        if name.lower() in _WEIGHTS:
-            notes.append(f"'{name}' of '{columns.file}' is not used: every row counts once.")
+        if name.lower() in _WEIGHTS and not mapping.weight and mapping.weight != "":
+            notes.append(
+                f"'{name}' of '{columns.file}' is not used: every row counts once. If it says what "
+                f'each row counts for, map it as weight (mapping={{"weight": "{name}"}}, --column '
+                f"weight={name}, or its role on the Data page)."
+            )
     names, kind = mapping.probabilities or (), mapping.probability_kind
     if kind == "positive" and len(names) == 1 and names[0].lower() not in _PLAIN:
         notes.append(f"'{names[0]}' of '{columns.file}' was taken as the probability of class 1.")

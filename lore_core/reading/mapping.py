@@ -16,7 +16,7 @@ from lore_core.reading.columns import Columns, listed
 PROBABILITY_KINDS = ("probabilities", "logits", "confidence", "positive", "correct")
 #: Classes of answers of which is known only whether they are right.
 WRONG_OR_RIGHT = ("wrong", "right")
-_SINGLE = ("label", "prediction", "split", "images", "row_id", "text")
+_SINGLE = ("label", "prediction", "split", "images", "row_id", "text", "weight")
 #: Roles that take several names.
 SEVERAL = ("probabilities", "features", "groups", "metadata", "class_names", "accept")
 #: Of these, what names no columns.
@@ -62,6 +62,9 @@ class ColumnMapping:
     text : str, optional
         A column of texts, kept as metadata. Where there are no features, they are made of its words
         (:class:`~lore_core.data.text_features.TextFeatures`). Never guessed.
+    weight : str, optional
+        What each row counts for, 0 or more; rows of weight 0 are left out. A column called
+        ``weight`` alone is not guessed: it may be a weight in kilograms.
     table : str, optional
         Of a workbook the sheet, of a database the table; by default the first, or the only one.
     class_names : sequence of str, optional
@@ -82,6 +85,7 @@ class ColumnMapping:
     images: str | None = None
     row_id: str | None = None
     text: str | None = None
+    weight: str | None = None
     table: str | None = None
     class_names: tuple[str, ...] | None = None
     accept: tuple[str, ...] | None = None

@@ -9,6 +9,7 @@ import numpy as np
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.number_text import percent
+from lore_core.data.weights import chosen_weights
 from lore_core.reading.checks import Check
 from lore_core.reading.columns import counted, listed
 from lore_core.reading.mapping import WRONG_OR_RIGHT
@@ -129,7 +130,10 @@ def report_on(
         rows=len(dataset),
         split_rows={name: int(mask.sum()) for name, mask in parts.items()},
         class_counts=dict(zip(dataset.class_names, map(int, counts), strict=True)),
-        accuracy={name: float(outcome[mask].mean()) for name, mask in parts.items()},
+        accuracy={
+            name: float(np.average(outcome[mask], weights=chosen_weights(dataset.weights, mask)))
+            for name, mask in parts.items()
+        },
         n_features=0 if dataset.features is None else int(dataset.features.shape[1]),
         groups=groups,
         metadata=() if dataset.metadata is None else tuple(map(str, dataset.metadata.columns)),
@@ -181,12 +185,15 @@ def _warnings(
         )
     if names == WRONG_OR_RIGHT:
         return [*told, *_small_groups(groups, which), *_halves(dataset)]
-    accuracy, majority = float((labels == predictions).mean()), counts.max() / len(labels)
+    weights = chosen_weights(dataset.weights, shown)
+    accuracy = float(np.average(labels == predictions, weights=weights))
+    commonest = int(np.bincount(labels, weights=weights).argmax())
+    majority = float(np.average(labels == commonest, weights=weights))
     if (counts > 0).sum() > 1 and accuracy <= majority + _MAJORITY_MARGIN:
         relation = "equals" if abs(accuracy - majority) <= _MAJORITY_MARGIN else "is below"
         told.append(
             f"Accuracy {percent(accuracy)} {relation} the majority class: always answering "
-            f"'{names[int(counts.argmax())]}' would be right in {percent(majority)}."
+            f"'{names[commonest]}' would be right in {percent(majority)}."
         )
     if len(labels) >= _FEWEST and (labels == predictions).all():
         told.append(

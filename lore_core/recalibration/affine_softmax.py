@@ -15,6 +15,7 @@ import numpy as np
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import log_probabilities, log_softmax, softmax
 from lore_core.data.rows import Rows
+from lore_core.data.weights import as_weights, chosen_weights, weighed
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -66,6 +67,7 @@ class AffineProblem:
     labels: Ints  #: (n,)
     #: U, (K, r); r = 0 the identity, and M then has an empty diagonal.
     directions: Floats
+    weights: Floats | None = None  #: (n,) of mean 1; None: all rows count alike
 
     @cached_property
     def directed(self) -> Floats:
@@ -74,7 +76,12 @@ class AffineProblem:
 
     def rows(self, chosen: Ints) -> AffineProblem:
         """Return the problem of the chosen rows."""
-        return replace(self, logs=self.logs[chosen], labels=self.labels[chosen])
+        return replace(
+            self,
+            logs=self.logs[chosen],
+            labels=self.labels[chosen],
+            weights=chosen_weights(self.weights, chosen),
+        )
 
     def _blocks(self, parameters: Floats) -> Iterator[tuple[slice, Floats, Floats, Floats]]:
         """Yield rows, x, x U and z, a block at a time."""
@@ -105,8 +112,9 @@ class AffineProblem:
         """Return the total NLL."""
         total = 0.0
         for rows, _, _, z in self._blocks(parameters):
-            total += float(np.log(np.exp(z) @ np.ones(z.shape[1])).sum())
-            total -= float(z[np.arange(len(z)), self.labels[rows]].sum())
+            w = chosen_weights(self.weights, rows)
+            total += float(weighed(np.log(np.exp(z) @ np.ones(z.shape[1])), w).sum())
+            total -= float(weighed(z[np.arange(len(z)), self.labels[rows]], w).sum())
         return total
 
     def penalised(self, parameters: Floats, penalties: Penalties) -> tuple[float, Floats]:
@@ -124,12 +132,15 @@ class AffineProblem:
             of_rest = penalties.rest * rest
         for rows, x, u, z in self._blocks(parameters):
             index = np.arange(len(z))
-            chosen = z[index, self.labels[rows]].sum()
+            counts = chosen_weights(self.weights, rows)
+            chosen = weighed(z[index, self.labels[rows]], counts).sum()
             off = np.exp(z, out=z)
             sums = off @ np.ones(off.shape[1])  # (Several times as fast as off.sum(axis=1).)
-            total += float(np.log(sums).sum() - chosen)
+            total += float(weighed(np.log(sums), counts).sum() - chosen)
             off *= (1.0 / sums)[:, None]
             off[index, self.labels[rows]] -= 1.0
+            if counts is not None:
+                off *= counts[:, None]
             of_b += np.ones(len(off)) @ off
             if rest.size:
                 of_rest += off.T @ u
@@ -187,7 +198,10 @@ def fit_affine(
     ]
     has_rest = np.isfinite(candidates[0].rest)
     problem = AffineProblem(
-        logs, calibration.labels, _directions(logs) if has_rest else np.empty((k, 0))
+        logs,
+        calibration.labels,
+        _directions(logs) if has_rest else np.empty((k, 0)),
+        as_weights(calibration.weights),
     )
     start = np.concatenate([np.full(k, unit), np.zeros(k)])
     some = _some(*logs.shape)
@@ -224,13 +238,15 @@ def _best_offset(calibration: Dataset) -> float:
     probabilities, labels = calibration.probabilities, calibration.labels
     some = _some(*probabilities.shape)
     probabilities, labels = probabilities[some], labels[some]
+    weights = chosen_weights(as_weights(calibration.weights), some)
     index = np.arange(len(labels))
     best, lowest = 0.0, np.inf
     for offset in _OFFSETS:
         logs = log_probabilities(probabilities + offset)
 
         def loss(log_temperature: float, logs: Floats = logs) -> float:
-            return -float(log_softmax(logs * np.exp(-log_temperature))[index, labels].sum())
+            true = log_softmax(logs * np.exp(-log_temperature))[index, labels]
+            return -float(weighed(true, weights).sum())
 
         found = minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded", options={"xatol": 0.01})
         if not found.fun < lowest - _LEAST_GAIN:

@@ -7,6 +7,7 @@ import numpy as np
 from lore_core.data.arrays import Floats
 from lore_core.data.binning import ConfidenceBins
 from lore_core.data.probabilities import expit, logit
+from lore_core.data.weights import weighed
 
 #: Bayesian-bootstrap resamples behind the pseudo-BMA+ weights.
 _N_RESAMPLES = 100
@@ -22,25 +23,29 @@ _LEVELS = 0.8
 _SMALLEST_SPREAD = 1e-9
 
 
-def model_weights(log_likelihood: Floats) -> Floats:
+def model_weights(log_likelihood: Floats, rows: Floats | None = None) -> Floats:
     """Pseudo-BMA+ weights of candidates, from each row's leave-one-out log-likelihood.
 
-    ``log_likelihood`` (n_candidates, n): ℓ_i of every candidate. Returns shape (n_candidates,): sum
-    to 1.
+    ``log_likelihood`` (n_candidates, n): ℓ_i of every candidate. ``rows`` (n,): what each row
+    counts for, of mean 1. Returns shape (n_candidates,): sum to 1.
     """
     n = log_likelihood.shape[1]
     rng = np.random.default_rng(0)
     draws = rng.standard_exponential((n, _N_RESAMPLES))
     draws *= n / draws.sum(axis=0)
+    draws = weighed(draws, rows)
     total = log_likelihood @ draws
     share = np.exp(total - total.max(axis=0))
     return np.asarray((share / share.sum(axis=0)).mean(axis=1))
 
 
-def stacked_weights(log_likelihood: Floats, n_steps: int = _N_STEPS) -> Floats:
+def stacked_weights(
+    log_likelihood: Floats, n_steps: int = _N_STEPS, rows: Floats | None = None
+) -> Floats:
     """Weights, shape (n_candidates,), of candidates whose *average* predicts left-out rows well.
 
     ``log_likelihood`` (n_candidates, n): log of the probability a candidate gives row i, left out.
+    ``rows`` (n,): what each row counts for, of mean 1; None: all alike.
 
     Stacking maximises Σ_i log Σ_m w_m p_m(i). Each step of EM, w_m ← w_m · n⁻¹ Σ_i p_m(i) / Σ_l w_l
     p_l(i), raises that sum. Started from half pseudo-BMA+ and half equal weights and stopped after
@@ -48,16 +53,20 @@ def stacked_weights(log_likelihood: Floats, n_steps: int = _N_STEPS) -> Floats:
     together.
     """
     n_candidates, n = log_likelihood.shape
-    weights = 0.5 * model_weights(log_likelihood) + 0.5 / n_candidates
+    weights = 0.5 * model_weights(log_likelihood, rows) + 0.5 / n_candidates
     # Only ratios within a row matter.
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=0))
     for _ in range(n_steps):
-        weights = weights * (likelihood @ (1.0 / (weights @ likelihood))) / n
+        weights = weights * (likelihood @ weighed(1.0 / (weights @ likelihood), rows)) / n
     return np.asarray(weights / weights.sum())
 
 
-def global_line(confidence: Floats, outcome: Floats) -> tuple[float, float]:
+def global_line(
+    confidence: Floats, outcome: Floats, rows: Floats | None = None
+) -> tuple[float, float]:
     """Slope α and intercept β of a logistic curve through left-out confidences (n,).
+
+    ``rows`` (n,): what each row counts for, of mean 1; None: all alike.
 
     1 and 0 leave every confidence as it is. Minimises −Σ log-likelihood of p' = 1/(1 + exp(−(α
     logit p + β))) plus 5·((α − 1)² + β²): a normal prior around "leave it", standard deviation 0.32
@@ -72,8 +81,9 @@ def global_line(confidence: Floats, outcome: Floats) -> tuple[float, float]:
     def loss(line: Floats) -> tuple[float, Floats]:
         off = line - np.array([1.0, 0.0])
         margin = sign * (line[0] * odds + line[1])
-        slope = -sign * expit(-margin)
-        value = np.logaddexp(0.0, -margin).sum() + _LINE_STRENGTH * (off @ off) / 2
+        slope = weighed(-sign * expit(-margin), rows)
+        lost = weighed(np.logaddexp(0.0, -margin), rows)
+        value = lost.sum() + _LINE_STRENGTH * (off @ off) / 2
         return float(value), np.array([slope @ odds, slope.sum()]) + _LINE_STRENGTH * off
 
     found = minimize(loss, np.array([1.0, 0.0]), jac=True, method="BFGS").x

@@ -47,6 +47,8 @@ class Recalibrator(ABC):
     needs_embedding: bool = False  #: Whether ``fit`` and ``recalibrate`` need an embedding
     needs_features: bool = False  #: Whether they need the rows' features themselves
     needs_groups: bool = False  #: Whether they need the names of the rows' groups
+    #: Whether ``fit`` lets calibration rows count by their weights; else it refuses weighted ones.
+    takes_weights: bool = False
     #: What the numbers of its state are, as the list of a file's contents says it.
     numbers_in_words: str = "settings"
 
@@ -69,7 +71,18 @@ class Recalibrator(ABC):
             it was told to, or the first.
         progress : callable, optional
             Called with the share done by methods that take their time; may raise ``Cancelled``.
+
+        Raises
+        ------
+        InputError
+            If the rows have weights, and the method cannot let them count by these.
         """
+        if calibration.weights is not None and not self.takes_weights:
+            raise InputError(
+                f"{self.label} lets every calibration row count once; those of "
+                f"'{calibration.name}' have weights. Take another method, or leave the weights out "
+                '(mapping={"weight": ""}, --column weight=).'
+            )
         self._state = self._fit(calibration, embedding, progress)
         self.n_rows_ = len(calibration)
         self.fitted_on_ = FittedOn.of(calibration, embedding)

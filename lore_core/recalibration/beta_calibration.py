@@ -10,6 +10,7 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import SMALLEST, expit, log_probabilities
 from lore_core.data.rows import Rows
 from lore_core.data.validation import OnMaps
+from lore_core.data.weights import as_weights, weighed
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.platt_scaling import smoothed_targets
 
@@ -48,18 +49,19 @@ class BetaCalibration(Recalibrator):
     """
 
     label = "Beta calibration"
+    takes_weights = True
     coefficients_: Floats
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         from scipy.optimize import minimize
 
-        of_class = calibration.n_classes == 2
+        of_class, weights = calibration.n_classes == 2, as_weights(calibration.weights)
         outcome = calibration.labels if of_class else calibration.outcome
         ends = _ends(calibration.probabilities, calibration.predictions, of_class)
         found = minimize(
             total_loss,
             np.array([1.0, 1.0, 0.0]),
-            args=(ends, smoothed_targets(np.asarray(outcome, dtype=np.float64))),
+            args=(ends, smoothed_targets(np.asarray(outcome, dtype=np.float64), weights), weights),
             jac=True,
             method="L-BFGS-B",
             bounds=[(0, None), (0, None), (None, None)],
@@ -90,11 +92,15 @@ def _ends(probabilities: Floats, predicted: Ints, of_class: bool) -> Floats:
     return np.column_stack([own, -other, np.ones(len(own))])
 
 
-def total_loss(coefficients: Floats, ends: Floats, targets: Floats) -> tuple[float, Floats]:
+def total_loss(
+    coefficients: Floats, ends: Floats, targets: Floats, weights: Floats | None = None
+) -> tuple[float, Floats]:
     """Return the NLL of soft targets, and its gradient.
 
-    ``ends`` (n, q): what the coefficients (q,) weigh. ``targets`` (n,): in [0, 1].
+    ``ends`` (n, q): what the coefficients (q,) weigh. ``targets`` (n,): in [0, 1]. ``weights``
+    (n,): what each row counts for; None: all alike.
     """
     odds = ends @ coefficients
     loss = np.logaddexp(0.0, odds) - targets * odds
-    return float(loss.sum()), np.asarray(ends.T @ (expit(odds) - targets))
+    off = weighed(expit(odds) - targets, weights)
+    return float(weighed(loss, weights).sum()), np.asarray(ends.T @ off)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,12 @@ from lore_core.data.validation import InputError
 #: Rows of a cell at least. Ten is the usual threshold of statistical offices for what may be
 #: published of a group; see decision 0018.
 CELL_SIZE = 10
+
+
+class Weighted(TypedDict, total=False):
+    """What the state of a method that holds rows may say of them."""
+
+    row_weights: Floats  #: (n,) what each row, or cell, counts for; not there: all alike
 
 
 def cells_of(points: Floats, apart: Ints, size: int = CELL_SIZE) -> Ints:
@@ -55,16 +61,26 @@ def sizes_of(cell: Ints) -> Ints:
     return np.asarray(np.bincount(cell[cell >= 0]))
 
 
-def means_of(values: NDArray[Any], cell: Ints) -> Floats:
+def means_of(values: NDArray[Any], cell: Ints, weights: Floats | None = None) -> Floats:
     """Return the mean of each cell's rows, shape (n_cells,) or (n_cells, m).
 
     ``values`` (n,) or (n, m): of the rows. ``cell`` (n,): as :func:`cells_of` returns it.
+    ``weights`` (n,): what each row counts for; None: all alike.
     """
+    if weights is not None:
+        return means_of((values.T * weights).T, cell) / (
+            means_of(weights, cell).reshape(-1, *[1] * (values.ndim - 1))
+        )
     kept = cell >= 0
     count = sizes_of(cell)
     total = np.zeros((len(count), *values.shape[1:]))
     np.add.at(total, cell[kept], values[kept])
     return np.asarray(total / count.reshape(-1, *[1] * (values.ndim - 1)))
+
+
+def each_weight(weights: Floats | None, count: Ints | None) -> Floats | None:
+    """Return what each row counts for, as :func:`each_row` does; None: all alike."""
+    return None if weights is None else np.asarray(each_row(weights, count))
 
 
 def each_row(values: NDArray[Any], count: Ints | None) -> NDArray[Any]:

@@ -52,6 +52,7 @@ class DirichletCalibration(Recalibrator):
     """
 
     label = "Dirichlet calibration"
+    takes_weights = True
     diagonal_: Floats
     bias_: Floats
     rest_: Floats

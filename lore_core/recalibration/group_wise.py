@@ -86,6 +86,7 @@ class GroupWise(Recalibrator):
         self.min_group_size = min_group_size
         self.label = f"{recalibrator.label}, group-wise"
         self.needs_embedding = recalibrator.needs_embedding
+        self.takes_weights = recalibrator.takes_weights
         self.needs_features = recalibrator.needs_features
 
     @property

@@ -51,6 +51,7 @@ class HistogramBinning(Recalibrator):
     """
 
     label = "Histogram binning"
+    takes_weights = True
     accuracy_: Floats
 
     def __init__(self, n_bins: int = 15, binning: Binning = "equal-width") -> None:
@@ -68,7 +69,9 @@ class HistogramBinning(Recalibrator):
         return {
             "binning": bins.binning,
             "edges": bins.edges,
-            "accuracy": accuracy_by_bin(index, calibration.outcome, bins.n_bins),
+            "accuracy": accuracy_by_bin(
+                index, calibration.outcome, bins.n_bins, calibration.weights
+            ),
             "count": np.bincount(index, minlength=bins.n_bins),
         }
 

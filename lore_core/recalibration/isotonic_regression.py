@@ -45,6 +45,7 @@ class IsotonicRegression(Recalibrator):
     """
 
     label = "Isotonic regression"
+    takes_weights = True
     confidence_: Floats
     accuracy_: Floats
 
@@ -52,7 +53,7 @@ class IsotonicRegression(Recalibrator):
         from sklearn.isotonic import IsotonicRegression as Fit
 
         fit = Fit(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-        fit.fit(calibration.confidence, calibration.outcome)
+        fit.fit(calibration.confidence, calibration.outcome, sample_weight=calibration.weights)
         corners = np.asarray(fit.X_thresholds_, dtype=np.float64)
         accuracy = np.asarray(fit.y_thresholds_, dtype=np.float64)
         step = _steps(accuracy)

@@ -13,6 +13,7 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import expit, top_log_odds
 from lore_core.data.rows import Rows
 from lore_core.data.validation import InputError, OnMaps, check_positive
+from lore_core.data.weights import as_weights, chosen_weights, weighed
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.other_classes import OtherClasses
 from lore_core.recalibration.platt_scaling import smoothed_targets
@@ -58,6 +59,7 @@ class LogisticRecalibration(Recalibrator):
     """
 
     label = "Logistic regression"
+    takes_weights = True
     needs_features = True
     slope_: float
     weights_: Floats
@@ -69,6 +71,7 @@ class LogisticRecalibration(Recalibrator):
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         features = _features(calibration.features, calibration.name)
+        weights = as_weights(calibration.weights)
         centre, scale = features.mean(axis=0), features.std(axis=0)
         scale[~(scale > 0)] = 1.0
         odds = top_log_odds(calibration.probabilities, calibration.predictions)
@@ -76,8 +79,9 @@ class LogisticRecalibration(Recalibrator):
         problem = LogisticProblem(
             np.column_stack([odds / unit, (features - centre) / scale]),
             calibration.predictions,
-            smoothed_targets(calibration.outcome),
+            smoothed_targets(calibration.outcome, weights),
             calibration.n_classes,
+            weights,
         )
         strength = (
             problem.best_strength()
@@ -114,6 +118,7 @@ class LogisticProblem:
     predicted: Ints  #: (n,)
     targets: Floats  #: (n,) in [0, 1]
     n_classes: int
+    weights: Floats | None = None  #: (n,) of mean 1; None: all rows count alike
 
     @property
     def start(self) -> Floats:
@@ -127,6 +132,7 @@ class LogisticProblem:
             inputs=self.inputs[chosen],
             predicted=self.predicted[chosen],
             targets=self.targets[chosen],
+            weights=chosen_weights(self.weights, chosen),
         )
 
     def _odds(self, parameters: Floats) -> Floats:
@@ -137,14 +143,14 @@ class LogisticProblem:
     def loss(self, parameters: Floats) -> float:
         """Return the total NLL."""
         odds = self._odds(parameters)
-        return float((np.logaddexp(0.0, odds) - self.targets * odds).sum())
+        return float(weighed(np.logaddexp(0.0, odds) - self.targets * odds, self.weights).sum())
 
     def penalised(self, parameters: Floats, strength: float) -> tuple[float, Floats]:
         """Return total NLL and penalty, and their gradient."""
         q = self.inputs.shape[1]
         shrunk = parameters.copy()
         shrunk[[0, -1]] = 0.0
-        off = expit(self._odds(parameters)) - self.targets
+        off = weighed(expit(self._odds(parameters)) - self.targets, self.weights)
         gradient = strength * shrunk
         gradient[:q] += self.inputs.T @ off
         gradient[q:-1] += np.bincount(self.predicted, off, self.n_classes)

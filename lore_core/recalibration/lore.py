@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -12,10 +12,19 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, accuracy_by_bin, confidence_bins
 from lore_core.data.rows import Rows
 from lore_core.data.validation import InputError, OnMaps, check_positive
-from lore_core.kernel_sums import KernelMeans, laplacian_means
+from lore_core.data.weights import as_weights
+from lore_core.kernel_sums import KernelMeans, weighted_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.cells import cells_of, each_row, means_of, rounded, sizes_of
+from lore_core.recalibration.cells import (
+    Weighted,
+    cells_of,
+    each_row,
+    each_weight,
+    means_of,
+    rounded,
+    sizes_of,
+)
 from lore_core.recalibration.dataset_rows import coordinates_of, rows_of
 from lore_core.recalibration.local_correction import corrected, lowest_confidence
 
@@ -26,7 +35,7 @@ if TYPE_CHECKING:
     from lore_core.data.progress import Progress
 
 
-class State(TypedDict):
+class State(Weighted):
     """What LoRe fits: its settings, and the calibration rows others are compared with."""
 
     gamma: float
@@ -104,6 +113,7 @@ class LoRe(Recalibrator):
     label = "LoRe"
     numbers_in_words = "bandwidth and other settings"
     needs_embedding = True
+    takes_weights = True
     candidates_: pd.DataFrame
 
     def __init__(
@@ -168,7 +178,8 @@ class LoRe(Recalibrator):
         confidence, outcome = calibration.confidence, calibration.outcome
         bins = confidence_bins(confidence, self.n_bins, self.binning)
         base = None if self.base is None else self.base.clone().fit(calibration)
-        return {
+        weights = as_weights(calibration.weights)
+        state: State = {
             "gamma": gamma,
             "floor": bool(self.floor),
             "prior_strength": float(self.prior_strength),
@@ -184,6 +195,7 @@ class LoRe(Recalibrator):
             else outcome - base.recalibrate(calibration).confidence,
             "base": base,
         }
+        return state if weights is None else {**state, "row_weights": weights}
 
     @staticmethod
     def used_maps(state: State) -> list[str | None]:
@@ -196,7 +208,8 @@ class LoRe(Recalibrator):
         means = _around(state, rows, state["leftover"])
         bins = _bins(state)
         index, outcome = (each_row(state[n], state["count"]) for n in ("bin_index", "outcome"))
-        accuracy = accuracy_by_bin(index, outcome, bins.n_bins)
+        weights = each_weight(state.get("row_weights"), state["count"])
+        accuracy = accuracy_by_bin(index, outcome, bins.n_bins, weights)
         here = accuracy[bins.assign(rows.confidence)]
         base = state["base"]
         start = rows if base is None else base.applied_to(rows)
@@ -217,16 +230,17 @@ class LoRe(Recalibrator):
         if state["count"] is not None:
             return state, None
         cell = cells_of(state["points"], state["bin_index"], size)
-        edges = state["edges"]
-        return {
+        edges, weights = state["edges"], state.get("row_weights")
+        kept: State = {
             **state,
             "edges": edges if state["binning"] == "equal-width" else rounded(edges),
             "count": sizes_of(cell),
             "points": means_of(state["points"], cell),
             "bin_index": means_of(state["bin_index"], cell).astype(np.int64),
-            "outcome": means_of(state["outcome"], cell),
-            "leftover": means_of(state["leftover"], cell),
-        }, cell
+            "outcome": means_of(state["outcome"], cell, weights),
+            "leftover": means_of(state["leftover"], cell, weights),
+        }
+        return kept if weights is None else {**kept, "row_weights": means_of(weights, cell)}, cell
 
     @staticmethod
     def parts(state: State) -> list[Recalibrator]:
@@ -247,10 +261,11 @@ def _bins(state: State) -> ConfidenceBins:
 def _around(state: State, rows: Rows, values: Floats) -> KernelMeans:
     """Average a value of the calibration rows around each row, in its confidence bin."""
     d, count = state["points"].shape[1], state["count"]
-    return laplacian_means(
+    return weighted_means(
         rows.place(state["feature_map"], d),
         each_row(state["points"], count),
         each_row(values, count),
+        each_weight(state.get("row_weights"), count),
         bandwidth=scaled_bandwidth(state["gamma"], d),
         target_groups=_bins(state).assign(rows.confidence),
         source_groups=each_row(state["bin_index"], count),

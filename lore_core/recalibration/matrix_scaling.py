@@ -59,6 +59,7 @@ class MatrixScaling(Recalibrator):
     """
 
     label = "Matrix scaling"
+    takes_weights = True
     diagonal_: Floats
     bias_: Floats
     rest_: Floats

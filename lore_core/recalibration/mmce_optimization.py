@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from lore_core.data.arrays import Floats
 from lore_core.data.probabilities import log_probabilities, softmax
 from lore_core.data.validation import OnMaps, as_rows
+from lore_core.data.weights import as_weights, weighed
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.recalibration.temperature_scaling import State, TemperatureScaling
 
@@ -23,13 +24,17 @@ KERNEL_WIDTH = 0.4
 _GRID = 25
 
 
-def maximum_mean_calibration_error(confidence: ArrayLike, outcome: ArrayLike) -> float:
+def maximum_mean_calibration_error(
+    confidence: ArrayLike, outcome: ArrayLike, *, weights: ArrayLike | None = None
+) -> float:
     """MMCE, in [0, 1]: how far outcome and confidence differ for any smooth function of confidence.
 
     Parameters
     ----------
     confidence, outcome : array-like of shape (n,)
         Confidences in [0, 1] and outcomes 0 or 1.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0: n⁻² becomes w_i w_j / (Σ w)².
 
     Returns
     -------
@@ -47,11 +52,11 @@ def maximum_mean_calibration_error(confidence: ArrayLike, outcome: ArrayLike) ->
     embeddings", ICML 2018, eq. 5.
     """
     c, a = as_rows(confidence, outcome)
-    return float(np.sqrt(_squared(c, a)))
+    return float(np.sqrt(_squared(c, a, as_weights(weights, len(c)))))
 
 
-def _squared(c: Floats, a: Floats) -> float:
-    residual = a - c
+def _squared(c: Floats, a: Floats, weights: Floats | None) -> float:
+    residual = weighed(a - c, weights)
     sums = laplacian_sums(c, None, residual, bandwidth=KERNEL_WIDTH, n_jobs=1)
     # The kernel is positive definite: below 0 is rounding.
     return max(float(residual @ sums) / len(c) ** 2, 0.0)
@@ -90,10 +95,11 @@ class MMCEOptimization(TemperatureScaling):
         logs = log_probabilities(calibration.probabilities)
         outcome = calibration.outcome
         index, predicted = np.arange(len(calibration)), calibration.predictions
+        weights = as_weights(calibration.weights)
 
         def loss(log_temperature: float) -> float:
             vectors = softmax(logs / float(np.exp(log_temperature)))
-            return _squared(vectors[index, predicted], outcome)
+            return _squared(vectors[index, predicted], outcome, weights)
 
         grid = np.linspace(np.log(self.bounds[0]), np.log(self.bounds[1]), _GRID)
         best = int(np.argmin([loss(point) for point in grid]))

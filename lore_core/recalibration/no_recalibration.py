@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 class NoRecalibration(Recalibrator):
     """Leaves every probability as it is. Its state is empty."""
 
+    takes_weights = True
     label = "No recalibration"
     numbers_in_words = "nothing: it changes no confidence"
 

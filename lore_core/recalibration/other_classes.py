@@ -10,6 +10,7 @@ import numpy as np
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import PROBABILITY_FLOOR, log_softmax
 from lore_core.data.rows import Rows
+from lore_core.data.weights import as_weights, chosen_weights, weighed
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -52,6 +53,7 @@ class OtherClasses:
         wrong = calibration.outcome == 0
         if calibration.n_classes == 2 or not wrong.any():
             return cls()
+        weights = chosen_weights(as_weights(calibration.weights), wrong)
         rows = calibration.rows(wrong)
         index = np.arange(len(rows))
         best, lowest = cls(), np.inf
@@ -60,7 +62,7 @@ class OtherClasses:
 
             def loss(log_temperature: float, logs: Floats = logs) -> float:
                 share = log_softmax(logs * np.exp(-log_temperature))[index, rows.labels]
-                fitted = np.maximum(share, np.log(PROBABILITY_FLOOR)).sum()
+                fitted = weighed(np.maximum(share, np.log(PROBABILITY_FLOOR)), weights).sum()
                 return float(precision * log_temperature**2 / 2 - fitted)
 
             found = minimize_scalar(loss, bounds=tuple(np.log(_BOUNDS)), method="bounded")

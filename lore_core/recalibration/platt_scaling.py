@@ -10,6 +10,7 @@ from lore_core.data.arrays import Floats
 from lore_core.data.probabilities import expit, logit, top_log_odds
 from lore_core.data.rows import Rows
 from lore_core.data.validation import OnMaps
+from lore_core.data.weights import effective_rows, weighed
 from lore_core.recalibration.base import Recalibrator
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class PlattScaling(Recalibrator):
     """
 
     label = "Platt scaling"
+    takes_weights = True
     numbers_in_words = "slope and intercept of a curve"
     slope_: float
     intercept_: float
@@ -58,18 +60,20 @@ class PlattScaling(Recalibrator):
         from sklearn.linear_model import LogisticRegression
 
         odds = top_log_odds(calibration.probabilities, calibration.predictions)
-        share = smoothed_targets(calibration.outcome)
+        weights = calibration.weights
+        share = smoothed_targets(calibration.outcome, weights)
         centre, spread = float(odds.mean()), float(odds.std())
         if spread < _SMALLEST_SPREAD:
             # One confidence for all rows: nothing to draw a slope from.
-            return {"slope": 1.0, "intercept": float(logit(share.mean())) - centre}
+            told = float(np.average(share, weights=weights))
+            return {"slope": 1.0, "intercept": float(logit(told)) - centre}
         scaled = (odds - centre) / spread
         # A soft target is the row once as right and once as wrong, weighted.
         right_copy = np.repeat([1, 0], len(odds))
         model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-8).fit(
             np.concatenate([scaled, scaled])[:, None],
             right_copy,
-            sample_weight=np.concatenate([share, 1 - share]),
+            sample_weight=np.concatenate([weighed(v, weights) for v in (share, 1 - share)]),
         )
         slope = float(model.coef_[0, 0]) / spread
         return {"slope": slope, "intercept": float(model.intercept_[0]) - slope * centre}
@@ -81,8 +85,15 @@ class PlattScaling(Recalibrator):
         return rows.with_confidence(expit(state["slope"] * odds + state["intercept"]))
 
 
-def smoothed_targets(outcome: Floats) -> Floats:
-    """Return Platt's targets for outcomes of 0 and 1: neither is quite certain."""
+def smoothed_targets(outcome: Floats, weights: Floats | None = None) -> Floats:
+    """Return Platt's targets for outcomes of 0 and 1: neither is quite certain.
+
+    ``weights`` (n,): N₊ and N₋ are then so many of the (Σw)²/Σw² equal rows they are worth.
+    """
     right = outcome.sum()
     wrong = len(outcome) - right
+    if weights is not None:
+        n = effective_rows(weights, len(outcome))
+        right = n * float(np.average(outcome, weights=weights))
+        wrong = n - right
     return np.asarray(np.where(outcome == 1, (right + 1) / (right + 2), 1 / (wrong + 2)))

@@ -12,8 +12,9 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import ConfidenceBins
 from lore_core.data.rows import Rows
 from lore_core.data.validation import InputError, OnMaps, check_integer
+from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.embedding.several import maps_by_name
-from lore_core.kernel_sums import laplacian_means
+from lore_core.kernel_sums import weighted_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.affine_softmax import kept_on_top
 from lore_core.recalibration.averaging import (
@@ -23,7 +24,15 @@ from lore_core.recalibration.averaging import (
     stacked_weights,
 )
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.cells import cells_of, each_row, means_of, rounded, sizes_of
+from lore_core.recalibration.cells import (
+    Weighted,
+    cells_of,
+    each_row,
+    each_weight,
+    means_of,
+    rounded,
+    sizes_of,
+)
 from lore_core.recalibration.dataset_rows import coordinates_of
 from lore_core.recalibration.no_recalibration import NoRecalibration
 from lore_core.recalibration.other_classes import OtherClasses
@@ -73,7 +82,7 @@ class Member(TypedDict):
     weight: float  #: share of the average
 
 
-class State(TypedDict):
+class State(Weighted):
     """What LoRe smooth fits: global methods, the calibration rows, and what is averaged."""
 
     count: Ints | None  #: (n,) rows of each cell, all below their means; None: rows
@@ -153,6 +162,7 @@ class SmoothLoRe(Recalibrator):
     numbers_in_words = "settings and weights of what is averaged"
     needs_embedding = True
     needs_features = True  # where the calibration rows have them
+    takes_weights = True
     first_: Recalibrator
     line_: tuple[float, float]
 
@@ -211,11 +221,13 @@ class SmoothLoRe(Recalibrator):
             progress,
         )
         steps = max(_LEAST_STEPS, len(chosen) // _ROWS_A_STEP)
-        weights = stacked_weights(trial.log_likelihood, steps)
+        counts = as_weights(calibration.weights)
+        looked_at = as_weights(chosen_weights(counts, chosen))
+        weights = stacked_weights(trial.log_likelihood, steps, looked_at)
         weights[weights < _SMALLEST_WEIGHT * weights.max()] = 0.0
         weights /= weights.sum()
         left_out = weights @ trial.confidence
-        line = global_line(left_out, changed.outcome[chosen])
+        line = global_line(left_out, changed.outcome[chosen], looked_at)
         level_edges, level_confidence = None, np.empty(0)
         if self.levels:
             levels, level_confidence = confidence_levels(on_line(left_out, *line))
@@ -226,7 +238,7 @@ class SmoothLoRe(Recalibrator):
             "within": [_in_words(way) for way in ways],
             "base": [first.label, *(item.label for item in more)],
         }
-        return {
+        state: State = {
             "count": None,
             "first": first,
             "more": more,
@@ -250,6 +262,7 @@ class SmoothLoRe(Recalibrator):
             "keep_class": bool(self.keep_class),
             "candidates": trial.table(called, weights),
         }
+        return state if counts is None else {**state, "row_weights": counts}
 
     @staticmethod
     def used_maps(state: State) -> list[str | None]:
@@ -268,6 +281,7 @@ class SmoothLoRe(Recalibrator):
         known = Neighbours(
             *(each_row(state[name], count) for name in ("outcome", "leftover", "spread"))
         )
+        counts = each_weight(state.get("row_weights"), count)
         averaged = np.zeros(len(rows))
         for (map_, partition), chosen in _by_partition(state["members"]).items():
             kept, parted = state["maps"][map_], state["partitions"][partition]
@@ -276,16 +290,17 @@ class SmoothLoRe(Recalibrator):
             known_part = each_row(parted["bin_index"], count)
             grid = np.unique([member["gamma"] for member in chosen])
             d = kept["points"].shape[1]
-            means = laplacian_means(
+            means = weighted_means(
                 rows.place(kept["name"], d),
                 each_row(kept["points"], count),
                 known.values,
+                counts,
                 bandwidth=scaled_bandwidth(grid, d),
                 target_groups=part,
                 source_groups=known_part,
                 effective_size=False,
             )
-            accuracy = accuracy_of_parts(part, known_part, known.outcome, starts[:, 0])
+            accuracy = accuracy_of_parts(part, known_part, known.outcome, starts[:, 0], counts)
             for member in chosen:
                 candidate = Candidate(
                     None, member["gamma"], partition, member["base"], member["strength"]
@@ -310,13 +325,13 @@ class SmoothLoRe(Recalibrator):
         index = np.column_stack([part["bin_index"] for part in state["partitions"]])
         apart = np.unique(index, axis=0, return_inverse=True)[1].ravel()
         cell = cells_of(np.hstack([kept["points"] for kept in state["maps"]]), apart, size)
-        edges = state["level_edges"]
-        return {
+        edges, weights = state["level_edges"], state.get("row_weights")
+        made: State = {
             **state,
             "count": sizes_of(cell),
-            "outcome": means_of(state["outcome"], cell),
-            "leftover": means_of(state["leftover"], cell),
-            "spread": means_of(state["spread"], cell),
+            "outcome": means_of(state["outcome"], cell, weights),
+            "leftover": means_of(state["leftover"], cell, weights),
+            "spread": means_of(state["spread"], cell, weights),
             "maps": [{**kept, "points": means_of(kept["points"], cell)} for kept in state["maps"]],
             "partitions": [
                 {
@@ -327,7 +342,8 @@ class SmoothLoRe(Recalibrator):
             ],
             "level_edges": None if edges is None else rounded(edges),
             "level_confidence": rounded(state["level_confidence"]),
-        }, cell
+        }
+        return made if weights is None else {**made, "row_weights": means_of(weights, cell)}, cell
 
     @staticmethod
     def parts(state: State) -> list[Recalibrator]:

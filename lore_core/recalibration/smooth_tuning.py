@@ -17,7 +17,8 @@ from lore_core.data.binning import (
 )
 from lore_core.data.probabilities import PROBABILITY_FLOOR, expit, logit
 from lore_core.data.progress import Progress, tell
-from lore_core.kernel_sums import KernelMeans, laplacian_means
+from lore_core.data.weights import as_weights
+from lore_core.kernel_sums import KernelMeans, weighted_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.local_correction import corrected
@@ -169,14 +170,20 @@ def part_of(way: ConfidenceBins | None, confidence: Floats, predicted: Ints) -> 
     return predicted if way is None else way.assign(confidence)
 
 
-def accuracy_of_parts(part: Ints, known_part: Ints, outcome: Floats, alone: Floats) -> Floats:
+def accuracy_of_parts(
+    part: Ints,
+    known_part: Ints,
+    outcome: Floats,
+    alone: Floats,
+    weights: Floats | None = None,
+) -> Floats:
     """Return the accuracy of the known rows in each row's part, shape (n,).
 
     ``part`` (n,): of the rows. ``known_part``, ``outcome`` (m,): of the known rows. ``alone`` (n,):
-    what a row gets in whose part nothing is known.
+    what a row gets in whose part nothing is known. ``weights`` (m,): what known rows count for.
     """
     count = 1 + int(max(part.max(initial=0), known_part.max(initial=0)))
-    accuracy = accuracy_by_bin(known_part, outcome, count)[part]
+    accuracy = accuracy_by_bin(known_part, outcome, count, weights)[part]
     return np.where(np.isnan(accuracy), alone, accuracy)
 
 
@@ -187,6 +194,7 @@ class SmoothTrial:
     candidates: list[Candidate]
     confidence: Floats  #: (n_candidates, n)
     log_likelihood: Floats  #: (n_candidates, n) of the outcome
+    weights: Floats | None  #: (n,) what each row counts for; None: all alike
 
     def table(self, names: Mapping[str, Sequence[str]], weight: Floats) -> dict[str, Any]:
         """Return the columns of a table of all candidates, best first.
@@ -194,7 +202,7 @@ class SmoothTrial:
         ``names``: what the ways to part (``within``) and the bases (``base``) are called.
         ``weight`` (n_candidates,): in the average.
         """
-        loss = -self.log_likelihood.mean(axis=1)
+        loss = -np.average(self.log_likelihood, axis=1, weights=self.weights)
         order = np.argsort(loss, kind="stable")
         ordered = [self.candidates[place] for place in order]
         bases = [item.base for item in ordered]
@@ -222,7 +230,7 @@ def leave_one_out_smooth(
     ``maps``: coordinates (n, d) by name. ``changed``, ``starts``: see :func:`fitted_bases`.
     ``ways``: see :func:`ways_to_part`.
     """
-    outcome = changed.outcome
+    outcome, weights = changed.outcome, as_weights(changed.weights)
     values = Neighbours.of(outcome, starts).values
     bases = range(starts.shape[1])
     candidates: list[Candidate] = []
@@ -231,16 +239,17 @@ def leave_one_out_smooth(
     for step, (name, w) in enumerate(steps):
         tell(progress, step / len(steps), "leave one out")
         part = part_of(ways[w], changed.confidence, changed.predictions)
-        means = laplacian_means(
+        means = weighted_means(
             maps[name],
             None,
             values,
+            weights,
             bandwidth=scaled_bandwidth(gammas, maps[name].shape[1]),
             target_groups=part,
             exclude_self=True,
             effective_size=False,
         )
-        accuracy = accuracy_without_self(part, outcome, starts[:, 0])
+        accuracy = accuracy_without_self(part, outcome, starts[:, 0], weights)
         settings: list[tuple[int, int | None, float]] = []
         for g in range(len(gammas)):
             settings += [(g, base, s) for base in bases for s in STRENGTHS]
@@ -254,4 +263,5 @@ def leave_one_out_smooth(
     tell(progress, 1.0, "leave one out")
     confidence = np.stack(found)
     likelihood = np.where(outcome == 1, confidence, 1.0 - confidence)
-    return SmoothTrial(candidates, confidence, np.log(np.maximum(likelihood, PROBABILITY_FLOOR)))
+    kept = np.log(np.maximum(likelihood, PROBABILITY_FLOOR))
+    return SmoothTrial(candidates, confidence, kept, weights)

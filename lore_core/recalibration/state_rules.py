@@ -87,6 +87,11 @@ _SMOOTH: dict[str, Rule] = {
     "keep_class": Flag(),
     "candidates": _Anything(),
 }
+#: What a state may hold beside.
+_MAY_HOLD: Mapping[str, Mapping[str, Rule]] = {
+    name: {"row_weights": Values(("n",), np.finfo(float).tiny)}
+    for name in ("LoRe", "SmoothLoRe", "LevelLoRe")
+}
 #: What a setting must be, by the type of its default.
 _SETTINGS: Mapping[type, tuple[Rule, ...]] = {
     bool: (Flag(),),
@@ -191,7 +196,7 @@ def check_fitted(made: Recalibrator, n_classes: int, n_features: int) -> None:
     sizes = {"K": n_classes}
     if made.needs_features:
         sizes["p"] = n_features
-    Parts(STATES[name]).check(made._state, name, sizes)
+    Parts(STATES[name], _MAY_HOLD.get(name, {})).check(made._state, name, sizes)
     state = made.state()
     _check_relations(name, state, made, sizes)
     for part in made.parts(state):

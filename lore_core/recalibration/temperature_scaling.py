@@ -46,6 +46,7 @@ class TemperatureScaling(Recalibrator):
     """
 
     label = "Temperature scaling"
+    takes_weights = True
     numbers_in_words = "a temperature"
     temperature_: float
 
@@ -61,7 +62,8 @@ class TemperatureScaling(Recalibrator):
         def loss(log_temperature: float) -> float:
             scaled = log_softmax(logs * np.exp(-log_temperature))
             true = scaled[index, calibration.labels]
-            return float(-np.maximum(true, np.log(PROBABILITY_FLOOR)).mean())
+            kept = np.maximum(true, np.log(PROBABILITY_FLOOR))
+            return -float(np.average(kept, weights=calibration.weights))
 
         low, high = np.log(self.bounds)
         found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-9})

@@ -46,6 +46,7 @@ class VectorScaling(Recalibrator):
     """
 
     label = "Vector scaling"
+    takes_weights = True
     diagonal_: Floats
     bias_: Floats
     strength_: float

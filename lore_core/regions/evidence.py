@@ -19,6 +19,7 @@ from lore_core.data.validation import (
     check_integer,
     check_lengths,
 )
+from lore_core.data.weights import as_weights, chosen_weights, weighed
 from lore_core.metrics.local_error import scaled_bandwidth
 
 #: Rows whose differences are held at once.
@@ -119,7 +120,7 @@ def row_evidence(
     -----
     Row j has the share k_γ(z_i, z_j) / Σ_l k_γ(z_i, z_l) with l over the rows of i's bin. Weights
     are taken relative to the nearest row's, which leaves the shares as they are and keeps them
-    exact where every k underflows.
+    exact where every k underflows. Of weighted rows k stands for w_j k.
     """
     size, n = len(evaluation), check_integer(n, "n")
     row = check_integer(row, "row", minimum=0, maximum=size - 1)
@@ -146,6 +147,7 @@ def row_evidence(
     members = np.flatnonzero(bins.assign(aimed.confidence) == index)
     distance = _distances(points, members, z[row])
     share = np.exp((distance.min(initial=np.inf) - distance) / bandwidth)
+    share = weighed(share, chosen_weights(as_weights(aimed.weights), members))
     effective = float(share.sum() ** 2 / (share**2).sum()) if len(members) else 0.0
     share = share / share.sum() if len(members) else share
     return RowEvidence(

@@ -17,7 +17,8 @@ from lore_core.data.validation import (
     check_integer,
     check_lengths,
 )
-from lore_core.kernel_sums import laplacian_means
+from lore_core.data.weights import as_weights, chosen_weights
+from lore_core.kernel_sums import laplacian_means, weighted_means
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.regions.joined_rows import nearest_rows
 
@@ -115,6 +116,7 @@ def error_field(
     resolution: int = 200,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
     only: Mask | None = None,
+    weights: ArrayLike | None = None,
 ) -> Field:
     """Exact signed local error at every node of a raster over the map.
 
@@ -134,6 +136,8 @@ def error_field(
         Nodes with a smaller n_eff are hidden.
     only : ndarray of shape (n,), optional
         Mask of rows; nodes are hidden too where the nearest row of ``rows`` is none of them.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0.
 
     Returns
     -------
@@ -151,7 +155,8 @@ def error_field(
     resolution = check_integer(resolution, "resolution", minimum=2)
     grid = _grid(z, chosen, resolution, bandwidth)
     context = _grid(z, np.ones(len(c), dtype=bool), resolution, np.inf).near
-    means = laplacian_means(grid.nodes, z[chosen], (c - a)[chosen][:, None], bandwidth=bandwidth)
+    w = chosen_weights(as_weights(weights, len(c)), chosen)
+    means = weighted_means(grid.nodes, z[chosen], (c - a)[chosen][:, None], w, bandwidth=bandwidth)
     wanted = None if only is None else _nearest_is(grid.nodes, z, chosen, only)
     return _field(
         grid, means.mean[:, 0], means.effective_size, min_effective_size, True, context, wanted

@@ -16,7 +16,7 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import gap_words, signed_points
 from lore_core.data.validation import InputError, check_integer, check_lengths
 from lore_core.metrics.catalogue import CATALOGUE
-from lore_core.metrics.global_metrics import wilson_interval
+from lore_core.metrics.global_metrics import share_interval
 from lore_core.metrics.measured import Measured
 from lore_core.recalibration import PlattScaling, Recalibrator, TemperatureScaling
 from lore_core.regions.selection import RegionReport, region_report
@@ -128,7 +128,9 @@ def recalibrate_region(
         fitted.append(ready)
         after = ready.recalibrate(measured)
         records.append(_record(method.label, after, _losses(after), first))
-    report = region_report(calibration.confidence, calibration.outcome, fit_rows)
+    report = region_report(
+        calibration.confidence, calibration.outcome, fit_rows, weights=calibration.weights
+    )
     return RegionRecalibration(pd.DataFrame(records), report, n_fitted, n_measured, tuple(fitted))
 
 
@@ -151,8 +153,9 @@ def why_too_few(
 
 
 def _losses(dataset: Dataset) -> pd.DataFrame:
-    gap = pd.DataFrame({"gap": dataset.confidence - dataset.outcome})
-    values = Measured(dataset).row_values()
+    rows = Measured(dataset)
+    gap = pd.DataFrame({"gap": rows.linearised(dataset.confidence - dataset.outcome)})
+    values = rows.row_values()
     return pd.concat(
         [gap, values[[name for name in values if CATALOGUE[str(name)].proper]]], axis=1
     )
@@ -165,8 +168,8 @@ def _record(
     for name in map(str, losses):
         value = losses[name].to_numpy()
         if name == "gap":
-            low, high = wilson_interval(dataset.outcome.sum(), len(dataset))
-            mean = dataset.confidence.mean()
+            _, low, high = share_interval(dataset.outcome, dataset.weights)
+            mean = np.average(dataset.confidence, weights=dataset.weights)
             bounds = (float(value.mean()), float(mean - high), float(mean - low))
         else:
             bounds = mean_interval(value)

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from lore_core.data.arrays import Mask
 from lore_core.data.number_text import gap_words, percent, rows_words
 from lore_core.data.validation import InputError, Points, as_coordinates, as_group_labels, as_rows
-from lore_core.metrics.global_metrics import gap_table, wilson_interval
+from lore_core.data.weights import as_weights, chosen_weights
+from lore_core.metrics.global_metrics import gap_table, share_interval
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,9 @@ class RegionReport:
         )
 
 
-def region_report(confidence: ArrayLike, outcome: ArrayLike, inside: Mask) -> RegionReport:
+def region_report(
+    confidence: ArrayLike, outcome: ArrayLike, inside: Mask, *, weights: ArrayLike | None = None
+) -> RegionReport:
     """Sum up the rows of a region.
 
     Parameters
@@ -148,19 +151,25 @@ def region_report(confidence: ArrayLike, outcome: ArrayLike, inside: Mask) -> Re
         All rows.
     inside : ndarray of shape (n,)
         Mask of the region's rows.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0.
     """
     c, a = as_rows(confidence, outcome, inside=inside)
     n = int(inside.sum())
     if n == 0:
         return RegionReport(0, np.nan, np.nan, np.nan, np.nan)
-    low, high = wilson_interval(a[inside].sum(), n)
-    return RegionReport(
-        n, float(c[inside].mean()), float(a[inside].mean()), float(low), float(high)
-    )
+    w = chosen_weights(as_weights(weights, len(c)), inside)
+    promised = float(np.average(c[inside], weights=w))
+    return RegionReport(n, promised, *share_interval(a[inside], w))
 
 
 def report_by(
-    names: ArrayLike, confidence: ArrayLike, outcome: ArrayLike, inside: Mask | None = None
+    names: ArrayLike,
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    inside: Mask | None = None,
+    *,
+    weights: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Sum up the rows of a region name by name: by predicted class, by group.
 
@@ -172,6 +181,8 @@ def report_by(
         All rows.
     inside : ndarray of shape (n,), optional
         Mask of the rows to sum up; by default all.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0.
 
     Returns
     -------
@@ -184,7 +195,8 @@ def report_by(
     c, a = as_rows(confidence, outcome, names=by)
     rows = np.ones(len(c), dtype=bool) if inside is None else inside
     unique, member = np.unique(by[rows].astype(str), return_inverse=True)
-    frame = gap_table(c[rows], a[rows], member, len(unique))
+    w = chosen_weights(as_weights(weights, len(c)), rows)
+    frame = gap_table(c[rows], a[rows], member, len(unique), w)
     frame.insert(0, "name", unique)
     frame["excess"] = frame["rows"] * frame["gap"]
     return frame.sort_values("excess", ascending=False, ignore_index=True)

@@ -41,6 +41,7 @@ from lore_core.view.methods import (
 )
 from lore_core.view.variables import ranking_of
 from lore_core.view.where import (
+    VECTOR_COUNTS_ALIKE,
     compositions_of,
     curve_of,
     places_of,
@@ -206,6 +207,9 @@ def _vector(findings: Findings, progress: Progress | None) -> None:
     view = findings.view
     if not (view.is_local and view.dataset.complete) or findings.settings.n_draws == 0:
         return
+    if view.dataset.weights is not None:
+        findings.vector_sentence = VECTOR_COUNTS_ALIKE
+        return
     errors = vector_errors_of(view)
     chance = vector_chance_of(view, errors, progress=progress)
     findings.vector_sentence = chance.sentence
@@ -284,16 +288,19 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
     findings.reward_sentence = describe_rewards(
         findings.own_rewards, unsure_cost=settings.unsure_cost, wrong_cost=settings.wrong_cost
     )
-    known = taught_of(findings.view.with_(target=TOP_LABEL))
-    if known is not None:
-        losses, rewards = known.losses(), known.rewards(ratio)
-        findings.retraining_sentence = conclude_retraining(
-            losses,
-            rewards,
-            unsure_cost=settings.unsure_cost,
-            has_features=findings.view.dataset.features is not None,
-        ).sentence
-        findings.retraining = None if losses is None else retraining_frame(losses, rewards)
+    view = findings.view
+    known = taught_of(view.with_(target=TOP_LABEL))
+    if known is None and view.dataset.weights is None:
+        return
+    losses, rewards = (None, None) if known is None else (known.losses(), known.rewards(ratio))
+    findings.retraining_sentence = conclude_retraining(
+        losses,
+        rewards,
+        unsure_cost=settings.unsure_cost,
+        has_features=view.dataset.features is not None,
+        weighted=view.dataset.weights is not None,
+    ).sentence
+    findings.retraining = None if losses is None else retraining_frame(losses, rewards)
 
 
 @dataclass(frozen=True)

@@ -144,6 +144,7 @@ _ARRAYS = {
     "points": "places of {who} on the map",
     "bin_index": "confidence bins of {who}",
     "outcome": "outcomes (right or wrong) of {who}",
+    "row_weights": "what {who} count for",
     "spread": "confidence · (1 − confidence) of {who} by global methods",
     "leftover": "outcomes of {who}, less what a global method says of them",
     "count": "how many calibration rows these are of",

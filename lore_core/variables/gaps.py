@@ -15,8 +15,9 @@ from lore_core.data.binning import confidence_bins
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import p_sentence, signed_points
 from lore_core.data.validation import InputError, as_rows, check_integer, check_positive
-from lore_core.kernel_sums import laplacian_means
-from lore_core.metrics.global_metrics import gap_table, wilson_interval
+from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
+from lore_core.kernel_sums import weighted_means
+from lore_core.metrics.global_metrics import gap_table, set_sizes, wilson_interval
 from lore_core.variables.attributes import telling_attributes
 from lore_core.variables.cutting import Attribute, cut
 
@@ -36,6 +37,7 @@ def gap_along(
     *,
     n_bins: int = 12,
     max_names: int = MAX_NAMES,
+    weights: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Mean confidence − accuracy for each part of a number, or each name of a column.
 
@@ -49,6 +51,8 @@ def gap_along(
         Numbers are cut at quantiles into so many parts of about equal size; ties stay together.
     max_names : int
         Of more names than this the rarest are put together as ``"other"``.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0; parts are cut by rows.
 
     Returns
     -------
@@ -66,7 +70,7 @@ def gap_along(
     attribute = _attribute(values, n_bins, max_names)
     c, a = as_rows(confidence, outcome, values=attribute.codes)
     size = len(attribute.values)
-    table = gap_table(c, a, attribute.codes, size)
+    table = gap_table(c, a, attribute.codes, size, as_weights(weights, len(c)))
     borders = [*attribute.borders, *[""] * (size - len(attribute.borders))]
     table.insert(0, "value", list(attribute.values))
     table.insert(1, "border", borders)
@@ -80,6 +84,7 @@ def smooth_gap(
     *,
     bandwidth: float = 0.06,
     n_points: int = 121,
+    weights: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Kernel-smoothed gap along a number, with a pointwise band.
 
@@ -94,6 +99,8 @@ def smooth_gap(
         the curve is as smooth where values are dense as where they are far apart.
     n_points : int
         Where the curve is evaluated, at equal steps of rows.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0, in the kernel means.
 
     Returns
     -------
@@ -118,13 +125,14 @@ def smooth_gap(
         raise InputError(f"'values' must hold numbers only to be smoothed; got {series.dtype}.")
     x = series.to_numpy(np.float64)
     known = np.isfinite(x)
+    w = chosen_weights(as_weights(weights, len(c)), known)
     x, c, a = x[known], c[known], a[known]
     if len(x) == 0 or x.min() == x.max():
         return pd.DataFrame(columns=["share", "value", "gap", "low", "high", "n_eff"], dtype=float)
     share = (stats.rankdata(x) - 0.5) / len(x)
     at = np.linspace(0.0, 1.0, check_integer(n_points, "n_points", minimum=2))
-    means = laplacian_means(
-        at, share, np.column_stack([c, a]), bandwidth=check_positive(bandwidth, "bandwidth")
+    means = weighted_means(
+        at, share, np.column_stack([c, a]), w, bandwidth=check_positive(bandwidth, "bandwidth")
     )
     promised, got = means.mean[:, 0], np.clip(means.mean[:, 1], 0.0, 1.0)
     low, high = wilson_interval(got * means.effective_size, means.effective_size)
@@ -149,6 +157,7 @@ def gap_grid(
     n_bins: int = 6,
     max_names: int = 12,
     min_rows: int = 20,
+    weights: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Mean gap for every combination of two columns' parts.
 
@@ -160,6 +169,8 @@ def gap_grid(
         The columns, cut as in :func:`gap_along`.
     min_rows : int
         Combinations of fewer rows are marked as not to be shown.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0.
 
     Returns
     -------
@@ -170,7 +181,8 @@ def gap_grid(
     across, up = (_attribute(values, n_bins, max_names) for values in (values_x, values_y))
     c, a = as_rows(confidence, outcome, values_x=across.codes, values_y=up.codes)
     n_x, n_y = len(across.values), len(up.values)
-    table = gap_table(c, a, up.codes.astype(np.int64) * n_x + across.codes, n_x * n_y)
+    codes = up.codes.astype(np.int64) * n_x + across.codes
+    table = gap_table(c, a, codes, n_x * n_y, as_weights(weights, len(c)))
     for place, name, codes, names in (
         (0, "x", np.tile(np.arange(n_x), n_y), across.values),
         (1, "y", np.repeat(np.arange(n_y), n_x), up.values),
@@ -218,14 +230,15 @@ def rank_variables(
     DerSimonian, Laird, "Meta-analysis in clinical trials", Controlled Clinical Trials 7, 1986.
     """
     aimed = dataset.target(target)
-    c, a = aimed.confidence, aimed.outcome
-    q = _chance(c, a)
+    c, a, w = aimed.confidence, aimed.outcome, as_weights(aimed.weights)
+    q = _chance(c, a, w)
     # Few rows, or rows that are nearly all right, tell fewer parts apart.
     most = check_integer(n_bins, "n_bins", minimum=2)
-    n_parts = int(np.clip((q * (1 - q)).sum() / (2 * _MIN_VARIANCE), 2, most))
+    doubt = (q * (1 - q)).sum() * effective_rows(w, len(c)) / len(c)
+    n_parts = int(np.clip(doubt / (2 * _MIN_VARIANCE), 2, most))
     records = []
     for attribute in telling_attributes(dataset, target=target, n_parts=n_parts):
-        record = _heterogeneity(c, a, q, _few_names(attribute, MAX_NAMES))
+        record = _heterogeneity(c, a, w, q, _few_names(attribute, MAX_NAMES))
         if record is not None:
             records.append({"variable": attribute.name, "origin": attribute.origin, **record})
     frame = pd.DataFrame(records, columns=RANKED)
@@ -300,25 +313,31 @@ def _few_names(attribute: Attribute, most: int) -> Attribute:
     return Attribute(attribute.name, attribute.origin, place[attribute.codes], names)
 
 
-def _chance(c: Floats, a: Floats) -> Floats:
+def _chance(c: Floats, a: Floats, w: Floats | None) -> Floats:
     """Chance of each row to be right: the accuracy at its confidence, drawn to 1/2 by one row."""
     bins = confidence_bins(c, _NULL_BINS, "equal-mass")
     index = bins.assign(c)
-    right = np.bincount(index, weights=a, minlength=bins.n_bins)
-    rows = np.bincount(index, minlength=bins.n_bins)
+    right = np.bincount(index, weights=weighed(a, w), minlength=bins.n_bins)
+    rows = np.bincount(index, weights=w, minlength=bins.n_bins)
     return np.asarray(((right + 0.5) / (rows + 1))[index])
 
 
-def _heterogeneity(c: Floats, a: Floats, q: Floats, attribute: Attribute) -> dict[str, Any] | None:
+def _heterogeneity(
+    c: Floats, a: Floats, w: Floats | None, q: Floats, attribute: Attribute
+) -> dict[str, Any] | None:
     size = len(attribute.values)
-    table = gap_table(c, a, attribute.codes, size)
-    variance = np.bincount(attribute.codes, weights=q * (1 - q), minlength=size)
-    used = np.flatnonzero((table["rows"] >= _MIN_ROWS) & (variance >= _MIN_VARIANCE))
+    table = gap_table(c, a, attribute.codes, size, w)
+    sizes = set_sizes(attribute.codes, size, w)
+    square = np.ones(len(c)) if w is None else w**2
+    variance = np.bincount(attribute.codes, weights=square * (q * (1 - q)), minlength=size)
+    # So much of it as that of the equal rows that a part is worth.
+    of_equal = variance * np.square(sizes.per_mass)
+    used = np.flatnonzero((sizes.worth >= _MIN_ROWS) & (of_equal >= _MIN_VARIANCE))
     if len(used) < 2:
         return None
     table = table.iloc[used]
-    gap, rows = table["gap"].to_numpy(), table["rows"].to_numpy()
-    weight = rows**2 / variance[used]
+    gap = table["gap"].to_numpy()
+    weight = sizes.mass[used] ** 2 / variance[used]
     mean = (weight * gap).sum() / weight.sum()
     chi2, dof = float((weight * (gap - mean) ** 2).sum()), len(used) - 1
     excess = (chi2 - dof) / (weight.sum() - (weight**2).sum() / weight.sum())

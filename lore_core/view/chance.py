@@ -42,6 +42,7 @@ def chance_errors_of(
         **view.local,
         n_draws=n_draws,
         within=within,
+        weights=view.aimed.weights,
         random_state=view.seed,
         progress=progress,
     )
@@ -65,6 +66,7 @@ def chance_band_of(
         view.gammas,
         **view.bins,
         n_draws=n_draws,
+        weights=view.aimed.weights,
         random_state=view.seed,
         progress=progress,
     )

@@ -108,8 +108,13 @@ def summary_of(
 
 
 def recalibrators_of(view: View) -> dict[str, Recalibrator]:
-    """Every method on offer by its label, not yet fitted; without a map only global ones."""
+    """Every method on offer by its label, not yet fitted; without a map only global ones.
+
+    Of weighted rows only those that let rows count by their weights.
+    """
     offered = offered_recalibrators(**view.local)
+    if view.dataset.weights is not None:
+        offered = [item for item in offered if item.takes_weights]
     return {item.label: item for item in offered if view.is_local or item.is_global}
 
 
@@ -162,8 +167,11 @@ def needs_calibration(dataset: Dataset) -> Dataset:
 
 
 def taught_of(view: View) -> Taught | None:
-    """Learn on calibration rows what could be gained on the evaluation rows; None without any."""
-    if view.calibration is None:
+    """Learn on calibration rows what could be gained on the evaluation rows; None without any.
+
+    Nor of weighted rows: the bounds have not been tried on them.
+    """
+    if view.calibration is None or view.dataset.weights is not None:
         return None
     return taught(view.calibration, view.evaluation, target=view.target, random_state=view.seed)
 
@@ -209,6 +217,7 @@ def group_reports_of(
             dataset.outcome,
             groups,
             **view.bins,
+            weights=dataset.weights,
             n_draws=n_draws,
             random_state=view.seed,
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lore_core.data.arrays import Floats
+from lore_core.data.weights import chosen_weights
 from lore_core.embedding.result import Embedding
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, local_errors
 from lore_core.regions.field import Field, error_field, smoothed_field
@@ -43,18 +44,26 @@ class PreviewRows:
     bin_index: int | None  #: The one that is shown; None for all
     is_own_map: bool  #: Whether the kernel works on the map itself
     min_effective_size: float  #: Nodes with fewer neighbours are hidden
+    weights: Floats | None  #: (m,)
 
     def field(self, gamma: float) -> PreviewField:
         """Signed local error over the map, as :func:`~lore_core.view.where.field_of`, sooner."""
         c, a, z, least = self.confidence, self.outcome, self.points, self.min_effective_size
-        errors = local_errors(c, a, z, gamma=gamma, **self.bins)
+        errors = local_errors(c, a, z, gamma=gamma, **self.bins, weights=self.weights)
         inside = None if self.bin_index is None else errors.bin_index == self.bin_index
         lce = errors.absolute if inside is None else errors.absolute[inside]
         # Of a rare bin no row may be in the sample.
         quantiles = np.quantile(lce, np.linspace(0, 1, _QUANTILES)) if len(lce) else None
         if inside is not None and self.is_own_map:
             field = error_field(
-                c, a, z, gamma=gamma, rows=inside, resolution=RESOLUTION, min_effective_size=least
+                c,
+                a,
+                z,
+                gamma=gamma,
+                rows=inside,
+                resolution=RESOLUTION,
+                min_effective_size=least,
+                weights=self.weights,
             )
         else:
             field = smoothed_field(
@@ -77,12 +86,13 @@ def preview_rows(
     random sample is taken.
     """
     c, a, z, at = view.aimed.confidence, view.aimed.outcome, view.points(), view.points(on=on)
-    least = MIN_EFFECTIVE_SIZE
+    least, weights = MIN_EFFECTIVE_SIZE, view.aimed.weights
     if len(c) > most_rows:
         drawn = np.random.default_rng(view.seed).choice(len(c), most_rows, replace=False)
         # With the outermost rows it covers what the exact field covers.
         rows = np.unique(np.concatenate([drawn, at.argmin(axis=0), at.argmax(axis=0)]))
         least = max(_LEAST_OF_SAMPLE, least * len(rows) / len(c))
         c, a, z, at = c[rows], a[rows], z[rows], at[rows]
+        weights = chosen_weights(weights, rows)
     is_own_map = on is view.embedding
-    return PreviewRows(c, a, z, at, view.bins, bin_index, is_own_map, least)
+    return PreviewRows(c, a, z, at, view.bins, bin_index, is_own_map, least, weights)

@@ -43,17 +43,21 @@ def telling_of(view: View) -> list[Attribute]:
 
 def along_of(view: View, name: str, n_parts: int) -> Along:
     """Gaps along one column of the evaluation rows."""
-    c, a = view.aimed.confidence, view.aimed.outcome
+    c, a, w = view.aimed.confidence, view.aimed.outcome, view.aimed.weights
     coded = attribute(view.evaluation, name, n_parts=n_parts)
     curve = None
     if coded.numeric:
         values = next(values for known, _, values in columns(view.evaluation) if known == name)
         if pd.api.types.is_numeric_dtype(values):
-            curve = smooth_gap(c, a, values.to_numpy(np.float64))
-    return Along(gap_along(c, a, coded), curve, says_the_truth(view.evaluation, coded))
+            curve = smooth_gap(c, a, values.to_numpy(np.float64), weights=w)
+    table = gap_along(c, a, coded, weights=w)
+    return Along(table, curve, says_the_truth(view.evaluation, coded))
 
 
 def grid_of(view: View, across: str, up: str, n_parts: int, min_rows: int) -> pd.DataFrame:
     """Gaps on the combinations of two columns."""
     one, two = (attribute(view.evaluation, name, n_parts=n_parts) for name in (across, up))
-    return gap_grid(view.aimed.confidence, view.aimed.outcome, one, two, min_rows=min_rows)
+    aimed = view.aimed
+    return gap_grid(
+        aimed.confidence, aimed.outcome, one, two, min_rows=min_rows, weights=aimed.weights
+    )

@@ -14,6 +14,7 @@ from lore_core.data.arrays import Floats
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import CALIBRATION, EVALUATION, TOP_LABEL, Dataset, Target
 from lore_core.data.validation import InputError, check_integer, check_positive
+from lore_core.data.weights import effective_rows
 from lore_core.embedding.result import Embedding
 from lore_core.metrics.bandwidth import ROUND_GAMMAS
 
@@ -163,6 +164,8 @@ class View:
     def rows(self) -> str:
         """Which rows are shown, in words: ``5,000 evaluation rows, target class 3``."""
         text = f"{len(self.evaluation):,} evaluation rows"
+        if (weights := self.evaluation.weights) is not None:
+            text += f", worth {effective_rows(weights, len(weights)):,.0f} by their weights"
         return text if self.target == TOP_LABEL else f"{text}, target {self.target_name}"
 
     @property
@@ -187,6 +190,7 @@ class View:
             "bins": self.n_bins,
             "binning": self.binning,
             "seed": self.seed,
+            **({} if self.evaluation.weights is None else {"weighted": True}),
         }
 
     def key(self, *parts: Part) -> tuple[Hashable, ...]:

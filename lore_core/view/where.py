@@ -13,6 +13,8 @@ from lore_core.conclusions.retraining import retraining_at_place
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError
+from lore_core.data.weights import chosen_weights
 from lore_core.embedding.result import Embedding
 from lore_core.metrics.bandwidth import BandwidthCurve, bandwidth_curve
 from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, suggest_bandwidth
@@ -33,19 +35,29 @@ from lore_core.regions.made_of import composition
 from lore_core.view.variables import telling_of
 from lore_core.view.view import View
 
+#: What is said instead where rows have weights.
+VECTOR_COUNTS_ALIKE = (
+    "The whole vector's test lets every row count once: of weighted rows nothing is said of it."
+)
+
 
 def reliability_of(view: View, within: Mask | None = None) -> ReliabilityTable:
     """Confidence bins of the evaluation rows.
 
     ``within`` (n,): mask of the rows to count; by default all.
     """
-    return reliability_table(view.aimed.confidence, view.aimed.outcome, **view.bins, within=within)
+    aimed = view.aimed
+    return reliability_table(
+        aimed.confidence, aimed.outcome, **view.bins, within=within, weights=aimed.weights
+    )
 
 
 def isotonic_of(view: View) -> IsotonicReliability:
     """Reliability of the evaluation rows without bins."""
     aimed = view.aimed
-    return isotonic_reliability(aimed.confidence, aimed.outcome, random_state=view.seed)
+    return isotonic_reliability(
+        aimed.confidence, aimed.outcome, weights=aimed.weights, random_state=view.seed
+    )
 
 
 def recalibrated_isotonic_of(view: View, recalibrated: Dataset) -> IsotonicReliability:
@@ -54,23 +66,40 @@ def recalibrated_isotonic_of(view: View, recalibrated: Dataset) -> IsotonicRelia
     ``recalibrated``: its evaluation rows after the method.
     """
     c, a = recalibrated.confidence, recalibrated.outcome
-    return isotonic_reliability(c, a, random_state=view.seed)
+    return isotonic_reliability(c, a, weights=recalibrated.weights, random_state=view.seed)
 
 
 def errors_of(view: View) -> LocalErrors:
     """Local errors of the evaluation rows."""
-    return local_errors(view.aimed.confidence, view.aimed.outcome, view.points(), **view.local)
+    c, a = view.aimed.confidence, view.aimed.outcome
+    return local_errors(c, a, view.points(), **view.local, weights=view.aimed.weights)
 
 
 def vector_errors_of(view: View) -> VectorErrors:
-    """Local errors of the whole vector, of the evaluation rows."""
+    """Local errors of the whole vector, of the evaluation rows.
+
+    Raises InputError if they have weights.
+    """
+    if view.dataset.weights is not None:
+        raise InputError(
+            f"{VECTOR_COUNTS_ALIKE} Look at one class after the other (--target), or leave the "
+            'weights out (mapping={"weight": ""}, --column weight=).'
+        )
     return vector_errors(view.evaluation, view.points(), **view.local)
 
 
 def curve_of(view: View, progress: Progress | None = None) -> BandwidthCurve:
     """MLCE and ALCE of the evaluation rows over γ."""
     c, a = view.aimed.confidence, view.aimed.outcome
-    return bandwidth_curve(c, a, view.points(), view.gammas, **view.bins, progress=progress)
+    return bandwidth_curve(
+        c,
+        a,
+        view.points(),
+        view.gammas,
+        **view.bins,
+        weights=view.aimed.weights,
+        progress=progress,
+    )
 
 
 def recalibrated_curve_of(
@@ -82,7 +111,9 @@ def recalibrated_curve_of(
     the one the kernel works on.
     """
     c, a = recalibrated.confidence, recalibrated.outcome
-    return bandwidth_curve(c, a, view.points(on=on), view.gammas, **view.bins)
+    return bandwidth_curve(
+        c, a, view.points(on=on), view.gammas, **view.bins, weights=recalibrated.weights
+    )
 
 
 def recalibrated_reliability_of(view: View, recalibrated: Dataset, rows: Mask) -> ReliabilityTable:
@@ -92,7 +123,8 @@ def recalibrated_reliability_of(view: View, recalibrated: Dataset, rows: Mask) -
     meant.
     """
     c, a = recalibrated.confidence[rows], recalibrated.outcome[rows]
-    return reliability_table(c, a, **view.bins)
+    weights = chosen_weights(recalibrated.weights, rows)
+    return reliability_table(c, a, **view.bins, weights=weights)
 
 
 def suggestion_of(view: View, tried_bins: Sequence[int]) -> BandwidthSuggestion | None:
@@ -109,6 +141,7 @@ def suggestion_of(view: View, tried_bins: Sequence[int]) -> BandwidthSuggestion 
         view.gammas,
         n_bins=tried_bins,
         binning=view.binning,
+        weights=aimed.weights,
     )
 
 
@@ -138,6 +171,7 @@ def field_of(
             rows=rows,
             resolution=resolution,
             only=only,
+            weights=view.aimed.weights,
         )
     return smoothed_field(
         errors.signed,
@@ -177,7 +211,8 @@ def places_of(
 def overall_of(view: View) -> Overall:
     """Test the average of the evaluation rows: what depends neither on the map nor on γ."""
     c, a = view.aimed.confidence, view.aimed.outcome
-    return overall_gap(c, a, **view.bins, random_state=view.seed)
+    weights = view.aimed.weights
+    return overall_gap(c, a, **view.bins, weights=weights, random_state=view.seed)
 
 
 def verdict_of(

@@ -25,6 +25,7 @@ _ROLES = {
     "images": "images",
     "row id": "row_id",
     "text": "text",
+    "weight": "weight",
 }
 _UNUSED = "not used"
 _KEPT = "_overview"

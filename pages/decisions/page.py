@@ -106,12 +106,18 @@ st.caption(
 
 st.subheader("Recalibrate, or retrain?")
 known = compute.taught(view.with_(target=TOP_LABEL))
-losses, gains = known.losses(inside), known.rewards(ratio, inside)
+losses, gains = (
+    (None, None) if known is None else (known.losses(inside), known.rewards(ratio, inside))
+)
 conclusion = conclude_retraining(
-    losses, gains, unsure_cost=unsure, has_features=evaluation.features is not None
+    losses,
+    gains,
+    unsure_cost=unsure,
+    has_features=evaluation.features is not None,
+    weighted=evaluation.weights is not None,
 )
 st.markdown(f"**{plain(conclusion.sentence)}**")
-if by == _PLACES:
+if by == _PLACES and losses is not None:
     st.caption("Bounds on rows that had no part in finding the place.")
 elif losses is not None and gains is not None:
     steps = retraining_frame(losses, gains)

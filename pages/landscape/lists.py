@@ -51,7 +51,9 @@ def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -
         persist_state="session",
         width=260,
     )
-    table = report_by(divided(dataset, by), target.confidence, target.outcome, rows)
+    table = report_by(
+        divided(dataset, by), target.confidence, target.outcome, rows, weights=target.weights
+    )
     pick_table(
         in_hundredths(table, "confidence", "accuracy", "gap", "gap_low", "gap_high"),
         [(by, name) for name in table["name"]],

@@ -19,6 +19,7 @@ from lore_core import (
 )
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import POINTS, Unit, decimal, p_words, unbroken
+from lore_core.data.weights import chosen_weights
 from lore_core.figures import reliability_figure
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import COMPARED
@@ -121,7 +122,7 @@ def region_panel(
     known about the gap. ``said``: columns the title tells: no news in what the rows are made of.
     """
     dataset, target = view.evaluation, view.aimed
-    report = region_report(target.confidence, target.outcome, inside)
+    report = region_report(target.confidence, target.outcome, inside, weights=target.weights)
     with st.container(border=True):
         head, button = st.columns([6, 1], vertical_alignment="center")
         head.markdown(f"**{title}** · {unbroken(report.sentence)}")
@@ -140,7 +141,10 @@ def region_panel(
             show_chart(
                 reliability_figure(
                     reliability_table(
-                        target.confidence[inside], target.outcome[inside], n_bins=_INSIDE_BINS
+                        target.confidence[inside],
+                        target.outcome[inside],
+                        n_bins=_INSIDE_BINS,
+                        weights=chosen_weights(target.weights, inside),
                     ),
                     rows=f"{report.n_rows:,} selected rows",
                     mode=theme_mode(),

@@ -81,7 +81,9 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
             st.caption(f"Before is left of the handle, after right of it. {charts[0].how_to_read}")
         for column, place, name, chart in zip(st.columns(2), _PLACES, pair, charts, strict=True):
             dataset = result.datasets[name]
-            sentence = region_report(dataset.confidence, dataset.outcome, rows).sentence
+            sentence = region_report(
+                dataset.confidence, dataset.outcome, rows, weights=dataset.weights
+            ).sentence
             with column:
                 if shown == _SWIPED:
                     chart_line(chart, f"landscape_{place}", said=f"{plain(name)}: {sentence}")

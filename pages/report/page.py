@@ -34,7 +34,7 @@ _WINDOW = 760
 
 def _methods(view: View) -> tuple[str, ...]:
     """Those chosen where methods are compared, else those preselected there."""
-    offered = labels(local=view.is_local)
+    offered = labels(local=view.is_local, weighted=view.dataset.weights is not None)
     chosen = [name for name in st.session_state.get("methods") or [] if name in offered]
     return tuple(chosen or preselected(offered))
 

@@ -45,7 +45,7 @@ def ask(source: RunsSource) -> tuple[RunsRequest | None, float]:
     gamma = 0.2 if feature_map is None else gamma_control(columns[2])
     n_bins = bins_control(columns[3])
     by, smallest = _groups(source)
-    offered = labels(local=feature_map is not None)
+    offered = labels(local=feature_map is not None, weighted=False)
     methods = st.multiselect(
         "Methods",
         offered,

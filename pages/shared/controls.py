@@ -15,6 +15,7 @@ from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.metrics.metric import CurveKey
 from lore_core.view import View
+from lore_core.view.where import VECTOR_COUNTS_ALIKE
 from pages.shared.jobs import current_job
 from pages.shared.maps import (
     available_maps,
@@ -172,7 +173,9 @@ def asks_for_vector(dataset: Dataset) -> bool:
             "These data hold the predicted class's probability only: no whole vector to look at.",
             icon=":material/info:",
         )
-    return asked and dataset.complete
+    if asked and dataset.weights is not None:
+        st.info(VECTOR_COUNTS_ALIKE, icon=":material/info:")
+    return asked and dataset.complete and dataset.weights is None
 
 
 class ControlRow:

@@ -30,7 +30,8 @@ def question(title: str, text: str, *, names_data: bool = True) -> None:
     ):
         st.badge(plain(dataset.name), icon=":material/dataset:", color="green")
         st.caption(
-            f"{len(dataset.evaluation):,} evaluation + {calibration:,} calibration rows",
+            f"{len(dataset.evaluation):,} evaluation + {calibration:,} calibration rows"
+            f"{'' if dataset.weights is None else ', weighted'}",
             width="content",
         )
         _words()

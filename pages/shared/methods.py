@@ -58,9 +58,13 @@ def needs_calibration(view: View) -> None:
         )
 
 
-def labels(*, local: bool) -> list[str]:
-    """Names of the methods on offer; without features only global ones."""
-    return [method.label for method in offered_recalibrators() if local or method.is_global]
+def labels(*, local: bool, weighted: bool) -> list[str]:
+    """Names of the methods on offer: without features global ones, for weighted rows those apt."""
+    return [
+        method.label
+        for method in offered_recalibrators()
+        if (local or method.is_global) and (method.takes_weights or not weighted)
+    ]
 
 
 def preselected(offered: list[str]) -> list[str]:
@@ -91,7 +95,8 @@ def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
     local metrics, where it is to be another.
     """
     needs_calibration(view)
-    offered = labels(local=view.is_local)
+    weighted = view.dataset.weights is not None
+    offered = labels(local=view.is_local, weighted=weighted)
     methods = st.multiselect(
         "Methods",
         offered,
@@ -100,6 +105,11 @@ def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
         persist_state="session",
         help="The first is the one the others are held against.",
     )
+    if weighted and (left_out := set(labels(local=view.is_local, weighted=False)) - set(offered)):
+        st.caption(
+            f"Rows count by their weights, in every fit too. {' and '.join(sorted(left_out))} "
+            "cannot, and are not offered."
+        )
     with st.expander("Which method for which case", icon=":material/help_center:"):
         columns = which_for_which_case()
         lines = [columns, ["---"] * len(columns), *zip(*columns.values(), strict=True)]

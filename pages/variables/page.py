@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -127,6 +128,10 @@ if found.tells_the_truth:
         "wrong: do not judge by it.",
         icon=":material/warning:",
     )
+promised, got = (
+    float(np.average(values, weights=view.aimed.weights))
+    for values in (view.aimed.confidence, view.aimed.outcome)
+)
 big, side = st.columns([1.35, 1], gap="medium")
 with big:
     show_chart(
@@ -135,7 +140,7 @@ with big:
             name=name,
             rows=view.rows,
             curve=found.curve,
-            overall=float(view.aimed.confidence.mean() - view.aimed.outcome.mean()),
+            overall=promised - got,
             mode=theme_mode(),
         ),
         "along",

@@ -64,6 +64,17 @@ def test_without_features(open_page, made, name):
         assert "Temperature scaling" in methods.value
 
 
+@pytest.mark.parametrize("name", ["overview", "landscape", "recalibrate", "decisions"])
+def test_weighted_rows(open_page, made, name):
+    data = made()
+    data = dataclasses.replace(data, weights=np.random.default_rng(0).lognormal(size=len(data)))
+    page = open_page(name, data)
+    assert page.errors == []
+    assert "weighted" in page.text
+    assert ("Venn–Abers cannot" in page.text) == (name in ("recalibrate", "decisions"))
+    assert ("not said of weighted rows" in page.text) == (name == "decisions")
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_without_calibration_rows(open_page, made, name):
     page = open_page(name, made(calibration=None))

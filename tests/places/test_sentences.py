@@ -105,6 +105,7 @@ def overalls(draw):
         worst_high=edge + 1 / 15,
         worst_gap=draw(st.floats(-1, 1)),
         worst_rows=draw(st.integers(1, n)),
+        worth=float(n),
     )
 
 

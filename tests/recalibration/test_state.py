@@ -63,7 +63,7 @@ def test_state_is_plain_documented_and_enough(rows, method):
     state = method.state()
     assert plain(state)
     documented = getattr(import_module(type(method).__module__), "State", None)
-    assert set(state) == set(documented.__annotations__ if documented else ())
+    assert set(state) == set(documented.__required_keys__ if documented else ())
     given = Rows(
         evaluation.probabilities,
         evaluation.predictions,

@@ -1,0 +1,79 @@
+"""Weights of rows: what a row counts for in every mean, and what a mean is then worth.
+
+Weights are fixed by the design (a survey, a sample drawn unevenly): what varies are the outcomes.
+Only their ratios matter, so they are brought to mean 1; where all are equal there are none, and
+every number is that without weights, to the last bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.validation import InputError, as_vector, check_lengths
+
+
+def as_weights(
+    values: ArrayLike | None, n_rows: int | None = None, name: str = "weights"
+) -> Floats | None:
+    """Return weights of mean 1, shape (n,); None where there are none or all are equal.
+
+    Raises InputError, which calls them ``name``, if they are not one-dimensional, of ``n_rows``
+    rows, finite and above 0.
+    """
+    if values is None:
+        return None
+    array = as_vector(values, name)
+    if n_rows is not None:
+        check_lengths(**{name: array, "rows": range(n_rows)})
+    bad = array <= 0
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InputError(
+            f"'{name}' must be above 0; got {array[row]:.6g} at row {row} ({int(bad.sum())} such "
+            "rows). Leave rows of weight 0 out: they count for nothing."
+        )
+    if array.min() == array.max():
+        return None
+    # Not by the mean of weights as they are, whose sum may overflow.
+    scaled = array / array.max()
+    return np.asarray(scaled / scaled.mean())
+
+
+def weighed(values: Floats, weights: Floats | None) -> Floats:
+    """Multiply the values of each row, (n,) or (n, m), by its weight; as they are without any."""
+    if weights is None:
+        return values
+    return values * (weights if values.ndim == 1 else weights[:, None])
+
+
+def chosen_weights(weights: Floats | None, rows: Ints | Mask | slice) -> Floats | None:
+    """Return the weights of some rows (mask, indices or slice), not brought to mean 1 anew."""
+    return None if weights is None else weights[rows]
+
+
+def effective_rows(weights: Floats | None, n_rows: int) -> float:
+    """Return (Σw)² / Σw², so many equal rows a mean of the weighted ones is worth (Kish 1965)."""
+    if weights is None or not len(weights):
+        return float(n_rows)
+    return float(weights.sum() ** 2 / np.square(weights).sum())
+
+
+def linearised(values: Floats, weights: Floats | None) -> Floats:
+    """Return values whose plain mean is the weighted one, and whose scatter is its error.
+
+    ``values`` (n,): NaN for rows that take no part. With m = Σ w v / Σ w over the n rows that do,
+    u_i = m + n w_i (v_i − m) / Σ w: the mean of u is m, and its standard error that of the
+    linearised ratio (Särndal, Swensson, Wretman, "Model assisted survey sampling", 1992, 5.6). A
+    difference of two such is that of the differences: intervals of means and of paired differences
+    take u for v.
+    """
+    if weights is None:
+        return values
+    part = values == values
+    v, w = values[part], weights[part]
+    mean = np.average(v, weights=w)
+    found = values.copy()
+    found[part] = mean + w * (v - mean) * (len(v) / w.sum())
+    return found
