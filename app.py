@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.starlette import App
 
 from lore_core import InputError
+from lore_core.dashboard.beside import WORKERS
 from lore_core.kernel_sums.schedule import one_thread_a_product
 from lore_core.reading import apart
 from pages.shared import controls, header, session
@@ -84,4 +85,5 @@ else:
     one_thread_a_product()
     share_the_interpreter()
     apart.warm()
+    WORKERS.warm()
     app = App(__file__, routes=ROUTES, middleware=MIDDLEWARE)

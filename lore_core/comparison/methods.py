@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -80,6 +81,22 @@ class Comparison:
         told = [name for name in apart if not self._is_skewed(metric, against, str(name))]
         found = joint_intervals(apart[told]).reindex(apart.columns)
         return found.assign(difference=apart.mean())
+
+    def with_simulated(self, simulated: Mapping[str, pd.DataFrame]) -> Comparison:
+        """Return the same with the intervals of the calibration errors.
+
+        ``simulated``: by method label, from
+        :func:`~lore_core.chance.intervals.calibration_intervals`.
+        """
+        summaries = {
+            label: item.with_simulated(simulated[label]) for label, item in self.summaries.items()
+        }
+        made = dataclasses.replace(
+            self, summaries=summaries, low=_bound(summaries, "low"), high=_bound(summaries, "high")
+        )
+        # What is compared row by row stays as it is.
+        made.__dict__["differences"] = self.differences
+        return made
 
     def _is_skewed(self, metric: Metric, first: str, other: str) -> bool:
         of_class = metric.measure.of_class if isinstance(metric.measure, RowMean) else None

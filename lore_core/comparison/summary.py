@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +47,15 @@ class Summary:
     row_values: pd.DataFrame
     #: By metric: where its maximum lies on one half of the rows, and rows of the other half there.
     worst_places: dict[str, WorstPlace]
+
+    def with_simulated(self, simulated: pd.DataFrame) -> Summary:
+        """Return the same with the intervals of the calibration errors.
+
+        ``simulated``: from :func:`~lore_core.chance.intervals.calibration_intervals`.
+        """
+        limits = pd.concat([self.intervals, simulated[["low", "high"]]])
+        known = [metric.name for metric in COMPARED if metric.name in limits.index]
+        return dataclasses.replace(self, intervals=limits.loc[known])
 
 
 def summarize(
@@ -97,6 +107,7 @@ def summarize(
     row_values = rows.row_values()
     limits = {name: mean_interval(row_values[name])[1:] for name in row_values}
     limits |= {m.name: m.interval(rows) for m in COMPARED if m.interval and rows.allows(m)}
+    simulated = None
     if n_draws:
         simulated = calibration_intervals(
             rows.confidence,
@@ -110,9 +121,8 @@ def summarize(
             random_state=random_state,
             progress=progress,
         )
-        limits |= {str(name): (low, high) for name, _, low, high in simulated.itertuples()}
     known = [metric.name for metric in COMPARED if metric.name in limits]
-    return Summary(
+    summary = Summary(
         values=pd.Series({m.name: values[m.name] for m in COMPARED if m.name in values}),
         details=pd.Series(
             {m.name: values[m.name] for m in DESCRIBED if m.name in values and not m.compared},
@@ -125,6 +135,7 @@ def summarize(
         row_values=row_values,
         worst_places=worst_places(rows),
     )
+    return summary if simulated is None else summary.with_simulated(simulated)
 
 
 def local_bin_table(reliability: ReliabilityTable, local: LocalErrors) -> pd.DataFrame:

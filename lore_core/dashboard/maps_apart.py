@@ -8,34 +8,33 @@ that nobody wants any more is stopped at once.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import queue
-import subprocess
-import sys
 import threading
 from io import BufferedReader
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.dashboard.maps_told import map_from, map_told
+from lore_core.dashboard.messages import (
+    beside_streams,
+    hear_all,
+    read_message,
+    start_beside,
+    write_message,
+)
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
 from lore_core.embedding.embed import embed
 from lore_core.embedding.names import MapName
 from lore_core.embedding.result import Embedding
-from lore_core.reading.handover import Arrays, message_from, message_of
+from lore_core.reading.handover import Arrays
 
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-_START += "from lore_core.dashboard.maps_apart import main; main()"
+_MODULE = "lore_core.dashboard.maps_apart"
 #: Seconds between two looks at whether the map is still wanted.
 _EVERY = 0.5
-#: How much less of the processors, as ``nice`` counts, maps have than pages.
-_LESS = 5
-#: Bytes of a message at most: no more than such an array could have.
-_MOST = 2**40
 
 
 def embed_apart(
@@ -63,23 +62,14 @@ def embed_apart(
     """
     heard: queue.Queue[tuple[Any, Arrays] | None] = queue.Queue()
     asked = {"method": name.method, "n_components": name.n_components}
-    process = subprocess.Popen(
-        [sys.executable, "-c", _START, json.dumps(sys.path)],
-        # Threads that spin while they wait would steal the processor from the pages.
-        env={"OMP_WAIT_POLICY": "passive"} | os.environ,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        # A Ctrl-C here reaches it as the end of its input. (In a session of its own Linux would
-        # give it as much of the processors as all pages, whatever its priority.)
-        process_group=0 if os.name == "posix" else None,
-    )
+    process = start_beside(_MODULE)
     with process:
         assert process.stdin is not None
         try:
             assert isinstance(process.stdout, BufferedReader)
-            threading.Thread(target=_hear, args=(process.stdout, heard), daemon=True).start()
+            hear_all(process.stdout, heard.put)
             with contextlib.suppress(OSError):  # what ended it is told below
-                _write(process.stdin, asked, {"features": features})
+                write_message(process.stdin, asked, {"features": features})
             return _answer(heard, progress)
         finally:
             process.kill()
@@ -108,44 +98,14 @@ def _answer(heard: queue.Queue[tuple[Any, Arrays] | None], progress: Progress) -
         progress(done, message)
 
 
-def _hear(stream: BufferedReader, heard: queue.Queue[tuple[Any, Arrays] | None]) -> None:
-    """Take messages until there are no more."""
-    with contextlib.suppress(ValueError, OSError):
-        while True:
-            heard.put(_read(stream))
-    heard.put(None)
-
-
-def _read(stream: BufferedReader) -> tuple[Any, Arrays]:
-    def exactly(length: int) -> bytearray:
-        taken = bytearray(length)
-        if stream.readinto(taken) != length:
-            raise ValueError("the end")
-        return taken
-
-    return message_from(exactly, _MOST)
-
-
-def _write(stream: IO[bytes], told: Any, arrays: Arrays) -> None:
-    for part in message_of(told, arrays):
-        stream.write(part)
-    stream.flush()
-
-
 def main() -> None:
     """Make the map that standard input asks for, and tell of it on standard output."""
-    if hasattr(os, "nice"):
-        os.nice(_LESS)
-    incoming = sys.stdin.buffer
-    assert isinstance(incoming, BufferedReader)
-    asked, arrays = _read(incoming)
+    incoming, out = beside_streams()
+    asked, arrays = read_message(incoming)
     threading.Thread(target=_end_with, args=(incoming,), daemon=True).start()
-    # (Libraries print; what they say must not stand among the messages.)
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
 
     def tell(done: float, message: str) -> None:
-        _write(out, {"done": done, "message": message}, {})
+        write_message(out, {"done": done, "message": message}, {})
 
     try:
         made = embed(
@@ -156,11 +116,11 @@ def main() -> None:
             progress=tell,
         )
         told, found = map_told(made)
-        _write(out, {"map": told}, found)
+        write_message(out, {"map": told}, found)
     except InputError as error:
-        _write(out, {"error": str(error)}, {})
+        write_message(out, {"error": str(error)}, {})
     except MemoryError:
-        _write(out, {"memory": True}, {})
+        write_message(out, {"memory": True}, {})
     except BrokenPipeError:
         os._exit(1)  # the server has ended
 

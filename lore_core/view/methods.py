@@ -12,13 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.chance.budget import affordable_intervals
-from lore_core.chance.intervals import N_SIMULATED
+from lore_core.chance.intervals import N_SIMULATED, calibration_intervals
 from lore_core.comparison.groups import compare_groups, group_report
 from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.retraining import Taught, taught
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.data.dataset import Dataset
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
 from lore_core.embedding.result import Embedding
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
@@ -151,6 +151,41 @@ def comparison_of(
         progress=progress,
         **simulating,
     )
+
+
+def intervals_of(
+    view: View,
+    datasets: Mapping[str, Dataset],
+    *,
+    measured_on: Embedding | None = None,
+    progress: Progress | None = None,
+) -> dict[str, pd.DataFrame] | None:
+    """Simulate the intervals of calibration errors that can be waited for; None where none can.
+
+    They are what :func:`comparison_of` leaves out where it does not simulate:
+    :meth:`~lore_core.comparison.methods.Comparison.with_simulated` takes them.
+
+    ``datasets``: evaluation rows as each method left them, by its label. ``measured_on``: see
+    :func:`comparison_of`.
+    """
+    simulating = simulating_of(view, n_methods=len(datasets), on=measured_on)
+    if not simulating["n_draws"]:
+        return None
+    points = (
+        view.points(on=measured_on) if view.is_local and simulating["local_intervals"] else None
+    )
+    found = {}
+    for position, (label, dataset) in enumerate(datasets.items()):
+        tell(progress, position / len(datasets), label)
+        found[label] = calibration_intervals(
+            dataset.confidence,
+            dataset.outcome,
+            points,
+            **view.local,
+            n_draws=simulating["n_draws"],
+            random_state=view.seed,
+        )
+    return found
 
 
 def needs_calibration(dataset: Dataset) -> Dataset:

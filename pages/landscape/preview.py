@@ -23,10 +23,11 @@ from lore_core.figures.pictures.landscape import row_hovers
 from lore_core.figures.pictures.picture import shortened
 from lore_core.regions import telling_column
 from lore_core.view import View
-from lore_core.view.chance import chance_band_of
 from lore_core.view.preview import MOST_ROWS, PreviewField, PreviewRows, preview_rows
 from lore_core.view.scene import Scene
 from lore_core.view.where import curve_of
+from pages.shared import compute
+from pages.shared.beside import task_of
 from pages.shared.calm import give_precedence, give_way, wait_for_calm
 from pages.shared.controls import GAMMAS
 from pages.shared.live import live_feed
@@ -39,6 +40,8 @@ _BATCH, _PATIENCE = 6, 2.0
 _FIRST_PICTURE = 2.0
 #: Seconds after which nobody is taken to be waiting any more.
 _FORGOTTEN = 6.0
+#: Seconds between two looks at what is simulated beside the server.
+_GLANCE = 0.5
 #: Kernel sums use every core: one preview at a time.
 _TURN = threading.Lock()
 _KEY = "_landscape_feed"
@@ -111,8 +114,11 @@ class Preview:
         while not self._rests and time.monotonic() - self._asked < _FORGOTTEN:
             # Among many readers some page always runs: then it is done all the same.
             stop = give_way if wait_for_calm() else None
-            with _TURN, suppress(Cancelled):
-                self._step(stop)
+            if self._curve is not None:
+                self._take_band()
+            else:
+                with _TURN, suppress(Cancelled):
+                    self._step(stop)
             with self._news:
                 self._news.notify_all()
 
@@ -126,10 +132,14 @@ class Preview:
             field = self._rows.field(GAMMAS[k])
             with self._news:
                 self._fields[k] = field
-        elif self._curve is None:
-            self._curve = curve_of(self._view, stop)
         else:
-            self._band = chance_band_of(self._view, progress=stop)
+            self._curve = curve_of(self._view, stop)
+
+    def _take_band(self) -> None:
+        """Take what chance shows, where it is known by now."""
+        task = task_of(compute.chance_asked(self._view))
+        if task.wait(_GLANCE):
+            self._band = None if task.failed else task.result()
             self._rests = True
 
 

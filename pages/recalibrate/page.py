@@ -16,6 +16,7 @@ from pages.recalibrate.before_after import before_after
 from pages.recalibrate.ship import ship
 from pages.recalibrate.table import metrics_table, worst_places_table
 from pages.shared import compute
+from pages.shared.beside import awaited, task_of
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import csv_button, next_step, show_chart
 from pages.shared.controls import curve_metric, metric_map, theme_mode, view_controls
@@ -67,6 +68,9 @@ def _drawn_first(result: Comparison) -> list[str]:
     return [name for name in methods if name in (methods[0], "LoRe", best)]
 
 
+#: Seconds that the table waits for its intervals before it is shown without them.
+_SOON = 0.3
+
 question(
     "Does recalibration help?",
     "Each method is fitted on the calibration rows and measured on the evaluation rows; rows are "
@@ -82,7 +86,12 @@ result = compared(view, measure_map)
 methods = list(result.datasets)
 search = compute.places(view) if view.target == TOP_LABEL and is_searched(view) else None
 conclude(top, conclude_recalibration(result, search))
-metrics_table(result, grouping(dataset), measured_on)
+table, waiting = st.empty(), st.empty()
+asked = compute.intervals(view, result, measure_map)
+is_simulated = task_of(asked).wait(_SOON)
+if not is_simulated:
+    with table.container():
+        metrics_table(result, grouping(dataset), measured_on, pending=True)
 worst_places_table(result)
 lore = result.recalibrators.get("LoRe")
 if isinstance(lore, LoRe):
@@ -138,6 +147,12 @@ if measure_map is not None and len(methods) > 1:
             ),
             "method_curves",
         )
+# What takes long comes last, though it stands above.
+simulated = awaited(asked, waiting)
+if simulated is not None:
+    result = result.with_simulated(simulated)
+with table.container():
+    metrics_table(result, grouping(dataset), measured_on)
 st.subheader("Take it away", anchor=False)
 with st.container(horizontal=True):
     csv_button("Metrics as CSV", result.long, "metrics")

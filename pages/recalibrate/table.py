@@ -26,8 +26,13 @@ def _column(result: Comparison, metric: Metric) -> pd.Series[str]:
     return text + "  (" + low + "–" + high + ")"
 
 
-def metrics_table(result: Comparison, grouping: Grouping | None, measured_on: str) -> None:
-    """Methods × metrics; tinted where a mean of rows differs from the first beyond chance."""
+def metrics_table(
+    result: Comparison, grouping: Grouping | None, measured_on: str, *, pending: bool = False
+) -> None:
+    """Methods × metrics; tinted where a mean of rows differs from the first beyond chance.
+
+    ``pending``: whether intervals are still being simulated.
+    """
     metrics = [metric for metric in METHOD_TABLE if metric.name in result.table]
     text = pd.DataFrame({metric.name: _column(result, metric) for metric in metrics})
 
@@ -46,11 +51,16 @@ def metrics_table(result: Comparison, grouping: Grouping | None, measured_on: st
         },
         height="content",
     )
-    st.caption(unbroken(" ".join(_notes(result, metrics, grouping, measured_on))))
+    st.caption(unbroken(" ".join(_notes(result, metrics, grouping, measured_on, pending=pending))))
 
 
 def _notes(
-    result: Comparison, metrics: list[Metric], grouping: Grouping | None, measured_on: str
+    result: Comparison,
+    metrics: list[Metric],
+    grouping: Grouping | None,
+    measured_on: str,
+    *,
+    pending: bool,
 ) -> list[str]:
     """Say what the table shows, how sure it is, and which metrics have no interval and why."""
     first, n = result.table.index[0], next(iter(result.summaries.values())).n_rows
@@ -65,7 +75,9 @@ def _notes(
     if result.untold:
         said.append(plain(result.about_untold()))
     without = [item.title for item in metrics if item.has_interval and item.name not in result.low]
-    if without:
+    if without and pending:
+        said.append(f"Being simulated: the intervals of {', '.join(without)}.")
+    elif without:
         on = f" on {measured_on}" if measured_on else ""
         said.append(
             f"Without one: {', '.join(without)}; simulating {n:,} rows{on} would take too long "

@@ -27,6 +27,8 @@ _LESS = 5
 #: When each page that runs began, and those that wait, in their order.
 _runs: list[float] = []
 _waiting: list[object] = []
+#: When the page of this thread began.
+_own = threading.local()
 
 
 def share_the_interpreter() -> None:
@@ -44,18 +46,36 @@ def hurry(tell: Callable[[int], object] = lambda _: None) -> Iterator[None]:
 
     ``tell``: is told once how many pages come before, where that takes longer than a moment.
     """
-    began = _take_turn(tell)
+    _own.began = _take_turn(tell)
     # (With others at the same time there is no processor left for a second thread.)
     with fewer_threads(1) if len(_runs) + len(_waiting) > 1 else nullcontext():
         try:
             yield
         finally:
-            with _calm:
-                _runs.remove(began)
-                _calm.notify_all()
+            _leave()
 
 
-def _take_turn(tell: Callable[[int], object]) -> float:
+@contextmanager
+def aside() -> Iterator[None]:
+    """Let other pages run while this one waits for work that is done elsewhere."""
+    if getattr(_own, "began", None) is None:
+        yield
+        return
+    _leave()
+    yield
+    _own.began = _take_turn()
+
+
+def _leave() -> None:
+    """Give the turn back; a page that was left while it stood aside has none."""
+    began, _own.began = _own.began, None
+    if began is not None:
+        with _calm:
+            _runs.remove(began)
+            _calm.notify_all()
+
+
+def _take_turn(tell: Callable[[int], object] = lambda _: None) -> float:
     ticket, start, is_told = object(), time.monotonic(), False
     with _calm:
         _waiting.append(ticket)

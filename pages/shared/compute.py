@@ -16,6 +16,7 @@ from lore_core import (
     Embedding,
     composition,
 )
+from lore_core.chance import NullBand
 from lore_core.chance.whole_vector import VectorChance
 from lore_core.comparison import Summary
 from lore_core.comparison.rewards import compare_rewards
@@ -38,11 +39,14 @@ from lore_core.view import View, chance, methods, variables, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
+from pages.shared.beside import Asked, awaited
 
 #: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)
 _BINS: tuple[Part, ...] = ("target", "n_bins", "binning")
 _LOCAL: tuple[Part, ...] = (*_BINS, "gamma", "maps")
 _EVERY_GAMMA: tuple[Part, ...] = (*_BINS, "maps")
+#: Seconds a row, of every method or of a band: rough, until this machine has shown its own.
+_FIT_SECONDS, _SIMULATED_SECONDS, _BAND_SECONDS = 1e-5, 3e-5, 1.5e-4
 #: What a search for places depends on.
 SEARCHED: tuple[Part, ...] = ("target", "gamma", "maps", "seed")
 _FITTED: tuple[Part, ...] = ("gamma", "n_bins", "binning", "maps")
@@ -72,7 +76,6 @@ curve = _kept(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
 suggestion = _kept(32, "Looking for the best γ …", "target", "binning", "maps")(where.suggestion_of)
 _halves = _kept(4, False, "target", "seed")(where.view_halves)
 evidence = _kept(64, False, *_LOCAL)(where.evidence_of)
-chance_band = _kept(12, "Simulating chance …", *_EVERY_GAMMA)(chance.chance_band_of)
 chance_errors = _kept(32, "Simulating chance …", *_LOCAL)(chance.chance_errors_of)
 ranking = _kept(32, "Looking along every column …", "target")(variables.ranking_of)
 along = _kept(64, False, "target")(variables.along_of)
@@ -142,19 +145,49 @@ def summary(view: View) -> Summary:
     return methods.summary_of(view)
 
 
-@_kept(4, "Fitting the recalibrators …", *_FITTED)
 def comparison(
     view: View, labels: tuple[str, ...], grouping: Grouping | None, measured_on: Embedding | None
 ) -> Comparison:
-    """Methods fitted on the calibration rows and measured on the evaluation rows."""
-    known = methods.recalibrators_of(view)
-    return methods.comparison_of(
+    """Methods fitted on the calibration rows and measured on the evaluation rows.
+
+    Without the simulated intervals, see :func:`intervals`.
+    """
+    on = None if measured_on is None else measured_on.digest
+    asked = Asked(
+        "fits",
         view,
-        [known[label] for label in labels],
-        methods.simulating_of(view, n_methods=len(labels), on=measured_on),
-        grouping=grouping,
-        measured_on=measured_on,
+        (view.key(*_FITTED), labels, grouping, on),
+        "Fitting the recalibrators",
+        _FIT_SECONDS * len(labels) * len(view.dataset),
+        {"labels": list(labels), "grouping": grouping, "measured_on": measured_on},
     )
+    result: Comparison = awaited(asked)
+    return result
+
+
+def intervals(view: View, result: Comparison, measured_on: Embedding | None) -> Asked:
+    """Return the work that simulates the intervals of :func:`comparison`'s calibration errors."""
+    on = None if measured_on is None else measured_on.digest
+    return Asked(
+        "intervals",
+        view,
+        (view.key(*_FITTED), tuple(result.datasets), on),
+        "Simulating intervals",
+        _SIMULATED_SECONDS * len(result.datasets) * len(view.dataset),
+        {"datasets": result.datasets, "measured_on": measured_on},
+    )
+
+
+def chance_asked(view: View) -> Asked:
+    """Return the work behind :func:`chance_band`."""
+    expected = _BAND_SECONDS * len(view.dataset)
+    return Asked("chance band", view, view.key(*_EVERY_GAMMA), "Simulating chance", expected)
+
+
+def chance_band(view: View) -> NullBand | None:
+    """MLCE and ALCE over γ if every confidence were right; None without simulations."""
+    band: NullBand | None = awaited(chance_asked(view))
+    return band
 
 
 @_kept(64, "Computing the curves …", *_FITTED)

@@ -37,6 +37,11 @@ def at_this_pace(name: str, seconds: float) -> float:
     return _PACES.get(name, 1.0) * seconds
 
 
+def learn_pace(name: str, expected: float, took: float) -> None:
+    """Take down that work took so many seconds, of which so many had been expected."""
+    _PACES[name] = at_this_pace(name, took / expected)
+
+
 def time_so_far(elapsed: float, fraction: float, expected: float) -> str:
     """Say how long work has taken, and how long it will: never less than it has.
 
@@ -110,8 +115,7 @@ class Job:
             self.started = time.monotonic()
             self._progress(0.0, "starting")
             self._done(self._work(self._progress))
-            took = time.monotonic() - self.started
-            _PACES[self.name] = at_this_pace(self.name, took / self.seconds)
+            learn_pace(self.name, self.seconds, time.monotonic() - self.started)
         except Cancelled:
             pass
         except InputError as error:

@@ -61,7 +61,7 @@ def test_it_ends_when_nobody_wants_it(features):
 
 
 def test_what_ends_it_ends_nothing_else(features, monkeypatch):
-    monkeypatch.setattr(maps_apart, "_START", "import os; os.abort()")
+    monkeypatch.setattr(maps_apart, "_MODULE", "lore_core.no_such_module")
     with pytest.raises(RuntimeError, match="the process that makes maps has ended"):
         embed_apart(features, TSNE, lambda done, message: None)
 

@@ -1,0 +1,107 @@
+"""A process beside the server that computes what pages ask for, one thing after the other."""
+
+from __future__ import annotations
+
+import os
+import queue
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+
+from lore_core.comparison import Comparison
+from lore_core.dashboard.maps_told import map_from
+from lore_core.dashboard.messages import beside_streams, hear_all, write_message
+from lore_core.dashboard.results_told import result_from, result_told
+from lore_core.data.dataset import Dataset
+from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError
+from lore_core.embedding.result import Embedding
+from lore_core.kernel_sums.schedule import fewer_threads, one_thread_a_product
+from lore_core.reading.handover import Arrays, dataset_from
+from lore_core.view.chance import chance_band_of
+from lore_core.view.methods import Grouping, comparison_of, intervals_of, recalibrators_of
+from lore_core.view.view import View
+
+
+def fitted(
+    view: View,
+    progress: Progress | None,
+    labels: list[str],
+    grouping: Grouping | None,
+    measured_on: Embedding | None,
+) -> Comparison:
+    """Fit methods by their labels and measure them; simulate nothing."""
+    known = recalibrators_of(view)
+    return comparison_of(
+        view,
+        [known[label] for label in labels],
+        {},
+        grouping=grouping,
+        measured_on=measured_on,
+        progress=progress,
+    )
+
+
+def simulated(
+    view: View,
+    progress: Progress | None,
+    datasets: dict[str, Dataset],
+    measured_on: Embedding | None,
+) -> dict[str, pd.DataFrame] | None:
+    """Simulate the intervals of what :func:`fitted` measured."""
+    return intervals_of(view, datasets, measured_on=measured_on, progress=progress)
+
+
+#: What can be asked for, by its name.
+WORK: dict[str, Callable[..., Any]] = {
+    "fits": fitted,
+    "intervals": simulated,
+    "chance band": lambda view, progress: chance_band_of(view, progress=progress),
+}
+
+
+def main() -> None:
+    """Do what standard input asks for, and tell of it on standard output."""
+    incoming, out = beside_streams()
+    asked: queue.Queue[tuple[Any, Arrays] | None] = queue.Queue()
+
+    def take(message: tuple[Any, Arrays] | None) -> None:
+        if message is None:
+            os._exit(1)  # the server has ended: nobody would take the result
+        asked.put(message)
+
+    hear_all(incoming, take)
+    one_thread_a_product()
+    kept: dict[str, Dataset | Embedding] = {}
+
+    def tell(done: float, message: str) -> None:
+        write_message(out, {"done": done, "message": message}, {})
+
+    while (message := asked.get()) is not None:
+        told, arrays = message
+        match told:
+            case {"keep": name, "dataset": of}:
+                kept[name] = dataset_from(of, arrays)
+            case {"keep": name, "map": of}:
+                kept[name] = map_from(of, arrays)
+            case {"forget": name}:
+                del kept[name]
+            case _:
+                write_message(out, *_done(told, arrays, kept, tell))
+
+
+def _done(told: Any, arrays: Arrays, kept: dict[str, Any], tell: Progress) -> tuple[Any, Arrays]:
+    """Return what came of a question: a result, or why there is none."""
+    maps = {name: kept[digest] for name, digest in told["maps"].items()}
+    try:
+        view = View(kept[told["dataset"]], maps=maps, **told["view"])
+        options = result_from(told["options"], arrays, view.evaluation, kept)
+        with fewer_threads(told["threads"]):
+            made = WORK[told["work"]](view, tell, **options)
+        result, found = result_told(made, view.evaluation)
+    except InputError as error:
+        return {"error": str(error)}, {}
+    except MemoryError:
+        return {"memory": True}, {}
+    return {"result": result}, found

@@ -1,0 +1,127 @@
+"""Long work that pages wait for, done beside the server and shared by all who ask for it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+from streamlit import runtime
+from streamlit.delta_generator import DeltaGenerator
+
+from lore_core.dashboard.beside import WORKERS, Task
+from lore_core.dashboard.worker import WORK
+from lore_core.view import View
+from pages.shared.calm import aside
+from pages.shared.header import plain
+from pages.shared.jobs import at_this_pace, learn_pace, time_so_far
+
+#: Results that are kept: at most so many, and of so many bytes.
+_MOST, _MOST_BYTES = 64, 2**29
+#: Seconds until a reader is told what is waited for, and between two words about it.
+_SILENT, _EVERY = 0.3, 0.5
+#: What a reader has stopped.
+_STOPPED = "_stopped"
+_TASKS: OrderedDict[Hashable, Task] = OrderedDict()
+_LOCK = threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Some work, as a page asks for it."""
+
+    work: str  #: What; see :class:`~lore_core.dashboard.beside.Task`
+    view: View  #: Of what
+    key: Hashable  #: What its result depends on
+    title: str  #: What is done, in words
+    expected: float  #: Seconds it takes, a rough estimate
+    options: Mapping[str, Any] = field(default_factory=dict)  #: What else is asked
+
+
+def task_of(asked: Asked) -> Task:
+    """Return the work, begun if nobody has asked for it before."""
+    work, key = asked.work, asked.key
+    with _LOCK:
+        task = _TASKS.get((work, key))
+        if task is None or task.failed:
+            task = Task(work, asked.view, asked.options, at_this_pace(asked.title, asked.expected))
+            if runtime.exists():
+                WORKERS.begin(task)
+            else:  # nobody else is there to be held up
+                task.end(WORK[work](asked.view, None, **asked.options))
+            _TASKS[work, key] = task
+        _TASKS.move_to_end((work, key))
+        _forget()
+        return task
+
+
+def _forget() -> None:
+    """Forget the oldest results beyond what is kept, and none that is waited for."""
+    for key, task in list(_TASKS.items())[:-1]:
+        total = sum(item.n_bytes for item in _TASKS.values())
+        if len(_TASKS) <= _MOST and total <= _MOST_BYTES:
+            return
+        if task.ended:
+            del _TASKS[key]
+
+
+def awaited(asked: Asked, place: DeltaGenerator | None = None) -> Any:
+    """Return what comes of some work, and say meanwhile how far it is.
+
+    Who goes to another page leaves the work to be done; it is there when the page is seen again.
+
+    ``place``: where it is said; by default here.
+    """
+    if st.session_state.get(_STOPPED) == (asked.work, asked.key):
+        _offer(asked.title)
+    task = task_of(asked)
+    if not task.ended:
+        task.readers += 1
+        try:
+            with aside():
+                _watch(task, asked, place)
+        finally:
+            task.readers -= 1
+    return task.result()
+
+
+def _watch(task: Task, asked: Asked, place: DeltaGenerator | None) -> None:
+    start = time.monotonic()
+    if task.wait(_SILENT):
+        return
+    shown = (place or st).empty()
+    with shown.container(horizontal=True, vertical_alignment="bottom", key=f"awaited_{asked.work}"):
+        bar = st.progress(0.0, text=f"**{asked.title}**")
+        stop = (asked.work, asked.key), task
+        st.button("Cancel", key=f"stop_{asked.work}", on_click=_stop, args=stop, width="content")
+    expected = at_this_pace(asked.title, asked.expected)
+    while not task.wait(_EVERY):
+        elapsed, before = time.monotonic() - start, WORKERS.before(task)
+        said = (
+            f"{before} of other readers come before"
+            if before
+            else f"{plain(task.message)} · {time_so_far(elapsed, task.fraction, expected)}"
+        )
+        # (Here Streamlit ends the run of a page that was left.)
+        bar.progress(min(task.fraction, 1.0), text=f"**{asked.title}** · {said}")
+    shown.empty()
+    if task.seconds:
+        learn_pace(asked.title, expected, task.seconds)
+
+
+def _stop(name: Hashable, task: Task) -> None:
+    """Stop work that nobody else waits for, and do not begin it again unasked."""
+    st.session_state[_STOPPED] = name
+    if not task.readers and not task.ended:
+        WORKERS.cancel(task)
+
+
+def _offer(title: str) -> None:
+    """Say that something was stopped, and let the reader begin it again."""
+    st.info(f"{title}: cancelled; nothing else changed.", icon=":material/cancel:")
+    st.button("Begin again", on_click=lambda: st.session_state.pop(_STOPPED, None))
+    st.stop()
