@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import plotly.graph_objects as go
-
 from lore_core.figures.pictures.picture import Hover, Picture
+from lore_core.figures.plotly.sheet import Sheet
 from lore_core.figures.style import ACCENT, GRID, INK, NEUTRAL, PAPER, Mode, escape
 
 #: The dashboard's own font where it is at hand.
@@ -19,14 +18,12 @@ _FOOT = 44
 
 
 def frame(
-    figure: go.Figure, picture: Picture, mode: Mode, *, height: int, legend: bool = False
+    figure: Sheet, picture: Picture, mode: Mode, *, height: int, legend: bool = False
 ) -> None:
     """Give a figure its title, what rows it shows, and the shared look."""
     ink, grid, quiet = INK[mode], GRID[mode], NEUTRAL[mode]
     subtitle = {"text": escape(picture.subtitle), "font": {"size": 12, "color": quiet}}
     figure.update_layout(
-        # Named, because Streamlit sets a default of its own for every figure of the process.
-        template="plotly",
         title={
             "text": f"<b>{escape(picture.title)}</b>",
             "subtitle": subtitle,
@@ -46,7 +43,10 @@ def frame(
         dragmode="pan",
     )
     figure.update_layout(title=_corner("container", "left", 0.0, "top", 1.0))
-    if legend and sum(trace.showlegend is not False for trace in figure.data) > _MOST_ON_TOP:
+    if (
+        legend
+        and sum(trace.get("showlegend") is not False for trace in figure.traces) > _MOST_ON_TOP
+    ):
         # Beside the title they would run into it; at the foot they take the lines they need.
         corner = _corner("container", "left", 0.0, "bottom", 0.0)
         figure.update_layout(height=height + _FOOT, legend=corner)

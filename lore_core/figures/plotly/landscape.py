@@ -12,13 +12,14 @@ from lore_core.data.arrays import Floats, Mask
 from lore_core.data.number_text import POINTS
 from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture, MapRows
 from lore_core.figures.plotly.frame import color_bar, frame, hover_text
+from lore_core.figures.plotly.sheet import Sheet
 from lore_core.figures.style import INK, NEUTRAL, PAPER, Mode, escape, rgba
 from lore_core.regions.field import Field
 
 
 def landscape(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
     """Draw the field, the rows over it, and what is named."""
-    figure, ink, field = go.Figure(), INK[mode], picture.field
+    figure, ink, field = Sheet(), INK[mode], picture.field
     color = color_axis(picture.scale, mode)
     if field is not None:
         # Without a line around all rows a small bin floats in nowhere.
@@ -29,11 +30,13 @@ def landscape(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
         shown = in_points(picture.scale.of(picture.points.error))
         edge = {"width": 0.6, "color": rgba(ink, 0.55)}
         dot = {"size": 5, "color": shown, **color, "showscale": field is None, "line": edge}
-        figure.add_trace(go.Scattergl(**_dots(picture.points), name="rows", marker=dot))
+        figure.add_trace(dict(type="scattergl", **_dots(picture.points), name="rows", marker=dot))
     if picture.worst is not None:
         # A few rings as SVG: a WebGL layer for them alone would double the time of a redraw.
         ring = {"size": 9, "color": "rgba(0,0,0,0)", "line": {"width": 1.4, "color": ink}}
-        figure.add_trace(go.Scatter(**_dots(picture.worst), name="worst rows", marker=ring))
+        figure.add_trace(
+            dict(type="scatter", **_dots(picture.worst), name="worst rows", marker=ring)
+        )
     frame(figure, picture, mode, height=height)
     font = {"size": 11, "color": NEUTRAL[mode]}
     for number, ends, update in zip(
@@ -49,7 +52,7 @@ def landscape(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
         path = " L ".join(f"{x:.6g},{y:.6g}" for x, y in corners)
         line = {"color": ink, "dash": "dash" if sign > 0 else "dot", "width": 2}
         figure.add_shape(type="path", path=f"M {path} Z", line=line)
-    return figure
+    return figure.figure()
 
 
 def color_axis(scale: ErrorScale, mode: Mode) -> dict[str, Any]:
@@ -65,22 +68,23 @@ def in_points(error: Floats) -> NDArray[np.float32]:
     return (error * POINTS.scale).astype(np.float32)
 
 
-def _raster(field: Field, scale: ErrorScale, color: dict[str, Any]) -> go.Heatmap:
+def _raster(field: Field, scale: ErrorScale, color: dict[str, Any]) -> dict[str, Any]:
     said = "local error %{z:+.1f} points" if scale.is_signed else "LCE %{z:.1f} points"
-    return go.Heatmap(
-        x=field.x.astype(np.float32),
-        y=field.y.astype(np.float32),
-        z=in_points(scale.of(field.signed)),
-        customdata=np.round(field.effective_size).astype(np.float32),
-        zmin=color["cmin"],
-        zmax=color["cmax"],
-        colorscale=color["colorscale"],
-        colorbar=color["colorbar"],
-        hoverongaps=False,
-        zsmooth=False,
-        name="field",
-        hovertemplate=f"{said}<br>%{{customdata:.0f}} effective neighbours<extra></extra>",
-    )
+    return {
+        "type": "heatmap",
+        "x": field.x.astype(np.float32),
+        "y": field.y.astype(np.float32),
+        "z": in_points(scale.of(field.signed)),
+        "customdata": np.round(field.effective_size).astype(np.float32),
+        "zmin": color["cmin"],
+        "zmax": color["cmax"],
+        "colorscale": color["colorscale"],
+        "colorbar": color["colorbar"],
+        "hoverongaps": False,
+        "zsmooth": False,
+        "name": "field",
+        "hovertemplate": f"{said}<br>%{{customdata:.0f}} effective neighbours<extra></extra>",
+    }
 
 
 def _dots(rows: MapRows) -> dict[str, Any]:
@@ -98,21 +102,22 @@ def _dots(rows: MapRows) -> dict[str, Any]:
 
 def _contour(
     x: Floats, y: Floats, inside: Floats | Mask, line: dict[str, Any], name: str
-) -> go.Contour:
+) -> dict[str, Any]:
     """Draw a line where a raster crosses ½."""
-    return go.Contour(
-        x=x.astype(np.float32),
-        y=y.astype(np.float32),
-        z=inside.astype(np.float32),
-        contours={"coloring": "none", "start": 0.5, "end": 0.5, "size": 1.0},
-        line=line,
-        showscale=False,
-        hoverinfo="skip",
-        name=name,
-    )
+    return {
+        "type": "contour",
+        "x": x.astype(np.float32),
+        "y": y.astype(np.float32),
+        "z": inside.astype(np.float32),
+        "contours": {"coloring": "none", "start": 0.5, "end": 0.5, "size": 1.0},
+        "line": line,
+        "showscale": False,
+        "hoverinfo": "skip",
+        "name": name,
+    }
 
 
-def _add_names(figure: go.Figure, picture: LandscapePicture, mode: Mode) -> None:
+def _add_names(figure: Sheet, picture: LandscapePicture, mode: Mode) -> None:
     """Outline the regions, and write their numbers and what else has a name."""
     ink, paper = INK[mode], PAPER[mode]
     for region in picture.regions:

@@ -11,6 +11,7 @@ from lore_core.data.number_text import POINTS
 from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture, MapRows
 from lore_core.figures.plotly.frame import frame, hover_text
 from lore_core.figures.plotly.landscape import color_axis, in_points
+from lore_core.figures.plotly.sheet import Sheet
 from lore_core.figures.style import NEUTRAL, PAPER, Mode, rgba
 from lore_core.regions.field import Field
 
@@ -26,7 +27,7 @@ _FLAT = {"x": 1.3, "y": 1.3, "z": 0.6}
 
 def space(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
     """Draw rows in 3-D, or the error as height."""
-    figure = go.Figure()
+    figure = Sheet()
     shape: dict[str, Any]
     axes, color = picture.axes, color_axis(picture.scale, mode)
     if picture.view == "space":
@@ -43,26 +44,28 @@ def space(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
         ends = [end * POINTS.scale for end in (picture.scale.low, picture.scale.limit)]
         scene["zaxis"] |= {"showticklabels": True, "range": ends}
     figure.update_layout(scene=scene | shape, uirevision=f"{axes} {picture.camera}")
-    return figure
+    return figure.figure()
 
 
-def _dots(rows: MapRows, scale: ErrorScale, color: dict[str, Any]) -> go.Scatter3d:
+def _dots(rows: MapRows, scale: ErrorScale, color: dict[str, Any]) -> dict[str, Any]:
     x, y, z = rows.at.astype(np.float32).T
     shown = {"color": in_points(scale.of(rows.error)), "showscale": True, **color}
-    return go.Scatter3d(
-        x=x,
-        y=y,
-        z=z,
-        mode="markers",
-        marker={"size": 3, "opacity": 0.85, **shown},
-        hovertext=[hover_text(item) for item in rows.hover],
-        hoverinfo="text",
-        customdata=rows.row.astype(np.int32),
-    )
+    return {
+        "type": "scatter3d",
+        "x": x,
+        "y": y,
+        "z": z,
+        "mode": "markers",
+        "marker": {"size": 3, "opacity": 0.85, **shown},
+        "hovertext": [hover_text(item) for item in rows.hover],
+        "hoverinfo": "text",
+        "customdata": rows.row.astype(np.int32),
+    }
 
 
-def _sheet(field: Field, scale: ErrorScale, color: dict[str, Any]) -> go.Surface:
-    return go.Surface(
+def _sheet(field: Field, scale: ErrorScale, color: dict[str, Any]) -> dict[str, Any]:
+    return dict(
+        type="surface",
         x=field.x.astype(np.float32),
         y=field.y.astype(np.float32),
         z=in_points(scale.of(field.signed)),

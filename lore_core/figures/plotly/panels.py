@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from lore_core.data.arrays import Floats
 from lore_core.figures.pictures.marks import (
@@ -27,6 +26,7 @@ from lore_core.figures.pictures.marks import (
 )
 from lore_core.figures.pictures.picture import Hover
 from lore_core.figures.plotly.frame import color_bar, frame, hover_text
+from lore_core.figures.plotly.sheet import Sheet
 from lore_core.figures.style import INK, NEUTRAL, Mode, diverging, escape, palette, rgba
 
 _SHAPES = {"disc": None, "ring": "circle-open", "diamond": "diamond", "dash": "line-ew-open"}
@@ -37,34 +37,25 @@ _FIELD = re.compile(r"\{(?:(x|y|text)|(\d+))(:[^}]*)?\}")
 def panels(picture: PanelPicture, mode: Mode, height: int) -> go.Figure:
     """Draw panels one above the other."""
     shown = [panel.in_units() for panel in picture.panels]
-    several = len(shown) > 1
-    figure = go.Figure()
-    if several:
-        figure = make_subplots(
-            rows=len(shown),
-            cols=1,
-            shared_xaxes=True,
-            row_heights=[panel.share for panel in shown],
-            vertical_spacing=picture.gap,
-        )
-    places = [{"row": row, "col": 1} if several else {} for row in range(1, len(shown) + 1)]
+    figure = Sheet(tuple(panel.share for panel in shown), picture.gap)
+    places = range(1, len(shown) + 1)
     placed = [
         (mark, place) for panel, place in zip(shown, places, strict=True) for mark in panel.marks
     ]
     groups = list(dict.fromkeys(mark.group for mark, _ in placed))
     for mark, place in sorted(placed, key=lambda item: groups.index(item[0].group)):
         if (drawn := trace(mark, mode)) is not None:
-            figure.add_trace(drawn, **place)
+            figure.add_trace(drawn, place)
     beside_title = picture.legend and not picture.free_corner
     frame(figure, picture, mode, height=height, legend=beside_title)
     for panel, place in zip(shown, places, strict=True):
         for mark in panel.marks:
             if isinstance(mark, Rule):
                 _add_rule(figure, mark, panel, place, mode)
-        figure.update_xaxes(_axis(panel.x, titled=panel is shown[-1]), **place)
-        figure.update_yaxes(_axis(panel.y), **place)
+        figure.update_xaxes(place, **_axis(panel.x, titled=panel is shown[-1]))
+        figure.update_yaxes(place, **_axis(panel.y))
     if picture.free_corner:
-        corner = {"x": 1, "xanchor": "right", "y": 0.04, "yanchor": "bottom", "orientation": "v"}
+        corner = {"x": 1.0, "xanchor": "right", "y": 0.04, "yanchor": "bottom", "orientation": "v"}
         figure.update_layout(showlegend=picture.legend, legend=corner)
     if picture.still:
         figure.update_layout(dragmode=False)
@@ -75,14 +66,14 @@ def panels(picture: PanelPicture, mode: Mode, height: int) -> go.Figure:
         figure.update_layout(bargap=0)
     if any(mark.chosen is not None for mark in bars):
         figure.update_layout(clickmode="event+select")
-    return figure
+    return figure.figure()
 
 
 # (What is None in the options below is as Plotly has it by default.)
 
 
 def _axis(axis: Axis, *, titled: bool = True) -> dict[str, Any]:
-    title = {"title": escape(axis.heading)} if axis.title and titled else {}
+    title = {"title": {"text": escape(axis.heading)}} if axis.title and titled else {}
     return {
         **title,
         "ticksuffix": axis.suffix or None,
@@ -130,7 +121,7 @@ def _hover(hover: Hover | Sequence[Hover] | None, columns: Sequence[Floats] = ()
     return {"hovertemplate": f"{template}<extra></extra>", "customdata": together}
 
 
-def trace(mark: Mark, mode: Mode) -> Any:
+def trace(mark: Mark, mode: Mode) -> dict[str, Any] | None:
     """Return what Plotly draws of a mark; None of what is a shape, not a trace."""
     legend = {
         "name": escape(mark.name) or None,
@@ -139,7 +130,8 @@ def trace(mark: Mark, mode: Mode) -> Any:
     }
     match mark:
         case Line():
-            return go.Scatter(
+            return dict(
+                type="scatter",
                 x=mark.x,
                 y=mark.y,
                 mode="lines+markers" if mark.dots else "lines",
@@ -151,16 +143,20 @@ def trace(mark: Mark, mode: Mode) -> Any:
         case Band():
             x, y = mark.outline
             fill = {"fill": "toself", "fillcolor": _color(mark.tint, mode), "line": {"width": 0}}
-            return go.Scatter(x=x, y=y, mode="lines", hoverinfo="skip", **fill, **legend)
+            return dict(type="scatter", x=x, y=y, mode="lines", hoverinfo="skip", **fill, **legend)
         case Rule():
             ends = {"x": [mark.at, mark.at], "y": [0, 1], "mode": "lines", "hoverinfo": "name"}
-            return go.Scatter(**ends, line=_line(mark, mode), **legend) if mark.name else None
+            return (
+                dict(type="scatter", **ends, line=_line(mark, mode), **legend)
+                if mark.name
+                else None
+            )
         case Bars():
-            return go.Bar(**_bars(mark, mode), **_hover(mark.hover), **legend)
+            return dict(type="bar", **_bars(mark, mode), **_hover(mark.hover), **legend)
         case Dots():
-            return go.Scatter(**_dots(mark, mode), **_hover(mark.hover), **legend)
+            return dict(type="scatter", **_dots(mark, mode), **_hover(mark.hover), **legend)
         case Cells():
-            return go.Heatmap(**_cells(mark, mode), **legend)
+            return dict(type="heatmap", **_cells(mark, mode), **legend)
         case _:
             raise TypeError(f"no drawing of a {type(mark).__name__} is known")
 
@@ -237,9 +233,7 @@ def _cells(mark: Cells, mode: Mode) -> dict[str, Any]:
     }
 
 
-def _add_rule(
-    figure: go.Figure, mark: Rule, panel: Panel, place: dict[str, int], mode: Mode
-) -> None:
+def _add_rule(figure: Sheet, mark: Rule, panel: Panel, place: int, mode: Mode) -> None:
     """Draw a rule, and write what it is."""
     line, (start, end) = _line(mark, mode), mark.part
     if mark.name:
@@ -254,16 +248,16 @@ def _add_rule(
         where = {"x": x, "xref": "paper", "xanchor": anchor, "y": mark.at, "yref": "y"}
         _write(figure, mark.text, 11, NEUTRAL[mode], yanchor="bottom", **where)
     elif mark.level:
-        figure.add_hline(y=mark.at, line=line, **place)
+        figure.add_level(mark.at, place, line)
     else:
-        figure.add_vline(x=mark.at, line=line, **place)
+        figure.add_upright(mark.at, place, line)
         # On a logarithmic axis annotations, unlike lines, are placed by exponent.
         x = math.log10(mark.at) if panel.x.log else mark.at
         where = {"x": x, "xref": "x", "xanchor": "left", "xshift": 4, "y": 1, "yref": "paper"}
         _write(figure, mark.text, 12, INK[mode], yanchor="top", **where)
 
 
-def _write(figure: go.Figure, text: str, size: int, color: str, **where: Any) -> None:
+def _write(figure: Sheet, text: str, size: int, color: str, **where: Any) -> None:
     if text:
         font = {"size": size, "color": color}
         figure.add_annotation(text=text, showarrow=False, font=font, **where)
