@@ -118,6 +118,11 @@ class Workers:
                 for worker in self._workers:
                     threading.Thread(target=self._serve, args=(worker,), daemon=True).start()
 
+    @property
+    def are_there(self) -> bool:
+        """Whether the processes were started."""
+        return bool(self._workers)
+
     def begin(self, task: Task) -> Task:
         """Put a task behind the others that readers wait for."""
         self.warm()

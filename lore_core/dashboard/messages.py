@@ -70,7 +70,7 @@ def hear_all(stream: BufferedReader, take: Callable[[tuple[Any, Arrays] | None],
     """Take messages, in a thread of its own, until there are no more; then None."""
 
     def hear() -> None:
-        with contextlib.suppress(ValueError, OSError):
+        with stream, contextlib.suppress(ValueError, OSError):
             while True:
                 take(read_message(stream))
         take(None)

@@ -133,8 +133,14 @@ def telling_attributes(
 
 def _follows(one: NDArray[Any], other: NDArray[Any]) -> bool:
     """Whether ``one`` is known wherever ``other`` is, and not by having one value only."""
-    pairs = pd.DataFrame({"one": one, "other": other}).drop_duplicates()
-    return len(pairs) > 1 and bool(pairs["other"].is_unique) and pairs["one"].nunique() > 1
+    first, n_first = _coded(one)
+    second, n_second = _coded(other)
+    return n_first > 1 and len(pd.unique(first * n_second + second)) == n_second
+
+
+def _coded(values: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+    codes, values = pd.factorize(values)
+    return codes.astype(np.int64), len(values)
 
 
 def _division(codes: NDArray[np.integer[Any]]) -> bytes:

@@ -16,7 +16,7 @@ from pages.recalibrate.before_after import before_after
 from pages.recalibrate.ship import ship
 from pages.recalibrate.table import metrics_table, worst_places_table
 from pages.shared import compute
-from pages.shared.beside import awaited, task_of
+from pages.shared.beside import awaited, is_ready
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import csv_button, next_step, show_chart
 from pages.shared.controls import curve_metric, metric_map, theme_mode, view_controls
@@ -88,8 +88,7 @@ search = compute.places(view) if view.target == TOP_LABEL and is_searched(view) 
 conclude(top, conclude_recalibration(result, search))
 table, waiting = st.empty(), st.empty()
 asked = compute.intervals(view, result, measure_map)
-is_simulated = task_of(asked).wait(_SOON)
-if not is_simulated:
+if not is_ready(asked, _SOON):
     with table.container():
         metrics_table(result, grouping(dataset), measured_on, pending=True)
 worst_places_table(result)

@@ -76,7 +76,7 @@ def _notes(
         said.append(plain(result.about_untold()))
     without = [item.title for item in metrics if item.has_interval and item.name not in result.low]
     if without and pending:
-        said.append(f"Being simulated: the intervals of {', '.join(without)}.")
+        said.append(f"Not simulated yet: the intervals of {', '.join(without)}.")
     elif without:
         on = f" on {measured_on}" if measured_on else ""
         said.append(

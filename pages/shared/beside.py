@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
-from streamlit import runtime
 from streamlit.delta_generator import DeltaGenerator
 
 from lore_core.dashboard.beside import WORKERS, Task
@@ -49,9 +48,9 @@ def task_of(asked: Asked) -> Task:
         task = _TASKS.get((work, key))
         if task is None or task.failed:
             task = Task(work, asked.view, asked.options, at_this_pace(asked.title, asked.expected))
-            if runtime.exists():
+            if WORKERS.are_there:
                 WORKERS.begin(task)
-            else:  # nobody else is there to be held up
+            else:  # no server, and nobody else who could be held up
                 task.end(WORK[work](asked.view, None, **asked.options))
             _TASKS[work, key] = task
         _TASKS.move_to_end((work, key))
@@ -76,8 +75,8 @@ def awaited(asked: Asked, place: DeltaGenerator | None = None) -> Any:
 
     ``place``: where it is said; by default here.
     """
-    if st.session_state.get(_STOPPED) == (asked.work, asked.key):
-        _offer(asked.title)
+    if _is_stopped(asked):
+        _offer(asked.title, place)
     task = task_of(asked)
     if not task.ended:
         task.readers += 1
@@ -87,6 +86,15 @@ def awaited(asked: Asked, place: DeltaGenerator | None = None) -> Any:
         finally:
             task.readers -= 1
     return task.result()
+
+
+def is_ready(asked: Asked, seconds: float) -> bool:
+    """Begin some work, unless the reader has stopped it, and return whether it soon has ended."""
+    return not _is_stopped(asked) and task_of(asked).wait(seconds)
+
+
+def _is_stopped(asked: Asked) -> bool:
+    return bool(st.session_state.get(_STOPPED) == (asked.work, asked.key))
 
 
 def _watch(task: Task, asked: Asked, place: DeltaGenerator | None) -> None:
@@ -120,8 +128,9 @@ def _stop(name: Hashable, task: Task) -> None:
         WORKERS.cancel(task)
 
 
-def _offer(title: str) -> None:
-    """Say that something was stopped, and let the reader begin it again."""
-    st.info(f"{title}: cancelled; nothing else changed.", icon=":material/cancel:")
-    st.button("Begin again", on_click=lambda: st.session_state.pop(_STOPPED, None))
+def _offer(title: str, place: DeltaGenerator | None) -> None:
+    """Say that something was stopped, let the reader begin it again, and end the page."""
+    with (place or st).container():
+        st.info(f"{title}: cancelled; nothing else changed.", icon=":material/cancel:")
+        st.button("Begin again", on_click=lambda: st.session_state.pop(_STOPPED, None))
     st.stop()

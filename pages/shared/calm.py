@@ -46,13 +46,14 @@ def hurry(tell: Callable[[int], object] = lambda _: None) -> Iterator[None]:
 
     ``tell``: is told once how many pages come before, where that takes longer than a moment.
     """
-    _own.began = _take_turn(tell)
+    around, _own.began = getattr(_own, "began", None), _take_turn(tell)
     # (With others at the same time there is no processor left for a second thread.)
     with fewer_threads(1) if len(_runs) + len(_waiting) > 1 else nullcontext():
         try:
             yield
         finally:
             _leave()
+            _own.began = around
 
 
 @contextmanager

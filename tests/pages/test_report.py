@@ -107,7 +107,7 @@ def test_what_the_page_fits_places_new_rows_by_itself(made):
     dataset = made()
     maps = {"PCA 2-D": lore.embed(dataset.features, "pca", 2)}
     view = View(dataset, gamma=0.5, n_bins=5, maps=maps)
-    result = compute.comparison.__wrapped__(view, ("No recalibration", "LoRe"), None, None)
+    result = compute.comparison(view, ("No recalibration", "LoRe"), None, None)
     from lore_core.shipping import Predictor
 
     predictor = Predictor.load(result.recalibrators["LoRe"].to_bytes())

@@ -68,3 +68,21 @@ def test_a_job_says_how_many_come_before_it():
     while any(job.running for job in jobs):
         time.sleep(0.02)
     assert said == [True] * 3
+
+
+def test_a_page_that_waits_for_work_elsewhere_lets_others_run(monkeypatch):
+    monkeypatch.setattr(calm, "_AT_ONCE", 1)
+    done, noted = threading.Event(), []
+
+    def wait():
+        with calm.hurry(), calm.aside():
+            done.wait(9)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    page(0.0, noted, []).join(5)
+    assert noted
+    done.set()
+    waiting.join()
+    assert not calm._runs
+    assert not calm._waiting
