@@ -183,6 +183,7 @@ def intervals_of(
             points,
             **view.local,
             n_draws=simulating["n_draws"],
+            weights=dataset.weights,
             random_state=view.seed,
         )
     return found

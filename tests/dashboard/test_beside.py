@@ -25,7 +25,8 @@ LABELS = ["No recalibration", "Temperature scaling", "LoRe"]
 def view():
     data = lore.demo.synthetic(600, random_state=3).dataset
     groups = pd.DataFrame({"site": np.where(np.arange(600) % 3, "a", "b")})
-    data = dataclasses.replace(data, groups=groups).with_split(0.5)
+    weights = 1.0 + np.arange(600) % 4
+    data = dataclasses.replace(data, groups=groups, weights=weights).with_split(0.5)
     return View(data, maps={"PCA 2-D": lore.embed(data.features, "pca")})
 
 
