@@ -78,7 +78,7 @@ def _installed() -> int:
 
 
 def ask(task: str, raws: Sequence[RawFile], mapping: ColumnMapping, name: str | None) -> Any:
-    """Let another process ``"read"`` files or ``"inspect"`` them.
+    """Let another process ``"read"`` files, ``"inspect"`` them, or decode ``"images"``.
 
     Returns what it told, and arrays. Raises InputError as reading them here would, and where the
     files take more than they may or end the process.

@@ -32,6 +32,7 @@ from lore_core.reading.handover import (
     message_of,
     to_json,
 )
+from lore_core.reading.image_files import read_images
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.named_tables import SeveralTablesError
 from lore_core.reading.raw_file import RawFile
@@ -118,6 +119,9 @@ def _done(wanted: dict[str, Any], files: list[RawFile]) -> tuple[Any, Arrays]:
     warnings.simplefilter("ignore")
     if wanted["task"] == "inspect":
         return to_json(loading.inspect(files, mapping=mapping)), {}
+    if wanted["task"] == "images":
+        paths = [file.content for file in files if isinstance(file.content, Path)]
+        return {}, {"images": read_images(paths)}
     reading = loading.read_files(files, mapping, wanted["name"])
     dataset, arrays = dataset_told(reading.dataset)
     report, used = to_json(reading.report), to_json(reading.mapping)

@@ -133,7 +133,7 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     given = mapping.class_names or columns.class_names
     from_columns = not given and len(mapping.probabilities or ()) > 1
     images = None
-    if mapping.images:
+    if mapping.images and not _names_files(columns, mapping):
         images = pictures(columns, mapping.images)[taken]
     if weights is not None:
         weights = weights[taken]
@@ -150,7 +150,7 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
         _features(columns, mapping, rows, taken),
         None if split is None else split[taken],
         _frame(columns, mapping.groups or (), taken, groups=True),
-        _frame(columns, _metadata_names(mapping), taken),
+        _frame(columns, _metadata_names(columns, mapping), taken),
         images,
         class_suffixes(mapping.probabilities or ()) if from_columns else (given or None),
         from_columns,
@@ -420,10 +420,16 @@ def group_frame(part: FileRows, names: Sequence[str]) -> pd.DataFrame:
     return _frame(part.columns, names, part.rows, groups=True)
 
 
-def _metadata_names(mapping: ColumnMapping) -> tuple[str, ...]:
+def _names_files(columns: Columns, mapping: ColumnMapping) -> bool:
+    """Whether images are named by a column of texts, and are to be found when all is read."""
+    return bool(mapping.images) and columns.kinds[str(mapping.images)] == "text"
+
+
+def _metadata_names(columns: Columns, mapping: ColumnMapping) -> tuple[str, ...]:
     first = (mapping.row_id,) if mapping.row_id else ()
     last = (mapping.text,) if mapping.text else ()
-    return tuple(dict.fromkeys((*first, *(mapping.metadata or ()), *last)))
+    named = (str(mapping.images),) if _names_files(columns, mapping) else ()
+    return tuple(dict.fromkeys((*first, *(mapping.metadata or ()), *last, *named)))
 
 
 def _frame(

@@ -24,10 +24,16 @@ from lore_core.reading.file_rows import FileRows, group_frame, pictures, read_ro
 from lore_core.reading.formats import open_columns
 from lore_core.reading.guess import guess
 from lore_core.reading.handover import dataset_from, from_json
+from lore_core.reading.image_files import image_files, read_images
 from lore_core.reading.mapping import ColumnMapping, as_mapping
 from lore_core.reading.overview import FileOverview, overview_of
 from lore_core.reading.raw_file import RawFile, Sources
-from lore_core.reading.reading_report import FileFacts, ReadingReport, report_on
+from lore_core.reading.reading_report import (
+    FileFacts,
+    ReadingReport,
+    images_in_words,
+    report_on,
+)
 
 _Given = ColumnMapping | Mapping[str, Any] | None
 
@@ -160,14 +166,40 @@ def read(
                 from_json(ReadingReport, told["report"]),
                 from_json(ColumnMapping, told["mapping"]),
             )
-        return _with_text(found)
-    return _with_text(read_files(raws, given, name))
+        return _with_text(_with_images(found, raws, apart=True))
+    return _with_text(_with_images(read_files(raws, given, name), raws, apart=False))
 
 
 def read_files(raws: list[RawFile], given: ColumnMapping, name: str | None) -> Reading:
     """Read files here, without what is made of their texts."""
     with _memory_told(raws):
         return _read(raws, given, name)
+
+
+def _with_images(found: Reading, raws: Sequence[RawFile], *, apart: bool) -> Reading:
+    """Make thumbnails of the files that a column names, where there are no images yet.
+
+    Apart each file counts for the memory and the time that may be taken.
+    """
+    named = found.mapping.images
+    if found.dataset.images is not None or named == "":
+        return found
+    folders = [raw.content.parent for raw in raws if isinstance(raw.content, Path)]
+    files = image_files(found.dataset, folders, named)
+    if files is None:
+        return found
+    if apart:
+        pictured = [RawFile(path.name, path) for path in files.paths]
+        with _as_told(pictured):
+            made = ask("images", pictured, ColumnMapping(), None)[1]["images"]
+            dataset = files.given_to(found.dataset, made)
+    else:
+        dataset = files.given_to(found.dataset, read_images(files.paths))
+    report = dataclasses.replace(
+        found.report, images=images_in_words(dataset), notes=(*found.report.notes, files.note)
+    )
+    mapping = dataclasses.replace(found.mapping, images=files.column)
+    return dataclasses.replace(found, dataset=dataset, report=report, mapping=mapping)
 
 
 def _with_text(found: Reading) -> Reading:

@@ -56,7 +56,7 @@ class ColumnMapping:
     metadata : str or sequence of str, optional
         Anything else worth reading beside a row; by default every column without a role.
     images : str, optional
-        Array of uint8 thumbnails.
+        Array of uint8 thumbnails; or a column of names of image files, below the table's folder.
     row_id : str, optional
         The rows' own identifiers; kept as the first metadata column.
     text : str, optional

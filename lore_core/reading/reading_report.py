@@ -137,7 +137,7 @@ def report_on(
         n_features=0 if dataset.features is None else int(dataset.features.shape[1]),
         groups=groups,
         metadata=() if dataset.metadata is None else tuple(map(str, dataset.metadata.columns)),
-        images=_images(dataset),
+        images=images_in_words(dataset),
         dropped=dropped,
         notes=notes,
         warnings=(
@@ -149,7 +149,8 @@ def report_on(
     )
 
 
-def _images(dataset: Dataset) -> str | None:
+def images_in_words(dataset: Dataset) -> str | None:
+    """Say how large the images are, and which rows have one; None without any."""
     if dataset.images is None:
         return None
     _, height, width, *colours = dataset.images.shape

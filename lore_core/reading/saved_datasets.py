@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -115,18 +115,13 @@ def thumbnails(name: str, values: pa.ChunkedArray) -> NDArray[np.uint8]:
     MissingPackageError without Pillow.
     """
     require("A column of images", "PIL")
-    from PIL import Image
-
     made = np.zeros((len(values), SIDE, SIDE, 3), dtype=np.uint8)
     for row, value in enumerate(values):
         content: Any = value["bytes"].as_py() if value.is_valid else None
         if content is None:
             continue
         try:
-            with Image.open(io.BytesIO(content)) as image:
-                if image.width * image.height > _MOST_PIXELS:
-                    raise ValueError(f"it claims {image.width:,} × {image.height:,} pixels")
-                made[row] = np.asarray(image.convert("RGB").resize((SIDE, SIDE)))
+            made[row] = thumbnail(io.BytesIO(content))
         # A damaged image raises whatever its bytes lead to.
         except (OSError, ValueError, SyntaxError, TypeError, EOFError) as error:
             raise InputError(
@@ -134,6 +129,22 @@ def thumbnails(name: str, values: pa.ChunkedArray) -> NDArray[np.uint8]:
                 "Leave it out, or save it again."
             ) from error
     return made
+
+
+def thumbnail(stream: BinaryIO) -> NDArray[np.uint8]:
+    """Decode one image, shape (32, 32, 3).
+
+    A damaged one raises what its bytes lead to: OSError, ValueError, SyntaxError, TypeError,
+    EOFError.
+    """
+    from PIL import Image
+
+    with Image.open(stream) as image:
+        if image.width * image.height > _MOST_PIXELS:
+            raise ValueError(f"it claims {image.width:,} × {image.height:,} pixels")
+        # (Of a JPEG not more than is needed is decoded; of other formats it changes nothing.)
+        image.draft("RGB", (4 * SIDE, 4 * SIDE))
+        return np.asarray(image.convert("RGB").resize((SIDE, SIDE)))
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -189,7 +189,9 @@ def _contract() -> None:
             "| or texts, whose words become features | any column of sentences | the same |\n"
             "| split (optional) | `split`: calibration / evaluation | `split` |\n"
             "| groups (optional) | any column of few values | `groups` (n, g) + `group_names` |\n"
-            "| images (optional) | – | `images` (n, h, w) uint8 |\n\n"
+            "| images (optional) | `file_name`: files below the table's folder, with Path | "
+            "`images` (n, h, w) uint8 |\n"
+            "| weights of rows (optional) | `sample_weight` | the same |\n\n"
             "Any other column is kept as metadata and shown beside its row."
         )
 

@@ -1,0 +1,144 @@
+"""Images in files beside a table: a column of their names becomes thumbnails."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.data.arrays import Mask
+from lore_core.data.dataset import Dataset
+from lore_core.data.extras import require
+from lore_core.data.validation import InputError
+from lore_core.reading import npz
+from lore_core.reading.columns import counted, short
+from lore_core.reading.saved_datasets import SIDE, thumbnail
+
+#: What columns of names are called; ``file_name`` is that of Hugging Face's ``metadata.csv``.
+_CALLED = (
+    "file_name", "filename", "image", "image_path", "image_file", "image_name", "img", "img_path",
+    "file_path", "filepath", "path", "file",
+)  # fmt: skip
+_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ImageFiles:
+    """Which file belongs to which row."""
+
+    column: str  #: Whose names they are
+    paths: tuple[Path, ...]  #: Each file once
+    of_row: NDArray[np.int64]  #: (n,); its place in ``paths``, −1 without
+
+    @property
+    def has_image(self) -> Mask:
+        """Which rows have one, shape (n,)."""
+        return np.asarray(self.of_row >= 0)
+
+    def given_to(self, dataset: Dataset, made: NDArray[np.uint8]) -> Dataset:
+        """Return the dataset with the thumbnails, of shape (len(paths), h, w, 3)."""
+        images = np.zeros((len(dataset), *made.shape[1:]), dtype=np.uint8)
+        images[self.has_image] = made[self.of_row[self.has_image]]
+        return dataclasses.replace(dataset, images=images, has_image=self.has_image)
+
+    @property
+    def note(self) -> str:
+        """What was done, and which rows are left without."""
+        text = f"Images are the files that '{self.column}' names, as thumbnails."
+        without = int((~self.has_image).sum())
+        return f"{text} {counted(without, 'row')} without one." if without else text
+
+
+def image_files(dataset: Dataset, folders: Sequence[Path], named: str | None) -> ImageFiles | None:
+    """Find the files that a column names, in the folders of the tables; None where there is none.
+
+    ``named``: the column, by a reader; None: any that is called so and whose first file is there.
+
+    Raises InputError if the column was named and names no file, or one outside its folder.
+    """
+    frame = pd.DataFrame() if dataset.metadata is None else dataset.metadata
+    roots = [folder.resolve() for folder in dict.fromkeys(folders)]
+    if named is None:
+        named = next(
+            (name for name in map(str, frame) if _looks_so(frame[name], name, roots)), None
+        )
+    if named is None or named not in frame:
+        return None
+    if not roots:
+        raise InputError(
+            f"the images that '{named}' names are files, which neither an upload nor a data frame "
+            "brings along. Name the table by its path, below which they lie."
+        )
+    codes, texts = pd.factorize(frame[named])
+    if len(texts) * 3 * SIDE**2 > npz.MAX_BYTES:
+        raise InputError(f"'{named}' names {len(texts):,} images, which is more than are read.")
+    found = [_inside(str(text), roots, named) for text in texts]
+    places = {path: place for place, path in enumerate(dict.fromkeys(filter(None, found)))}
+    if not places:
+        raise InputError(
+            f"'{named}' names no file of '{roots[0]}': there is no {short(repr(str(texts[0])))}. "
+            "Put the table into the folder of the images, or leave them out "
+            '(mapping={"images": ""}).'
+            if len(texts)
+            else f"'{named}' names no images: it is empty."
+        )
+    place = np.array([-1 if path is None else places[path] for path in found] + [-1])
+    return ImageFiles(named, tuple(places), place[codes])
+
+
+def read_images(paths: Iterable[Path]) -> NDArray[np.uint8]:
+    """Decode image files to thumbnails, shape (n, 32, 32, 3).
+
+    Raises InputError at the first that cannot be opened; MissingPackageError without Pillow.
+    """
+    require("Images in files", "PIL")
+    made = []
+    for path in paths:
+        try:
+            with path.open("rb") as stream:
+                made.append(thumbnail(stream))
+        except (OSError, ValueError, SyntaxError, TypeError, EOFError) as error:
+            raise InputError(
+                f"the image '{short(path.name)}' cannot be opened ({short(error).rstrip('.')}). "
+                "Leave it out, or save it again."
+            ) from error
+    return np.array(made, dtype=np.uint8).reshape(-1, SIDE, SIDE, 3)
+
+
+def _looks_so(values: pd.Series, name: str, roots: Sequence[Path]) -> bool:
+    if name.strip().lower().replace(" ", "_") not in _CALLED or not roots:
+        return False
+    first = values.dropna().iloc[:1]
+    if first.empty or Path(str(first.iloc[0])).suffix.lower() not in _SUFFIXES:
+        return False
+    try:
+        return _inside(str(first.iloc[0]), roots, name) is not None
+    except InputError:
+        return False
+
+
+def _inside(text: str, roots: Sequence[Path], column: str) -> Path | None:
+    """Return the file of a name below one of the folders; None where there is none.
+
+    Links count as what they lead to. Raises InputError if it leads out of all of them.
+    """
+    leads_out = False
+    for root in roots:
+        try:
+            path = (root / text).resolve()
+            if not path.is_relative_to(root):
+                leads_out = True
+            elif path.is_file():
+                return path
+        except (OSError, ValueError, RuntimeError):
+            continue  # (A name too long, a zero byte, a circle of links: no file.)
+    if leads_out:
+        raise InputError(
+            f"{short(repr(text))} in '{column}' leads out of '{roots[0]}', the folder of the "
+            "table, and is not read. Put the images below it."
+        )
+    return None

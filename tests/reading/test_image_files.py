@@ -1,0 +1,78 @@
+"""Images in files beside a table: found by a column of names, and nowhere else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+import lore_core as lore
+from lore_core.reading import read
+from tests.refusals import refused
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A table and its images, one of them in a folder of its own, one row without."""
+    place = tmp_path / "data"
+    (place / "more").mkdir(parents=True)
+    names = [f"{k}.png" for k in range(5)] + ["more/5.jpg", None, "0.png"]
+    for k, name in enumerate(names[:6]):
+        Image.new("RGB", (60, 40), (40 * k, 0, 200)).save(place / name)
+    Image.new("RGB", (9, 9)).save(tmp_path / "secret.png")
+    table = pd.DataFrame({"file_name": names, "label": [0, 1] * 4, "p": np.linspace(0.1, 0.9, 8)})
+    table.to_csv(place / "metadata.csv", index=False)
+    return place
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_thumbnails_of_the_files_that_are_named(folder, apart):
+    # (Of a folder the table is read.)
+    found = read(folder, apart=apart)
+    data = found.dataset
+    assert data.images.shape == (8, 32, 32, 3)
+    assert data.has_image.tolist() == [True] * 6 + [False, True]
+    for row, k in enumerate([0, 1, 2, 3, 4, 5, None, 0]):
+        colour = (0, 0, 0) if k is None else (40 * k, 0, 200)
+        assert np.abs(data.images[row].astype(int) - colour).max() < 4
+    assert any("1 row without one" in note for note in found.report.notes)
+    assert found.report.images == "32 × 32 pixels, colour, for 7 of 8 rows"
+    assert data.metadata["file_name"][5] == "more/5.jpg"
+    # A table of another kind, a column of another name, and none if none is wanted.
+    table = pd.read_csv(folder / "metadata.csv").rename(columns={"file_name": "what"})
+    table.to_parquet(folder / "other.parquet")
+    path = folder / "other.parquet"
+    assert lore.load(path, apart=apart).images is None
+    again = lore.load(path, mapping={"images": "what"}, apart=apart)
+    assert np.array_equal(again.images, data.images)
+    path = folder / "metadata.csv"
+    assert lore.load(path, mapping={"images": ""}, apart=apart).images is None
+
+
+def write(folder, names):
+    frame = pd.DataFrame({"file_name": names, "label": [0, 1] * 4, "p": np.linspace(0.1, 0.9, 8)})
+    frame.to_csv(folder / "metadata.csv", index=False)
+    return folder / "metadata.csv"
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("how", ["above", "absolute", "link"])
+def test_nothing_outside_the_folder_is_read(folder, how, apart):
+    secret = folder.parent / "secret.png"
+    (folder / "link.png").symlink_to(secret)
+    name = {"above": "../secret.png", "absolute": str(secret), "link": "link.png"}[how]
+    path = write(folder, ["0.png"] * 7 + [name])
+    refused(path, "leads out of", apart=apart)
+    # At the first row it is no reason to take the column for one of images.
+    assert lore.load(write(folder, [name] + ["0.png"] * 7), apart=apart).images is None
+
+
+def test_what_cannot_be_opened_is_said(folder):
+    (folder / "1.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"no image")
+    refused(folder / "metadata.csv", "the image '1.png' cannot be opened", apart=True)
+    path = write(folder, [f"gone{k}.png" for k in range(8)])
+    assert lore.load(path).images is None
+    refused(path, "names no file of", mapping={"images": "file_name"})
+    with path.open("rb") as upload:
+        refused(upload, "neither an upload", mapping={"images": "file_name"})
