@@ -120,6 +120,11 @@ _VIEW = (
         "that is none. May be repeated.",
     ),
     click.option(
+        "--query",
+        metavar="SQL",
+        help="Of a database (.sqlite, .duckdb) what to read, in place of a table: SELECT …",
+    ),
+    click.option(
         "--seed",
         type=click.IntRange(min=0),
         default=0,
@@ -163,7 +168,10 @@ def view_options(*, several_maps: bool = False) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def called(*, maps: str | tuple[str, ...] | None, **options: Any) -> Any:
+            query = options.pop("query")
             said = {name: options.pop(name) for name in _AS_SAID}
+            if query is not None:
+                said["columns"] = (*said["columns"], f"query={query}")
             chosen = (maps,) if isinstance(maps, str) else tuple(maps or ())
             return command(ViewOptions(maps=chosen, **said), **options)
 

@@ -16,6 +16,7 @@ EXTRA_OF = {
     "umap": "maps",
     "anywidget": "notebook",
     "openpyxl": "excel",
+    "duckdb": "duckdb",
 }
 _PACKAGE_OF = {"PIL": "pillow", "umap": "umap-learn"}
 

@@ -24,6 +24,7 @@ from lore_core.data.validation import InputError
 from lore_core.reading import loading
 from lore_core.reading.checks import DoubtfulDataError
 from lore_core.reading.columns import short
+from lore_core.reading.databases import in_memory_file
 from lore_core.reading.handover import (
     Arrays,
     dataset_told,
@@ -38,6 +39,8 @@ from lore_core.reading.named_tables import SeveralTablesError
 from lore_core.reading.raw_file import RawFile
 
 _WORD = 8
+#: Of files that are read where they lie: what may be a DuckDB database, by its name.
+DATABASE_SUFFIXES = (".duckdb", ".ddb", ".db")
 
 
 def main(control: int) -> None:
@@ -85,6 +88,9 @@ def _serve(request: int, answer: int) -> None:
             files = [
                 RawFile(name, Path(what) if isinstance(what, str) else bytes(taken(what)))
                 for name, what in wanted["files"]
+            ]
+            files = [
+                in_memory_file(file) if file.suffix in DATABASE_SUFFIXES else file for file in files
             ]
             # Of the memory that is left there must be enough to say that there is none.
             spare = bytearray(2**20)

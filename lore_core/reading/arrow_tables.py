@@ -65,9 +65,12 @@ def open_saved_dataset(raw: RawFile) -> Columns:
     return _columns(raw, "Hugging Face", table.schema, table.num_rows, table.column)
 
 
-def columns_of_table(name: str, table: pa.Table) -> Columns:
-    """Return the columns of a table in memory, some rows of a Parquet file called ``name``."""
-    return _columns(RawFile(name, b""), "Parquet", table.schema, table.num_rows, table.column)
+def columns_of_table(name: str, table: pa.Table, what: str = "Parquet") -> Columns:
+    """Return the columns of a table in memory, some rows of a file called ``name``.
+
+    ``what``: its format.
+    """
+    return _columns(RawFile(name, b""), what, table.schema, table.num_rows, table.column)
 
 
 @contextmanager

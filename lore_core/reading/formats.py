@@ -15,9 +15,10 @@ from lore_core.reading.arrow_tables import (
     open_saved_dataset,
 )
 from lore_core.reading.columns import Columns
+from lore_core.reading.databases import open_duckdb, open_sqlite
 from lore_core.reading.inspect_logs import open_eval
 from lore_core.reading.json_tables import open_json
-from lore_core.reading.named_tables import open_excel, open_sqlite
+from lore_core.reading.named_tables import open_excel
 from lore_core.reading.npz import open_npz
 from lore_core.reading.raw_file import RawFile, Source, raw_file
 from lore_core.reading.text_tables import open_text
@@ -40,7 +41,11 @@ READABLE = {
     ".sqlite": "SQLite",
     ".sqlite3": "SQLite",
     ".db": "SQLite",
+    ".duckdb": "DuckDB",
+    ".ddb": "DuckDB",
 }
+#: Formats that a query can be put to.
+_DATABASES = ("SQLite", "DuckDB")
 #: Formats that are a zip archive of another kind.
 _ZIPPED = ("Inspect", "Excel")
 _MAGIC = {
@@ -53,13 +58,17 @@ _MAGIC = {
 }
 
 
-def open_columns(source: Source, table: str | None = None) -> Columns:
+def open_columns(source: Source, table: str | None = None, query: str | None = None) -> Columns:
     """Open a file of any readable format as named columns.
 
-    ``table``: of a workbook the sheet, of a database the table. Raises InputError if the format
-    cannot be read or the file is damaged.
+    ``table``: of a workbook the sheet, of a database the table. ``query``: to a database, in place
+    of a table. Raises InputError if the format cannot be read or the file is damaged.
     """
     raw = raw_file(source)
+    if query and table:
+        raise InputError(f"'{raw.name}' can be read by a table or by a query, not both. Leave one.")
+    if query and (not isinstance(raw.content, (Path, bytes)) or _kind(raw) not in _DATABASES):
+        raise InputError(f"'{raw.name}' is no database to query. Leave out the query.")
     if isinstance(raw.content, pa.Table):
         return columns_of_table(raw.name, raw.content)
     if isinstance(raw.content, Path) and raw.content.is_dir():
@@ -72,12 +81,18 @@ def open_columns(source: Source, table: str | None = None) -> Columns:
         "JSON": open_json,
         "Inspect": open_eval,
         "Excel": lambda file: open_excel(file, table),
-        "SQLite": lambda file: open_sqlite(file, table),
+        "SQLite": lambda file: open_sqlite(file, table, query),
+        "DuckDB": lambda file: open_duckdb(file, table, query),
     }
     columns = openers[_format(raw)](raw)
     if not columns.shapes:
         raise InputError(f"'{raw.name}' holds no column. Save it again with data.")
     return columns
+
+
+def _kind(raw: RawFile) -> str:
+    folder = isinstance(raw.content, Path) and raw.content.is_dir()
+    return "Hugging Face" if folder else _format(raw)
 
 
 def _format(raw: RawFile) -> str:
@@ -87,7 +102,7 @@ def _format(raw: RawFile) -> str:
             f"'{raw.name}' is of no readable kind. These can be read: {', '.join(READABLE)}."
         )
     with raw.open() as stream:
-        head = stream.read(8)
+        head = stream.read(12)
     if not head:
         raise InputError(f"'{raw.name}' is empty (0 bytes). Save it again.")
     if head.startswith(b"\x93NUMPY"):
@@ -101,6 +116,8 @@ def _format(raw: RawFile) -> str:
             "them. Save it as version 2 (pandas: to_feather), or as Parquet."
         )
     by_content = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
+    if head[8:] == b"DUCK":
+        by_content = "DuckDB"
     if by_content == "NPZ" and by_suffix in _ZIPPED:
         return by_suffix
     if by_content is None:
@@ -111,6 +128,7 @@ def _format(raw: RawFile) -> str:
             "Inspect": "a zip archive, as .eval is",
             "Excel": "a zip archive, as .xlsx is",
             "SQLite": "an SQLite database",
+            "DuckDB": "a DuckDB database",
         }
         raise InputError(
             f"'{raw.name}' is not {what.get(str(by_suffix), f'a {by_suffix} file')}: its first "

@@ -58,11 +58,11 @@ def load(
     Parameters
     ----------
     source : path, file-like, data frame, a sequence of these, or a directory
-        One file (``.npz .csv .tsv .txt .parquet .feather .arrow .json .jsonl .eval .xlsx .sqlite``)
-        or data frame (pandas, Polars, Arrow, DuckDB), or two: ``*_cal`` and ``*_test`` become the
-        calibration and evaluation rows of one dataset. A further ``.npz`` that holds only images is
-        attached to the file with as many rows. A directory may hold one file or one pair, or what
-        Hugging Face's ``save_to_disk`` wrote.
+        One file (``.npz .csv .tsv .txt .parquet .feather .arrow .json .jsonl .eval .xlsx .sqlite
+        .duckdb``) or data frame (pandas, Polars, Arrow, DuckDB), or two: ``*_cal`` and ``*_test``
+        become the calibration and evaluation rows of one dataset. A further ``.npz`` that holds
+        only images is attached to the file with as many rows. A directory may hold one file or one
+        pair, or what Hugging Face's ``save_to_disk`` wrote.
     mapping : ColumnMapping or dict, optional
         Which column plays which role; what it leaves open is guessed by name.
     name : str, optional
@@ -143,7 +143,7 @@ def inspect(source: Sources, *, mapping: _Given = None, apart: bool = False) -> 
         with _as_told(raws):
             return from_json(FileOverview, ask("inspect", raws, given, None)[0])
     with _memory_told(raws):
-        opened = [open_columns(raw, given.table) for raw in raws]
+        opened = [open_columns(raw, given.table, given.query) for raw in raws]
         chosen = next((columns for columns in opened if not _only_images(columns)), opened[0])
         return overview_of(chosen, given)
 
@@ -248,7 +248,7 @@ def _as_told(raws: Sequence[RawFile]) -> Iterator[None]:
 
 
 def _read(raws: list[RawFile], given: ColumnMapping, name: str | None) -> Reading:
-    opened = [(raw, open_columns(raw, given.table)) for raw in raws]
+    opened = [(raw, open_columns(raw, given.table, given.query)) for raw in raws]
     image_files = [columns for _, columns in opened if _only_images(columns)]
     files = [(raw, columns) for raw, columns in opened if columns not in image_files]
     if not files:

@@ -67,6 +67,8 @@ class ColumnMapping:
         ``weight`` alone is not guessed: it may be a weight in kilograms.
     table : str, optional
         Of a workbook the sheet, of a database the table; by default the first, or the only one.
+    query : str, optional
+        Of a database (SQLite, DuckDB) an SQL query whose result is read, in place of a table.
     class_names : sequence of str, optional
         The names themselves, in class order.
     accept : str or sequence of {"class order", "scale", "overlap"}, optional
@@ -87,6 +89,7 @@ class ColumnMapping:
     text: str | None = None
     weight: str | None = None
     table: str | None = None
+    query: str | None = None
     class_names: tuple[str, ...] | None = None
     accept: tuple[str, ...] | None = None
 

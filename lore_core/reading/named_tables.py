@@ -1,11 +1,8 @@
-"""Workbooks and databases: files of several tables, of which one is read."""
+"""Files of several tables, of which one is read: workbooks, and what databases share with them."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -40,59 +37,21 @@ def open_excel(raw: RawFile, table: str | None = None) -> Columns:
     try:
         with raw.open() as stream, pd.ExcelFile(stream, engine="openpyxl") as book:
             names = [str(name) for name in book.sheet_names]
-            name = _chosen(raw, names, table, "sheet")
+            name = chosen_table(raw, names, table, "sheet")
             frame = pd.read_excel(book, sheet_name=name, keep_default_na=False, na_values=[""])
     except InputError:
         raise
     # A damaged workbook raises whatever its parts of XML lead to.
     except (*npz.DAMAGE, AttributeError) as error:
-        raise _damaged(raw, "Excel workbook", error) from error
-    return _columns(raw, "Excel", frame)
+        raise damaged(raw, "Excel workbook", error) from error
+    return columns_of_frame(raw, "Excel", frame)
 
 
-def open_sqlite(raw: RawFile, table: str | None = None) -> Columns:
-    """Open a table or view of an SQLite database: ``table``, or the only one.
+def chosen_table(raw: RawFile, names: Sequence[str], table: str | None, what: str) -> str:
+    """Return the table to read: ``table``, or the only one of ``names``.
 
-    The file is opened read-only. Raises InputError if it is damaged, or holds several tables and
-    none is named.
+    ``what``: how sentences call one. Raises InputError, of several tables SeveralTablesError.
     """
-    try:
-        with _database(raw) as database:
-            names = [
-                str(name)
-                for (name,) in database.execute(
-                    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
-                    "AND name NOT LIKE 'sqlite_%' ORDER BY name"
-                )
-            ]
-            name = _chosen(raw, names, table, "table")
-            quoted = name.replace('"', '""')
-            frame = pd.read_sql_query(f'SELECT * FROM "{quoted}"', database)
-    except InputError:
-        raise
-    except (sqlite3.Error, pd.errors.DatabaseError, OSError, UnicodeError) as error:
-        raise _damaged(raw, "SQLite database", error) from error
-    return _columns(raw, "SQLite", frame)
-
-
-@contextmanager
-def _database(raw: RawFile) -> Iterator[sqlite3.Connection]:
-    """Open a file read-only, whatever else writes to it; an upload in memory."""
-    if isinstance(raw.content, Path):
-        place = f"{raw.content.resolve().as_uri()}?mode=ro"
-        opened = sqlite3.connect(place, uri=True)
-    else:
-        opened = sqlite3.connect(":memory:")
-    with closing(opened) as database:
-        if isinstance(raw.content, bytes):
-            database.deserialize(raw.content)
-        # What a view or a default of a file of others calls must be harmless.
-        database.execute("PRAGMA trusted_schema = OFF")
-        database.execute("PRAGMA query_only = ON")
-        yield database
-
-
-def _chosen(raw: RawFile, names: Sequence[str], table: str | None, what: str) -> str:
     if not names:
         raise InputError(f"'{raw.name}' holds no {what}. Save it again with data.")
     if table is None:
@@ -107,7 +66,8 @@ def _chosen(raw: RawFile, names: Sequence[str], table: str | None, what: str) ->
     return table
 
 
-def _columns(raw: RawFile, what: str, frame: pd.DataFrame) -> Columns:
+def columns_of_frame(raw: RawFile, what: str, frame: pd.DataFrame) -> Columns:
+    """Return the columns of a table that was read; ``what``: its format."""
     names = [str(name) for name in frame.columns]
     check_names(raw.name, names)
     if frame.empty:
@@ -124,6 +84,7 @@ def _columns(raw: RawFile, what: str, frame: pd.DataFrame) -> Columns:
     )
 
 
-def _damaged(raw: RawFile, what: str, error: Exception) -> InputError:
+def damaged(raw: RawFile, what: str, error: Exception) -> InputError:
+    """Say that a file is damaged; ``what``: the kind of file it should be."""
     reason = short(error).rstrip(".") or type(error).__name__
     return InputError(f"'{raw.name}' is damaged or no {what} ({reason}). Save it again.")

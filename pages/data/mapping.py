@@ -119,4 +119,5 @@ def _mapping(edited: pd.DataFrame, kind: str, overview: FileOverview) -> ColumnM
         probability_kind=kind,
         class_names=overview.mapping.class_names,
         table=overview.mapping.table,
+        query=overview.mapping.query,
     )

@@ -23,7 +23,7 @@ from pages.shared.store import kept_for
 
 _SUFFIXES = [
     "npz", "csv", "tsv", "txt", "parquet", "feather", "arrow", "json", "jsonl", "ndjson", "eval",
-    "xlsx", "sqlite", "sqlite3", "db",
+    "xlsx", "sqlite", "sqlite3", "db", "duckdb", "ddb",
 ]  # fmt: skip
 _UPLOAD, _PATH, _DEMO = "Upload", "Path", "Demo"
 
