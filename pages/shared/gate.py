@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.shared.accounts import is_another_account
+from pages.shared.assets import Assets
 
 #: What a refused reader is told.
 _REFUSED = (
@@ -117,4 +118,4 @@ def _is_named(address: str | None, hosts: list[str]) -> bool:
     )
 
 
-MIDDLEWARE = [Middleware(Gate)]
+MIDDLEWARE = [Middleware(Gate), Middleware(Assets)]

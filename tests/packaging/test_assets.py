@@ -1,0 +1,92 @@
+"""Streamlit's own files come at once: from memory, named beforehand, and not held back."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import HTMLResponse, PlainTextResponse
+from starlette.routing import Route
+from streamlit.file_util import get_static_dir
+from streamlit.web.server.starlette import starlette_server
+
+from pages.shared.assets import FIRST, Assets, first_scripts
+from pages.shared.serve import answering_at_once
+
+PAGE = (Path(get_static_dir()) / "index.html").read_text(encoding="utf-8")
+
+
+async def page(request):
+    return HTMLResponse(PAGE, headers={"ETag": "old"})
+
+
+async def other(request):
+    return PlainTextResponse("from below")
+
+
+APP = Starlette(
+    routes=[Route("/landscape", page), Route("/{path:path}", other)],
+    middleware=[Middleware(Assets), Middleware(GZipMiddleware)],
+)
+
+
+def get(path):
+    """Ask as a browser does; headers and body."""
+    sent = []
+    headers = [(b"accept", b"text/html,*/*"), (b"accept-encoding", b"gzip")]
+    scope = {"type": "http", "method": "GET", "path": path, "headers": headers}
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(APP({**scope, "query_string": b"", "root_path": ""}, receive, send))
+    start, *bodies = sent
+    headers = {name.decode(): value.decode() for name, value in start["headers"]}
+    return headers, b"".join(part["body"] for part in bodies)
+
+
+def test_a_page_names_the_scripts_of_its_controls():
+    headers, body = get("/landscape")
+    before, _, after = PAGE.partition("</head>")
+    assert body.decode().startswith(before)
+    assert body.decode().endswith(f"</head>{after}")
+    assert int(headers["content-length"]) == len(body)
+    assert "etag" not in headers
+    stems = {name.split(".")[0] for name in first_scripts()}
+    assert set(FIRST) <= stems, "this version of Streamlit names its scripts otherwise"
+    assert not any(stem.startswith("Plotly") for stem in stems)
+    for name in first_scripts():
+        assert body.decode().count(f'"./static/js/{name}"') == 1
+
+
+def test_they_are_what_lies_on_the_disk():
+    for name in first_scripts():
+        headers, body = get(f"/prefix/static/js/{name}")
+        assert body == (Path(get_static_dir()) / "static" / "js" / name).read_bytes()
+        assert "javascript" in headers["content-type"]
+        assert "immutable" in headers["cache-control"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/js/../../index.html", "/static/js/none.js", "/static/", "/app/static/js/{}"]
+)
+def test_nothing_else_is_answered(path):
+    assert get(path.format(first_scripts()[0]))[1] == b"from below"
+
+
+def test_what_is_written_to_a_reader_leaves_at_once():
+    bind = answering_at_once(starlette_server._bind_socket)
+    with bind("127.0.0.1", 0, 1) as listening:
+        listening.setblocking(True)
+        with socket.create_connection(listening.getsockname()):
+            connection, _ = listening.accept()
+            with connection:
+                assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
