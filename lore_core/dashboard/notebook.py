@@ -76,7 +76,7 @@ def landscape(
     points, errors = view.points(), errors_of(view)
     gammas = tuple(sorted({*GAMMAS, gamma}))
     moving = preview_rows(view, on=embedding)
-    fields = tuple(moving.field(item).field for item in gammas)
+    fields = tuple(moving.field(item) for item in gammas)
     start = gammas.index(gamma)
     worst = worst_rows(errors, n_rows=_WORST, min_effective_size=MIN_EFFECTIVE_SIZE)
     chart = landscape_figure(

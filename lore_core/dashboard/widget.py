@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from lore_core.figures.browser.page import StillLayer
 from lore_core.figures.browser.script import notebook_script
-from lore_core.regions.selection import Region, Selection
+from lore_core.regions.selection import Selection
 
 
 class LandscapeWidget(anywidget.AnyWidget):
     """A landscape in a notebook, at bandwidth ``gamma``.
 
-    ``selection`` is what the reader has drawn: ``sign``, ``x`` and ``y`` of each part.
+    ``selection`` is what the reader has drawn: ``sign``, ``x``, ``y`` and ``axes`` of each part.
     """
 
     _esm = notebook_script()
@@ -43,10 +43,5 @@ class LandscapeWidget(anywidget.AnyWidget):
     @property
     def selected_rows(self) -> NDArray[np.int64]:
         """Numbers of the evaluation rows that are selected."""
-        drawn = Selection(
-            tuple(
-                (part["sign"], Region(tuple(part["x"]), tuple(part["y"])))
-                for part in self.selection
-            )
-        )
+        drawn = Selection.from_parts(self.selection)
         return np.flatnonzero(drawn.contains(self._points))

@@ -55,6 +55,7 @@ class _Grid:
     y: Floats
     near: Mask
     extent: float
+    distance: Floats  #: (r, r); to the nearest of the rows
 
     @property
     def nodes(self) -> Floats:
@@ -78,9 +79,19 @@ def _grid(z: Floats, rows: Mask, resolution: int, reach: float) -> _Grid:
     empty[row, column] = False
     # Distance on the map to the nearest row; the axes may have unlike steps.
     distance = ndimage.distance_transform_edt(empty, sampling=(y[1] - y[0], x[1] - x[0]))
+    return _Grid(x, y, _within(x, y, distance, min(reach, REACH * extent)), extent, distance)
+
+
+def _within(x: Floats, y: Floats, distance: Floats, reach: float) -> Mask:
     step = max(x[1] - x[0], y[1] - y[0])
-    near = distance <= max(min(reach, REACH * extent), 1.5 * step)
-    return _Grid(x, y, near, extent)
+    return np.asarray(distance <= max(reach, 1.5 * step))
+
+
+def _context(grid: _Grid, z: Floats, chosen: Mask) -> Mask:
+    """Return the nodes near any row; ``grid``: that of the chosen ones."""
+    if chosen.all():
+        return _within(grid.x, grid.y, grid.distance, REACH * grid.extent)
+    return _grid(z, np.ones(len(z), dtype=bool), len(grid.x), np.inf).near
 
 
 def _field(
@@ -154,7 +165,7 @@ def error_field(
     bandwidth = scaled_bandwidth(gamma, 2)
     resolution = check_integer(resolution, "resolution", minimum=2)
     grid = _grid(z, chosen, resolution, bandwidth)
-    context = _grid(z, np.ones(len(c), dtype=bool), resolution, np.inf).near
+    context = _context(grid, z, chosen)
     w = chosen_weights(as_weights(weights, len(c)), chosen)
     means = weighted_means(grid.nodes, z[chosen], (c - a)[chosen][:, None], w, bandwidth=bandwidth)
     wanted = None if only is None else _nearest_is(grid.nodes, z, chosen, only)
@@ -210,7 +221,7 @@ def smoothed_field(
     extent = float(np.ptp(z, axis=0).max()) or 1.0
     resolution = check_integer(resolution, "resolution", minimum=2)
     grid = _grid(z, chosen, resolution, 2 * SMOOTHING * extent)
-    context = _grid(z, np.ones(len(v), dtype=bool), resolution, np.inf).near
+    context = _context(grid, z, chosen)
     nothing = np.full(len(grid.nodes), np.nan)
     if not good.any():
         return _field(grid, nothing, np.zeros(len(grid.nodes)), min_effective_size, False, context)
@@ -225,7 +236,8 @@ def smoothed_field(
         grid, means.mean[:, 0], means.mean[:, 1], min_effective_size, False, context, wanted
     )
     # Nodes whose only nearby rows were left out would borrow a value from afar: hide them too.
-    near_good = _grid(z, good, resolution, 2 * SMOOTHING * extent).near
+    is_whole = good.sum() == chosen.sum()
+    near_good = grid.near if is_whole else _grid(z, good, resolution, 2 * SMOOTHING * extent).near
     hidden = grid.near & ~near_good
     unknown = (means.mean[:, 1] < min_effective_size) | hidden[grid.near]
     return replace(

@@ -160,16 +160,16 @@ def class_places(dataset: Dataset, coordinates: Floats, within: Mask) -> pd.Data
     ----------
     dataset : Dataset
         Rows.
-    coordinates : ndarray of shape (n, 2)
-        Their places on the map.
+    coordinates : ndarray of shape (n, d)
+        Their places on the map, d 2 or 3.
     within : ndarray of shape (n,)
         Mask of the rows shown.
 
     Returns
     -------
     DataFrame
-        ``name, x, y``: the row nearest to the median of the class's rows, so that a name never
-        lies where no row of it does.
+        ``name, x, y``, in space ``z``: the row nearest to the median of the class's rows, so that a
+        name never lies where no row of it does.
     """
     predicted = dataset.predictions[within]
     points = coordinates[within]
@@ -179,5 +179,5 @@ def class_places(dataset: Dataset, coordinates: Floats, within: Mask) -> pd.Data
     for k in named:
         own = points[predicted == k]
         nearest = own[np.argmin(np.abs(own - np.median(own, axis=0)).sum(axis=1))]
-        places.append((dataset.class_name(int(k)), nearest[0], nearest[1]))
-    return pd.DataFrame(places, columns=["name", "x", "y"])
+        places.append((dataset.class_name(int(k)), *nearest))
+    return pd.DataFrame(places, columns=["name", *"xyz"[: points.shape[1]]])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,20 +16,31 @@ from lore_core.data.validation import InputError, Points, as_coordinates, as_gro
 from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.metrics.global_metrics import gap_table, share_interval
 
+#: A direction of space.
+Direction = tuple[float, float, float]
+
 
 @dataclass(frozen=True)
 class Region:
-    """A polygon on a 2-D map."""
+    """A polygon on a 2-D map, or on a plane on which a 3-D one is seen."""
 
     #: Corners, in order; the last joins the first.
     x: tuple[float, ...]
     y: tuple[float, ...]
+    #: Of a 3-D map: the directions along which x and y count. All rows that are seen inside lie
+    #: inside, however far behind. None: of a 2-D map.
+    axes: tuple[Direction, Direction] | None = None
 
     def __post_init__(self) -> None:
         if len(self.x) != len(self.y) or len(self.x) < 3:
             raise InputError(
                 f"a region must have at least 3 corners; got {len(self.x)} x and {len(self.y)} y."
             )
+
+    @property
+    def n_dimensions(self) -> int:
+        """Dimensions of the map it lies on."""
+        return 2 if self.axes is None else 3
 
     @classmethod
     def box(cls, x: ArrayLike, y: ArrayLike) -> Region:
@@ -38,9 +51,15 @@ class Region:
     def contains(self, coordinates: Points) -> Mask:
         """Return which points lie inside, by the even–odd rule, shape (n,)."""
         z = as_coordinates(coordinates, "coordinates")
-        if z.shape[1] != 2:
-            raise InputError(f"a region lies on a 2-D map; got {z.shape[1]} dimensions.")
-        px, py = z[:, 0], z[:, 1]
+        if z.shape[1] != self.n_dimensions:
+            raise InputError(
+                f"this region lies on a {self.n_dimensions}-D map; got {z.shape[1]} dimensions."
+            )
+        if self.axes is None:
+            px, py = z.T
+        else:
+            # In this order, as a browser adds them: both must count the same rows.
+            px, py = (z[:, 0] * a + z[:, 1] * b + z[:, 2] * c for a, b, c in self.axes)
         inside = np.zeros(len(z), dtype=bool)
         x, y = np.asarray(self.x), np.asarray(self.y)
         for x0, y0, x1, y1 in zip(x, y, np.roll(x, -1), np.roll(y, -1), strict=True):
@@ -69,15 +88,32 @@ class Selection:
             selected[region.contains(z)] = sign > 0
         return selected
 
+    def fits(self, n_dimensions: int) -> bool:
+        """Whether all of it lies on a map of so many dimensions."""
+        return all(region.n_dimensions == n_dimensions for _, region in self.parts)
+
+    @classmethod
+    def from_parts(cls, parts: Iterable[Mapping[str, Any]]) -> Selection:
+        """Take what a browser says was drawn: ``sign, x, y`` of each part, in space ``axes``."""
+        return cls(
+            tuple(
+                (
+                    1 if part["sign"] > 0 else -1,
+                    Region(tuple(part["x"]), tuple(part["y"]), _axes(part.get("axes"))),
+                )
+                for part in parts
+            )
+        )
+
     @property
     def text(self) -> str:
         """The selection as short text, for a link."""
-        corners = (
+        return ";".join(
             ("+" if sign > 0 else "-")
-            + "_".join(f"{x:.6g},{y:.6g}" for x, y in zip(region.x, region.y, strict=True))
+            + ("" if region.axes is None else _numbers(region.axes) + "~")
+            + _numbers(zip(region.x, region.y, strict=True))
             for sign, region in self.parts
         )
-        return ";".join(corners)
 
     @classmethod
     def from_text(cls, text: str) -> Selection:
@@ -90,9 +126,24 @@ class Selection:
 
 def _part(text: str) -> tuple[int, Region]:
     """Read a region and its sign."""
-    corners = [corner.split(",") for corner in text[1:].split("_")]
-    x, y = zip(*((float(x), float(y)) for x, y in corners), strict=True)
-    return (-1 if text[0] == "-" else 1), Region(x, y)
+    axes, _, corners = text[1:].rpartition("~")
+    x, y = zip(*_vectors(corners), strict=True)
+    return (-1 if text[0] == "-" else 1), Region(x, y, _axes(_vectors(axes) if axes else None))
+
+
+def _numbers(vectors: Iterable[Sequence[float]]) -> str:
+    return "_".join(",".join(f"{number:.6g}" for number in vector) for vector in vectors)
+
+
+def _vectors(text: str) -> list[list[float]]:
+    return [[float(number) for number in vector.split(",")] for vector in text.split("_")]
+
+
+def _axes(axes: Sequence[Sequence[float]] | None) -> tuple[Direction, Direction] | None:
+    if axes is None:
+        return None
+    (a, b, c), (d, e, f) = axes
+    return (a, b, c), (d, e, f)
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,8 @@ def marked_rows(
     """
     if search is not None and chosen is not None:
         return Marked(search.mask(chosen) & scene.rows, f"place {chosen + 1}")
-    region = drawn_region(scene.axes)
-    if region and scene.on.n_components == 2:
+    region = drawn_region(scene.axes, scene.on)
+    if region:
         return Marked(rows_inside(scene, region), "selected rows", is_drawn=True)
     dataset = scene.view.evaluation
     if words:

@@ -209,7 +209,7 @@ with picture:
             note=plain(held_out_note(place, search)),
             said=[part.column for part in place.conditions],
         )
-    elif layer != "3-D":
+    elif layer != "3-D" or on_map.n_components == 3:
         show_asked(scene, words)
 if tabs[0].open and search is not None:
     with tabs[0]:

@@ -17,8 +17,7 @@ from lore_core.figures import (
     surface_figure,
 )
 from lore_core.figures.browser.landscape import Layer, LiveLandscape
-from lore_core.figures.pictures.landscape_picture import LandscapePicture, Value
-from lore_core.figures.plotly.landscape_3d import CAMERAS
+from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, Value
 from lore_core.regions import Field, Outline, Selection
 from lore_core.view.scene import Scene
 from pages.landscape.marked import Marked, calibration_found, calibration_inside, rows_inside
@@ -35,6 +34,14 @@ from pages.shared.rows import picked_row
 from pages.shared.small_map import color_limit
 
 KEY = "landscape"
+_HINT = (
+    "Shift and drag, or the lasso, reports on the rows inside; a click on a number looks closer at "
+    "a place, on a ring shows its row below."
+)
+_HINT_IN_SPACE = (
+    "Drag turns the map. Shift and drag, or the lasso, reports on all rows inside, however far "
+    "behind; a click on a row shows it below."
+)
 
 
 @dataclass(frozen=True)
@@ -72,39 +79,40 @@ def show_picture(scene: Scene, drawing: Drawing) -> None:
         "axes": scene.axes,
         "mode": theme_mode(),
     }
-    if scene.on.n_components == 3:
-        chart = landscape_3d_figure(
-            scene.drawn(), scene.points, n_total=int(scene.shown.sum()), camera=_camera(), **common
-        )
-        show_chart(chart, "landscape_3d")
-        return
-    only_key = () if scene.only is None else drawing.search_key
-    field = compute.field(scene.view, scene.bin_index, scene.on, only_key, scene.only)
+    is_flat = scene.on.n_components == 2
+    field = _field_of(scene, drawing) if is_flat else None
     layer = drawing.layer
-    if layer == "3-D":
+    if field is not None and layer == "3-D":
         show_chart(surface_figure(field, camera=_camera(), **common), "landscape_height")
         return
-    selection = drawn_region(scene.axes)
-    draw = partial(
-        landscape_figure,
-        None if layer == "rows" else field,
-        scene.points,
-        points=None if layer == "field" else scene.drawn(over_field=layer == "both"),
-        worst=scene.table(scene.worst),
-        n_total=int(scene.shown.sum()),
-        region=selection,
-        found=drawing.outlines,
-        places=scene.classes,
-        **common,
-    )
+    selection = drawn_region(scene.axes, scene.on)
+    common |= {
+        "worst": scene.table(scene.worst),
+        "n_total": int(scene.shown.sum()),
+        "places": scene.classes,
+    }
+    if field is None:
+        draw = partial(landscape_3d_figure, scene.drawn(), scene.points, **common)
+    else:
+        draw = partial(
+            landscape_figure,
+            None if layer == "rows" else field,
+            scene.points,
+            points=None if layer == "field" else scene.drawn(over_field=layer == "both"),
+            region=selection,
+            found=drawing.outlines,
+            **common,
+        )
     chart, seen = draw(), looked_at(map_key(scene.view.dataset, scene.on))
-    _show_map(scene, drawing, layer, chart.picture, field, selection)
+    _show_map(scene, drawing, "rows" if layer == "3-D" else layer, chart.picture, field, selection)
     chart_line(chart, KEY, as_seen=lambda: draw(seen=seen()))
     if not selection:
-        st.caption(
-            "Shift and drag, or the lasso, reports on the rows inside; a click on a number looks "
-            "closer at a place, on a ring shows its row below."
-        )
+        st.caption(_HINT if is_flat else _HINT_IN_SPACE)
+
+
+def _field_of(scene: Scene, drawing: Drawing) -> Field:
+    only_key = () if scene.only is None else drawing.search_key
+    return compute.field(scene.view, scene.bin_index, scene.on, only_key, scene.only)
 
 
 def _show_map(
@@ -112,13 +120,13 @@ def _show_map(
     drawing: Drawing,
     layer: Layer,
     picture: LandscapePicture,
-    field: Field,
+    field: Field | None,
     selection: Selection,
 ) -> None:
     view, inside = scene.view, drawing.inside
     key = drawing.search_key
     vivid = None
-    if inside is not None and scene.only is None:
+    if inside is not None and scene.only is None and field is not None:
         vivid = compute.region_outline(view.dataset, scene.on, (*key, "all"), inside)
     live = LiveLandscape(
         picture=picture,
@@ -161,12 +169,12 @@ def is_live(dataset: Dataset) -> bool:
     features = setting("features", next(iter(available_maps(dataset)), ""))
     drawn = setting("map", features)
     axes = drawn if drawn in available_maps(dataset) else features
-    return setting("picture", "field") != "3-D" and not axes.endswith("3-D")
+    return setting("picture", "field") != "3-D" or axes.endswith("3-D")
 
 
 def feed_map(scene: Scene, layer: str) -> None:
     """Let the map ask for rows and for the fields of other bandwidths."""
-    if scene.on.n_components == 2 and layer != "3-D":
+    if scene.on.n_components == 3 or layer != "3-D":
         feed(scene, _rows_key(scene), _preview_key(scene))
 
 
@@ -191,10 +199,10 @@ def _take_gamma(wanted: float) -> None:
 def show_asked(scene: Scene, words: str) -> None:
     """Report on what was drawn on the picture, else on the rows asked for in words."""
     view, chosen = scene.view, scene.bin_index
-    region = drawn_region(scene.axes)
+    region = drawn_region(scene.axes, scene.on)
     # Without γ: it moves the errors, not what the region holds.
     key = (view.target, None if chosen is None else (chosen, view.n_bins, view.binning))
-    if region and scene.on.n_components == 2:
+    if region:
         region_panel(
             view,
             scene.errors,

@@ -28,22 +28,25 @@ from lore_core.view.scene import Scene
 from lore_core.view.where import curve_of
 from pages.shared import compute
 from pages.shared.beside import task_of
-from pages.shared.calm import give_precedence, give_way, wait_for_calm
+from pages.shared.calm import aside, give_precedence, give_way, wait_for_calm
 from pages.shared.controls import GAMMAS
 from pages.shared.live import live_feed
 from pages.shared.requests import offer
 from pages.shared.thumbnails import thumbnail_urls
 
 #: Fields an answer, and seconds to wait for one.
-_BATCH, _PATIENCE = 6, 2.0
-#: Seconds that the rest of the page waits for the map to be drawn.
-_FIRST_PICTURE = 2.0
+_BATCH, _PATIENCE = 12, 2.0
+#: Seconds that the rest of the page waits for the map to be drawn, and then for fields of all
+#: bandwidths, of at most so many rows: the hand may be on the slider while the browser loads
+#: Plotly.
+_FIRST_PICTURE, _FIELDS, _MOST_WAITED_FOR = 2.0, 0.6, 20_000
 #: Seconds after which nobody is taken to be waiting any more.
 _FORGOTTEN = 6.0
 #: Seconds between two looks at what is simulated beside the server.
 _GLANCE = 0.5
-#: Kernel sums use every core: one preview at a time.
+#: Kernel sums use every core: one preview at a time; those that still lack fields come first.
 _TURN = threading.Lock()
+_lacking: set[Preview] = set()
 _KEY = "_landscape_feed"
 #: Rows whose images or words are sent at once, pixels of an image's side, letters of words.
 _MOST_GLIMPSES, _SIDE, _LETTERS = 64, 96, 60
@@ -76,6 +79,22 @@ class Preview:
         self._near = view.gamma
         self._thread = threading.Thread()
 
+    def begin(self) -> None:
+        """Begin before a browser asks, as it will once it has drawn the map."""
+        with self._news:
+            self._asked = time.monotonic()
+            self._start()
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether those of all bandwidths are there."""
+        return len(self._fields) == len(GAMMAS)
+
+    def _start(self) -> None:
+        if not self._rests and not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._work, daemon=True)
+            self._thread.start()
+
     def take(self, near: float, known: set[int]) -> bytes:
         """Pack what is not yet known in the browser, after a moment if nothing is.
 
@@ -88,9 +107,7 @@ class Preview:
         """
         self._asked, self._near = time.monotonic(), near
         with self._news:
-            if not self._rests and not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._work, daemon=True)
-                self._thread.start()
+            self._start()
             if not self._rests:
                 self._news.wait_for(lambda: self._rests or self._fields.keys() - known, _PATIENCE)
             fresh = sorted(self._fields.keys() - known, key=self._distance)[:_BATCH]
@@ -104,6 +121,8 @@ class Preview:
                 is_all=self._rests,
                 quantiles={k: one.lce for k, one in shown.items() if one.lce is not None},
                 sample=MOST_ROWS if n_rows > MOST_ROWS else None,
+                # Once: they are the same at every γ.
+                sampled=None if known or self._rows is None else self._rows.rows,
             )
 
     def _distance(self, k: int) -> float:
@@ -111,16 +130,25 @@ class Preview:
 
     def _work(self) -> None:
         give_precedence()
+        _lacking.add(self)
         while not self._rests and time.monotonic() - self._asked < _FORGOTTEN:
             # Among many readers some page always runs: then it is done all the same.
-            stop = give_way if wait_for_calm() else None
+            stop = self._make_way if wait_for_calm() else None
             if self._curve is not None:
                 self._take_band()
             else:
                 with _TURN, suppress(Cancelled):
                     self._step(stop)
+            if self.has_fields:
+                _lacking.discard(self)
             with self._news:
                 self._news.notify_all()
+        _lacking.discard(self)
+
+    def _make_way(self, share: float, message: str) -> None:
+        if _lacking - {self}:
+            raise Cancelled
+        give_way(share, message)
 
     def _step(self, stop: Progress | None) -> None:
         """Make what is missed most."""
@@ -129,7 +157,7 @@ class Preview:
             k = min(missing, key=self._distance)
             if self._rows is None:
                 self._rows = preview_rows(self._view, bin_index=self._bin, on=self._on)
-            field = self._rows.field(GAMMAS[k])
+            field = self._rows.at_gamma(GAMMAS[k])
             with self._news:
                 self._fields[k] = field
         else:
@@ -153,8 +181,9 @@ class Feed:
 
     def __init__(self) -> None:
         self.address = offer(self)
-        #: Set once a browser asks, as it does when it has drawn the map.
-        self.asked = threading.Event()
+        #: Set once a browser asks, as it does when it has drawn the map, and once it has been
+        #: given the fields of all bandwidths.
+        self.asked, self.has_fields = threading.Event(), threading.Event()
         self._shown: tuple[Scene, str, str, Preview | None] | None = None
 
     def show(self, scene: Scene, rows_key: str, preview_key: str) -> None:
@@ -162,6 +191,8 @@ class Feed:
         preview = None
         if preview_key:
             preview = _preview(preview_key, scene.view, scene.bin_index, scene.on)
+            if st.context.headers:  # else no browser will ask
+                preview.begin()
         self._shown = scene, rows_key, preview_key, preview
 
     def answer(self, asked: Mapping[str, Any]) -> bytes | None:
@@ -183,7 +214,11 @@ class Feed:
                 (_, _, preview_key, Preview() as preview),
                 {"preview": key, "near": int() | float() as near, "known": list(known)},
             ) if key == preview_key and near > 0:
-                return preview.take(near, {k for k in known if isinstance(k, int)})
+                has_fields = preview.has_fields
+                taken = preview.take(near, {k for k in known if isinstance(k, int)})
+                if has_fields and len(known) + _BATCH >= len(GAMMAS):
+                    self.has_fields.set()
+                return taken
         return None
 
 
@@ -199,8 +234,12 @@ def feed(scene: Scene, rows_key: str, preview_key: str) -> None:
     answers: Feed = st.session_state.setdefault(_KEY, Feed())
     answers.show(scene, rows_key, preview_key)
     live_feed(answers.address)
-    if st.context.headers:  # else no browser is there
-        answers.asked.wait(_FIRST_PICTURE)
+    if not st.context.headers:  # no browser is there
+        return
+    with aside():
+        is_there = answers.asked.wait(_FIRST_PICTURE)
+        if is_there and preview_key and len(scene.view.evaluation) <= _MOST_WAITED_FOR:
+            answers.has_fields.wait(_FIELDS)
 
 
 def rows_of(scene: Scene) -> EveryRow:

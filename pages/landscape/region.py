@@ -11,8 +11,8 @@ import streamlit as st
 
 from lore_core import (
     Dataset,
+    Embedding,
     InputError,
-    Region,
     describe_composition,
     region_report,
     reliability_table,
@@ -57,12 +57,8 @@ def point_number(point: Any) -> int | None:
 
 
 def take_selection(parts: Sequence[Mapping[str, Any]] | None, map_name: str) -> None:
-    """Keep what was drawn on a map: ``sign``, ``x`` and ``y`` of each part."""
-    drawn = Selection(
-        tuple(
-            (1 if p["sign"] > 0 else -1, Region(tuple(p["x"]), tuple(p["y"]))) for p in parts or ()
-        )
-    )
+    """Keep what was drawn on a map; see :meth:`~lore_core.regions.Selection.from_parts`."""
+    drawn = Selection.from_parts(parts or ())
     clear_region()
     if drawn:
         st.session_state[_REGION] = (map_name, drawn)
@@ -74,7 +70,7 @@ def take_row(row: float) -> None:
     st.session_state["below"] = ROWS_TAB
 
 
-def drawn_region(map_name: str) -> Selection:
+def drawn_region(map_name: str, on: Embedding) -> Selection:
     """Return what was drawn on this map, in this session or in the one a link is from."""
     named = st.query_params.get(_REGION[1:])
     if named is not None and _REGION not in st.session_state:
@@ -83,7 +79,7 @@ def drawn_region(map_name: str) -> Selection:
         except InputError:
             del st.query_params[_REGION[1:]]
     name, drawn = st.session_state.get(_REGION, ("", Selection()))
-    if name != map_name or not drawn:
+    if name != map_name or not drawn or not drawn.fits(on.n_components):
         return Selection()
     if named != drawn.text:
         st.query_params[_REGION[1:]] = drawn.text

@@ -41,8 +41,6 @@ _MAP = st.components.v2.component(
 
 
 _VIEW, _KEPT_VIEW, _LOOKED = "view", "_view", "_looked"
-#: Where the reader looks at first.
-_ALL = (0, 0, 1)
 
 
 def map_key(dataset: Dataset, on: Embedding) -> str:
@@ -68,8 +66,8 @@ def live_landscape(live: LiveLandscape, key: str, **answers: Callable[[Any], Non
         # It answers by itself while the page runs: it is not out of date.
         st.html(f"<style>.st-key-{key}[data-stale=true] {{ opacity: 1 !important; }}</style>")
         _CODE(key="lore_code")
-        scene = replace(live, view=_seen(live.map_key)).packed_scene()
-        _mount(scene, key, live.map_key, tuple(answers))
+        scene = replace(live, view=_seen(live.map_key, live.whole)).packed_scene()
+        _mount(scene, key, live.map_key, live.whole, tuple(answers))
 
 
 def looked_at(map_name: str) -> Callable[[], tuple[float, ...] | None]:
@@ -93,7 +91,9 @@ def hear(key: str) -> None:
 
 
 @st.fragment
-def _mount(scene: bytes, key: str, of_map: str, events: tuple[str, ...]) -> None:
+def _mount(
+    scene: bytes, key: str, of_map: str, whole: tuple[float, ...], events: tuple[str, ...]
+) -> None:
     """Mount the map apart from the page, which need not run when the map is moved."""
 
     def note(what: str) -> None:
@@ -103,7 +103,7 @@ def _mount(scene: bytes, key: str, of_map: str, events: tuple[str, ...]) -> None
 
     def take_view() -> None:
         st.session_state[_KEPT_VIEW] = (of_map, st.session_state[key].get(_VIEW))
-        _seen(of_map)
+        _seen(of_map, whole)
 
     noted = {f"on_{what}_change": partial(note, what) for what in events}
     _MAP(key=key, data=scene, on_view_change=take_view, **noted)
@@ -111,17 +111,15 @@ def _mount(scene: bytes, key: str, of_map: str, events: tuple[str, ...]) -> None
         st.rerun()
 
 
-def _seen(map_name: str) -> tuple[float, ...] | None:
-    """Return where the reader looks, in this session or in the one a link is from, and name it."""
+def _seen(map_name: str, whole: tuple[float, ...]) -> tuple[float, ...] | None:
+    """Return where the reader looks, in this session or in the one a link is from, and name it.
+
+    ``whole``: what is said while the map is seen as at the start.
+    """
     if _KEPT_VIEW not in st.session_state:
-        try:
-            x, y, zoom = map(float, st.query_params.get(_VIEW, "").split(","))
-        except ValueError:
-            x = y = zoom = np.nan
-        known = np.isfinite([x, y, zoom]).all() and zoom > 0
-        st.session_state[_KEPT_VIEW] = (map_name, (x, y, zoom) if known else None)
+        st.session_state[_KEPT_VIEW] = (map_name, _linked_view(len(whole)))
     of_map, seen = st.session_state[_KEPT_VIEW]
-    seen = None if seen is None or tuple(seen) == _ALL else tuple(seen)
+    seen = None if seen is None or tuple(seen) == whole else tuple(seen)
     looked = st.session_state.setdefault(_LOOKED, {})
     looked.clear()
     looked[of_map] = seen
@@ -132,6 +130,16 @@ def _seen(map_name: str) -> tuple[float, ...] | None:
     if st.query_params.get(_VIEW) != text:
         st.query_params[_VIEW] = text
     return seen
+
+
+def _linked_view(n_numbers: int) -> tuple[float, ...] | None:
+    """Return what the link says of where the reader looks."""
+    try:
+        seen = tuple(map(float, st.query_params.get(_VIEW, "").split(",")))
+    except ValueError:
+        return None
+    is_known = len(seen) == n_numbers and np.isfinite(seen).all() and seen[2] > 0
+    return seen if is_known else None
 
 
 def live_feed(address: str) -> None:

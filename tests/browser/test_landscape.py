@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+import lore_core as lore
+
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
@@ -155,6 +157,43 @@ def test_shift_adds_and_alt_takes_away(app, points):
     app.map.focus()
     app.page.keyboard.press("Escape")
     expect(app.page.get_by_text("Selected region")).to_have_count(0)
+
+
+def test_in_space_a_lasso_counts_what_is_seen_inside(open_app, dataset):
+    app = open_app("landscape", features="PCA 3-D")
+    app.drawn("landscape")
+    app.until(lambda: app.seen("m.rows !== null"), "rows")
+    made = lore.embed(dataset.features, "pca", 3, random_state=0)
+    space = made.coordinates[dataset.in_split("evaluation")].astype(np.float32).astype(np.float64)
+    before = app.seen("m.view.axes")
+    left, top, wide, high = (app.map.bounding_box()[k] for k in ("x", "y", "width", "height"))
+    at = lambda x, y: (left + x * wide, top + y * high)  # noqa: E731
+    app.drag([at(0.2, 0.8), at(0.35, 0.7)])
+    app.until(lambda: app.seen("m.view.axes") != before, "turned")
+    app.until(lambda: len(app.query().get("view", "").split(",")) == 5, "a view in the link")
+    app.button("Lasso").click()
+    app.drag([at(0.3, 0.2), at(0.6, 0.25), at(0.55, 0.7), at(0.45, 0.5)])
+    n, _ = selected(app)
+    axes = np.array(app.seen("m.selection.at(-1).axes"))
+    # Two directions at right angles, and rows where they say.
+    np.testing.assert_allclose(axes @ axes.T, np.eye(2), atol=2e-6)
+    inside = winding(outline(app), space @ axes.T)
+    assert n == app.seen("m.selected.count") == inside.sum()
+    assert 20 < n < len(space) - 20
+    # Seen from elsewhere the same rows are selected.
+    app.map.focus()
+    app.page.keyboard.press("ArrowUp")
+    app.until(lambda: not np.array_equal(app.seen("m.view.axes"), axes), "turned by a key")
+    app.page.reload()
+    app.drawn("landscape")
+    app.until(lambda: app.seen("m.selected?.count") == n, "the selection of the link")
+    assert selected(app)[0] == n
+    # A click on the row that is nearest to the eye shows it.
+    shown = np.array(app.seen("[...m.view.axes, m.view.toward]"))
+    row = int((space @ shown[2]).argmax())
+    x, y = app.seen(f"m.view.toPixel(...m.view.flat([{','.join(map(str, space[row]))}]))")
+    app.page.mouse.click(left + x, app.map.bounding_box()["y"] + y)
+    app.sees(f"Row {row}")
 
 
 #: Rounds of five changes: γ, bins, bin, colour, theme.

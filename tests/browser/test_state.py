@@ -90,11 +90,11 @@ LOOK = {
 
 def test_a_reload_keeps_everything(open_app):
     app = open_app("landscape", **LOOK)
-    app.drawn("landscape_3d")
+    app.drawn("landscape")
     before = app.query()
     assert {key: before[key] for key in LOOK} == LOOK
     app.page.reload()
-    app.drawn("landscape_3d")
+    app.drawn("landscape")
     app.settle()
     app.sees("Where is the confidence wrong?")
     assert app.query() == before

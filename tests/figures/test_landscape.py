@@ -12,8 +12,7 @@ from lore_core.figures import (
     shared_limit,
     surface_figure,
 )
-from lore_core.figures.plotly.landscape_3d import CAMERAS
-from lore_core.figures.style import PAPER, diverging, sequential
+from lore_core.figures.style import NEUTRAL, PAPER, diverging, sequential
 from lore_core.regions import (
     Selection,
     drawn_rows,
@@ -281,11 +280,15 @@ class Test3D:
     @pytest.mark.parametrize("value", ["signed", "absolute"])
     def test_points_carry_their_row_and_error(self, space, drawn, errors, mode, value):
         chart = landscape_3d_figure(drawn, space, value=value, mode=mode, **COMMON)
-        (trace,) = chart.figure.data
-        rows = drawn["row"].to_numpy()
+        trace, alone = chart.figure.data
+        numbers = drawn["row"].to_numpy()
+        known = errors.effective_size[numbers] >= 10
+        rows = numbers[known]
         for axis, k in zip("xyz", range(3), strict=True):
             np.testing.assert_array_equal(trace[axis], space[rows, k].astype(np.float32))
         np.testing.assert_array_equal(trace.customdata, rows)
+        np.testing.assert_array_equal(alone.customdata, numbers[~known])
+        assert alone.marker.color == NEUTRAL[mode]
         signed = errors.signed[rows]
         shown = signed if value == "signed" else np.abs(signed)
         np.testing.assert_allclose(trace.marker.color, shown * 100, rtol=1e-6)
@@ -294,14 +297,28 @@ class Test3D:
         assert chart.figure.layout.scene.bgcolor == PAPER[mode]
         assert list(chart.table.columns[-3:]) == ["map_1", "map_2", "map_3"]
 
-    @pytest.mark.parametrize("camera", list(CAMERAS))
-    def test_cameras(self, space, drawn, field, camera):
+    @pytest.mark.parametrize(
+        ("camera", "eye"),
+        [("top", (0, 0, 1)), ("side", (0.97, 0, 0.24)), ("front", (0, -0.97, 0.24))],
+    )
+    def test_cameras(self, space, drawn, field, camera, eye):
         for chart in (
             landscape_3d_figure(drawn, space, camera=camera, **COMMON),
             surface_figure(field, limit=0.3, rows="", camera=camera),
         ):
-            eye = chart.figure.layout.scene.camera.eye
-            assert {"x": eye.x, "y": eye.y, "z": eye.z} == CAMERAS[camera]
+            there = chart.figure.layout.scene.camera.eye
+            direction = np.array([there.x, there.y, there.z])
+            np.testing.assert_allclose(direction / np.linalg.norm(direction), eye, atol=0.005)
+
+    def test_it_is_seen_as_the_reader_turned_and_enlarged_it(self, space, drawn):
+        whole = landscape_3d_figure(drawn, space, **COMMON).figure.layout.scene
+        near = landscape_3d_figure(drawn, space, seen=(0.1, 0.0, 2.0, 90.0, 0.0), **COMMON)
+        scene = near.figure.layout.scene
+        assert scene.aspectratio.x == pytest.approx(2 * whole.aspectratio.x)
+        # From the end of the second axis, right is against the first.
+        assert scene.camera.center.x < 0
+        assert scene.camera.eye.y > 1
+        assert scene.camera.up.z == pytest.approx(1)
 
     def test_users_text_is_not_markup(self, space, drawn, strings):
         joined = "\n".join(strings(landscape_3d_figure(drawn, space, **COMMON).figure))

@@ -67,7 +67,28 @@ class TestSelection:
         assert Selection.from_text(selection.text) == selection
         assert Selection.from_text("") == Selection()
 
-    @pytest.mark.parametrize("text", ["+1,2", "+1,2_3_4,5", "+a,b_c,d_e,f", "1"])
+    def test_in_space_it_holds_all_that_is_seen_inside(self):
+        """Turned so that the region's plane is the floor, rows are those in its square."""
+        turn, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))
+        rows = np.random.default_rng(2).normal(size=(500, 3))
+        right, up = (tuple(axis) for axis in turn[:, :2].T)
+        square = lore.Region((-1.0, 0.5, 0.5, -1.0), (-0.5, -0.5, 1.0, 1.0), (right, up))
+        selection = Selection(((1, square),))
+        flat = (rows @ turn)[:, :2]
+        inside = ((flat > [-1, -0.5]) & (flat < [0.5, 1])).all(axis=1)
+        np.testing.assert_array_equal(selection.contains(rows), inside)
+        assert 50 < inside.sum() < 450
+        assert selection.fits(3)
+        assert not selection.fits(2)
+        with pytest.raises(lore.InputError, match="3-D map; got 2"):
+            selection.contains(flat)
+        kept = Selection.from_text(selection.text)
+        np.testing.assert_allclose(kept.parts[0][1].axes, square.axes, rtol=1e-5)
+        assert Selection.from_text(kept.text) == kept
+
+    @pytest.mark.parametrize(
+        "text", ["+1,2~1,2_3,4_5,6", "+1,2", "+1,2_3_4,5", "+a,b_c,d_e,f", "1"]
+    )
     def test_other_text_is_none(self, text):
         with pytest.raises(lore.InputError, match="selection|region"):
             Selection.from_text(text)

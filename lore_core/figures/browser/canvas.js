@@ -1,6 +1,7 @@
 // Field and rows on a plain 2-D canvas, where there is no WebGL2: the same picture, fewer rows.
 
 import { NOTHING, colorOf } from "./fields.js";
+import { along } from "./view.js";
 
 const MOST_ROWS = 60_000;
 
@@ -11,6 +12,7 @@ export function canvasPainter(canvas) {
   let look = null;
   let [field, against] = [null, null];
   let rows = { x: [], y: [] };
+  let [ordered, order] = [null, null];
   let errors = null;
   let flags = null;
 
@@ -42,12 +44,21 @@ export function canvasPainter(canvas) {
     pen.imageSmoothingEnabled = false;
     pen.drawImage(small, x0, y0, x1 - x0, y1 - y0);
   };
+  const at = (i) => (rows.z ? [rows.x[i], rows.y[i], rows.z[i]] : [rows.x[i], rows.y[i]]);
   const drawRows = (picture, place) => {
+    const { space } = picture;
     const n = Math.min(rows.x.length, MOST_ROWS, picture.most);
+    if (space && ordered !== String([n, space.toward])) {
+      // What is in front is drawn over what is behind.
+      ordered = String([n, space.toward]);
+      const near = Float64Array.from({ length: n }, (_, i) => along(space.toward, at(i)));
+      order = Uint32Array.from({ length: n }, (_, i) => i).sort((i, j) => near[i] - near[j]);
+    }
     const quiet = look.quiet.map((share) => share * 255);
-    for (let i = 0; i < n; i++) {
+    for (let k = 0; k < n; k++) {
+      const i = space ? order[k] : k;
       if (!(flags[i] & 1) || (picture.chosen > 1 && !(flags[i] & 4))) continue;
-      const [px, py] = place(rows.x[i], rows.y[i]);
+      const [px, py] = place(...(space ? space.axes.map((axis) => along(axis, at(i))) : at(i)));
       if (px < 0 || py < 0 || px > canvas.width || py > canvas.height) continue;
       const known = flags[i] & 8 && !(flags[i] & 16);
       const faint = picture.chosen ? (flags[i] & 4 ? 1 : 0.18) : flags[i] & 2 ? 0.95 : 0.5;
@@ -60,12 +71,12 @@ export function canvasPainter(canvas) {
     setLook: (next) => { look = next; },
     setField: (next) => { field = next; },
     setAgainst: (next) => { against = next; },
-    setRows: (next) => { rows = next; },
+    setRows: (next) => { [rows, ordered] = [next, null]; },
     setErrors: (next) => { errors = next; },
     setFlags: (next) => { flags = next; },
     draw(picture) {
       pen.clearRect(0, 0, canvas.width, canvas.height);
-      if (!field || !look) return;
+      if (!look || !(field || picture.space)) return;
       const [x0, y0, x1, y1] = picture.window;
       const place = (x, y) => [
         ((x - x0) / (x1 - x0)) * canvas.width,

@@ -11,13 +11,16 @@ const many = (count) => count.toLocaleString("en");
  */
 export function caption(scene, { rows, hasRows, seen, isVague, glimpses, chosen, isExact, sample }) {
   const words = [];
-  if (rows) {
+  const isSampled = !isExact && Boolean(sample);
+  if (isSampled && !scene.field) {
+    words.push(`a sample of ${many(sample)} of ${many(scene.total)} rows, while γ moves`);
+  } else if (rows) {
     words.push(`all ${isVague ? "of about " : ""}${many(seen)} rows in sight are drawn`);
     // Of very many rows their own errors do not come along, of none between two bandwidths.
-    if (!isExact || !scene.rowError) words.push("in the field's colour at their place");
+    if (scene.field && (!isExact || !scene.rowError)) words.push("in the field's colour at their place");
   } else if (hasRows && !seen) words.push("no row in sight");
   else words.push(`${many(scene.total)} rows as a field${hasRows ? "; zoom in to see each" : ""}`);
-  if (!isExact && sample) words.push(`preview from a sample of ${many(sample)} rows`);
+  if (isSampled && scene.field) words.push(`preview from a sample of ${many(sample)} rows`);
   if (glimpses) {
     const what = scene.glimpse === "image" ? "image" : "words";
     words.push(

@@ -4,6 +4,7 @@ import { colorOf } from "./fields.js";
 import { STYLE } from "./style.js";
 
 const ICONS = {
+  turn: "M13.5 8A5.5 2.6 0 1 1 8 5.4h4M10 3l2.2 2.4L10 7.6M8 1v14",
   pan: "M8 1v14M1 8h14M8 1l-2 2M8 1l2 2M8 15l-2-2M8 15l2-2M1 8l2-2M1 8l2 2M15 8l-2-2M15 8l-2 2",
   lasso: "M8 3c4 0 6.5 1.6 6.5 4S12 11 8 11 1.5 9.4 1.5 7 4 3 8 3M5 11c-1 1-1 2 .5 2.5S7 15 6 15",
   box: "M2 3h12v10H2z",
@@ -12,6 +13,7 @@ const ICONS = {
   reset: "M2 6V2h4M14 6V2h-4M2 10v4h4M14 10v4h-4",
 };
 const TOOLS = [
+  ["turn", "Turn the map (drag)"],
   ["pan", "Move the map (drag)"],
   ["lasso", "Lasso: draw around rows; Shift adds, Alt takes away"],
   ["box", "Box: draw a rectangle; Shift adds, Alt takes away. Enter on the map: all in sight"],
@@ -103,7 +105,7 @@ export function drawScale(node, scale, colors) {
 
 /** Label nodes of places (buttons) and names, the places first. */
 export function labelNodes(scene, choose) {
-  const places = scene.regions.map(({ name, title, at: [x, y], number }) => {
+  const places = scene.regions.map(({ name, title, at, number }) => {
     const chosen = scene.chosen === number;
     const words = title || `Place ${name}`;
     const node = element(
@@ -112,10 +114,10 @@ export function labelNodes(scene, choose) {
       name,
     );
     node.onclick = () => choose(number);
-    return { x, y, node, number, always: true };
+    return { at, node, number, always: true };
   });
-  const names = scene.names.map(({ name, x, y }) => ({
-    x, y, node: element("span", { class: "name" }, name),
+  const names = scene.names.map(({ name, at }) => ({
+    at, node: element("span", { class: "name" }, name),
   }));
   return [...places, ...names];
 }

@@ -4,7 +4,7 @@ export const SHOWN = 1;
 const VIVID = 2;
 export const SELECTED = 4;
 const KNOWN = 8;
-const LONELY = 16;
+export const LONELY = 16;
 
 /** Bits of every row; its own error is `isKnown` where it is that of the shown field. */
 export function flagsOf(scene, rows, selected, isKnown) {
@@ -13,7 +13,8 @@ export function flagsOf(scene, rows, selected, isKnown) {
     let flag = scene.bin === null || rows.bin[i] === scene.bin ? SHOWN : 0;
     if (!scene.rowError || !scene.inside || scene.inside[i]) flag |= VIVID;
     else if (scene.only) flag &= ~SHOWN;
-    if (scene.rowError && isKnown) {
+    // In space there is no field that would tell the colours between two bandwidths.
+    if (scene.rowError && (isKnown || rows.z)) {
       flag |= scene.rowSupport[i] < scene.rowLeast ? KNOWN | LONELY : KNOWN;
     }
     if (selected && selected[i] && flag & SHOWN) flag |= SELECTED;

@@ -44,7 +44,10 @@ uniform vec4 extent;
 uniform vec3 quiet;
 uniform float size;
 uniform float chosen;
-in vec2 place;
+uniform vec3 paper;
+uniform mat3 axes;
+uniform vec2 depths;
+in vec3 place;
 in float error;
 in uint flags;
 out vec4 shade;
@@ -61,20 +64,28 @@ void main() {
     gl_PointSize = 0.0;
     return;
   }
-  gl_Position = vec4((place - window.xy) / (window.zw - window.xy) * 2.0 - 1.0, 0.0, 1.0);
-  gl_PointSize = size;
+  // On a flat map the axes are its own, and nothing is nearer than another.
+  vec3 at = place * axes;
+  float near = clamp((at.z - depths.x) * depths.y, -0.99, 0.99);
+  gl_Position = vec4((at.xy - window.xy) / (window.zw - window.xy) * 2.0 - 1.0, -near, 1.0);
+  gl_PointSize = size * (1.0 + near);
   vec3 color = color_of(error);
   bool lonely = (flags & 16u) != 0u;
   if ((flags & 8u) == 0u) {
     int last = textureSize(field, 0).x - 1;
-    vec2 node = (place - extent.xy) / (extent.zw - extent.xy) * float(last) + 0.5;
+    vec2 node = (at.xy - extent.xy) / (extent.zw - extent.xy) * float(last) + 0.5;
     vec4 there = texelFetch(field, clamp(ivec2(node), ivec2(0), ivec2(last)), 0);
     color = there.rgb;
     lonely = there.a < 0.5;
   }
   float alpha = (flags & 2u) != 0u ? 0.95 : 0.5;
   if (chosen > 0.5) alpha = (flags & 4u) != 0u ? 1.0 : 0.18;
-  shade = vec4(lonely ? quiet : color, lonely ? alpha * 0.35 : alpha);
+  if (lonely) {
+    color = quiet;
+    alpha *= 0.35;
+  }
+  // In space what is in front hides what is behind: faint is pale there, not clear.
+  shade = depths.y > 0.0 ? vec4(mix(paper, color, alpha), 1.0) : vec4(color, alpha);
 }`;
 
 const ROW_FRAGMENT = `#version 300 es
@@ -90,6 +101,9 @@ void main() {
   color = vec4(rgb * shade.a, shade.a);
 }`;
 
+/** What is right, up and near on a flat map. */
+const FLAT = { axes: [[1, 0, 0], [0, 1, 0]], toward: [0, 0, 1], middle: 0, across: 0 };
+
 /** Draw on a canvas by WebGL2; null where the browser has none. */
 export function glPainter(canvas) {
   const gl = canvas.getContext("webgl2", { antialias: false, alpha: true });
@@ -102,12 +116,15 @@ export function glPainter(canvas) {
   attribute(gl, fieldProgram, "corner", corners, 2, gl.FLOAT);
   const rows = gl.createVertexArray();
   const textures = ["field", "vivid", "colors", "against"].map(() => texture(gl));
-  const buffers = { place: gl.createBuffer(), error: gl.createBuffer(), flags: gl.createBuffer() };
+  const buffers = Object.fromEntries(
+    ["place", "error", "flags", "sampled"].map((name) => [name, gl.createBuffer()]),
+  );
+  let sampled = null;
   gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
   let look = null;
   let [field, against] = [null, null];
   let colored = [];
-  let count = 0;
+  let [count, dimensions] = [0, 2];
 
   const upload = (unit, ...image) => {
     gl.activeTexture(gl.TEXTURE0 + unit);
@@ -153,7 +170,7 @@ export function glPainter(canvas) {
     gl.uniform1i(uniform("vivid"), 1);
     gl.uniform1i(uniform("colors"), 2);
     gl.uniform4fv(uniform("window"), picture.window);
-    gl.uniform4f(uniform("extent"), field.x[0], field.y[0], field.x[1], field.y[1]);
+    if (field) gl.uniform4f(uniform("extent"), field.x[0], field.y[0], field.x[1], field.y[1]);
     const { signed, limit } = picture.scale;
     gl.uniform2f(uniform("ends"), signed ? -limit : 0, limit);
     gl.uniform1f(uniform("absolute"), signed ? 0 : 1);
@@ -164,6 +181,7 @@ export function glPainter(canvas) {
     if (picture.field) {
       const uniform = common(fieldProgram, picture, shown);
       gl.disable(gl.BLEND);
+      gl.disable(gl.DEPTH_TEST);
       gl.uniform3fv(uniform("paper"), look.paper);
       gl.uniform1f(uniform("strength"), picture.strength);
       gl.bindVertexArray(quad);
@@ -175,16 +193,32 @@ export function glPainter(canvas) {
       const uniform = common(rowProgram, picture, shown);
       gl.enable(gl.BLEND);
       gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+      const { axes, toward, middle, across } = picture.space ?? FLAT;
+      (picture.space ? gl.enable : gl.disable).call(gl, gl.DEPTH_TEST);
+      gl.uniformMatrix3fv(uniform("axes"), false, [...axes[0], ...axes[1], ...toward]);
+      gl.uniform2f(uniform("depths"), middle, across && 1 / across);
+      gl.uniform3fv(uniform("paper"), look.paper);
       gl.uniform1f(uniform("size"), picture.size);
-      gl.uniform1f(uniform("edge"), picture.size > 5 ? 1.6 / picture.size : 0);
+      // In space rows hide each other: their edges would be all one sees.
+      const hasEdge = picture.size > (picture.space ? 9 : 5);
+      gl.uniform1f(uniform("edge"), hasEdge ? 1.6 / picture.size : 0);
       gl.uniform1f(uniform("chosen"), picture.chosen);
       gl.uniform3fv(uniform("ink"), look.ink);
       gl.uniform3fv(uniform("quiet"), look.quiet);
       gl.bindVertexArray(rows);
-      bind(gl, rowProgram, "place", buffers.place, 2, gl.FLOAT, false);
+      bind(gl, rowProgram, "place", buffers.place, dimensions, gl.FLOAT, false);
       bind(gl, rowProgram, "error", buffers.error, 1, gl.SHORT, true);
       bind(gl, rowProgram, "flags", buffers.flags, 1, gl.UNSIGNED_BYTE, null);
-      gl.drawArrays(gl.POINTS, 0, Math.min(count, picture.most));
+      if (!picture.sampled) gl.drawArrays(gl.POINTS, 0, Math.min(count, picture.most));
+      else {
+        // Few of very many rows: the others are not even looked at.
+        gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, buffers.sampled);
+        if (sampled !== picture.sampled) {
+          gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, picture.sampled, gl.STATIC_DRAW);
+          sampled = picture.sampled;
+        }
+        gl.drawElements(gl.POINTS, sampled.length, gl.UNSIGNED_INT, 0);
+      }
     }
     gl.bindVertexArray(null);
   };
@@ -199,11 +233,14 @@ export function glPainter(canvas) {
     },
     /** Another field for what is right of the picture's `split`; null: none. */
     setAgainst: (next) => { against = next; },
-    setRows({ x, y }) {
-      count = x.length;
+    setRows({ x, y, z }) {
+      const columnsOf = z ? [x, y, z] : [x, y];
+      [count, dimensions] = [x.length, columnsOf.length];
       columns.place = () => {
-        const place = new Float32Array(2 * count);
-        for (let i = 0; i < count; i++) [place[2 * i], place[2 * i + 1]] = [x[i], y[i]];
+        const place = new Float32Array(dimensions * count);
+        columnsOf.forEach((column, k) => {
+          for (let i = 0; i < count; i++) place[dimensions * i + k] = column[i];
+        });
         return place;
       };
     },
@@ -212,8 +249,9 @@ export function glPainter(canvas) {
     draw(picture) {
       gl.viewport(0, 0, canvas.width, canvas.height);
       gl.clearColor(0, 0, 0, 0);
-      gl.clear(gl.COLOR_BUFFER_BIT);
-      if (!field || !look) return;
+      gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+      if (!look || !(field || picture.space)) return;
+      if (picture.space) return paint(picture, { field: null, unit: 0 });
       color(picture.scale);
       const { width, height } = canvas;
       if (!against) return paint(picture, { field, unit: 0 });

@@ -43,11 +43,12 @@ export class Glimpses {
   /**
    * Put them where there is room, those furthest off first.
    * @param near rows in sight
+   * @param at where a row lies on the map
    * @param scene its errors count where they are those of the shown field
    * @param taken boxes that are not free
    * @returns how many there are
    */
-  place(near, { rows, scene, field, isExact, view, look, taken, pointed, selected, waits }) {
+  place(near, { rows, at, scene, field, isExact, view, look, taken, pointed, selected, waits }) {
     const errors = new Map(near.map((i) => [i, errorAt(i, rows, isExact ? scene : {}, field)]));
     const rank = (i) => (errors.get(i) === NOTHING ? -1 : Math.abs(errors.get(i)));
     near.sort((i, j) => rank(j) - rank(i) || i - j);
@@ -63,7 +64,7 @@ export class Glimpses {
       if (known && !known.node.parentNode) this.node.append(known.node);
       if (known && !isImage) known.size ??= [known.node.offsetWidth, known.node.offsetHeight];
       const [w, h] = isImage ? [square, square] : known?.size ?? WORDS;
-      const [px, py] = view.toPixel(rows.x[i], rows.y[i]);
+      const [px, py] = view.toPixel(...view.flat(at(i)));
       const box = boxAround(px, py, w, h);
       if (!taken.every((other) => isApart(box, other))) continue;
       taken.push(box);

@@ -72,6 +72,7 @@ function takePreview(pack) {
   }
   known.curve = pack.curve ?? known.curve;
   known.band = pack.band ?? known.band;
+  known.sampled = pack.sampled ?? known.sampled ?? null;
   known.isAll = pack.isAll;
   known.sample = pack.sample;
   keep(previews, pack.preview, known, MOST_PREVIEWS);

@@ -26,6 +26,8 @@ export function listen(stage, view, on, tool) {
       y: (one[1] + other[1]) / 2,
     };
   };
+  const shift = (dx, dy) =>
+    view.axes && tool() !== "pan" ? view.turn(dx, dy) : view.pan(dx, dy);
   const sign = (event) => (event.altKey ? -1 : event.shiftKey ? 1 : 0);
 
   const down = (event) => {
@@ -37,7 +39,7 @@ export function listen(stage, view, on, tool) {
     start = point;
     moved = false;
     // With Shift or Alt a drag draws, whatever the tool is.
-    const draws = tool() !== "pan" || sign(event) !== 0;
+    const draws = !["pan", "turn"].includes(tool()) || sign(event) !== 0;
     drawn = draws && fingers.size === 1 ? [point] : null;
     if (event.pointerType === "mouse") event.preventDefault();
   };
@@ -63,7 +65,7 @@ export function listen(stage, view, on, tool) {
       else drawn.push(point);
       on.drawing(drawn);
     } else {
-      view.pan(point[0] - before[0], point[1] - before[1]);
+      shift(point[0] - before[0], point[1] - before[1]);
       on.view(true);
     }
   };
@@ -87,10 +89,10 @@ export function listen(stage, view, on, tool) {
     on.view(true);
   };
   const keys = {
-    ArrowLeft: () => view.pan(STEP, 0),
-    ArrowRight: () => view.pan(-STEP, 0),
-    ArrowUp: () => view.pan(0, STEP),
-    ArrowDown: () => view.pan(0, -STEP),
+    ArrowLeft: () => shift(STEP, 0),
+    ArrowRight: () => shift(-STEP, 0),
+    ArrowUp: () => shift(0, STEP),
+    ArrowDown: () => shift(0, -STEP),
     "+": () => view.zoomAt(ZOOM, view.width / 2, view.height / 2),
     "=": () => view.zoomAt(ZOOM, view.width / 2, view.height / 2),
     "-": () => view.zoomAt(1 / ZOOM, view.width / 2, view.height / 2),

@@ -9,7 +9,7 @@ const SHIFTS = [0, -1, 1, -2, 2];
 export function placeLabels(labels, view) {
   const taken = [];
   for (const label of labels) {
-    const [px, py] = view.toPixel(label.x, label.y);
+    const [px, py] = view.toPixel(...view.flat(label.at));
     const [w, h] = (label.size ??= [label.node.offsetWidth, label.node.offsetHeight]);
     const seen = px > -w / 2 && py > -h / 2 && px < view.width + w / 2 && py < view.height + h / 2;
     const boxes = SHIFTS.map((lines) => boxAround(px, py + lines * (h + MARGIN), w, h));

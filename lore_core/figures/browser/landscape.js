@@ -13,20 +13,25 @@ import { drawInset } from "./inset.js";
 import { listen } from "./interact.js";
 import { boxOf, placeLabels } from "./labels.js";
 import { drawOverlay, regionAround } from "./overlay.js";
-import { RowIndex } from "./rows.js";
+import { RowIndex, isSamePlane, selectedRows } from "./rows.js";
+import { rowsBetween, spaceSeen } from "./space.js";
 import { swipeHandle } from "./swipe.js";
 import { teller } from "./telling.js";
-import { View } from "./view.js";
+import { View, along } from "./view.js";
 
 /** Pixels² a row needs to be drawn over the field when one looks near. */
 const ROOM = 200;
 /** Pixels around the pointer in which a row is pointed at. */
 const REACH = 9;
+/** In space, where the foremost of them is meant. */
+const REACH_IN_SPACE = 5;
 /** Pixels of a row that is marked, seen from afar. */
 const MARK = 5.5;
 /** Rows drawn while the map moves. */
 const MOST_MOVING = 150_000;
 const REST = 160;
+/** What a drag may do. */
+const DRAGS = ["turn", "pan", "lasso", "box"];
 /** Milliseconds a row is pointed at until more is asked about it. */
 const WONDER = 120;
 
@@ -55,6 +60,7 @@ export function mount(root, { mode, send }) {
   let [drawn, pointed, place, hot, tool, moving] = [null, -1, null, null, "pan", false];
   let brought = null;
   let overlaid = [];
+  let [counted, inSight] = [{}, 0];
   let [asked, resting, wondering] = [0, 0, 0];
   const swipe = swipeHandle(stage, () => redraw());
   const details = new Map();
@@ -72,6 +78,8 @@ export function mount(root, { mode, send }) {
       window: view.window,
       scale: scene.scale,
       split: swipe.share,
+      space: spaceSeen(view),
+      sampled: view.axes && field !== exact ? known.sampled : null,
       ...what,
       size: what.size * density(),
       rows: what.rows || what.marks,
@@ -83,8 +91,8 @@ export function mount(root, { mode, send }) {
     const taken = placeLabels(labels, view);
     const near = what.rows && scene.glimpse && isNearEnough(what.seen, view);
     if (!near) glimpses.hide();
-    const glimpsed = near && glimpses.place(index.within(view.window, shown), {
-      rows, scene, field, view, look, pointed, isExact: field === exact, selected,
+    const glimpsed = near && glimpses.place(seenRows().within(view.window, shown), {
+      rows, at: placeOf, scene, field, view, look, pointed, isExact: field === exact, selected,
       taken: [...taken, boxOf(parts.tools)], waits: moving,
     });
     say(caption(scene, {
@@ -104,18 +112,17 @@ export function mount(root, { mode, send }) {
     const rings = field === exact ? scene.rings : [];
     const now = [
       scene, rows, look, selection, drawn, drawn?.length, pointed, hot, rings.length,
-      view.x, view.y, view.scale, view.width, view.height,
+      view.x, view.y, view.scale, view.width, view.height, view.axes,
     ];
     if (now.every((value, k) => value === overlaid[k])) return;
     overlaid = now;
     const regions = scene.regions.map((region) => ({
       ...region, chosen: scene.chosen === region.number, hot: hot === region.number,
     }));
-    const at = (row) => [rows.x[row], rows.y[row]];
     drawOverlay(parts.overlay, view, {
       look, shape: scene.shape, regions, rings, selection, drawn,
-      pointed: pointed >= 0 ? at(pointed) : null,
-      picked: rows && scene.row !== null ? at(scene.row) : null,
+      pointed: pointed >= 0 ? placeOf(pointed) : null,
+      picked: rows && scene.row !== null ? placeOf(scene.row) : null,
     });
   }
 
@@ -137,8 +144,9 @@ export function mount(root, { mode, send }) {
   function layers() {
     const area = view.width * view.height;
     const seen = index ? countSeen() : 0;
+    const isSpace = view.axes !== null;
     const near = seen > 0 && seen * ROOM < area;
-    const alone = scene.layer === "rows";
+    const alone = isSpace || scene.layer === "rows";
     const size = Math.min(11, Math.max(1.6, 0.5 * Math.sqrt(area / Math.max(seen, 1))));
     const over = scene.layer === "both" || near;
     // What is marked and not outlined by the reader is seen from afar, too.
@@ -156,10 +164,22 @@ export function mount(root, { mode, send }) {
 
   /** Rows of the picture in sight; of very many those in the cells that are touched. */
   function countSeen() {
-    const most = index.count(view.window);
-    if (!flags || most > MOST_MOVING) return most;
-    return index.within(view.window, shown).length;
+    const most = seenRows().count(view.window);
+    // As it turns, rows are sought where they were.
+    if (!isSamePlane(index.axes, view.axes)) return inSight;
+    inSight = !flags || most > MOST_MOVING ? most : index.within(view.window, shown).length;
+    return inSight;
   }
+
+  /** Rows by where they are seen; while space turns, by where they were. */
+  function seenRows() {
+    if (!moving && !isSamePlane(index.axes, view.axes)) index = new RowIndex(rows, view.axes);
+    return index;
+  }
+
+  /** Where a row lies on the map. */
+  const placeOf = (row) =>
+    (rows.z ? [rows.x[row], rows.y[row], rows.z[row]] : [rows.x[row], rows.y[row]]);
 
   function resize() {
     const [w, h] = [stage.clientWidth, stage.clientHeight];
@@ -172,12 +192,20 @@ export function mount(root, { mode, send }) {
 
   function mark() {
     if (!scene || !rows) return;
-    selected = selection.length ? index.selected(selection) : null;
+    selected = selection.length ? chosenRows() : null;
     if (!selected && scene.marked) selected = fromBits(scene.marked, rows.x.length);
     flags = flagsOf(scene, rows, selected, field === exact);
     if (selected) selected.count = flags.reduce((sum, flag) => sum + (flag & SELECTED ? 1 : 0), 0);
     painter.setErrors(scene.rowError);
     painter.setFlags(flags);
+  }
+
+  /** Rows in what the reader has drawn: counted once, not at every γ. */
+  function chosenRows() {
+    if (counted.selection !== selection || counted.rows !== rows) {
+      counted = { selection, rows, inside: selectedRows(rows, selection, seenRows()) };
+    }
+    return counted.inside;
   }
 
   function rest(what) {
@@ -194,7 +222,7 @@ export function mount(root, { mode, send }) {
     brought = scene.row;
     if (brought === null) return;
     const [x0, y0, x1, y1] = view.window;
-    const [x, y] = [rows.x[brought], rows.y[brought]];
+    const [x, y] = view.flat(placeOf(brought));
     if (x > x0 && x < x1 && y > y0 && y < y1) return;
     [view.x, view.y] = [x, y];
     rest(true);
@@ -204,7 +232,9 @@ export function mount(root, { mode, send }) {
     if (!scene) return;
     const [x, y] = view.toMap(...point);
     const over = glimpses.at(point);
-    const row = over >= 0 || !index ? over : index.nearest(x, y, REACH / view.scale, shown);
+    const reach = (view.axes ? REACH_IN_SPACE : REACH) / view.scale;
+    const ahead = view.axes && ((i) => along(view.toward, placeOf(i)));
+    const row = over >= 0 || !index ? over : seenRows().nearest(x, y, reach, shown, ahead);
     const what = layers();
     const ring = row >= 0 && scene.worst.includes(row);
     const isDrawn = what.rows || ring || (what.marks && selected[row]);
@@ -223,6 +253,7 @@ export function mount(root, { mode, send }) {
     const write = (lines, image) => showHover(parts.hover, lines, point, stage, image);
     if (pointed < 0) {
       const at = view.toMap(...point);
+      if (view.axes) return write([]);
       return write(against ? pairLines([field, against], scene.against.names, at) : fieldLines(field, ...at));
     }
     const detail = field === exact ? details.get(pointed) : null;
@@ -259,7 +290,9 @@ export function mount(root, { mode, send }) {
     select: (corners, sign) => {
       if (!scene.rows) return;
       const map = corners.map(([px, py]) => view.toMap(px, py).map((v) => +v.toPrecision(6)));
-      const part = { sign: sign || 1, x: map.map((c) => c[0]), y: map.map((c) => c[1]) };
+      const part = {
+        sign: sign || 1, x: map.map((c) => c[0]), y: map.map((c) => c[1]), axes: view.axes,
+      };
       select(sign ? [...selection, part] : [part]);
     },
     click: (point) => {
@@ -272,12 +305,12 @@ export function mount(root, { mode, send }) {
 
   function take(name) {
     tool = name;
-    for (const each of ["pan", "lasso", "box"]) {
+    for (const each of DRAGS) {
       parts.buttons[each].setAttribute("aria-pressed", each === name);
     }
-    stage.classList.toggle("draws", name !== "pan");
+    stage.classList.toggle("draws", name === "lasso" || name === "box");
   }
-  for (const name of ["pan", "lasso", "box"]) parts.buttons[name].onclick = () => take(name);
+  for (const name of DRAGS) parts.buttons[name].onclick = () => take(name);
   const zoom = (factor) => () => {
     view.zoomAt(factor, view.width / 2, view.height / 2);
     rest(true);
@@ -288,7 +321,6 @@ export function mount(root, { mode, send }) {
     view.reset();
     rest(true);
   };
-  take("pan");
   const watch = new ResizeObserver(resize);
   watch.observe(stage);
 
@@ -314,8 +346,17 @@ export function mount(root, { mode, send }) {
     const was = field;
     field = { ...fieldBetween(known.fields, position), vivid: exact.vivid };
     painter.setField(field);
-    if (was === exact && scene.rowError) mark();
+    if (view.axes) showRowsBetween();
+    else if (was === exact && scene.rowError) mark();
     redraw();
+  }
+
+  /** In space rows have the colours, their own errors between two bandwidths. */
+  function showRowsBetween() {
+    if (!rows || !flags) return;
+    const between = rowsBetween(field.values, known.sampled, flags);
+    painter.setErrors(between.errors);
+    painter.setFlags(between.flags);
   }
 
   const state = () => ({
@@ -336,10 +377,10 @@ export function mount(root, { mode, send }) {
       scene = next;
       details.clear();
       stage.setAttribute("aria-label", next.alt);
-      exact = {
+      exact = next.field ? {
         ...next.field, error: next.error, support: next.support, vivid: next.vivid,
         values: decode({ error: next.error, scale: next.field.scale }),
-      };
+      } : {};
       against = next.against && {
         ...next.against.field, error: next.againstError, support: next.againstSupport,
         vivid: next.vivid,
@@ -348,11 +389,11 @@ export function mount(root, { mode, send }) {
       painter.setAgainst(against);
       swipe.show(next.against?.names);
       if (!view) {
-        view = new View(next.frame);
+        view = new View(next.frame, next.corner);
         view.saved = next.view;
         listen(stage, view, on, () => tool);
       } else if (before.map !== next.map) {
-        view.reframe(next.frame);
+        view.reframe(next.frame, next.corner);
         view.reset();
       }
       if (!before || !isSame(before.selection, next.selection)) {
@@ -361,9 +402,11 @@ export function mount(root, { mode, send }) {
       dress();
       // Without rows there is nothing to select.
       for (const name of ["lasso", "box"]) parts.buttons[name].hidden = !next.rows;
+      parts.buttons.turn.hidden = !view.axes;
+      if (before?.map !== next.map) take(view.axes ? "turn" : "pan");
       bar.node.hidden = !next.gammas;
       if (!next.gammas || bar.update(next, look)) field = exact;
-      painter.setField(field ?? exact);
+      if (next.field) painter.setField(field ?? exact);
       // Whoever is at a place by keys stays there.
       const at = labels.find(({ node }) => node.matches(":focus"))?.number;
       labels = labelNodes(next, choose);
@@ -379,7 +422,7 @@ export function mount(root, { mode, send }) {
     setRows(next) {
       if (rows && rows.key === next.key) return;
       rows = next;
-      index = new RowIndex(rows.x, rows.y);
+      index = new RowIndex(rows, view.axes);
       glimpses.forget();
       painter.setRows(rows);
       mark();

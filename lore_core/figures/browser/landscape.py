@@ -42,7 +42,7 @@ class LiveLandscape:
     """What a browser draws, and what the reader has done to it."""
 
     picture: LandscapePicture  #: Worst rows, places, names and colours
-    field: Field  #: The error over the map
+    field: Field | None  #: The error over the map; None in space, where rows have it
     against: Against | None = None  #: What stands beside it, in the same picture
     rows: EveryRow | None = None  #: All rows of the map; without them the field alone is drawn
     rows_key: str = ""  #: Names these columns: equal only where they are, but for errors.
@@ -69,15 +69,16 @@ class LiveLandscape:
     #: Names what is looked at but for γ, where there are fields for the slider.
     preview_key: str = ""
 
+    @property
+    def whole(self) -> tuple[float, ...]:
+        """What a browser says of where the reader looks, as long as all is seen as at the start."""
+        camera = self.picture.camera
+        return (0, 0, 1) if camera is None else (0, 0, 1, camera.round, camera.above)
+
     def packed_scene(self) -> bytes:
         """Pack what is shown."""
-        picture, shown, worst = self.picture, self.field, self.picture.worst
-        described, arrays = packed_field(shown)
-        vivid = np.ones((1, 1)) if self.vivid is None else self.vivid.inside
-        arrays["vivid"] = np.rint(vivid * 255).astype(np.uint8)
-        arrays["shape"] = segments(shown.x, shown.y, shown.context.astype(np.float64)).astype(
-            np.float32
-        )
+        picture, worst = self.picture, self.picture.worst
+        described, arrays = self._packed_map()
         arrays |= {mode: shades(picture.scale.colors(mode), 256) for mode in MODES}
         header: dict[str, Any] = {
             "alt": picture.alt,
@@ -85,6 +86,7 @@ class LiveLandscape:
             "map": self.map_key,
             "field": described,
             "frame": picture.extent,
+            "corner": self.whole[3:],
             "scale": scale_header(picture.scale),
             "layer": self.layer,
             "bin": self.bin_index,
@@ -103,10 +105,10 @@ class LiveLandscape:
                 }
                 for region in picture.regions
             ],
-            "names": [{"name": item.name, "x": item.x, "y": item.y} for item in picture.places],
+            "names": [{"name": item.name, "at": item.at} for item in picture.places],
             "looks": {mode: _look(mode) for mode in MODES},
             "selection": [
-                {"sign": sign, "x": region.x, "y": region.y}
+                {"sign": sign, "x": region.x, "y": region.y, "axes": region.axes}
                 for sign, region in self.selection.parts
             ],
             "chosen": self.chosen,
@@ -123,7 +125,8 @@ class LiveLandscape:
             arrays |= {f"against{name.title()}": column for name, column in columns.items()}
         if self.marked is not None:
             arrays["marked"] = np.packbits(self.marked, bitorder="little")
-        if self.rows is not None and len(self.rows.at) <= MOST_WITH_ERRORS:
+        is_colored = self.field is None or len(self.rows or ()) <= MOST_WITH_ERRORS
+        if self.rows is not None and is_colored:
             added, columns = packed_errors(self.rows.error, self.rows.effective_size)
             header |= added
             arrays |= columns
@@ -131,13 +134,23 @@ class LiveLandscape:
                 arrays["inside"] = self.inside.astype(np.uint8)
         return pack(header, arrays)
 
+    def _packed_map(self) -> tuple[dict[str, Any] | None, dict[str, NDArray[np.generic]]]:
+        """Pack the field, where it is strong and where rows are; of space there is none."""
+        if self.field is None:
+            return None, {}
+        described, arrays = packed_field(self.field)
+        vivid = np.ones((1, 1)) if self.vivid is None else self.vivid.inside
+        arrays["vivid"] = np.rint(vivid * 255).astype(np.uint8)
+        shape = segments(self.field.x, self.field.y, self.field.context.astype(np.float64))
+        arrays["shape"] = shape.astype(np.float32)
+        return described, arrays
+
 
 def packed_rows(rows: EveryRow, key: str) -> bytes:
     """Pack what of rows does not change with γ; ``key`` names it."""
     header = {"key": key, "classes": list(rows.class_names)}
     arrays: dict[str, NDArray[np.generic]] = {
-        "x": rows.at[:, 0].astype(np.float32),
-        "y": rows.at[:, 1].astype(np.float32),
+        **{axis: at.astype(np.float32) for axis, at in zip("xyz", rows.at.T, strict=False)},
         "confidence": np.rint(rows.confidence * 65535).astype(np.uint16),
         "outcome": rows.outcome.astype(np.uint8),
         "bin": rows.bin_index.astype(np.uint8),
@@ -155,20 +168,25 @@ def packed_field(field: Field) -> tuple[dict[str, Any], dict[str, NDArray[np.gen
     ``logSupport``: log(1 + n_eff) of the code 255 of ``support`` (uint8, 0 where no row is near); 0
     of the code 1.
     """
-    known = np.isfinite(field.signed)
-    scale = max(float(np.abs(field.signed[known]).max(initial=0.0)), 1e-9)
-    error = np.full(field.signed.shape, _NOTHING, np.int8)
-    error[known] = np.rint(field.signed[known] / scale * 127).astype(np.int8)
+    header, error = coded_errors(field.signed)
     support, log_support = _log_coded(field.effective_size, _FIELD_STEPS)
-    header = {
+    header |= {
         "resolution": len(field.x),
         "x": field.x[[0, -1]].tolist(),
         "y": field.y[[0, -1]].tolist(),
-        "scale": scale,
         "logSupport": log_support,
         "least": MIN_EFFECTIVE_SIZE,
     }
     return header, {"error": error, "support": support.astype(np.uint8)}
+
+
+def coded_errors(signed: Floats) -> tuple[dict[str, Any], NDArray[np.int8]]:
+    """Return errors in a byte each, −128 where there is none: 127 is so large as ``scale`` says."""
+    known = np.isfinite(signed)
+    scale = max(float(np.abs(signed[known]).max(initial=0.0)), 1e-9)
+    error = np.full(signed.shape, _NOTHING, np.int8)
+    error[known] = np.rint(signed[known] / scale * 127).astype(np.int8)
+    return {"scale": scale}, error
 
 
 def packed_errors(

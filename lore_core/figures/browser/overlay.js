@@ -1,6 +1,7 @@
 // Lines over the map: around all rows, around places, rings of the worst rows, a selection.
 
 import { penOf } from "./dom.js";
+import { isSamePlane } from "./rows.js";
 
 /** Draw what is thin and few on a canvas of its own. */
 export function drawOverlay(canvas, view, what) {
@@ -19,18 +20,21 @@ export function drawOverlay(canvas, view, what) {
   };
   // Without a line around all rows a small bin floats in nowhere.
   if (what.shape) pieces(what.shape, look.faint, 1);
+  if (view.axes) pieces(boxOfSpace(view), look.faint, 1);
   for (const region of what.regions) {
     pieces(region.lines, look.halo, 5);
     pieces(region.lines, look.line, region.chosen || region.hot ? 3 : 1.8);
   }
   pen.strokeStyle = look.line;
   pen.lineWidth = 1.4;
-  for (const [x, y] of what.rings) {
+  for (const at of what.rings) {
     pen.beginPath();
-    pen.arc(...view.toPixel(x, y), 5, 0, 2 * Math.PI);
+    pen.arc(...view.toPixel(...view.flat(at)), 5, 0, 2 * Math.PI);
     pen.stroke();
   }
   for (const part of what.selection) {
+    // From elsewhere its line would be round other rows.
+    if (!isSamePlane(part.axes, view.axes)) continue;
     pen.setLineDash(part.sign > 0 ? [6, 4] : [2, 4]);
     outline(pen, part.x.map((x, i) => view.toPixel(x, part.y[i])), look, true);
   }
@@ -40,7 +44,7 @@ export function drawOverlay(canvas, view, what) {
     pen.lineWidth = width;
     pen.strokeStyle = color;
     pen.beginPath();
-    pen.arc(...view.toPixel(...place), radius, 0, 2 * Math.PI);
+    pen.arc(...view.toPixel(...view.flat(place)), radius, 0, 2 * Math.PI);
     pen.stroke();
   };
   if (what.picked) {
@@ -48,6 +52,20 @@ export function drawOverlay(canvas, view, what) {
     ring(what.picked, 9, look.accent, 3);
   }
   if (what.pointed) ring(what.pointed, 7, look.line, 2);
+}
+
+/** Edges of the box in space that the frame is, as pieces of lines on the plane that is seen. */
+function boxOfSpace(view) {
+  const lines = [];
+  for (let corner = 0; corner < 8; corner++) {
+    for (let k = 0; k < 3; k++) {
+      if (corner & (1 << k)) continue;
+      for (const end of [corner, corner | (1 << k)]) {
+        lines.push(...view.flat(view.frame.map((ends, axis) => ends[(end >> axis) & 1])));
+      }
+    }
+  }
+  return lines;
 }
 
 function outline(pen, corners, look, closed) {

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.chance.simulation import NullBand
-from lore_core.data.arrays import Floats
-from lore_core.figures.browser.landscape import packed_field
+from lore_core.data.arrays import Floats, Ints
+from lore_core.figures.browser.landscape import coded_errors, packed_field
 from lore_core.figures.browser.packing import pack
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.regions.field import Field
@@ -18,12 +18,13 @@ from lore_core.regions.field import Field
 
 def packed_preview(
     key: str,
-    fields: Mapping[int, Field],
+    fields: Mapping[int, Field | Floats],
     curve: BandwidthCurve | None = None,
     band: NullBand | None = None,
     *,
     is_all: bool = True,
     sample: int | None = None,
+    sampled: Ints | None = None,
     quantiles: Mapping[int, Floats] | None = None,
     with_support: bool = False,
 ) -> bytes:
@@ -33,8 +34,8 @@ def packed_preview(
     ----------
     key : str
         Names what is looked at, but for γ.
-    fields : mapping of int to Field
-        One byte a node is sent.
+    fields : mapping of int to Field or ndarray
+        One byte a node is sent. In space: the errors of rows, a byte each.
     curve : BandwidthCurve, optional
         Its supported MLCE and its ALCE.
     band : NullBand, optional
@@ -43,6 +44,8 @@ def packed_preview(
         Whether nothing more is to come.
     sample : int, optional
         Rows that the fields are made of, where it is not all of them.
+    sampled : ndarray of int, optional
+        Numbers of the rows whose errors are sent, where it is not all.
     quantiles : mapping of int to ndarray, optional
         The LCE of the rows behind each field: quantiles at even shares from 0 to 1.
     with_support : bool
@@ -51,11 +54,17 @@ def packed_preview(
     header: dict[str, Any] = {"preview": key, "isAll": is_all, "sample": sample, "fields": {}}
     arrays: dict[str, NDArray[np.generic]] = {}
     for number, field in fields.items():
+        if isinstance(field, np.ndarray):
+            described, arrays[f"error{number}"] = coded_errors(field)
+            header["fields"][number] = described
+            continue
         described, coded = packed_field(field)
         header["fields"][number] = described
         arrays[f"error{number}"] = coded["error"]
         if with_support:
             arrays[f"support{number}"] = coded["support"]
+    if sampled is not None:
+        arrays["sampled"] = sampled.astype(np.uint32)
     for number, lce in (quantiles or {}).items():
         arrays[f"lce{number}"] = lce.astype(np.float32)
     if curve is not None:

@@ -2,11 +2,13 @@
 
 const CELLS = 256;
 
-/** Rows sorted into the cells of a grid over the map. */
+/** Rows sorted into the cells of a grid over the map; in space, over the plane that is seen. */
 export class RowIndex {
-  constructor(x, y) {
-    this.x = x;
-    this.y = y;
+  /** @param axes what is right and up on the plane, or null on a flat map */
+  constructor(rows, axes) {
+    this.axes = axes;
+    const [x, y] = axes ? axes.map((axis) => columnAlong(axis, rows)) : [rows.x, rows.y];
+    [this.x, this.y] = [x, y];
     const n = x.length;
     let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
     for (let i = 0; i < n; i++) {
@@ -62,25 +64,21 @@ export class RowIndex {
     return found;
   }
 
-  /** The row nearest to a place that a test lets pass, at most `reach` away; -1 if none is. */
-  nearest(x, y, reach, passes) {
+  /** The row nearest to a place that a test lets pass, at most `reach` away; -1 if none is. Where
+      `ahead(i)` says how far in front a row is, the foremost of them. */
+  nearest(x, y, reach, passes, ahead = null) {
     let best = -1;
-    let least = reach * reach;
+    let least = Infinity;
     for (const [from, to] of this.runs([x - reach, y - reach, x + reach, y + reach])) {
       for (let k = from; k < to; k++) {
         const i = this.rows[k];
         const far = (this.x[i] - x) ** 2 + (this.y[i] - y) ** 2;
-        if (far <= least && passes(i)) [best, least] = [i, far];
+        if (far > reach * reach || !passes(i)) continue;
+        const cost = ahead ? -ahead(i) : far;
+        if (cost <= least) [best, least] = [i, cost];
       }
     }
     return best;
-  }
-
-  /** Mark (1) every row in a selection; what a part takes away is not in it. */
-  selected(parts) {
-    const inside = new Uint8Array(this.x.length);
-    for (const part of parts) this.mark(part, inside);
-    return inside;
   }
 
   mark({ sign, x, y }, inside) {
@@ -118,6 +116,27 @@ export class RowIndex {
     }
     return found;
   }
+}
+
+/** Mark (1) every row in a selection; what a part takes away is not in it. `index` is of the rows as they
+    are seen; a part may have been drawn from elsewhere in space. */
+export function selectedRows(rows, parts, index) {
+  const inside = new Uint8Array(rows.x.length);
+  for (const part of parts) {
+    const seen = isSamePlane(part.axes, index.axes) ? index : new RowIndex(rows, part.axes);
+    seen.mark(part, inside);
+  }
+  return inside;
+}
+
+/** Whether what is right and up is the same; null on a flat map. */
+export const isSamePlane = (one, other) => String(one) === String(other);
+
+/** How far rows lie along a direction, just as lore_core.Region adds it up. */
+function columnAlong([a, b, c], { x, y, z }) {
+  const column = new Float64Array(x.length);
+  for (let i = 0; i < column.length; i++) column[i] = x[i] * a + y[i] * b + z[i] * c;
+  return column;
 }
 
 /** Whether a place lies in a polygon, by the even-odd rule: just as lore_core.Region says. */

@@ -13,6 +13,7 @@ _MODULES = (
     "view",
     "rows",
     "flags",
+    "space",
     "gl",
     "canvas",
     "overlay",

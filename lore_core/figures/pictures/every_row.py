@@ -13,7 +13,7 @@ from lore_core.metrics.local_error import LocalErrors
 class EveryRow:
     """Columns of n rows."""
 
-    at: Floats  #: (n, 2); places on the map
+    at: Floats  #: (n, d); places on the map, d 2 or 3
     confidence: Floats  #: (n,); what was promised, in [0, 1]
     outcome: Floats  #: (n,); 1 where it came
     #: (n,); classes said and true; None where one class is aimed at.
@@ -25,13 +25,16 @@ class EveryRow:
     error: Floats
     effective_size: Floats
 
+    def __len__(self) -> int:
+        return len(self.at)
+
 
 def every_row(
     dataset: Dataset, aimed: Target, target: str | int, errors: LocalErrors, at: Floats
 ) -> EveryRow:
     """Take rows into columns.
 
-    ``aimed``: their confidence and outcome of the ``target``. ``at`` (n, 2): their places on the
+    ``aimed``: their confidence and outcome of the ``target``. ``at`` (n, d): their places on the
     map.
     """
     is_top = target == TOP_LABEL

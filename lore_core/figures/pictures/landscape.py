@@ -12,7 +12,9 @@ from lore_core.data.arrays import Floats
 from lore_core.data.number_text import gap_words, neighbours_words, percent, share_words
 from lore_core.figures.pictures.labels import shifts
 from lore_core.figures.pictures.landscape_picture import (
+    CAMERAS,
     TITLES,
+    Camera,
     ErrorScale,
     LandscapeChart,
     LandscapePicture,
@@ -135,12 +137,15 @@ def landscape_3d_figure(
     points: pd.DataFrame,
     coordinates: Floats,
     *,
+    worst: pd.DataFrame | None = None,
     n_total: int,
     value: Value = "signed",
     limit: float,
     rows: str,
     axes: str = "map",
+    places: pd.DataFrame | None = None,
     camera: str = "corner",
+    seen: tuple[float, ...] | None = None,
     mode: Mode = "light",
     height: int = 620,
 ) -> LandscapeChart:
@@ -152,26 +157,41 @@ def landscape_3d_figure(
         Rows to draw (:func:`~lore_core.regions.row_tables.row_table` with errors).
     coordinates : ndarray of shape (n, 3)
         The embedding, all rows.
+    places : DataFrame, optional
+        Names to write in it: columns ``name, x, y, z``.
     camera : {"corner", "top", "front", "side"}
-        Where they are seen from.
-    n_total, value, limit, rows, axes, mode, height
+        Where it is seen from.
+    seen : tuple of float, optional
+        Where it is seen from instead: how far the middle of what is seen lies right and up, as
+        shares of four fifths of its diagonal, how many times it is enlarged, degrees round the
+        upright and above the floor.
+    worst, n_total, value, limit, rows, axes, mode, height
         See :func:`landscape_figure`.
     """
+    looking = CAMERAS[camera]
+    if seen is not None:
+        right, up, zoom, turned, above = seen
+        looking = Camera(turned, above, right, up, zoom)
     picture = LandscapePicture(
         title=TITLES[value],
         subtitle=f"{rows}; {len(points):,} of {n_total:,} rows drawn",
         how_to_read=(
-            "Each point is a row in the 3-D embedding; its colour is the local error there. Drag "
-            "to turn; the camera buttons bring a known view back."
+            "Each point is a row in the 3-D embedding; its colour is the local error there, faint "
+            "where it has too few neighbours. Drag to turn."
         ),
         alt=f"{TITLES[value]} in the 3-D {axes} embedding; {rows}",
         name="landscape-3d",
         table=_rows_table(points, coordinates),
         axes=axes,
         view="space",
+        extent=_extent(coordinates)[0],
         scale=ErrorScale(value, limit),
         points=_map_rows(points, coordinates),
-        camera=camera,
+        worst=_map_rows(worst, coordinates),
+        places=()
+        if places is None
+        else tuple(PlaceName(_value(name), tuple(at)) for name, *at in places.to_numpy().tolist()),
+        camera=looking,
     )
     return LandscapeChart(picture, mode, height)
 
@@ -193,8 +213,10 @@ def surface_figure(
     ----------
     field : Field
         Raster.
-    value, limit, rows, axes, camera, mode, height
-        See :func:`landscape_3d_figure`.
+    camera : {"corner", "top", "front", "side"}
+        Where it is seen from.
+    value, limit, rows, axes, mode, height
+        See :func:`landscape_figure`.
     """
     picture = LandscapePicture(
         title=f"{TITLES[value]} as height",
@@ -210,7 +232,7 @@ def surface_figure(
         view="height",
         scale=ErrorScale(value, limit),
         layers=(Layer(rows, (field,)),),
-        camera=camera,
+        camera=CAMERAS[camera],
     )
     return LandscapeChart(picture, mode, height)
 
@@ -296,9 +318,7 @@ def _places(
         [*(region.name for region in regions), *names],
         n_fixed=len(regions),
     )[len(regions) :]
-    return tuple(
-        PlaceName(name, x, y, up) for name, (x, y), up in zip(names, own, moved, strict=True)
-    )
+    return tuple(PlaceName(name, at, up) for name, at, up in zip(names, own, moved, strict=True))
 
 
 def _how_to_read(value: Value, field: Field | None) -> str:

@@ -24,6 +24,37 @@ TITLES = {"signed": "Signed local error", "absolute": "Local calibration error (
 
 
 @dataclass(frozen=True)
+class Camera:
+    """From where a map in space is seen, without perspective."""
+
+    #: Degrees round the upright and above the floor.
+    round: float
+    above: float
+    #: How far right and up the middle of what is seen lies from that of all, as shares of four
+    #: fifths of its diagonal, and how many times it is enlarged.
+    right: float = 0.0
+    up: float = 0.0
+    zoom: float = 1.0
+
+    @property
+    def axes(self) -> tuple[Floats, Floats, Floats]:
+        """What is right, up and towards the eye, as directions of length 1."""
+        a, e = np.deg2rad([self.round, self.above])
+        right = np.array([-np.sin(a), np.cos(a), 0.0])
+        up = np.array([-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)])
+        return right, up, np.cross(right, up)
+
+
+#: Known ways to look, by their names; the first is taken at the start.
+CAMERAS = {
+    "corner": Camera(45, 25),
+    "top": Camera(-90, 90),
+    "front": Camera(-90, 14),
+    "side": Camera(0, 14),
+}
+
+
+@dataclass(frozen=True)
 class ErrorScale:
     """Which colour means which error."""
 
@@ -102,9 +133,8 @@ class PlaceName:
     """A name on the map: ``up`` pixels above its place, so that it covers no other."""
 
     name: str
-    x: float
-    y: float
-    up: float
+    at: tuple[float, ...]
+    up: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +158,7 @@ class LandscapePicture(Picture):
     places: tuple[PlaceName, ...] = ()  #: Names on the map
     lasso: Selection = field(default_factory=Selection)  #: What the reader has drawn
     n_outside: int = 0  #: Rows outside the ends of the axes
-    camera: str = ""  #: Where a view in space is seen from
+    camera: Camera | None = None  #: Where a view in space is seen from
 
     @property
     def field(self) -> Field | None:

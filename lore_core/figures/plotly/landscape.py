@@ -124,9 +124,9 @@ def _add_names(figure: Sheet, picture: LandscapePicture, mode: Mode) -> None:
         line = {"color": ink, "width": 2, "smoothing": 1.0}
         outline, name = region.outline, f"region {escape(region.name)}"
         figure.add_trace(_contour(outline.x, outline.y, outline.inside, line, name))
-    written = [(region.name, *region.at, None, paper, ink) for region in picture.regions] + [
-        (place.name, place.x, place.y, place.up, ink, rgba(paper, 0.7)) for place in picture.places
-    ]
+    written: list[tuple[Any, ...]] = [
+        (region.name, *region.at, None, paper, ink) for region in picture.regions
+    ] + [(place.name, *place.at, place.up, ink, rgba(paper, 0.7)) for place in picture.places]
     for name, x, y, up, color, ground in written:
         figure.add_annotation(
             x=x,
