@@ -25,6 +25,7 @@ from lore_core.data.validation import (
     as_labels,
     as_probabilities,
     check_lengths,
+    in_memory,
 )
 from lore_core.data.weights import as_weights
 
@@ -372,7 +373,7 @@ def _as_frame(values: Any, prefix: str) -> pd.DataFrame | None:
     if isinstance(values, (pd.DataFrame, Mapping)):
         frame = pd.DataFrame(values).reset_index(drop=True)
     else:
-        array = np.asarray(values)
+        array = np.asarray(in_memory(values))
         array = array[:, None] if array.ndim == 1 else array
         count = array.shape[1]
         names = [prefix] if count == 1 else [f"{prefix}_{index}" for index in range(count)]

@@ -41,6 +41,23 @@ class InputError(ValueError):
     """What the user can fix: bad data or a bad argument, told in one sentence."""
 
 
+def in_memory(values: Any) -> Any:
+    """Return a tensor of another library as NumPy has it; anything else as it is.
+
+    A torch tensor is detached from what computed it and fetched from its device, and its bfloat16
+    becomes float32, which NumPy has; other arrays that NumPy cannot ask for themselves are taken by
+    DLPack. Values stay what they are.
+    """
+    if isinstance(values, np.ndarray):
+        return values
+    if hasattr(values, "detach") and hasattr(values, "cpu"):
+        plain = values.detach().cpu()
+        return (plain.float() if "bfloat16" in str(plain.dtype) else plain).numpy()
+    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        return np.from_dlpack(values)
+    return values
+
+
 def _check_real(values: Any, name: str) -> None:
     """Refuse what numpy would turn into other numbers: what a mask hides, and imaginary parts."""
     hidden = np.atleast_1d(np.ma.getmask(values))
@@ -55,6 +72,7 @@ def _check_real(values: Any, name: str) -> None:
 
 
 def _as_float(values: ArrayLike, name: str) -> Floats:
+    values = in_memory(values)
     _check_real(values, name)
     try:
         array = np.asarray(values, dtype=np.float64)
@@ -224,7 +242,7 @@ def as_placed_rows(
 
 def as_group_labels(values: Any, name: str = "groups") -> NDArray[np.object_]:
     """Return one group name a row; several columns become their intersection, ``"a × b"``."""
-    array = np.asarray(values)
+    array = np.asarray(in_memory(values))
     if array.ndim == 2:
         array = np.array([" × ".join(map(str, row)) for row in array], dtype=object)
     _check_vector(array, name)
@@ -235,6 +253,7 @@ def as_features(values: Any) -> NDArray[np.floating[Any]] | None:
     """Return features as a finite matrix, of the precision given; None where there is none."""
     if values is None:
         return None
+    values = in_memory(values)
     _check_real(values, "features")
     array = np.asarray(values)
     if array.dtype == np.float16:
@@ -291,7 +310,7 @@ def as_images(values: Any) -> NDArray[np.uint8] | None:
     """Return images as uint8 of shape (n, h, w) or (n, h, w, 3)."""
     if values is None:
         return None
-    array = np.asarray(values)
+    array = np.asarray(in_memory(values))
     if array.dtype != np.uint8:
         raise InputError(f"'images' must be uint8 in 0 to 255; got {array.dtype}.")
     if array.ndim not in (3, 4) or (array.ndim == 4 and array.shape[3] != 3):

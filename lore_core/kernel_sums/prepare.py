@@ -15,6 +15,7 @@ from lore_core.data.validation import (
     as_coordinates,
     check_lengths,
     check_positive,
+    in_memory,
 )
 from lore_core.kernel_sums.grid import snapped
 
@@ -119,7 +120,7 @@ def as_problem(
 
 def _as_points(values: Any, name: str) -> Floats:
     """Return coordinates (n, d) like ``as_coordinates``, but let no rows at all pass."""
-    array = np.asarray(getattr(values, "coordinates", values))
+    array = np.asarray(in_memory(getattr(values, "coordinates", values)))
     if array.size == 0 and array.ndim in (1, 2) and array.shape[-1:] != (0,):
         return np.empty((0, array.shape[1]))
     if array.ndim == 1 and array.size == 0:
@@ -129,7 +130,7 @@ def _as_points(values: Any, name: str) -> Floats:
 
 def _as_weights(values: ArrayLike, name: str) -> Floats:
     try:
-        array = np.asarray(values, dtype=np.float64)
+        array = np.asarray(in_memory(values), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"'{name}' must hold numbers only; got {values!r:.80}.") from error
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
