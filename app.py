@@ -68,7 +68,9 @@ def show() -> None:
             st.switch_page("pages/landscape/page.py")
         controls.keep_settings(page.url_path)
         job_panel()
-        with hurry(_say_how_many_come_before):
+        is_step = st.session_state.get("_shown") == page.url_path
+        st.session_state["_shown"] = page.url_path
+        with hurry(_say_how_many_come_before, is_step=is_step):
             page.run()
     except InputError as error:
         st.error(header.plain(str(error)), icon=":material/error:")

@@ -13,7 +13,7 @@ from lore_core.data.progress import Cancelled
 from lore_core.kernel_sums.schedule import fewer_threads
 
 _calm = threading.Condition()
-#: Seconds that work waits for pages of other readers.
+#: Seconds that work waits for pages of other readers, and new pages for those with a hand on them.
 _MOMENT = 3.0
 #: Pages that are computed at a time, and seconds after which one no longer counts as one of them:
 #: among ten at a time each waits for the interpreter at every step, and all take ten times as long.
@@ -26,9 +26,21 @@ _EVERY, _SWITCH = 0.1, 0.0005
 _LESS = 5
 #: When each page that runs began, and those that wait, in their order.
 _runs: list[float] = []
-_waiting: list[object] = []
+_waiting: list[_Ticket] = []
 #: When the page of this thread began.
 _own = threading.local()
+
+
+class _Ticket:
+    """A page that waits. ``is_step``: of a reader who moved a control on it."""
+
+    def __init__(self, *, is_step: bool) -> None:
+        self.is_step, self.since = is_step, time.monotonic()
+
+    @property
+    def comes_before_steps(self) -> bool:
+        """Whether a step that comes later does not overtake it."""
+        return self.is_step or time.monotonic() - self.since > _MOMENT
 
 
 def share_the_interpreter() -> None:
@@ -41,12 +53,16 @@ def share_the_interpreter() -> None:
 
 
 @contextmanager
-def hurry(tell: Callable[[int], object] = lambda _: None) -> Iterator[None]:
+def hurry(
+    tell: Callable[[int], object] = lambda _: None, *, is_step: bool = False
+) -> Iterator[None]:
     """Count as a page that somebody waits for, as long as it runs; before, wait for its turn.
 
     ``tell``: is told once how many pages come before, where that takes longer than a moment.
+    ``is_step``: whether the reader sees the page already and moved a control on it: a hand that
+    waits comes before pages that have just been asked for.
     """
-    around, _own.began = getattr(_own, "began", None), _take_turn(tell)
+    around, _own.began = getattr(_own, "began", None), _take_turn(tell, is_step=is_step)
     # (With others at the same time there is no processor left for a second thread.)
     with fewer_threads(1) if len(_runs) + len(_waiting) > 1 else nullcontext():
         try:
@@ -76,14 +92,15 @@ def _leave() -> None:
             _calm.notify_all()
 
 
-def _take_turn(tell: Callable[[int], object] = lambda _: None) -> float:
-    ticket, start, is_told = object(), time.monotonic(), False
+def _take_turn(tell: Callable[[int], object] = lambda _: None, *, is_step: bool = False) -> float:
+    ticket, is_told = _Ticket(is_step=is_step), False
     with _calm:
-        _waiting.append(ticket)
+        after = [k + 1 for k, other in enumerate(_waiting) if other.comes_before_steps]
+        _waiting.insert(max(after, default=0) if is_step else len(_waiting), ticket)
         try:
             while _waiting[0] is not ticket or _busy() >= _AT_ONCE:
                 _calm.wait(_EVERY)
-                if not is_told and time.monotonic() - start > _TELLING:
+                if not is_told and time.monotonic() - ticket.since > _TELLING:
                     is_told = True
                     tell(_waiting.index(ticket) + _busy())
         finally:

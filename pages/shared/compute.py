@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import wraps
 from typing import Any, Literal
 
 import numpy as np
@@ -45,6 +46,9 @@ from pages.shared.beside import Asked, awaited
 _BINS: tuple[Part, ...] = ("target", "n_bins", "binning")
 _LOCAL: tuple[Part, ...] = (*_BINS, "gamma", "maps")
 _EVERY_GAMMA: tuple[Part, ...] = (*_BINS, "maps")
+#: Of so few rows a result is small, and at least so many of each kind are kept: with fewer twenty
+#: readers would push out each other's at every step.
+_FEW_ROWS, _ENTRIES = 20_000, 48
 #: Seconds a row, of every method or of a band: rough, until this machine has shown its own.
 _FIT_SECONDS, _SIMULATED_SECONDS, _BAND_SECONDS = 1e-5, 3e-5, 1.5e-4
 #: What a search for places depends on.
@@ -53,7 +57,37 @@ _FITTED: tuple[Part, ...] = ("gamma", "n_bins", "binning", "maps")
 
 
 def _kept(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], Any]:
-    """Keep results, by what they depend on; arguments called ``_…`` are named by another one."""
+    """Keep results, by what they depend on; arguments called ``_…`` are named by another one.
+
+    ``entries``: how many of any number of rows; of few rows more, for many readers' sake.
+    """
+
+    def keep(function: Callable[..., Any]) -> Any:
+        @wraps(function)
+        def of_few_rows(*arguments: Any, **named: Any) -> Any:
+            return function(*arguments, **named)
+
+        # (Streamlit tells functions apart by their names.)
+        of_few_rows.__qualname__ += " of few rows"
+        large = _cached(entries, spinner, parts)(function)
+        small = _cached(max(entries, _ENTRIES), spinner, parts)(of_few_rows)
+
+        @wraps(function)
+        def kept(of: View | Dataset, *arguments: Any, **named: Any) -> Any:
+            n_rows = len(of if isinstance(of, Dataset) else of.dataset)
+            return (small if n_rows <= _FEW_ROWS else large)(of, *arguments, **named)
+
+        def clear() -> None:
+            small.clear()
+            large.clear()
+
+        kept.clear = clear  # type: ignore[attr-defined]
+        return kept
+
+    return keep
+
+
+def _cached(entries: int, spinner: str | bool, parts: tuple[Part, ...]) -> Callable[[Any], Any]:
     return st.cache_resource(
         max_entries=entries,
         show_spinner=spinner,

@@ -35,6 +35,32 @@ def test_few_pages_run_at_a_time_in_their_order(monkeypatch):
     assert not calm._waiting
 
 
+def test_a_hand_on_a_control_comes_before_new_pages(monkeypatch):
+    monkeypatch.setattr(calm, "_AT_ONCE", 1)
+    order, started = [], []
+
+    def wait(name, is_step):
+        def run():
+            with calm.hurry(is_step=is_step):
+                order.append(name)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        n_before = len(started)
+        started.append(thread)
+        while len(calm._waiting) <= n_before:
+            time.sleep(0.01)
+        return thread
+
+    with calm.hurry():
+        one = wait("new page", False)
+        calm._waiting[0].since -= 2 * calm._MOMENT  # it has waited for long
+        others = [wait(*which) for which in (("another", False), ("γ", True), ("next γ", True))]
+    for thread in (one, *others):
+        thread.join()
+    assert order == ["new page", "γ", "next γ", "another"]
+
+
 def test_with_others_at_work_there_is_no_second_thread():
     alone = thread_count(None)
     with calm.hurry():
