@@ -101,7 +101,10 @@ def _answer(heard: queue.Queue[tuple[Any, Arrays] | None], progress: Progress) -
 def main() -> None:
     """Make the map that standard input asks for, and tell of it on standard output."""
     incoming, out = beside_streams()
-    asked, arrays = read_message(incoming)
+    try:
+        asked, arrays = read_message(incoming)
+    except ValueError:
+        os._exit(1)  # the server has ended before it had asked
     threading.Thread(target=_end_with, args=(incoming,), daemon=True).start()
 
     def tell(done: float, message: str) -> None:

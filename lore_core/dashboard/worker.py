@@ -78,17 +78,20 @@ def main() -> None:
     def tell(done: float, message: str) -> None:
         write_message(out, {"done": done, "message": message}, {})
 
-    while (message := asked.get()) is not None:
-        told, arrays = message
-        match told:
-            case {"keep": name, "dataset": of}:
-                kept[name] = dataset_from(of, arrays)
-            case {"keep": name, "map": of}:
-                kept[name] = map_from(of, arrays)
-            case {"forget": name}:
-                del kept[name]
-            case _:
-                write_message(out, *_done(told, arrays, kept, tell))
+    try:
+        while (message := asked.get()) is not None:
+            told, arrays = message
+            match told:
+                case {"keep": name, "dataset": of}:
+                    kept[name] = dataset_from(of, arrays)
+                case {"keep": name, "map": of}:
+                    kept[name] = map_from(of, arrays)
+                case {"forget": name}:
+                    del kept[name]
+                case _:
+                    write_message(out, *_done(told, arrays, kept, tell))
+    except BrokenPipeError:
+        os._exit(1)  # the same, while it told of its progress
 
 
 def _done(told: Any, arrays: Arrays, kept: dict[str, Any], tell: Progress) -> tuple[Any, Arrays]:

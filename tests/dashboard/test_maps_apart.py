@@ -14,6 +14,7 @@ import pytest
 from lore_core import InputError, embed
 from lore_core.dashboard import maps_apart
 from lore_core.dashboard.maps_apart import embed_apart
+from lore_core.dashboard.messages import start_beside
 from lore_core.data.progress import Cancelled
 from lore_core.embedding import MapName
 from lore_core.kernel_sums.schedule import limited_threads
@@ -64,6 +65,14 @@ def test_what_ends_it_ends_nothing_else(features, monkeypatch):
     monkeypatch.setattr(maps_apart, "_MODULE", "lore_core.no_such_module")
     with pytest.raises(RuntimeError, match="the process that makes maps has ended"):
         embed_apart(features, TSNE, lambda done, message: None)
+
+
+def test_a_server_that_ends_before_it_asks_leaves_no_traceback(capfd):
+    process = start_beside(maps_apart._MODULE)
+    with process:
+        process.stdin.write(b"\x40")
+        process.stdin.close()
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
