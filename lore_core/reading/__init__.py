@@ -1,6 +1,7 @@
 """The data contract: files of many formats in, one checked Dataset and a plain report out."""
 
 from lore_core.reading.checks import Check, DoubtfulDataError
+from lore_core.reading.frames import frame_like
 from lore_core.reading.loading import Reading, guess_mapping, inspect, load, load_runs, read
 from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
 from lore_core.reading.named_tables import SeveralTablesError
@@ -18,6 +19,7 @@ __all__ = [
     "Reading",
     "ReadingReport",
     "SeveralTablesError",
+    "frame_like",
     "guess_mapping",
     "inspect",
     "load",
