@@ -9,6 +9,7 @@ import pandas as pd
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
+from lore_core.data.validation import InputError
 from lore_core.metrics.grouping_loss import LossParts, are_enough, loss_parts
 from lore_core.metrics.regret import RewardParts, reward_parts
 from lore_core.recalibration.beta_calibration import BetaCalibration
@@ -92,6 +93,11 @@ def taught(
     random_state : int
         Seed of the trees, and of which calibration rows they see where there are more than 20,000.
 
+    Raises
+    ------
+    InputError
+        If rows have weights.
+
     Notes
     -----
     Beta calibration of the confidence, then gradient-boosted trees (50 of at most 8 leaves of at
@@ -101,6 +107,11 @@ def taught(
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     known, new = calibration.target(target), rows.target(target)
+    if known.weights is not None or new.weights is not None:
+        raise InputError(
+            "recalibrate or retrain is not said of weighted rows: its bounds were tried on rows "
+            'that count alike only. Leave the weights out (mapping={"weight": ""}).'
+        )
     curve = BetaCalibration().fit(_two_classes(known))
     before, after = (
         curve.recalibrate(_two_classes(one)).probabilities[:, 1] for one in (known, new)

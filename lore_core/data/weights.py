@@ -13,6 +13,9 @@ from numpy.typing import ArrayLike
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.validation import InputError, as_vector, check_lengths
 
+#: A mean that is less off 1 is 1.
+_ROUNDING = 1e-12
+
 
 def as_weights(
     values: ArrayLike | None, n_rows: int | None = None, name: str = "weights"
@@ -36,6 +39,8 @@ def as_weights(
         )
     if array.min() == array.max():
         return None
+    if array.max() <= len(array) and abs(array.mean() - 1.0) <= _ROUNDING:
+        return array  # Of a dataset that was read again: not a bit may change.
     # Not by the mean of weights as they are, whose sum may overflow.
     scaled = array / array.max()
     return np.asarray(scaled / scaled.mean())

@@ -12,9 +12,14 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
-from lore_core.data.validation import Points, as_coordinates, check_lengths
+from lore_core.data.validation import InputError, Points, as_coordinates, check_lengths
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth, told
+
+#: What is said instead where rows have weights.
+VECTOR_COUNTS_ALIKE = (
+    "The whole vector's test lets every row count once: of weighted rows nothing is said of it."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +81,7 @@ def vector_errors(
     Raises
     ------
     InputError
-        If an argument is out of range or the lengths disagree.
+        If an argument is out of range, the lengths disagree, or rows have weights.
 
     Notes
     -----
@@ -90,6 +95,11 @@ def vector_errors(
     itself, ‖m_i‖² − Σ_j w_ij² ‖r_j‖² has the mean Σ_{j≠l} w_ij w_il E r_j · E r_l, 0 where every
     probability is right. As k_γ² = k_{γ/2}, that is one more sum at γ/2.
     """
+    if dataset.weights is not None:
+        raise InputError(
+            f"{VECTOR_COUNTS_ALIKE} Look at one class after the other (--target), or leave the "
+            'weights out (mapping={"weight": ""}, --column weight=).'
+        )
     z = as_coordinates(embedding)
     check_lengths(dataset=dataset.labels, embedding=z)
     bins = confidence_bins(dataset.confidence, n_bins, binning)

@@ -21,7 +21,7 @@ from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.rewards import RewardCurve, describe_rewards
-from lore_core.metrics.vector_error import class_table
+from lore_core.metrics.vector_error import VECTOR_COUNTS_ALIKE, class_table
 from lore_core.places import PlaceSearch, Verdict
 from lore_core.recalibration import Recalibrator, offered_recalibrators, standard_recalibrators
 from lore_core.report.settings import ReportSettings
@@ -41,7 +41,6 @@ from lore_core.view.methods import (
 )
 from lore_core.view.variables import ranking_of
 from lore_core.view.where import (
-    VECTOR_COUNTS_ALIKE,
     compositions_of,
     curve_of,
     places_of,

@@ -13,7 +13,6 @@ from lore_core.conclusions.retraining import retraining_at_place
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.progress import Progress
-from lore_core.data.validation import InputError
 from lore_core.data.weights import chosen_weights
 from lore_core.embedding.result import Embedding
 from lore_core.metrics.bandwidth import BandwidthCurve, bandwidth_curve
@@ -34,11 +33,6 @@ from lore_core.regions.joined_rows import rows_like
 from lore_core.regions.made_of import composition
 from lore_core.view.variables import telling_of
 from lore_core.view.view import View
-
-#: What is said instead where rows have weights.
-VECTOR_COUNTS_ALIKE = (
-    "The whole vector's test lets every row count once: of weighted rows nothing is said of it."
-)
 
 
 def reliability_of(view: View, within: Mask | None = None) -> ReliabilityTable:
@@ -80,11 +74,6 @@ def vector_errors_of(view: View) -> VectorErrors:
 
     Raises InputError if they have weights.
     """
-    if view.dataset.weights is not None:
-        raise InputError(
-            f"{VECTOR_COUNTS_ALIKE} Look at one class after the other (--target), or leave the "
-            'weights out (mapping={"weight": ""}, --column weight=).'
-        )
     return vector_errors(view.evaluation, view.points(), **view.local)
 
 

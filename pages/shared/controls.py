@@ -14,8 +14,8 @@ from lore_core.metrics.bandwidth import ROUND_GAMMAS
 from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.metrics.metric import CurveKey
+from lore_core.metrics.vector_error import VECTOR_COUNTS_ALIKE
 from lore_core.view import View
-from lore_core.view.where import VECTOR_COUNTS_ALIKE
 from pages.shared.jobs import current_job
 from pages.shared.maps import (
     available_maps,
