@@ -185,6 +185,7 @@ drawing = Drawing(
     value,
     layer,
     key,
+    search,
     None if search is None else search.inside(),
     outlined,
     titles={} if search is None else titles_of(search),
@@ -220,7 +221,7 @@ if tabs[1].open:
 if tabs[2].open:
     with tabs[2]:
         list_by(view.evaluation, view.aimed, rows, sentence)
-feed_map(scene, layer)
+feed_map(scene, layer, search)
 # After all else: Plotly, as it loads and draws, would hold up what the map paints.
 with side.container(key="side_charts"):
     show_chart(

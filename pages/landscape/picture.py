@@ -18,6 +18,7 @@ from lore_core.figures import (
 )
 from lore_core.figures.browser.landscape import Layer, LiveLandscape
 from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, Value
+from lore_core.places.find import PlaceSearch
 from lore_core.regions import Field, Outline, Selection
 from lore_core.view.scene import Scene
 from pages.landscape.marked import Marked, calibration_found, calibration_inside, rows_inside
@@ -51,6 +52,7 @@ class Drawing:
     value: Value  #: What the colour means
     layer: Literal["field", "rows", "both", "3-D"]  #: What is drawn
     search_key: tuple[Hashable, ...] = ()  #: Names the search for places
+    search: PlaceSearch | None = None  #: What it found; None where none was made
     #: Rows that are beyond chance; None where none were looked for.
     inside: np.ndarray | None = None
     outlines: tuple[tuple[str, Outline], ...] = ()  #: Places to outline, by their numbers
@@ -148,7 +150,7 @@ def _show_map(
         glimpse=glimpse_of(view.evaluation),
         gamma=view.gamma,
         gammas=tuple(GAMMAS),
-        preview_key=_preview_key(scene),
+        preview_key=_preview_key(scene, drawing.search),
     )
     live_landscape(
         live,
@@ -172,22 +174,23 @@ def is_live(dataset: Dataset) -> bool:
     return setting("picture", "field") != "3-D" or axes.endswith("3-D")
 
 
-def feed_map(scene: Scene, layer: str) -> None:
+def feed_map(scene: Scene, layer: str, search: PlaceSearch | None) -> None:
     """Let the map ask for rows and for the fields of other bandwidths."""
     if scene.on.n_components == 3 or layer != "3-D":
-        feed(scene, _rows_key(scene), _preview_key(scene))
+        feed(scene, _rows_key(scene), _preview_key(scene, search), search)
 
 
 def _rows_key(scene: Scene) -> str:
     return repr((*scene.view.key("target", "n_bins", "binning"), scene.on.digest))
 
 
-def _preview_key(scene: Scene) -> str:
+def _preview_key(scene: Scene, search: PlaceSearch | None) -> str:
     """Name what is looked at, but for γ; "" where what is shown is tested anew at every γ."""
     if scene.only is not None:
         return ""
     parts = scene.view.key("target", "n_bins", "binning", "maps")
-    return repr((*parts, scene.bin_index, scene.on.digest))
+    against = None if search is None else search.against
+    return repr((*parts, scene.bin_index, scene.on.digest, against))
 
 
 def _take_gamma(wanted: float) -> None:

@@ -21,11 +21,13 @@ from lore_core.figures.browser.preview import packed_preview
 from lore_core.figures.pictures.every_row import EveryRow, every_row
 from lore_core.figures.pictures.landscape import row_hovers
 from lore_core.figures.pictures.picture import shortened
+from lore_core.places.find import PlaceSearch
 from lore_core.regions import telling_column
 from lore_core.view import View
 from lore_core.view.preview import MOST_ROWS, PreviewField, PreviewRows, preview_rows
 from lore_core.view.scene import Scene
 from lore_core.view.where import curve_of
+from pages.landscape.outlines import Outlines, outlines_of
 from pages.shared import compute
 from pages.shared.beside import task_of
 from pages.shared.calm import aside, give_precedence, give_way, wait_for_calm
@@ -65,10 +67,20 @@ class Preview:
         The confidence bin; None for all rows.
     on : Embedding
         The map of the picture.
+    outlines : Outlines or None
+        Where places lie; None where they are not looked for.
     """
 
-    def __init__(self, key: str, view: View, bin_index: int | None, on: Embedding) -> None:
+    def __init__(
+        self,
+        key: str,
+        view: View,
+        bin_index: int | None,
+        on: Embedding,
+        outlines: Outlines | None,
+    ) -> None:
         self._key, self._view, self._bin, self._on = key, view, bin_index, on
+        self._outlines = outlines
         self._rows: PreviewRows | None = None
         self._fields: dict[int, PreviewField] = {}
         self._curve: BandwidthCurve | None = None
@@ -95,7 +107,7 @@ class Preview:
             self._thread = threading.Thread(target=self._work, daemon=True)
             self._thread.start()
 
-    def take(self, near: float, known: set[int]) -> bytes:
+    def take(self, near: float, known: set[int], outlined: set[int]) -> bytes:
         """Pack what is not yet known in the browser, after a moment if nothing is.
 
         Parameters
@@ -104,12 +116,14 @@ class Preview:
             The bandwidth whose neighbours come first.
         known : set of int
             Numbers of the bandwidths whose fields are known.
+        outlined : set of int
+            Those of which it is known where places lie.
         """
         self._asked, self._near = time.monotonic(), near
         with self._news:
             self._start()
             if not self._rests:
-                self._news.wait_for(lambda: self._rests or self._fields.keys() - known, _PATIENCE)
+                self._news.wait_for(lambda: self._has_news(known, outlined), _PATIENCE)
             fresh = sorted(self._fields.keys() - known, key=self._distance)[:_BATCH]
             shown = {k: self._fields[k] for k in fresh}
             n_rows = len(self._view.evaluation)
@@ -120,10 +134,15 @@ class Preview:
                 self._band,
                 is_all=self._rests,
                 quantiles={k: one.lce for k, one in shown.items() if one.lce is not None},
+                outlines=None if self._outlines is None else self._outlines.found.lacking(outlined),
                 sample=MOST_ROWS if n_rows > MOST_ROWS else None,
                 # Once: they are the same at every γ.
                 sampled=None if known or self._rows is None else self._rows.rows,
             )
+
+    def _has_news(self, known: set[int], outlined: set[int]) -> bool:
+        there = set() if self._outlines is None else self._outlines.found.names.keys()
+        return self._rests or bool(self._fields.keys() - known) or bool(there - outlined)
 
     def _distance(self, k: int) -> float:
         return abs(float(np.log(GAMMAS[k] / self._near)))
@@ -134,7 +153,7 @@ class Preview:
         while not self._rests and time.monotonic() - self._asked < _FORGOTTEN:
             # Among many readers some page always runs: then it is done all the same.
             stop = self._make_way if wait_for_calm() else None
-            if self._curve is not None:
+            if self._curve is not None and not self._unlined():
                 self._take_band()
             else:
                 with _TURN, suppress(Cancelled):
@@ -150,6 +169,12 @@ class Preview:
             raise Cancelled
         give_way(share, message)
 
+    def _unlined(self) -> list[int]:
+        """Bandwidths of which it is not known yet where places lie."""
+        if self._outlines is None:
+            return []
+        return [k for k in range(len(GAMMAS)) if k not in self._outlines.found.names]
+
     def _step(self, stop: Progress | None) -> None:
         """Make what is missed most."""
         missing = [k for k in range(len(GAMMAS)) if k not in self._fields]
@@ -160,8 +185,12 @@ class Preview:
             field = self._rows.at_gamma(GAMMAS[k])
             with self._news:
                 self._fields[k] = field
-        else:
+        elif self._curve is None:
             self._curve = curve_of(self._view, stop)
+        elif self._outlines is not None:
+            k = min(self._unlined(), key=self._distance)
+            with self._news:
+                self._outlines.make(k)
 
     def _take_band(self) -> None:
         """Take what chance shows, where it is known by now."""
@@ -172,8 +201,10 @@ class Preview:
 
 
 @st.cache_resource(max_entries=6, show_spinner=False)
-def _preview(key: str, _view: View, _bin: int | None, _on: Embedding) -> Preview:
-    return Preview(key, _view, _bin, _on)
+def _preview(
+    key: str, _view: View, _bin: int | None, _on: Embedding, _search: PlaceSearch | None
+) -> Preview:
+    return Preview(key, _view, _bin, _on, outlines_of(_view, _on, _search))
 
 
 class Feed:
@@ -186,11 +217,13 @@ class Feed:
         self.asked, self.has_fields = threading.Event(), threading.Event()
         self._shown: tuple[Scene, str, str, Preview | None] | None = None
 
-    def show(self, scene: Scene, rows_key: str, preview_key: str) -> None:
+    def show(
+        self, scene: Scene, rows_key: str, preview_key: str, search: PlaceSearch | None
+    ) -> None:
         """Take what is on the map."""
         preview = None
         if preview_key:
-            preview = _preview(preview_key, scene.view, scene.bin_index, scene.on)
+            preview = _preview(preview_key, scene.view, scene.bin_index, scene.on, search)
             if st.context.headers:  # else no browser will ask
                 preview.begin()
         self._shown = scene, rows_key, preview_key, preview
@@ -212,27 +245,36 @@ class Feed:
                 return pack({"rows": rows_key, "glimpses": found}, {})
             case (
                 (_, _, preview_key, Preview() as preview),
-                {"preview": key, "near": int() | float() as near, "known": list(known)},
+                {
+                    "preview": key,
+                    "near": int() | float() as near,
+                    "known": list(known),
+                    "outlined": list(outlined),
+                },
             ) if key == preview_key and near > 0:
                 has_fields = preview.has_fields
-                taken = preview.take(near, {k for k in known if isinstance(k, int)})
+                taken = preview.take(near, _numbers(known), _numbers(outlined))
                 if has_fields and len(known) + _BATCH >= len(GAMMAS):
                     self.has_fields.set()
                 return taken
         return None
 
 
-def feed(scene: Scene, rows_key: str, preview_key: str) -> None:
+def _numbers(told: list[Any]) -> set[int]:
+    return {k for k in told if isinstance(k, int)}
+
+
+def feed(scene: Scene, rows_key: str, preview_key: str, search: PlaceSearch | None) -> None:
     """Let the browser ask for rows and for what its slider lacks.
 
     Waits, once a session, until the map is drawn, and a moment at most: what the page sends next
     would hold it up, as the browser loads Plotly for it.
 
     ``scene``: what is on the map. ``rows_key``: names its rows. ``preview_key``: names what is
-    looked at, but for γ; "" where there is nothing for the slider.
+    looked at, but for γ; "" where there is nothing for the slider. ``search``: the places shown.
     """
     answers: Feed = st.session_state.setdefault(_KEY, Feed())
-    answers.show(scene, rows_key, preview_key)
+    answers.show(scene, rows_key, preview_key, search)
     live_feed(answers.address)
     if not st.context.headers:  # no browser is there
         return

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
 import lore_core as lore
+from lore_core.figures.pictures.landscape import outlined_region
+from lore_core.view import View
+from lore_core.view.where import outlines_of, places_of
+from pages.shared.controls import GAMMAS
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -194,6 +199,28 @@ def test_in_space_a_lasso_counts_what_is_seen_inside(open_app, dataset):
     x, y = app.seen(f"m.view.toPixel(...m.view.flat([{','.join(map(str, space[row]))}]))")
     app.page.mouse.click(left + x, app.map.bounding_box()["y"] + y)
     app.sees(f"Row {row}")
+
+
+def test_outlines_follow_the_slider(open_app, dataset):
+    app = open_app("landscape", gamma=0.2)
+    app.drawn("landscape")
+    app.until(lambda: app.seen("m.known?.places.size === m.scene.gammas.length"), "outlines")
+    made = lore.embed(dataset.features, "pca", 2, random_state=0)
+    view = View(dataset, maps={"PCA 2-D": made})
+    shown = app.seen("m.places.map(p => p.name)")
+    for number in (0, 12, len(GAMMAS) - 1):
+        move = "(node, k) => { node.value = k; node.dispatchEvent(new Event('input')); }"
+        app.gamma.evaluate(move, number + 0.2)
+        search = places_of(replace(view, gamma=GAMMAS[number]))
+        expected = outlines_of(search, view.points())
+        assert app.seen("m.places.map(p => p.name)") == [name for name, _ in expected]
+        lines = [len(outlined_region(*found).lines) for found in expected]
+        assert app.seen("m.places.map(p => p.lines.length / 4)") == lines
+        assert app.seen("m.places") != app.seen("m.scene.regions") or not expected
+    app.gamma.evaluate("node => node.dispatchEvent(new Event('change'))")
+    app.until_query("gamma", str(GAMMAS[-1]))
+    app.until(lambda: app.seen("m.places === m.scene.regions"), "those of the page")
+    assert shown
 
 
 #: Rounds of five changes: γ, bins, bin, colour, theme.

@@ -12,6 +12,7 @@ import pytest
 import lore_core as lore
 from lore_core.figures.browser.landscape import packed_errors, packed_field
 from lore_core.figures.browser.packing import pack
+from lore_core.figures.browser.preview import PreviewOutlines
 from lore_core.figures.browser.script import page_script
 from lore_core.regions import Selection
 
@@ -51,6 +52,17 @@ def test_the_script_is_one_scope_without_clashes():
         source = (files("lore_core.figures.browser") / name).read_text(encoding="utf-8")
         exported = re.findall(r"^export (?:function|const|class) (\w+)", source, re.M)
         assert set(exported) <= set(names), name
+
+
+def test_an_outline_is_sent_once():
+    regions = {key: f"outline {key}" for key in range(3)}
+    names = {0: (("1", 0), ("2", 1)), 1: (("1", 1),), 2: (("1", 1), ("3", 2))}
+    found = PreviewOutlines(names, regions)
+    assert found.lacking([]) == found
+    assert found.lacking([0]).names == {1: names[1], 2: names[2]}
+    assert list(found.lacking([0]).regions) == [2]
+    assert found.lacking([0, 2]).regions == {}
+    assert found.lacking([0, 1, 2]) == PreviewOutlines()
 
 
 class TestSelection:

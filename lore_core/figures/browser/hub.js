@@ -63,12 +63,20 @@ function keep(store, key, value, most) {
 }
 
 function takePreview(pack) {
-  const known = previews.get(pack.preview) ?? { fields: new Map() };
+  const known = previews.get(pack.preview) ?? {
+    fields: new Map(), places: new Map(), outlines: new Map(),
+  };
   for (const [number, field] of Object.entries(pack.fields)) {
     const error = pack[`error${number}`];
     known.fields.set(Number(number), {
       ...field, error, values: decode({ error, scale: field.scale }), lce: pack[`lce${number}`],
     });
+  }
+  for (const [key, at] of Object.entries(pack.outlines ?? {})) {
+    known.outlines.set(Number(key), { at, lines: pack[`lines${key}`] });
+  }
+  for (const [number, found] of Object.entries(pack.places ?? {})) {
+    known.places.set(Number(number), found);
   }
   known.curve = pack.curve ?? known.curve;
   known.band = pack.band ?? known.band;
@@ -108,7 +116,8 @@ function lacking() {
   const known = previews.get(scene.preview);
   const has = known ? [...known.fields.keys()] : [];
   if (known?.isAll && has.length >= scene.gammas.length) return null;
-  return { preview: scene.preview, known: has, near: scene.gamma };
+  const outlined = known ? [...known.places.keys()] : [];
+  return { preview: scene.preview, known: has, outlined, near: scene.gamma };
 }
 
 /** Ask for it, until all is there. */

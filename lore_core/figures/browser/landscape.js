@@ -59,6 +59,7 @@ export function mount(root, { mode, send }) {
   let [field, exact, known, flags, selected, selection] = [null, null, null, null, null, []];
   let [drawn, pointed, place, hot, tool, moving] = [null, -1, null, null, "pan", false];
   let brought = null;
+  let places = [];
   let overlaid = [];
   let [counted, inSight] = [{}, 0];
   let [asked, resting, wondering] = [0, 0, 0];
@@ -111,16 +112,17 @@ export function mount(root, { mode, send }) {
     // Of another bandwidth other rows are the worst.
     const rings = field === exact ? scene.rings : [];
     const now = [
-      scene, rows, look, selection, drawn, drawn?.length, pointed, hot, rings.length,
+      scene, places, field === exact, rows, look, selection, drawn, drawn?.length, pointed, hot, rings.length,
       view.x, view.y, view.scale, view.width, view.height, view.axes,
     ];
     if (now.every((value, k) => value === overlaid[k])) return;
     overlaid = now;
-    const regions = scene.regions.map((region) => ({
+    const regions = places.map((region) => ({
       ...region, chosen: scene.chosen === region.number, hot: hot === region.number,
     }));
     drawOverlay(parts.overlay, view, {
       look, shape: scene.shape, regions, rings, selection, drawn,
+      isFaint: places === scene.regions && field !== exact,
       pointed: pointed >= 0 ? placeOf(pointed) : null,
       picked: rows && scene.row !== null ? placeOf(scene.row) : null,
     });
@@ -239,7 +241,7 @@ export function mount(root, { mode, send }) {
     const ring = row >= 0 && scene.worst.includes(row);
     const isDrawn = what.rows || ring || (what.marks && selected[row]);
     pointed = row >= 0 && isDrawn ? row : -1;
-    hot = pointed < 0 ? regionAround(scene.regions, x, y) : null;
+    hot = pointed < 0 ? regionAround(places, x, y) : null;
     stage.classList.toggle("points", pointed >= 0 || hot !== null);
     tell(event ? point : null);
     redraw();
@@ -345,10 +347,36 @@ export function mount(root, { mode, send }) {
     if (!known || !known.fields.size) return;
     const was = field;
     field = { ...fieldBetween(known.fields, position), vivid: exact.vivid };
+    showPlaces(placesNear(position) ?? scene.regions);
     painter.setField(field);
     if (view.axes) showRowsBetween();
     else if (was === exact && scene.rowError) mark();
     redraw();
+  }
+
+  /** Places of the bandwidth nearest to a position, where they are known; one that is looked at stays. */
+  function placesNear(position) {
+    const found = scene.chosen === null ? known.places.get(Math.round(position)) : null;
+    if (!found) return null;
+    const regions = found.map(([name, key]) => ({
+      name, title: "", number: Number(name) - 1, ...known.outlines.get(key),
+    }));
+    const isShown = regions.length === places.length
+      && regions.every(({ name, lines }, k) => name === places[k].name && lines === places[k].lines);
+    return isShown ? places : regions;
+  }
+
+  function showPlaces(next) {
+    if (places === next) return;
+    places = next;
+    // Whoever is at a place by keys stays there.
+    const at = labels.find(({ node }) => node.matches(":focus"))?.number;
+    // Between two bandwidths a number is nothing to choose yet.
+    const take = places === scene.regions ? choose : () => {};
+    labels = labelNodes({ ...scene, regions: places }, take);
+    parts.labels.replaceChildren(...labels.map((label) => label.node));
+    const kept = labels.find(({ number }) => at !== undefined && number === at);
+    kept?.node.focus({ preventScroll: true });
   }
 
   /** In space rows have the colours, their own errors between two bandwidths. */
@@ -360,7 +388,8 @@ export function mount(root, { mode, send }) {
   }
 
   const state = () => ({
-    view, scene, rows, field, against, swipe, exact, known, selection, selected, labels, glimpses: glimpses.placed,
+    view, scene, places, rows, field, against, swipe, exact, known, selection, selected, labels,
+    glimpses: glimpses.placed,
   });
   // For who looks on: a test, a benchmark.
   Object.defineProperty(stage, "landscape", { get: state });
@@ -407,12 +436,7 @@ export function mount(root, { mode, send }) {
       bar.node.hidden = !next.gammas;
       if (!next.gammas || bar.update(next, look)) field = exact;
       if (next.field) painter.setField(field ?? exact);
-      // Whoever is at a place by keys stays there.
-      const at = labels.find(({ node }) => node.matches(":focus"))?.number;
-      labels = labelNodes(next, choose);
-      parts.labels.replaceChildren(...labels.map((label) => label.node));
-      const kept = labels.find(({ number }) => at !== undefined && number === at);
-      kept?.node.focus({ preventScroll: true });
+      showPlaces(next.regions);
       if (!before) brought = next.row;
       mark();
       resize();

@@ -21,10 +21,13 @@ export function drawOverlay(canvas, view, what) {
   // Without a line around all rows a small bin floats in nowhere.
   if (what.shape) pieces(what.shape, look.faint, 1);
   if (view.axes) pieces(boxOfSpace(view), look.faint, 1);
+  // Where places of another bandwidth lie is not known yet.
+  pen.globalAlpha = what.isFaint ? 0.35 : 1;
   for (const region of what.regions) {
     pieces(region.lines, look.halo, 5);
     pieces(region.lines, look.line, region.chosen || region.hot ? 3 : 1.8);
   }
+  pen.globalAlpha = 1;
   pen.strokeStyle = look.line;
   pen.lineWidth = 1.4;
   for (const at of what.rings) {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field as attribute
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,27 @@ from lore_core.chance.simulation import NullBand
 from lore_core.data.arrays import Floats, Ints
 from lore_core.figures.browser.landscape import coded_errors, packed_field
 from lore_core.figures.browser.packing import pack
+from lore_core.figures.pictures.landscape_picture import OutlinedRegion
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.regions.field import Field
+
+
+@dataclass(frozen=True)
+class PreviewOutlines:
+    """Where places lie at every bandwidth, by its number."""
+
+    #: Of each bandwidth the name of each place and the key of its outline.
+    names: dict[int, tuple[tuple[str, int], ...]] = attribute(default_factory=dict)
+    #: Outlines by their keys: places of several bandwidths share them.
+    regions: dict[int, OutlinedRegion] = attribute(default_factory=dict)
+
+    def lacking(self, known: Iterable[int]) -> PreviewOutlines:
+        """Return what a browser lacks that knows the places of some bandwidths."""
+        has = set(known)
+        names = {k: found for k, found in self.names.items() if k not in has}
+        there = {key for k in has for _, key in self.names.get(k, ())}
+        wanted = {key for found in names.values() for _, key in found} - there
+        return PreviewOutlines(names, {key: self.regions[key] for key in sorted(wanted)})
 
 
 def packed_preview(
@@ -26,6 +46,7 @@ def packed_preview(
     sample: int | None = None,
     sampled: Ints | None = None,
     quantiles: Mapping[int, Floats] | None = None,
+    outlines: PreviewOutlines | None = None,
     with_support: bool = False,
 ) -> bytes:
     """Pack fields by the number of their γ, and the MLCE over γ with what chance shows.
@@ -48,6 +69,8 @@ def packed_preview(
         Numbers of the rows whose errors are sent, where it is not all.
     quantiles : mapping of int to ndarray, optional
         The LCE of the rows behind each field: quantiles at even shares from 0 to 1.
+    outlines : PreviewOutlines, optional
+        Where places lie at every bandwidth.
     with_support : bool
         Whether n_eff goes along, in a second byte a node.
     """
@@ -67,6 +90,11 @@ def packed_preview(
         arrays["sampled"] = sampled.astype(np.uint32)
     for number, lce in (quantiles or {}).items():
         arrays[f"lce{number}"] = lce.astype(np.float32)
+    if outlines is not None:
+        header["places"] = outlines.names
+        header["outlines"] = {key: region.at for key, region in outlines.regions.items()}
+        for number, region in outlines.regions.items():
+            arrays[f"lines{number}"] = region.lines.astype(np.float32)
     if curve is not None:
         header["curve"] = {
             "gamma": curve.gamma.tolist(),

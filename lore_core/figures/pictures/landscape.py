@@ -111,7 +111,7 @@ def landscape_figure(
     drawn = 0 if points is None else len(points)
     said = f"{drawn:,} of {n_total:,} rows drawn" if drawn else f"{n_total:,} rows"
     said += f", {n_outside:,} outside the frame" if n_outside else ""
-    regions = tuple(_outlined(name, outline) for name, outline in found)
+    regions = tuple(outlined_region(name, outline) for name, outline in found)
     picture = LandscapePicture(
         title=title or TITLES[value],
         subtitle=f"{rows}; {said}",
@@ -260,7 +260,7 @@ def _part(
     return tuple(part)
 
 
-def _outlined(name: str, outline: Outline) -> OutlinedRegion:
+def outlined_region(name: str, outline: Outline) -> OutlinedRegion:
     """Write a region's name as far inside it as can be."""
     depth = ndimage.distance_transform_edt(np.pad(outline.inside > 0.5, 1))[1:-1, 1:-1]
     row, column = np.unravel_index(int(np.argmax(depth)), depth.shape)
