@@ -33,6 +33,8 @@ from lore_core.embedding.result import Embedding
 from lore_core.reading.handover import Arrays
 
 _MODULE = "lore_core.dashboard.maps_apart"
+#: A map takes a minute, in which the reader has another: it makes way for fits, too.
+_LESS = 8
 #: Seconds between two looks at whether the map is still wanted.
 _EVERY = 0.5
 
@@ -100,7 +102,7 @@ def _answer(heard: queue.Queue[tuple[Any, Arrays] | None], progress: Progress) -
 
 def main() -> None:
     """Make the map that standard input asks for, and tell of it on standard output."""
-    incoming, out = beside_streams()
+    incoming, out = beside_streams(_LESS)
     try:
         asked, arrays = read_message(incoming)
     except ValueError:

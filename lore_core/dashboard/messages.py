@@ -14,8 +14,6 @@ from typing import IO, Any
 
 from lore_core.reading.handover import Arrays, message_from, message_of
 
-#: How much less of the processors, as ``nice`` counts, they have than pages.
-_LESS = 5
 #: Bytes of a message at most: no more than such an array could have.
 _MOST = 2**40
 
@@ -35,10 +33,13 @@ def start_beside(module: str) -> subprocess.Popen[bytes]:
     )
 
 
-def beside_streams() -> tuple[BufferedReader, IO[bytes]]:
-    """Make way for the pages, and return what such a process hears and speaks by."""
+def beside_streams(less: int) -> tuple[BufferedReader, IO[bytes]]:
+    """Make way for the pages, and return what such a process hears and speaks by.
+
+    ``less``: how much less of the processors, as ``nice`` counts, it has than they.
+    """
     if hasattr(os, "nice"):
-        os.nice(_LESS)
+        os.nice(less)
     incoming = sys.stdin.buffer
     assert isinstance(incoming, BufferedReader)
     # (Libraries print; what they say must not stand among the messages.)

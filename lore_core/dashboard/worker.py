@@ -23,6 +23,9 @@ from lore_core.view.chance import chance_band_of
 from lore_core.view.methods import Grouping, comparison_of, intervals_of, recalibrators_of
 from lore_core.view.view import View
 
+#: How much less of the processors than pages; more than maps, for a reader waits.
+_LESS = 3
+
 
 def fitted(
     view: View,
@@ -63,7 +66,7 @@ WORK: dict[str, Callable[..., Any]] = {
 
 def main() -> None:
     """Do what standard input asks for, and tell of it on standard output."""
-    incoming, out = beside_streams()
+    incoming, out = beside_streams(_LESS)
     asked: queue.Queue[tuple[Any, Arrays] | None] = queue.Queue()
 
     def take(message: tuple[Any, Arrays] | None) -> None:
