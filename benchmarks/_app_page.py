@@ -32,6 +32,12 @@ class Found:
     heap: float = np.nan  #: Of the page, at rest
     lasso: float = np.nan  #: From letting go to the count
     counts: tuple[int, int, int] = (-1, -1, -1)  #: By the browser, by the page, by the definition
+    #: Of a map in space: from one picture to the next as it is turned, and as γ is dragged; from
+    #: letting go of the lasso to the count, and the counts.
+    turns: list[float] = field(default_factory=list)
+    space_frames: list[float] = field(default_factory=list)
+    space_lasso: float = np.nan
+    space_counts: tuple[int, int, int] = (-1, -1, -1)
     #: From following a link: first content, and rest; None where one was not waited for.
     pages: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
     memory: float = np.nan  #: Most that the server held
@@ -75,6 +81,10 @@ _LINES: tuple[tuple[str, str, Callable[[Found], str]], ...] = (
     ),
     ("Lasso: until the count", "≤ 500 ms", lambda f: milliseconds(f.lasso)),
     ("… rows counted by browser, page and definition", "equal", lambda f: counted(f.counts)),
+    ("PCA 3-D turned: from one picture to the next", "", lambda f: spread(f.turns)),
+    ("… γ dragged", "", lambda f: spread(f.space_frames)),
+    ("… lasso: until the count", "≤ 500 ms", lambda f: milliseconds(f.space_lasso)),
+    ("… rows counted by all three", "equal", lambda f: counted(f.space_counts)),
     ("Memory of the page", "≤ 300 MB", lambda f: f"{f.heap / _MEGABYTE:,.0f} MB"),
     ("Memory of the server, peak", "", lambda f: f"{f.memory / _MEGABYTE:,.0f} MB"),
 )

@@ -59,13 +59,14 @@ setInterval(() => {
   if (busy) restless = now;
   watch.rest = now - restless > 600 ? restless : null;
 }, 30);
-watch.countFrames = () => {
-  let last = watch.state().field;
+watch.countFrames = (what) => {
+  const seen = () => (what === "field" ? watch.state().field : watch.state().view.axes);
+  let last = seen();
   watch.frames = [];
   const look = (now) => {
-    const { field } = watch.state();
-    if (field !== last) watch.frames.push(now);
-    last = field;
+    const next = seen();
+    if (next !== last) watch.frames.push(now);
+    last = next;
     watch.counting = requestAnimationFrame(look);
   };
   watch.counting = requestAnimationFrame(look);

@@ -35,8 +35,8 @@ def write_rows(path: Path, n_rows: int) -> Path:
     return path
 
 
-def map_of(data: Path) -> np.ndarray:
-    """Return the evaluation rows on the map "PCA 2-D", in the browser's 32 bits."""
+def map_of(data: Path, dimensions: int = 2) -> np.ndarray:
+    """Return the evaluation rows on the map "PCA 2-D", or "PCA 3-D", in the browser's 32 bits."""
     rows = lore.load(data)
-    made = lore.embed(rows.features, "pca", 2, random_state=0)
+    made = lore.embed(rows.features, "pca", dimensions, random_state=0)
     return made.coordinates[rows.in_split("evaluation")].astype(np.float32)

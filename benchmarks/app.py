@@ -20,7 +20,7 @@ from _measure import load
 from playwright.sync_api import Browser
 
 from lore_core.kernel_sums import warmup
-from lore_core.regions import Region, Selection
+from lore_core.regions import Selection
 
 ROWS = (10_000, 100_000, 1_000_000)
 PAGES = (
@@ -51,10 +51,17 @@ def measure(browser: Browser, n_rows: int, folder: Path, pages: tuple[str, ...])
             found.first_picture = reader.wait("watch.picture")
             found.fields = reader.wait("watch.fields")
             reader.rest()
-            drag(reader, found)
+            found.frames, found.drag_task = drag(reader)
             take(reader, found)
             found.heap = reader.heap()
-            lasso(reader, found, data)
+            found.lasso, found.counts = lasso(reader, map_of(data))
+        with reading(browser) as reader:
+            reader.open(f"{url}/landscape?features=PCA+3-D")
+            reader.wait("watch.fields")
+            reader.rest()
+            found.turns = turn(reader)
+            found.space_frames, _ = drag(reader)
+            found.space_lasso, found.space_counts = lasso(reader, map_of(data, 3))
         for _ in range(OPENINGS):
             with reading(browser) as reader:
                 reader.open(f"{url}/landscape?features=PCA+2-D")
@@ -77,8 +84,11 @@ def measure(browser: Browser, n_rows: int, folder: Path, pages: tuple[str, ...])
     return found
 
 
-def drag(reader: Reader, found: Found) -> None:
-    """Drag the slider of γ from end to end and back, with the mouse."""
+def drag(reader: Reader) -> tuple[list[float], float]:
+    """Drag the slider of γ from end to end and back, with the mouse.
+
+    Milliseconds from each field to the next, and of the longest task of the browser meanwhile.
+    """
     slider = reader.page.get_by_role("slider", name="Bandwidth γ")
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
@@ -88,15 +98,30 @@ def drag(reader: Reader, found: Found) -> None:
     began = reader.say("performance.now()")
     mouse.move(ends[0], y)
     mouse.down()
-    reader.say("watch.countFrames()")
+    reader.say("watch.countFrames('field')")
     for sweep in range(SWEEPS):
         mouse.move(ends[(sweep + 1) % 2], y, steps=STEPS)
     reader.say("cancelAnimationFrame(watch.counting)")
-    found.frames = np.diff(reader.say("watch.frames")).tolist()
-    found.drag_task = max(reader.tasks(began), default=0.0)
+    frames = np.diff(reader.say("watch.frames")).tolist()
+    longest = max(reader.tasks(began), default=0.0)
     mouse.up()
     reader.wait("m.field === m.exact")
     reader.rest()
+    return frames, longest
+
+
+def turn(reader: Reader) -> list[float]:
+    """Turn a map in space with the mouse; milliseconds from each picture to the next."""
+    box = reader.page.locator(".stage").first.bounding_box()
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    reader.page.mouse.move(*middle)
+    reader.page.mouse.down()
+    reader.say("watch.countFrames('turned')")
+    for sweep in range(SWEEPS):
+        reader.page.mouse.move(middle[0] + 200 * (-1) ** sweep, middle[1] + 40, steps=STEPS)
+    reader.say("cancelAnimationFrame(watch.counting)")
+    reader.page.mouse.up()
+    return list(np.diff(reader.say("watch.frames")))
 
 
 def take(reader: Reader, found: Found) -> None:
@@ -115,8 +140,11 @@ def take(reader: Reader, found: Found) -> None:
         found.bytes.append(reader.bytes - bytes_before)
 
 
-def lasso(reader: Reader, found: Found, data: Path) -> None:
-    """Draw round the middle of the map; until the count, and against the page's and ours."""
+def lasso(reader: Reader, points: np.ndarray) -> tuple[float, tuple[int, int, int]]:
+    """Draw round the middle of the map: milliseconds until the count, and three counts.
+
+    By the browser, by the page, and by the definition from the rows' ``points``.
+    """
     reader.page.get_by_role("button", name=re.compile("^Lasso")).first.click()
     box = reader.page.locator(".stage").first.bounding_box()
     turn = np.linspace(0, 2 * np.pi, 40)
@@ -139,13 +167,12 @@ def lasso(reader: Reader, found: Found, data: Path) -> None:
         }, { capture: true, once: true })"""
     )
     mouse.up()
-    found.lasso = reader.wait("watch.lasso")
+    took = reader.wait("watch.lasso")
     count = reader.say("watch.state().selected.count")
     text = reader.page.get_by_text("Selected region").first.locator("xpath=ancestor-or-self::p")
     said = int(re.search(r"([\d,]+)\srows", text.first.inner_text())[1].replace(",", ""))
-    parts = reader.say("watch.state().selection.map((part) => [part.sign, part.x, part.y])")
-    region = Selection(tuple((sign, Region(tuple(x), tuple(y))) for sign, x, y in parts))
-    found.counts = (count, said, int(region.contains(map_of(data)).sum()))
+    drawn = Selection.from_parts(reader.say("watch.state().selection"))
+    return took, (count, said, int(drawn.contains(points).sum()))
 
 
 def line(reader: Reader, url: str, found: Found) -> None:
