@@ -35,6 +35,14 @@ def test_page(open_app, name):
         )
 
 
+def test_a_map_in_space(open_app):
+    app = open_app("landscape", features="PCA 3-D")
+    app.drawn("landscape")
+    app.until(
+        lambda: not look(app).violations_count, lambda: f"without {look(app).generate_report()}"
+    )
+
+
 def look(app):
     return Axe().run(app.page, context=NOT_OURS)
 
