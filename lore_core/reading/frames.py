@@ -26,9 +26,9 @@ def frame_like(table: pd.DataFrame, like: Frame) -> Frame:
 
     Returns
     -------
-    DataFrame of the kind of ``like``
-        With the table's index, where that is more than a numbering, as its first columns (an
-        index without a name as ``index``). As pandas the table itself.
+    DataFrame
+        Of the kind of ``like``, with the table's index, where that is more than a numbering, as its
+        first columns (an index without a name as ``index``). As pandas the table itself.
 
     Raises
     ------
