@@ -11,13 +11,16 @@ from lore_core.figures import bandwidth_figure, suggestion_figure
 from lore_core.metrics.catalogue import ALCE, ECE, MLCE_SUPPORTED
 from lore_core.metrics.global_metrics import NORMAL_95
 from pages.shared import compute
+from pages.shared.beside import is_ready
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import curve_metric, theme_mode, view_controls
 from pages.shared.header import conclude, question
-from pages.shared.maps import available_maps, find_map, is_ready
+from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready
 
 #: Numbers of confidence bins tried besides the one in use.
 _TRIED_BINS = (1, 5, 10, 15, 30, 50)
+#: Seconds the curve waits for what chance shows.
+_SOON = 0.3
 
 
 def _use(gamma: float, n_bins: int) -> None:
@@ -34,10 +37,16 @@ if not view.is_local:
     next_step("pages/data/page.py", "load features on the Data page")
     st.stop()
 
-chance = compute.chance_band(view)
-conclude(st.container(), conclude_bandwidths(compute.curve(view), chance, on=view.map_name))
+# The curve comes at once, what is concluded from it with what chance shows.
+is_simulated = is_ready(compute.chance_asked(view), _SOON)
+chance = compute.chance_band(view) if is_simulated else None
+top = st.container()
+if is_simulated:
+    conclude(top, conclude_bandwidths(compute.curve(view), chance, on=view.map_name))
+else:
+    top.caption("What a calibrated model would show is being simulated; then it is concluded here.")
 names = available_maps(view.dataset)
-ready = [name for name in names if is_ready(view.dataset, name)]
+ready = [name for name in names if is_map_ready(view.dataset, name)]
 left, right = st.columns([1.3, 1], vertical_alignment="bottom")
 default = [view.map_name]
 if "PCA 20-D" in ready and view.map_name != "PCA 20-D" and len(view.evaluation) <= 5000:
@@ -73,12 +82,14 @@ else:
         ),
         "curve",
     )
-    if chance is None:
+    if is_simulated and chance is None:
         st.caption(
             f"What a calibrated model would show is not drawn: simulating it on {view.rows} of "
             f"{view.map_name} at every γ would take too long. Choose a 2-D map, or ask for one γ "
             "on the Overview."
         )
+
+simulating = st.container()
 
 st.subheader("Settings suggested by the data", anchor=False)
 tried = tuple(sorted({*_TRIED_BINS, view.n_bins}))
@@ -136,3 +147,6 @@ else:
             f"{ECE.text(table.expected_calibration_error)} points."
         )
 next_step("pages/recalibrate/page.py", "does recalibration help? Recalibrate")
+if not is_simulated:
+    compute.chance_band(view, simulating)
+    st.rerun()

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import (
     BandwidthCurve,
@@ -218,9 +219,12 @@ def chance_asked(view: View) -> Asked:
     return Asked("chance band", view, view.key(*_EVERY_GAMMA), "Simulating chance", expected)
 
 
-def chance_band(view: View) -> NullBand | None:
-    """MLCE and ALCE over γ if every confidence were right; None without simulations."""
-    band: NullBand | None = awaited(chance_asked(view))
+def chance_band(view: View, place: DeltaGenerator | None = None) -> NullBand | None:
+    """MLCE and ALCE over γ if every confidence were right; None without simulations.
+
+    ``place``: where it is said how far it is; by default here.
+    """
+    band: NullBand | None = awaited(chance_asked(view), place)
     return band
 
 

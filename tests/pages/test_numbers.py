@@ -7,11 +7,13 @@ import base64
 import numpy as np
 import pandas as pd
 import pytest
+import streamlit as st
 
 import lore_core as lore
 from lore_core.data.dataset import EVALUATION
 from lore_core.metrics.bandwidth import ROUND_GAMMAS
 from lore_core.metrics.catalogue import TILES
+from pages.shared import beside, compute
 
 
 @pytest.fixture
@@ -229,3 +231,16 @@ def test_divided_by_predicted_class(open_page, dataset):
     shown = page.app.dataframe[-1].value
     pd.testing.assert_series_equal(shown["rows"], expected["rows"])
     np.testing.assert_allclose(shown["gap"], expected["gap"] * 100)
+
+
+def test_a_curve_does_not_wait_for_what_chance_shows(open_page, dataset, monkeypatch):
+    _, line = open_page("bandwidth", dataset).figure("curve")["data"]
+    # What takes long is not there yet, and the reader leaves meanwhile.
+    monkeypatch.setattr(beside, "is_ready", lambda asked, seconds: False)
+    monkeypatch.setattr(compute, "awaited", lambda asked, place: st.stop())
+    waiting = open_page("bandwidth", dataset)
+    assert "is being simulated" in waiting.text
+    (alone,) = waiting.figure("curve")["data"]
+    np.testing.assert_array_equal(array(alone["y"]), array(line["y"]))
+    assert "would take too long" not in waiting.text
+    assert "suggestion" in waiting.figures
