@@ -21,6 +21,8 @@ from lore_core.shipping.predictor import Predictor
 from lore_core.shipping.tables import Chunk, open_table
 
 _CONFIDENCE, _PREDICTION = "confidence", "prediction"
+#: What the probability of the second of two classes may be called where it is the only one.
+_ALONE = ("p", "prob", "proba", "probability")
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,10 @@ def recalibrate_file(
     model : Predictor, Recalibrator, str or Path
         A saved recalibrator, or a fitted one.
     source : str or Path
-        ``.parquet`` or ``.csv`` with the columns ``p_<class>`` (of two classes one is enough) or
-        ``confidence`` and ``prediction``, the features by their names and the group columns, where
-        the model needs them. ``prediction``, if it is there, says which class was predicted.
+        ``.parquet`` or ``.csv`` with the columns ``p_<class>`` (of two classes one is enough, that
+        of the second also as ``p``, ``prob``, ``proba`` or ``probability``) or ``confidence`` and
+        ``prediction``, the features by their names and the group columns, where the model needs
+        them. ``prediction``, if it is there, says which class was predicted.
     target : str or Path
         Where to, of the same kind; an existing file is replaced at the end, at once. If anything
         fails, or the process is killed, it is what it was.
@@ -124,11 +127,15 @@ def _find(predictor: Predictor, names: Sequence[str], file: str) -> _Columns:
     classes = [f"p_{name}" for name in predictor.class_names]
     there = [name for name in classes if name in names]
     prediction = _PREDICTION in names
+    # Beside a prediction it may be the confidence of that.
+    alone = [name for name in _ALONE if name in names]
     second: int | None = None
     if len(there) == len(classes):
         probabilities = tuple(classes)
     elif len(classes) == 2 and len(there) == 1:
         probabilities, second = (there[0],), classes.index(there[0])
+    elif len(classes) == 2 and not there and not prediction and alone:
+        probabilities, second = (alone[0],), 1
     elif not there and prediction and _CONFIDENCE in names:
         probabilities = ()
     else:

@@ -112,16 +112,24 @@ def test_suffix(kind, model, new, tmp_path):
     np.testing.assert_array_equal(out["p_ash"], read(source)["p_ash"])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_one_column_of_two_classes(kind, new, tmp_path):
+@pytest.mark.parametrize(("kind", "name"), [("csv", "p_yes"), ("parquet", "p_yes"), ("csv", "p")])
+def test_one_column_of_two_classes(kind, name, new, tmp_path):
     two = Dataset(new.probabilities[:, 0], (new.labels == 0).astype(int), class_names=["no", "yes"])
     model = PlattScaling().fit(two)
-    source = write(pd.DataFrame({"p_yes": new.probabilities[:, 0]}), tmp_path / f"a.{kind}")
+    source = write(pd.DataFrame({name: new.probabilities[:, 0]}), tmp_path / f"a.{kind}")
     recalibrate_file(model, source, tmp_path / f"b.{kind}")
     out = read(tmp_path / f"b.{kind}")
     expected = model.recalibrate(two)
-    np.testing.assert_allclose(out["p_yes"], expected.probabilities[:, 1], atol=1e-13)
-    assert list(out) == ["p_yes", "confidence", "prediction"]
+    np.testing.assert_allclose(out[name], expected.probabilities[:, 1], atol=1e-13)
+    assert list(out) == [name, "confidence", "prediction"]
+
+
+def test_a_lone_probability_beside_a_prediction_may_be_that_ones(new, tmp_path):
+    two = Dataset(new.probabilities[:, 0], (new.labels == 0).astype(int), class_names=["no", "yes"])
+    frame = pd.DataFrame({"p": two.confidence, "prediction": np.repeat(["no"], len(two))})
+    source = write(frame, tmp_path / "a.csv")
+    with pytest.raises(InputError, match="p_<class>"):
+        recalibrate_file(PlattScaling().fit(two), source, tmp_path / "b.csv")
 
 
 def test_confidence_and_prediction(calibration, new, tmp_path):
