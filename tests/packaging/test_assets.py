@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,9 @@ def get(path):
     async def send(message):
         sent.append(message)
 
-    asyncio.run(APP({**scope, "query_string": b"", "root_path": ""}, receive, send))
+    answered = APP({**scope, "query_string": b"", "root_path": ""}, receive, send)
+    with ThreadPoolExecutor(1) as apart:  # here a loop may run already, that of the browser's tests
+        apart.submit(asyncio.run, answered).result()
     start, *bodies = sent
     headers = {name.decode(): value.decode() for name, value in start["headers"]}
     return headers, b"".join(part["body"] for part in bodies)

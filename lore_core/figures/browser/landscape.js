@@ -366,8 +366,8 @@ export function mount(root, { mode, send }) {
     return isShown ? places : regions;
   }
 
-  function showPlaces(next) {
-    if (places === next) return;
+  function showPlaces(next, isChanged = places !== next) {
+    if (!isChanged) return;
     places = next;
     // Whoever is at a place by keys stays there.
     const at = labels.find(({ node }) => node.matches(":focus"))?.number;
@@ -436,7 +436,7 @@ export function mount(root, { mode, send }) {
       bar.node.hidden = !next.gammas;
       if (!next.gammas || bar.update(next, look)) field = exact;
       if (next.field) painter.setField(field ?? exact);
-      showPlaces(next.regions);
+      showPlaces(next.regions, true);
       if (!before) brought = next.row;
       mark();
       resize();
