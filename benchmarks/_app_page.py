@@ -127,7 +127,8 @@ Synthetic rows: {CLASSES} classes, {FEATURES} features, “PCA 2-D”; beside th
 {CALIBRATION_SHARE:.0%} as many to fit on. Medians and, after a comma, what one in twenty exceeds.
 The line of two points is the least a chart can be: a Plotly chart that Streamlit draws anew as a
 slider moves, in the same browser. The goals are for a machine that does nothing else; the load
-average below says how far that was so.
+average below says how far that was so. Before each opening, drag and turn the server is let come to
+rest: it simulates, and makes fields of other γ, when nobody waits.
 
 {markdown_table(["machine", ""], facts)}
 

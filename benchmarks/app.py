@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 from _app_page import Found, document
 from _app_reader import ROOT, Reader, chromium, find_browser, reading, serving
 from _app_rows import map_of, write_rows
@@ -36,6 +37,8 @@ PAGES = (
 )
 #: Passes of the hand over the slider of γ, mouse moves a pass, moves by a key, openings of a link.
 SWEEPS, STEPS, MOVES, OPENINGS = 3, 60, 5, 3
+#: Seconds to wait for a server to rest, and seconds of processors in one that are rest.
+MOST_SETTLING, SETTLED = 120, 0.1
 #: Milliseconds to wait for a page to rest.
 PAGE_PATIENCE = 180_000
 
@@ -51,6 +54,7 @@ def measure(browser: Browser, n_rows: int, folder: Path, pages: tuple[str, ...])
             found.first_picture = reader.wait("watch.picture")
             found.fields = reader.wait("watch.fields")
             reader.rest()
+            settle(process)
             found.frames, found.drag_task = drag(reader)
             take(reader, found)
             found.heap = reader.heap()
@@ -59,16 +63,19 @@ def measure(browser: Browser, n_rows: int, folder: Path, pages: tuple[str, ...])
             reader.open(f"{url}/landscape?features=PCA+3-D")
             reader.wait("watch.fields")
             reader.rest()
+            settle(process)
             found.turns = turn(reader)
             found.space_frames, _ = drag(reader)
             found.space_lasso, found.space_counts = lasso(reader, map_of(data, 3))
         for _ in range(OPENINGS):
+            settle(process)
             with reading(browser) as reader:
                 reader.open(f"{url}/landscape?features=PCA+2-D")
                 found.picture.append(reader.wait("watch.picture"))
                 reader.rest()
                 found.mount_task.append(max(reader.tasks(), default=0.0))
         for page in pages:
+            settle(process)
             with reading(browser) as reader:
                 reader.open(f"{url}/{page}?features=PCA+2-D")
                 content = reader.wait("watch.content", PAGE_PATIENCE)
@@ -82,6 +89,21 @@ def measure(browser: Browser, n_rows: int, folder: Path, pages: tuple[str, ...])
         line(reader, url, found)
     print(found, flush=True)
     return found
+
+
+def settle(process: int) -> None:
+    """Wait until a server, and what it started, have done what they do of themselves."""
+    server = psutil.Process(process)
+
+    def used() -> float:
+        times = [one.cpu_times() for one in (server, *server.children(recursive=True))]
+        return sum(time.user + time.system for time in times)
+
+    for _ in range(MOST_SETTLING):
+        before = used()
+        time.sleep(1.0)
+        if used() - before < SETTLED:
+            return
 
 
 def drag(reader: Reader) -> tuple[list[float], float]:

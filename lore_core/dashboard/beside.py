@@ -32,6 +32,8 @@ _MODULE = "lore_core.dashboard.worker"
 _MOST_WORKERS, _KEPT = 4, 2**28
 #: How much longer than a short task a long one waits, as a multiple of how much longer it is.
 _PATIENCE = 4.0
+#: Seconds after which processes are started that nobody has asked for yet.
+_AT_FIRST = 5.0
 #: What who waits is told.
 _CANCELLED = "It was cancelled."
 _TOO_MUCH = "This needs more memory than this machine has; use fewer rows or methods."
@@ -156,6 +158,9 @@ class Workers:
         return sorted(self._waiting, key=lambda task: (not task.readers, task.due))
 
     def _serve(self, worker: _Worker) -> None:
+        with self._news:
+            # The first page of a fresh server needs the processors that they take as they start.
+            self._news.wait_for(lambda: self._waiting, _AT_FIRST)
         worker.start()
         while True:
             with self._news:

@@ -14,8 +14,8 @@ from lore_core.view import View
 from lore_core.view.where import places_of, view_halves
 from pages.shared.controls import GAMMAS
 
-#: Rows of which places are looked for at every bandwidth.
-_MOST_ROWS = 100_000
+#: Rows of which places are looked for at every bandwidth, in some seconds.
+_MOST_ROWS = 20_000
 
 
 class Outlines:
