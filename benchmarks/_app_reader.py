@@ -120,12 +120,15 @@ def chromium() -> Iterator[Browser]:
 
 
 class Reader:
-    """A tab with a watch in it, and a count of what comes over the wire."""
+    """A tab with a watch in it."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.bytes = 0
         self._tools = page.context.new_cdp_session(page)
+
+    def count_bytes(self) -> None:
+        """Count what comes over the wire from now on: not while a link opens, which it slows."""
         self._tools.send("Network.enable")
         self._tools.on("Network.webSocketFrameReceived", self._take_frame)
         self._tools.on("Network.loadingFinished", self._take_file)

@@ -41,7 +41,7 @@ _BATCH, _PATIENCE = 12, 2.0
 #: Seconds that the rest of the page waits for the map to be drawn, and then for fields of all
 #: bandwidths, of at most so many rows: the hand may be on the slider while the browser loads
 #: Plotly.
-_FIRST_PICTURE, _FIELDS, _MOST_WAITED_FOR = 2.0, 0.6, 20_000
+_FIRST_PICTURE, _FIELDS, _MOST_WAITED_FOR = 2.0, 1.5, 20_000
 #: Seconds after which nobody is taken to be waiting any more.
 _FORGOTTEN = 6.0
 #: Seconds between two looks at what is simulated beside the server.
