@@ -71,6 +71,7 @@ class _Landscape:
         self._scene: dict[str, Any] = {}
         self._rows: set[str] = set()
         self._fields: dict[str, set[int]] = {}
+        self._outlined: dict[str, set[int]] = {}
         self._whole: set[str] = set()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self.closed = False
@@ -102,8 +103,9 @@ class _Landscape:
             return {"rows": rows, "all": True}
         if not key or key in self._whole:
             return None
-        known = sorted(self._fields.get(key, ()))
-        return {"preview": key, "known": known, "near": self._scene["gamma"]}
+        known, outlined = (sorted(of.get(key, ())) for of in (self._fields, self._outlined))
+        near = self._scene["gamma"]
+        return {"preview": key, "known": known, "outlined": outlined, "near": near}
 
     def _work(self) -> None:
         while True:
@@ -121,7 +123,8 @@ class _Landscape:
             elif "rows" in (asked or {}):
                 self._rows.add(self._scene["rows"])
             else:
-                self._fields.setdefault(said["preview"], set()).update(map(int, said["fields"]))
+                for of, what in ((self._fields, "fields"), (self._outlined, "places")):
+                    of.setdefault(said["preview"], set()).update(map(int, said.get(what, ())))
                 if said["isAll"]:
                     self._whole.add(said["preview"])
 

@@ -282,6 +282,7 @@ def feed(scene: Scene, rows_key: str, preview_key: str, search: PlaceSearch | No
         is_there = answers.asked.wait(_FIRST_PICTURE)
         if is_there and preview_key and len(scene.view.evaluation) <= _MOST_WAITED_FOR:
             answers.has_fields.wait(_FIELDS)
+            answers.has_fields.set()  # that was it: once a session
 
 
 def rows_of(scene: Scene) -> EveryRow:

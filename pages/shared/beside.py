@@ -20,7 +20,7 @@ from pages.shared.header import plain
 from pages.shared.jobs import at_this_pace, learn_pace, time_so_far
 
 #: Results that are kept: at most so many, and of so many bytes.
-_MOST, _MOST_BYTES = 64, 2**29
+_MOST, _MOST_BYTES = 64, 2**30
 #: Seconds until a reader is told what is waited for, and between two words about it.
 _SILENT, _EVERY = 0.3, 0.5
 #: What a reader has stopped.
