@@ -12,8 +12,9 @@ from lore_core.chance.means import mean_interval
 from lore_core.chance.simulation import null_errors
 from lore_core.data.dataset import Dataset
 from lore_core.data.weights import linearised
-from lore_core.metrics.global_metrics import row_brier, share_interval
+from lore_core.metrics.global_metrics import share_interval
 from lore_core.metrics.local_error import local_errors
+from lore_core.metrics.proper_scores import row_brier
 from lore_core.places import conclude, find_places, overall_gap
 
 

@@ -58,11 +58,9 @@ from .metrics.bandwidth import (
 )
 from .metrics.bandwidth_choice import suggest_bandwidth as suggest_bandwidth
 from .metrics.global_metrics import (
-    brier_score as brier_score,
     expected_calibration_error as expected_calibration_error,
     groupwise_maximum_calibration_error as groupwise_maximum_calibration_error,
     maximum_calibration_error as maximum_calibration_error,
-    negative_log_likelihood as negative_log_likelihood,
     reliability_table as reliability_table,
 )
 from .metrics.local_error import (
@@ -70,6 +68,10 @@ from .metrics.local_error import (
     local_calibration_error as local_calibration_error,
     local_errors as local_errors,
     maximum_local_calibration_error as maximum_local_calibration_error,
+)
+from .metrics.proper_scores import (
+    brier_score as brier_score,
+    negative_log_likelihood as negative_log_likelihood,
 )
 from .metrics.rewards import reward_curve as reward_curve
 from .places.find import find_places as find_places

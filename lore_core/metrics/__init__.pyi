@@ -18,12 +18,10 @@ from .corp import (
 )
 from .global_metrics import (
     ReliabilityTable as ReliabilityTable,
-    brier_score as brier_score,
     expected_calibration_error as expected_calibration_error,
     groupwise_calibration_error as groupwise_calibration_error,
     groupwise_maximum_calibration_error as groupwise_maximum_calibration_error,
     maximum_calibration_error as maximum_calibration_error,
-    negative_log_likelihood as negative_log_likelihood,
     reliability_table as reliability_table,
     wilson_interval as wilson_interval,
 )
@@ -36,6 +34,10 @@ from .local_error import (
     maximum_local_calibration_error as maximum_local_calibration_error,
 )
 from .metric import Metric as Metric
+from .proper_scores import (
+    brier_score as brier_score,
+    negative_log_likelihood as negative_log_likelihood,
+)
 from .regret import RewardParts as RewardParts, reward_parts as reward_parts
 from .rewards import (
     RewardCurve as RewardCurve,

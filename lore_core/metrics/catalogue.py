@@ -40,25 +40,25 @@ MIN_BIN_ROWS = 30
 
 
 def _row_nll(rows: Measured) -> Floats:
-    from lore_core.metrics.global_metrics import row_nll
+    from lore_core.metrics.proper_scores import row_nll
 
     return row_nll(rows.probabilities, rows.labels)
 
 
 def _class_nll(probabilities: Floats) -> Floats:
-    from lore_core.metrics.global_metrics import class_nll
+    from lore_core.metrics.proper_scores import class_nll
 
     return class_nll(probabilities)
 
 
 def _class_brier(probabilities: Floats) -> Floats:
-    from lore_core.metrics.global_metrics import class_brier
+    from lore_core.metrics.proper_scores import class_brier
 
     return class_brier(probabilities)
 
 
 def _row_brier(rows: Measured) -> Floats:
-    from lore_core.metrics.global_metrics import row_brier
+    from lore_core.metrics.proper_scores import row_brier
 
     return row_brier(rows.probabilities, rows.labels)
 

@@ -12,15 +12,11 @@ from scipy import special
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
-from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.validation import (
     InputError,
     as_group_labels,
-    as_labels,
-    as_probabilities,
     as_rows,
     check_integer,
-    check_lengths,
 )
 from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
 
@@ -421,80 +417,3 @@ def groupwise_maximum_calibration_error(
             f"{int(frame['rows'].max())} rows, got {min_group_size}."
         )
     return float(kept["mce"].max())
-
-
-def negative_log_likelihood(
-    probabilities: ArrayLike, labels: ArrayLike, *, weights: ArrayLike | None = None
-) -> float:
-    """NLL: mean of −log p of the true class, probabilities clipped to [1e-6, 1], in nats.
-
-    Parameters
-    ----------
-    probabilities : array-like of shape (n, K) or (n,)
-        Class probabilities; a vector is P(y = 1).
-    labels : array-like of shape (n,)
-        True class indices.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0.
-    """
-    rows = row_nll(*_checked(probabilities, labels))
-    return float(np.average(rows, weights=as_weights(weights, len(rows))))
-
-
-def brier_score(
-    probabilities: ArrayLike, labels: ArrayLike, *, weights: ArrayLike | None = None
-) -> float:
-    """Brier score: mean squared distance of the probability vector to the truth.
-
-    Parameters
-    ----------
-    probabilities, labels, weights
-        See :func:`negative_log_likelihood`.
-
-    Returns
-    -------
-    float
-        For two classes (p₁ − y)², in [0, 1]; for K > 2 the sum over classes, in [0, 2]. This is
-        scikit-learn's ``scale_by_half="auto"``.
-
-    References
-    ----------
-    Brier, "Verification of forecasts expressed in terms of probability", 1950.
-    """
-    rows = row_brier(*_checked(probabilities, labels))
-    return float(np.average(rows, weights=as_weights(weights, len(rows))))
-
-
-def class_nll(probabilities: Floats) -> Floats:
-    """−log p of every class of each row, shape (n, K); see :func:`negative_log_likelihood`.
-
-    ``probabilities`` (n, K).
-    """
-    return -np.log(np.maximum(probabilities, PROBABILITY_FLOOR))
-
-
-def class_brier(probabilities: Floats) -> Floats:
-    """Brier score of each row had each class been true, shape (n, K); see :func:`brier_score`.
-
-    ``probabilities`` (n, K).
-    """
-    # Σ_k (p_k − 1[k = y])² = Σ p_k² − 2 p_y + 1
-    total = (probabilities**2).sum(axis=1, keepdims=True) - 2 * probabilities + 1
-    return np.asarray(total / 2 if probabilities.shape[1] == 2 else total)
-
-
-def row_nll(probabilities: Floats, labels: Ints) -> Floats:
-    """−log p of the true class of each row, shape (n,); ``probabilities`` (n, K)."""
-    return class_nll(probabilities[np.arange(len(labels)), labels])
-
-
-def row_brier(probabilities: Floats, labels: Ints) -> Floats:
-    """Brier score of each row, shape (n,); ``probabilities`` (n, K)."""
-    return class_brier(probabilities)[np.arange(len(labels)), labels]
-
-
-def _checked(probabilities: ArrayLike, labels: ArrayLike) -> tuple[Floats, Ints]:
-    p = as_probabilities(probabilities)
-    y = as_labels(labels, p.shape[1])
-    check_lengths(labels=y, probabilities=p)
-    return p, y

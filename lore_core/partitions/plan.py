@@ -23,7 +23,7 @@ from lore_core.embedding.embed import embed
 from lore_core.embedding.names import MapName
 from lore_core.embedding.result import Embedding
 from lore_core.embedding.stored import as_embedding, as_numbers
-from lore_core.metrics.global_metrics import row_brier, row_nll
+from lore_core.metrics.proper_scores import row_brier, row_nll
 from lore_core.partitions.files import Partition
 from lore_core.reading.arrow_tables import columns_of_table
 from lore_core.reading.assemble import assemble

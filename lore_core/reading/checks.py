@@ -15,7 +15,7 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.number_text import percent
 from lore_core.data.validation import InputError
-from lore_core.metrics.global_metrics import row_nll
+from lore_core.metrics.proper_scores import row_nll
 from lore_core.reading.columns import counted, listed
 
 #: Checks whose doubt stops the reading unless it is accepted.

@@ -14,20 +14,15 @@ from numpy.typing import NDArray
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.validation import LARGEST, RANGE_TOLERANCE, SUM_TOLERANCE, InputError
-from lore_core.data.weights import effective_rows
 from lore_core.reading.columns import Columns, counted, listed, short
 from lore_core.reading.guess import SPLIT_WORDS
 from lore_core.reading.left_out import check_left_out
 from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping, class_suffixes
 from lore_core.reading.matrices import check_cells, matrix_of
+from lore_core.reading.row_roles import right_of, said_weights, weights_of
 from lore_core.reading.said_confidence import numbers_said
 from lore_core.reading.text_tables import MISSING
 
-#: Words for right and wrong answers.
-_RIGHT = {
-    **dict.fromkeys(("1", "1.0", "true", "yes", "right", "correct"), 1),
-    **dict.fromkeys(("0", "0.0", "false", "no", "wrong", "incorrect"), 0),
-}
 #: Name of the group of rows that name none.
 MISSING_GROUP = "(missing)"
 #: Sums of probabilities further from 1 than this are worth a note.
@@ -87,7 +82,7 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     labels = columns.series(label)
     missing = labels.isna().to_numpy() | (labels == "").to_numpy()
     split, training = _split(columns, mapping, n)
-    weights = _weights(columns, mapping)
+    weights = weights_of(columns, mapping)
     nothing = np.zeros(n, dtype=bool) if weights is None else weights == 0
     keep = ~missing & ~training & ~nothing
     dropped = []
@@ -127,7 +122,7 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
             )
     labels = labels.iloc[taken].reset_index(drop=True)
     if mapping.probability_kind == "correct":
-        labels = _right(columns, label, labels, rows)
+        labels = right_of(columns, label, labels, rows)
         predictions = pd.Series(np.ones(len(rows), dtype=np.int64))
         mapping = dataclasses.replace(mapping, class_names=WRONG_OR_RIGHT)
     given = mapping.class_names or columns.class_names
@@ -137,7 +132,7 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
         images = pictures(columns, mapping.images)[taken]
     if weights is not None:
         weights = weights[taken]
-        notes.append(_said_weights(columns, mapping, weights))
+        notes.append(said_weights(columns, mapping, weights))
     notes += _ignored(columns, mapping, n)
     return FileRows(
         columns,
@@ -159,49 +154,6 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
         _feature_names(columns, mapping),
         weights,
     )
-
-
-def _weights(columns: Columns, mapping: ColumnMapping) -> Floats | None:
-    """Return what each row of the file counts for."""
-    if not mapping.weight:
-        return None
-    values = np.asarray(columns.numbers(mapping.weight), dtype=np.float64).reshape(-1)
-    bad = ~(np.isfinite(values) & (values >= 0))
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise InputError(
-            f"{columns.called(mapping.weight)} must say what each row counts for, as a finite "
-            f"number from 0; got {values[row]:g} at {columns.where(row)} "
-            f"({counted(int(bad.sum()), 'such row')}). Correct it, or map no weight."
-        )
-    return values
-
-
-def _said_weights(columns: Columns, mapping: ColumnMapping, weights: Floats) -> str:
-    if weights.min() == weights.max():
-        return f"Rows of '{columns.file}' all weigh the same by '{mapping.weight}'."
-    low, high = (f"{end:.4g}" for end in (weights.min(), weights.max()))
-    worth = effective_rows(weights, len(weights))
-    return (
-        f"Rows of '{columns.file}' count by '{mapping.weight}' ({low} to {high}); "
-        f"{len(weights):,} of them are worth {worth:,.0f} equal ones."
-    )
-
-
-def _right(columns: Columns, name: str, values: pd.Series[Any], rows: Ints) -> pd.Series[Any]:
-    """Return 1 for answers that are right and 0 for others."""
-    words = values.map(lambda value: str(value).strip().casefold())
-    found = words.map(_RIGHT)
-    bad = found.isna().to_numpy()
-    if bad.any():
-        position = int(np.flatnonzero(bad)[0])
-        raise InputError(
-            f"{columns.called(name)} must say which answers are right, as 1 or 0, true or false, "
-            f"yes or no; got {short(repr(values.iloc[position]))} at "
-            f"{columns.where(int(rows[position]))} ({counted(int(bad.sum()), 'such row')}). "
-            "Correct it, or map another column as label."
-        )
-    return found.astype(np.int64)
 
 
 def _check_missing(columns: Columns, mapping: ColumnMapping, missing: int, row: str) -> None:

@@ -9,7 +9,7 @@ from scipy import stats
 
 from lore_core.chance import joint_intervals, mean_interval
 from lore_core.chance.means import MOST_SKEWED, expected_skewness
-from lore_core.metrics.global_metrics import class_nll
+from lore_core.metrics.proper_scores import class_nll
 
 
 def test_one_mean_by_hand():
