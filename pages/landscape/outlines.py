@@ -7,6 +7,7 @@ from dataclasses import replace
 from lore_core import Embedding
 from lore_core.figures.browser.preview import PreviewOutlines
 from lore_core.figures.pictures.landscape import outlined_region
+from lore_core.figures.pictures.landscape_picture import OutlinedRegion
 from lore_core.places.average import Against
 from lore_core.places.find import Halves, PlaceSearch
 from lore_core.regions.field import rows_outline
@@ -37,18 +38,20 @@ class Outlines:
         self._view, self._on, self._against = view, on, against
         self._halves: Halves | None = None
         self._keys: dict[bytes, int | None] = {}
-        self.found = PreviewOutlines()
 
-    def make(self, k: int) -> None:
-        """Look for the places of a bandwidth, by its number."""
+    def at_gamma(self, k: int) -> PreviewOutlines:
+        """Look for the places of a bandwidth, by its number; return what is new of them."""
         if self._halves is None:
             self._halves = view_halves(self._view, against=self._against)
         search = places_of(replace(self._view, gamma=GAMMAS[k]), halves=self._halves)
-        keys = [(str(n + 1), self._key(search, n)) for n in range(len(search.places))]
-        self.found.names[k] = tuple((name, key) for name, key in keys if key is not None)
+        regions: dict[int, OutlinedRegion] = {}
+        keys = [(str(n + 1), self._key(search, n, regions)) for n in range(len(search.places))]
+        return PreviewOutlines({k: tuple((n, key) for n, key in keys if key is not None)}, regions)
 
-    def _key(self, search: PlaceSearch, number: int) -> int | None:
-        """Name an outline by its rows; None where they lie scattered."""
+    def _key(
+        self, search: PlaceSearch, number: int, regions: dict[int, OutlinedRegion]
+    ) -> int | None:
+        """Name an outline by its rows, and make it if it is new; None where they lie scattered."""
         rows = search.mask(number)
         name = rows.tobytes()
         if name not in self._keys:
@@ -56,8 +59,8 @@ class Outlines:
             outline = rows_outline(points, rows)
             self._keys[name] = None
             if outline.holds_most(points[search.places[number].rows]):
-                key = self._keys[name] = len(self.found.regions)
-                self.found.regions[key] = outlined_region(str(number + 1), outline)
+                key = self._keys[name] = len(self._keys)
+                regions[key] = outlined_region(str(number + 1), outline)
         return self._keys[name]
 
 

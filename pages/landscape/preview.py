@@ -17,7 +17,7 @@ from lore_core.chance import NullBand
 from lore_core.data.progress import Cancelled, Progress
 from lore_core.figures.browser.landscape import packed_rows
 from lore_core.figures.browser.packing import pack
-from lore_core.figures.browser.preview import packed_preview
+from lore_core.figures.browser.preview import PreviewOutlines, packed_preview
 from lore_core.figures.pictures.every_row import EveryRow, every_row
 from lore_core.figures.pictures.landscape import row_hovers
 from lore_core.figures.pictures.picture import shortened
@@ -83,6 +83,7 @@ class Preview:
         self._outlines = outlines
         self._rows: PreviewRows | None = None
         self._fields: dict[int, PreviewField] = {}
+        self._places = PreviewOutlines()
         self._curve: BandwidthCurve | None = None
         self._band: NullBand | None = None
         self._rests = False
@@ -134,15 +135,15 @@ class Preview:
                 self._band,
                 is_all=self._rests,
                 quantiles={k: one.lce for k, one in shown.items() if one.lce is not None},
-                outlines=None if self._outlines is None else self._outlines.found.lacking(outlined),
+                outlines=self._places.lacking(outlined),
                 sample=MOST_ROWS if n_rows > MOST_ROWS else None,
                 # Once: they are the same at every γ.
                 sampled=None if known or self._rows is None else self._rows.rows,
             )
 
     def _has_news(self, known: set[int], outlined: set[int]) -> bool:
-        there = set() if self._outlines is None else self._outlines.found.names.keys()
-        return self._rests or bool(self._fields.keys() - known) or bool(there - outlined)
+        news = (self._fields.keys() - known) | (self._places.names.keys() - outlined)
+        return self._rests or bool(news)
 
     def _distance(self, k: int) -> float:
         return abs(float(np.log(GAMMAS[k] / self._near)))
@@ -150,6 +151,12 @@ class Preview:
     def _work(self) -> None:
         give_precedence()
         _lacking.add(self)
+        try:
+            self._work_while_asked()
+        finally:  # else all others would make way for ever
+            _lacking.discard(self)
+
+    def _work_while_asked(self) -> None:
         while not self._rests and time.monotonic() - self._asked < _FORGOTTEN:
             # Among many readers some page always runs: then it is done all the same.
             stop = self._make_way if wait_for_calm() else None
@@ -162,7 +169,6 @@ class Preview:
                 _lacking.discard(self)
             with self._news:
                 self._news.notify_all()
-        _lacking.discard(self)
 
     def _make_way(self, share: float, message: str) -> None:
         if _lacking - {self}:
@@ -173,7 +179,7 @@ class Preview:
         """Bandwidths of which it is not known yet where places lie."""
         if self._outlines is None:
             return []
-        return [k for k in range(len(GAMMAS)) if k not in self._outlines.found.names]
+        return [k for k in range(len(GAMMAS)) if k not in self._places.names]
 
     def _step(self, stop: Progress | None) -> None:
         """Make what is missed most."""
@@ -189,8 +195,9 @@ class Preview:
             self._curve = curve_of(self._view, stop)
         elif self._outlines is not None:
             k = min(self._unlined(), key=self._distance)
+            outlines = self._outlines.at_gamma(k)
             with self._news:
-                self._outlines.make(k)
+                self._places.take(outlines)
 
     def _take_band(self) -> None:
         """Take what chance shows, where it is known by now."""

@@ -87,9 +87,10 @@ def first_scripts() -> tuple[str, ...]:
 def _with_links(send: Send) -> Send:
     """Say in a page's head which scripts it will want."""
     start: Message | None = None
+    page = b""
 
     async def send_with_links(message: Message) -> None:
-        nonlocal start
+        nonlocal start, page
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             is_page = headers.get("content-type", "").startswith("text/html")
@@ -97,7 +98,10 @@ def _with_links(send: Send) -> Send:
                 start = message
                 return
         elif start is not None:
-            body = _linked(message.get("body", b""))
+            page += message.get("body", b"")
+            if message.get("more_body"):
+                return
+            body = _linked(page)
             headers = MutableHeaders(scope=start)
             headers["Content-Length"] = str(len(body))
             del headers["ETag"], headers["Last-Modified"]

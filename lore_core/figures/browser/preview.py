@@ -27,6 +27,11 @@ class PreviewOutlines:
     #: Outlines by their keys: places of several bandwidths share them.
     regions: dict[int, OutlinedRegion] = attribute(default_factory=dict)
 
+    def take(self, more: PreviewOutlines) -> None:
+        """Take what was found of further bandwidths."""
+        self.names.update(more.names)
+        self.regions.update(more.regions)
+
     def lacking(self, known: Iterable[int]) -> PreviewOutlines:
         """Return what a browser lacks that knows the places of some bandwidths."""
         has = set(known)
