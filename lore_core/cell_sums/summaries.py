@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from lore_core.cell_sums.kernel_bounds import Bounded, BoundedNumber
-from lore_core.cell_sums.local_values import Weight
+from lore_core.cell_sums.local_values import LocalValues, Weight
 from lore_core.cell_sums.sums import LocalErrorSums
 from lore_core.chance.simulation import NullErrors
 from lore_core.data.arrays import Floats, Ints, Mask
@@ -48,7 +48,21 @@ class LocalDistribution:
         fine = sums.at_least_as_fine(gamma)
         values = fine.cell_values(gamma=gamma, progress=progress)
         rows = fine.cells.table[Weight.ROWS]
-        return cls(values.absolute, values.mean_absolute, values.effective_size, rows, gamma)
+        return cls.of_values(values, rows, np.ones(len(rows), dtype=bool))
+
+    @classmethod
+    def of_values(cls, values: LocalValues, rows: Ints, chosen: Mask) -> LocalDistribution:
+        """Look at some cells, such as those of one confidence bin.
+
+        ``values``: of :meth:`LocalErrorSums.cell_values`. ``rows`` (m,): of each cell. ``chosen``
+        (m,): mask of the cells that count.
+        """
+
+        def of(ends: Bounded) -> Bounded:
+            return Bounded(ends.value[chosen], ends.low[chosen], ends.high[chosen])
+
+        error, mean, size = values.absolute, values.mean_absolute, values.effective_size
+        return cls(of(error), of(mean), of(size), rows[chosen], values.gamma)
 
     @property
     def average(self) -> BoundedNumber:
@@ -89,6 +103,15 @@ class LocalDistribution:
             for of_cells in (self.error.value, self.error.high, self.error.low)
         )
         return Bounded(value, low, high)
+
+    def quantile(self, share: float) -> BoundedNumber:
+        """Return the LCE that this share of the rows, in (0, 1], do not exceed."""
+        rank = np.array([share * self.rows.sum()])
+        value, low, high = (
+            float(_at_ranks(end, self.rows, rank)[0])
+            for end in (self.error.value, self.error.low, self.error.high)
+        )
+        return BoundedNumber(value, low, high)
 
     @property
     def median_effective_size(self) -> BoundedNumber:

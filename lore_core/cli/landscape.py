@@ -8,13 +8,20 @@ import click
 
 from lore_core.cli.figure_files import FigureOptions, figure_options
 from lore_core.cli.options import ViewOptions, examples, view_options
-from lore_core.cli.output import Progress, records, say
+from lore_core.cli.output import Progress, records, say, text_table
 from lore_core.cli.places import against_option
+from lore_core.cli.sums import SumsOptions, run_of, said_of, settings_of, sums_options
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 
 if TYPE_CHECKING:
+    from lore_core.figures.pictures.landscape_picture import Value
     from lore_core.metrics import ReliabilityTable
+    from lore_core.partitions import Run
     from lore_core.regions import Outline
+
+
+#: Shares of the rows whose largest LCE is said where they were summed.
+_SHARES = (0.5, 0.9, 0.99)
 
 
 @click.command(
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
         "lore landscape demo -o landscape.html",
         "lore landscape model_cal.npz model_test.npz --map tsne --bin worst -o worst.png",
         "lore landscape predictions.csv --absolute --beyond-chance -o map.pdf -o map.parquet",
+        "lore landscape 'part-*.parquet' --workers 2 --sums sums -o map.html",
     )
 )
 @view_options()
@@ -53,6 +61,7 @@ if TYPE_CHECKING:
     default="field",
     help="The error at every place, single rows, or both.",
 )
+@sums_options
 @figure_options
 def landscape(
     given: ViewOptions,
@@ -64,6 +73,7 @@ def landscape(
     against: Any,
     outlines: bool,
     show: str,
+    sums: SumsOptions,
     figure: FigureOptions,
 ) -> None:
     """Draw where the confidence is wrong.
@@ -71,13 +81,28 @@ def landscape(
     The signed local calibration error of the evaluation rows on a 2-D map: red promises too much,
     blue too little. Prints what is seen in one sentence; -o writes the picture or its numbers (one
     row a node of the map: x, y, signed_error, n_eff).
+
+    Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it comes from
+    sums over cells of the map: the same field, how far at most it is from the exact one (columns
+    at_least, at_most of one bin), and how the LCE is spread over the rows; no places and no rows.
     """
     from lore_core.cli.view import map_name, needs_map, open_view
+    from lore_core.data.validation import InputError
     from lore_core.embedding import make_map
     from lore_core.view.scene import Scene
     from lore_core.view.where import errors_of, field_of, outlines_of, places_of, reliability_of
 
+    value: Value = "signed" if signed else "absolute"
     with Progress() as progress:
+        run = run_of(given, sums, progress)
+        if run is not None:
+            if beyond_chance or draw_on is not None or show != "field":
+                raise InputError(
+                    "'--beyond-chance', '--draw-on' and '--show rows' need single rows, which sums "
+                    "do not hold. Leave them out, or name fewer files."
+                )
+            _give_sums(run, given, wanted, value, figure, progress)
+            return
         view = open_view(given, progress)
         needs_map(view)
         bins, errors = reliability_of(view), errors_of(view)
@@ -110,7 +135,7 @@ def landscape(
         points=None if show == "field" else scene.drawn(over_field=show == "both"),
         worst=scene.table(scene.worst),
         n_total=int(scene.shown.sum()),
-        value="signed" if signed else "absolute",
+        value=value,
         limit=shared_limit(scene.supported),
         rows=scene.in_words,
         axes=axes,
@@ -126,6 +151,77 @@ def landscape(
         "nodes": records(chart.table),
     }
     figure.write(chart, chart.table, content, quiet=False)
+
+
+def _give_sums(
+    run: Run,
+    given: ViewOptions,
+    wanted: str,
+    value: Value,
+    figure: FigureOptions,
+    progress: Progress,
+) -> None:
+    """Give what of the map is known without rows."""
+    import numpy as np
+
+    from lore_core.cell_sums import LocalDistribution
+    from lore_core.data.number_text import POINTS, percent
+    from lore_core.data.progress import part_of
+    from lore_core.data.validation import InputError
+    from lore_core.regions import SumsLandscape
+
+    gamma = 0.2 if given.gamma is None else given.gamma
+    chosen = _bin(run.sums.reliability, wanted)
+    said = part_of(progress, 0.8, 1.0)
+    seen = SumsLandscape.of(run.sums, gamma=gamma, bin_index=chosen, progress=said)
+    spread = LocalDistribution.of_values(seen.values, seen.counts, seen.chosen)
+    known = {f"{percent(share, 0)} of the rows": spread.quantile(share) for share in _SHARES}
+    known |= {"mean (ALCE)": spread.average, "all rows (MLCE)": spread.maximum}
+    say(seen.sentence)
+    if seen.bound_sentence:
+        say(seen.bound_sentence)
+    if not figure.paths:
+        say("")
+        columns = {
+            "": list(known),
+            "LCE at most, points": [POINTS.text(of.value) for of in known.values()],
+            "surely": [POINTS.interval_text(of.low, of.high) for of in known.values()],
+        }
+        say(text_table(columns))
+        say("")
+        say(f"γ = {gamma:g}. {said_of(run)}")
+        return
+    if seen.field is None:
+        raise InputError(
+            f"'--out' draws maps of 2 dimensions; these sums have {run.sums.n_dimensions}."
+        )
+    from lore_core.figures import landscape_figure, shared_limit
+
+    axes = run.plan.embedding.name.title
+    chart = landscape_figure(
+        seen.field,
+        seen.places[seen.chosen],
+        counts=seen.counts[seen.chosen],
+        n_total=int(seen.counts[seen.chosen].sum()),
+        value=value,
+        limit=shared_limit(seen.values.mean_signed.value[seen.supported]),
+        rows=f"{seen.bin_name.lower()}, γ = {gamma:g} on {axes}, from sums over cells",
+        axes=axes,
+        pixel=seen.pixel_sentence,
+        mode=figure.mode,
+    )
+    table = chart.table
+    if seen.bounds is not None:
+        shown = np.isfinite(seen.bounds.value)
+        table = table.assign(at_least=seen.bounds.low[shown], at_most=seen.bounds.high[shown])
+    content = {
+        **settings_of(run, given, gamma),
+        "bin": seen.bin_name,
+        "lce": {name: vars(of) for name, of in known.items()},
+        "largest_distance_from_exact": float(seen.uncertainty.max(initial=0.0)),
+        "nodes": records(table),
+    }
+    figure.write(chart, table, content, quiet=False)
 
 
 def _bin(table: ReliabilityTable, wanted: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Data that do not fit into memory: what `lore metrics` and `lore curve` do with them."""
+"""Data that do not fit into memory: what commands do with them."""
 
 from __future__ import annotations
 

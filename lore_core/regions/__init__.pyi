@@ -11,6 +11,7 @@ from .field import (
     rows_outline as rows_outline,
     smoothed_field as smoothed_field,
 )
+from .field_of_sums import SumsLandscape as SumsLandscape
 from .joined_rows import rows_like as rows_like
 from .made_of import (
     composition as composition,

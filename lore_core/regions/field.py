@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import ndimage
 
-from lore_core.data.arrays import Floats, Mask
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.validation import (
     InputError,
     Points,
@@ -50,7 +50,9 @@ class Field:
 
 
 @dataclass(frozen=True)
-class _Grid:
+class Grid:
+    """A raster over a map, and its nodes near the chosen rows."""
+
     x: Floats
     y: Floats
     near: Mask
@@ -64,7 +66,7 @@ class _Grid:
         return np.column_stack([self.x[column], self.y[row]])
 
 
-def _grid(z: Floats, rows: Mask, resolution: int, reach: float) -> _Grid:
+def grid_of(z: Floats, rows: Mask, resolution: int, reach: float) -> Grid:
     """Lay a raster over the whole map and find its nodes near the chosen rows."""
     if z.shape[1] != 2:
         raise InputError(f"a map must have 2 dimensions; got {z.shape[1]}.")
@@ -79,7 +81,7 @@ def _grid(z: Floats, rows: Mask, resolution: int, reach: float) -> _Grid:
     empty[row, column] = False
     # Distance on the map to the nearest row; the axes may have unlike steps.
     distance = ndimage.distance_transform_edt(empty, sampling=(y[1] - y[0], x[1] - x[0]))
-    return _Grid(x, y, _within(x, y, distance, min(reach, REACH * extent)), extent, distance)
+    return Grid(x, y, _within(x, y, distance, min(reach, REACH * extent)), extent, distance)
 
 
 def _within(x: Floats, y: Floats, distance: Floats, reach: float) -> Mask:
@@ -87,15 +89,15 @@ def _within(x: Floats, y: Floats, distance: Floats, reach: float) -> Mask:
     return np.asarray(distance <= max(reach, 1.5 * step))
 
 
-def _context(grid: _Grid, z: Floats, chosen: Mask) -> Mask:
+def _context(grid: Grid, z: Floats, chosen: Mask) -> Mask:
     """Return the nodes near any row; ``grid``: that of the chosen ones."""
     if chosen.all():
         return _within(grid.x, grid.y, grid.distance, REACH * grid.extent)
-    return _grid(z, np.ones(len(z), dtype=bool), len(grid.x), np.inf).near
+    return grid_of(z, np.ones(len(z), dtype=bool), len(grid.x), np.inf).near
 
 
 def _field(
-    grid: _Grid,
+    grid: Grid,
     signed: Floats,
     effective_size: Floats,
     min_effective_size: float,
@@ -115,6 +117,18 @@ def _field(
     support[grid.near] = effective_size
     masked = float(1.0 - known.mean()) if known.size else 0.0
     return Field(grid.x, grid.y, raster, support, masked, exact, context, outside)
+
+
+def field_at_nodes(
+    grid: Grid, signed: Floats, effective_size: Floats, coordinates: Floats, rows: Mask
+) -> Field:
+    """Put exact values at the nodes of a grid near rows into a field.
+
+    ``signed``, ``effective_size`` (m,): at ``grid.nodes``. ``coordinates`` (n, 2), ``rows`` (n,):
+    the map, and the mask of the rows the grid was laid for. Where n_eff is below 10 is hidden.
+    """
+    context = _context(grid, coordinates, rows)
+    return _field(grid, signed, effective_size, MIN_EFFECTIVE_SIZE, True, context)
 
 
 def error_field(
@@ -164,7 +178,7 @@ def error_field(
     chosen = np.ones(len(c), dtype=bool) if rows is None else rows
     bandwidth = scaled_bandwidth(gamma, 2)
     resolution = check_integer(resolution, "resolution", minimum=2)
-    grid = _grid(z, chosen, resolution, bandwidth)
+    grid = grid_of(z, chosen, resolution, bandwidth)
     context = _context(grid, z, chosen)
     w = chosen_weights(as_weights(weights, len(c)), chosen)
     means = weighted_means(grid.nodes, z[chosen], (c - a)[chosen][:, None], w, bandwidth=bandwidth)
@@ -191,6 +205,7 @@ def smoothed_field(
     resolution: int = 200,
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
     only: Mask | None = None,
+    weights: Ints | None = None,
 ) -> Field:
     """Average the rows' own signed errors over a map they were not computed on.
 
@@ -207,6 +222,8 @@ def smoothed_field(
         The map.
     rows, resolution, min_effective_size, only
         See :func:`error_field`; rows with a smaller n_eff are left out of the average.
+    weights : ndarray of shape (n,), optional
+        How many rows each value stands for; by default one.
 
     Returns
     -------
@@ -220,16 +237,18 @@ def smoothed_field(
     good = chosen & np.isfinite(v) & (n_eff >= min_effective_size)
     extent = float(np.ptp(z, axis=0).max()) or 1.0
     resolution = check_integer(resolution, "resolution", minimum=2)
-    grid = _grid(z, chosen, resolution, 2 * SMOOTHING * extent)
+    grid = grid_of(z, chosen, resolution, 2 * SMOOTHING * extent)
     context = _context(grid, z, chosen)
     nothing = np.full(len(grid.nodes), np.nan)
     if not good.any():
         return _field(grid, nothing, np.zeros(len(grid.nodes)), min_effective_size, False, context)
-    means = laplacian_means(
+    means = weighted_means(
         grid.nodes,
         z[good],
         np.column_stack([v[good], n_eff[good]]),
+        None if weights is None else weights[good].astype(np.float64),
         bandwidth=SMOOTHING * extent,
+        effective_size=False,
     )
     wanted = None if only is None else _nearest_is(grid.nodes, z, chosen, only)
     field = _field(
@@ -237,7 +256,7 @@ def smoothed_field(
     )
     # Nodes whose only nearby rows were left out would borrow a value from afar: hide them too.
     is_whole = good.sum() == chosen.sum()
-    near_good = grid.near if is_whole else _grid(z, good, resolution, 2 * SMOOTHING * extent).near
+    near_good = grid.near if is_whole else grid_of(z, good, resolution, 2 * SMOOTHING * extent).near
     hidden = grid.near & ~near_good
     unknown = (means.mean[:, 1] < min_effective_size) | hidden[grid.near]
     return replace(
@@ -284,7 +303,7 @@ def rows_outline(coordinates: Points, inside: Mask) -> Outline:
     """
     z = as_coordinates(coordinates, "coordinates")
     check_lengths(inside=inside, coordinates=z)
-    grid = _grid(z, inside, _OUTLINE_NODES, np.inf)
+    grid = grid_of(z, inside, _OUTLINE_NODES, np.inf)
     share = np.zeros(grid.near.shape)
     if inside.any():
         means = laplacian_means(

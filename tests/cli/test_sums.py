@@ -83,3 +83,16 @@ def test_without_a_map_many_rows_are_measured_globally(run, parts, monkeypatch):
     said = run("metrics", parts, "--map", "none", "--draws", 0)
     assert "ECE" in said
     assert "surely" not in said
+
+
+def test_a_landscape_of_sums(run, parts, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sums, "EXACT_ROWS", 100)
+    table = tmp_path / "map.csv"
+    said = run("landscape", parts, "--bins", 3, "--gamma", 1, "--bin", "worst", "-o", table)
+    assert "no more than" in said
+    numbers = pd.read_csv(table)
+    assert (numbers["at_least"] <= numbers["signed_error"]).all()
+    assert (numbers["signed_error"] <= numbers["at_most"]).all()
+    assert "all rows (MLCE)" in run("landscape", parts, "--bins", 3, "--gamma", 1)
+    assert main(["landscape", parts, "--show", "rows"]) == 1
+    assert "single rows" in capsys.readouterr().err

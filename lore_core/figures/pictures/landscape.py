@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import ndimage
 
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import gap_words, neighbours_words, percent, share_words
 from lore_core.figures.pictures.labels import shifts
 from lore_core.figures.pictures.landscape_picture import (
@@ -51,6 +51,7 @@ def landscape_figure(
     field: Field | None,
     coordinates: Floats,
     *,
+    counts: Ints | None = None,
     points: pd.DataFrame | None = None,
     worst: pd.DataFrame | None = None,
     n_total: int,
@@ -62,6 +63,7 @@ def landscape_figure(
     found: Sequence[tuple[str, Outline]] = (),
     places: pd.DataFrame | None = None,
     seen: tuple[float, ...] | None = None,
+    pixel: str | None = None,
     mode: Mode = "light",
     height: int = 620,
     title: str | None = None,
@@ -74,6 +76,8 @@ def landscape_figure(
         Raster; None draws only points.
     coordinates : ndarray of shape (n, 2)
         The map, all rows.
+    counts : ndarray of shape (n,), optional
+        How many rows there are at each of the coordinates; by default one.
     points : DataFrame, optional
         Rows to draw (:func:`~lore_core.regions.row_tables.row_table` with errors).
     worst : DataFrame, optional
@@ -98,16 +102,19 @@ def landscape_figure(
     seen : tuple of float, optional
         Which part of the map is shown: how far its middle lies from that of the whole, as shares of
         the whole's sides, and how many times it is enlarged. By default the whole.
+    pixel : str, optional
+        What a pixel of ``field`` is, as a sentence, where that is not what it is of rows.
     mode, height, title
         Look.
     """
-    extent, widest = _extent(coordinates)
+    extent, widest = _extent(coordinates, counts)
     if seen is not None:
         extent, widest = _part(extent, seen), widest / seen[2]
     inside = [
         (low <= z) & (z <= high) for (low, high), z in zip(extent, coordinates.T, strict=True)
     ]
-    n_outside = int((~np.logical_and(*inside)).sum())
+    outside = ~np.logical_and(*inside)
+    n_outside = int(outside.sum() if counts is None else counts[outside].sum())
     drawn = 0 if points is None else len(points)
     said = f"{drawn:,} of {n_total:,} rows drawn" if drawn else f"{n_total:,} rows"
     said += f", {n_outside:,} outside the frame" if n_outside else ""
@@ -115,7 +122,7 @@ def landscape_figure(
     picture = LandscapePicture(
         title=title or TITLES[value],
         subtitle=f"{rows}; {said}",
-        how_to_read=_how_to_read(value, field),
+        how_to_read=_how_to_read(value, field, pixel),
         alt=f"{TITLES[value]} on the {axes} map; {rows}",
         name="landscape",
         table=_rows_table(points, coordinates) if field is None else _field_table(field),
@@ -237,15 +244,28 @@ def surface_figure(
     return LandscapeChart(picture, mode, height)
 
 
-def _extent(coordinates: Floats) -> tuple[tuple[tuple[float, float], ...], float]:
+def _extent(
+    coordinates: Floats, counts: Ints | None = None
+) -> tuple[tuple[tuple[float, float], ...], float]:
     """Return ends of the axes round the bulk of the rows, not round outliers; and the longer."""
-    low, high = np.quantile(coordinates, [_TAIL, 1 - _TAIL], axis=0)
+    ends = [_TAIL, 1 - _TAIL]
+    if counts is None:
+        low, high = np.quantile(coordinates, ends, axis=0)
+    else:
+        rank = np.array(ends) * counts.sum()
+        low, high = np.transpose(
+            [z[o][np.searchsorted(np.cumsum(counts[o]), rank)] for z, o in _in_order(coordinates)]
+        )
     reach = _REACH * (high - low)
     low = np.maximum(coordinates.min(axis=0), low - reach)
     high = np.minimum(coordinates.max(axis=0), high + reach)
     widest = float((high - low).max() or 1.0)
     pad = _PAD * widest
     return tuple(zip((low - pad).tolist(), (high + pad).tolist(), strict=True)), widest
+
+
+def _in_order(coordinates: Floats) -> list[tuple[Floats, Ints]]:
+    return [(z, np.argsort(z)) for z in coordinates.T]
 
 
 def _part(
@@ -321,7 +341,7 @@ def _places(
     return tuple(PlaceName(name, at, up) for name, at, up in zip(names, own, moved, strict=True))
 
 
-def _how_to_read(value: Value, field: Field | None) -> str:
+def _how_to_read(value: Value, field: Field | None, pixel: str | None) -> str:
     said = (
         "Red: the model promises more than it delivers here; blue: less."
         if value == "signed"
@@ -329,11 +349,13 @@ def _how_to_read(value: Value, field: Field | None) -> str:
     )
     if field is None:
         return f"{said} Each point is a row."
-    said += (
-        " Each pixel is the exact signed error there, from all rows of the bin."
-        if field.exact
-        else " Each pixel averages the local errors of the rows on it."
-    )
+    if pixel is None:
+        pixel = (
+            "Each pixel is the exact signed error there, from all rows of the bin."
+            if field.exact
+            else "Each pixel averages the local errors of the rows on it."
+        )
+    said += f" {pixel}"
     if field.masked_share > 0.005:
         said += " Empty near these rows: too few effective neighbours."
     if field.outside_share is not None:
