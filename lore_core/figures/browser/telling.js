@@ -11,20 +11,41 @@ const LEAVING = ["pointerdown", "click", "popstate"];
 export function teller(send, saved) {
   const unheard = {};
   let waiting = 0;
+  let isOnItsWay = false;
+  let goOn = null;
 
+  /** Streamlit sends what it is told after the event at hand; a busy browser may do what the next
+      click asks for before that. */
+  const tell = (what, value) => {
+    send(what, value);
+    isOnItsWay = true;
+    setTimeout(() => {
+      isOnItsWay = false;
+      goOn?.();
+      goOn = null;
+    });
+  };
   const tellView = () => {
     clearTimeout(waiting);
     waiting = 0;
-    send("view", saved());
+    tell("view", saved());
   };
   const hush = () => Object.values(unheard).forEach(clearTimeout);
   /** Say what is left to say as a press begins, and nothing after a click that leaves the page: what
-      is said between that and the next page makes Streamlit empty the next page. */
-  const leave = ({ type, target }) => {
+      is said between that and the next page makes Streamlit empty the next page. The page is left
+      only when what was said before has been sent. */
+  const leave = (event) => {
+    const { type, target } = event;
+    const link = type === "click" ? target.closest("a") : null;
     if (waiting && type === "pointerdown") tellView();
-    if (type === "click" && !target.closest("a")) return;
+    if (type === "click" && !link) return;
     clearTimeout(waiting);
-    if (type !== "pointerdown") hush();
+    if (type === "pointerdown") return;
+    hush();
+    if (!isOnItsWay || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    goOn = () => (link ? link.click() : window.dispatchEvent(new PopStateEvent("popstate")));
   };
   for (const what of LEAVING) window.addEventListener(what, leave, true);
 
@@ -36,7 +57,7 @@ export function teller(send, saved) {
     },
     /** Tell, and tell again should the word be lost on its way. */
     say(what, value, isTaken, pause = PATIENCE) {
-      send(what, value);
+      tell(what, value);
       clearTimeout(unheard[what]);
       unheard[what] = setTimeout(() => {
         if (!isTaken()) this.say(what, value, isTaken, 2 * pause);
