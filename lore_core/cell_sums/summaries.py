@@ -252,9 +252,9 @@ def null_errors_of_sums(
     rows, which single rows decide, is NaN.
     """
     fine = sums.at_least_as_fine(check_positive(gamma, "gamma"))
-    cells, width = fine.cells, fine.width
+    cells = fine.cells
     rows = cells.table[Weight.ROWS]
-    places = (cells.coordinates + cells.mean_offset(Weight.ROWS)) * width
+    places = fine.cell_mean_places
     confidence = fine.mean_confidence_of_cells()
     random = np.random.default_rng(random_state)
     scale = scaled_bandwidth(gamma, fine.n_dimensions)

@@ -263,6 +263,12 @@ class LocalErrorSums:
         count, total = self.scores.get(name, (0, 0))
         return total * _SCORE_UNIT / count if count else float("nan")
 
+    @cached_property
+    def cell_mean_places(self) -> Floats:
+        """Mean place of the rows of each cell, shape (m, d)."""
+        places = (self.cells.coordinates + self.cells.mean_offset(Weight.ROWS)) * self.width
+        return np.asarray(places)
+
     def mean_confidence_of_cells(self) -> Floats:
         """Mean confidence of the rows of each cell, shape (m,)."""
         index = self.cells.bin_index

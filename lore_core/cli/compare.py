@@ -9,6 +9,7 @@ import click
 
 from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
 from lore_core.cli.output import NumberOptions, Progress, note, number_options, say, text_table
+from lore_core.cli.sums import SumsOptions, other_run, run_of, said_of, settings_of, sums_options
 from lore_core.data.number_text import decimal
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
 
@@ -33,6 +34,7 @@ method_option = click.option(
     epilog=examples(
         "lore compare model_cal.npz model_test.npz --map tsne -o methods.parquet",
         "lore compare demo --method LoRe --method 'Temperature scaling' --map pca-20",
+        "lore compare 'monday-*.parquet' --against 'tuesday-*.parquet' --sums sums --workers 2",
         "lore compare runs/ --map pca-20 --gamma 0.4 --bins 5 --group race --json",
     )
 )
@@ -50,11 +52,19 @@ method_option = click.option(
     is_flag=True,
     help="Also the recalibrators of other libraries that are installed (mcgrad).",
 )
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="DATA",
+    help="In place of recalibrators: hold DATA against these other rows, or the rows of another "
+    "model, Parquet files of any length, by sums over cells. May be repeated.",
+)
 @click.option("--all", "all_methods", is_flag=True, help="Every method, not only the usual ones.")
 @draws_option(
     "Simulations behind the intervals of calibration errors of one dataset, 39 or more (default: "
     "what takes some seconds; 0: none)."
 )
+@sums_options
 @number_options()
 def compare(
     given: ViewOptions,
@@ -63,8 +73,10 @@ def compare(
     group: str | None,
     min_group_size: int | None,
     rivals: bool,
+    against: tuple[str, ...],
     all_methods: bool,
     draws: int | None,
+    sums: SumsOptions,
     numbers: NumberOptions,
 ) -> None:
     """Hold every recalibrator against the others.
@@ -73,7 +85,20 @@ def compare(
     methods × metrics with 95 % intervals. Of a directory of runs (pairs <run>_cal.* and
     <run>_test.*): mean ± standard deviation over the runs, and with --group what goes with the
     worst group. Local errors are measured on the first map; LoRe smooth weighs them all.
+
+    With --against, DATA and the other rows are summed in the cells of one map, and every metric is
+    given with its difference and the bounds that surely hold that.
     """
+    if against:
+        _against(given, against, sums, numbers)
+        return
+    if sums.wanted:
+        from lore_core.data.validation import InputError
+
+        raise InputError(
+            "'--sums', '--workers' and '--cells' go with '--against', two sets of rows. "
+            "Recalibrators are compared on rows that fit into memory."
+        )
     place = Path(given.data[0]).expanduser()
     local = given.maps != ("none",)
     if len(given.data) == 1 and given.data != ("demo",) and place.is_dir():
@@ -130,6 +155,56 @@ def compare(
         f"{view.dataset.name}: fitted on {calibration:,} calibration rows, measured on "
         f"{view.rows}{on}."
     )
+
+
+def _against(
+    given: ViewOptions, against: tuple[str, ...], sums: SumsOptions, numbers: NumberOptions
+) -> None:
+    """Compare two sets of rows by their sums."""
+    from lore_core.comparison import compare_sums
+    from lore_core.data.number_text import share_words
+    from lore_core.data.progress import part_of
+
+    gamma = 0.2 if given.gamma is None else given.gamma
+    with Progress() as progress:
+        first = run_of(given, sums, part_of(progress, 0.0, 0.4), always=True)
+        assert first is not None  # it was asked for
+        other = other_run(against, first.plan, sums, part_of(progress, 0.4, 0.8))
+        found = compare_sums(
+            first.sums, other.sums, gamma=gamma, progress=part_of(progress, 0.8, 1.0)
+        )
+    table = found.table
+    content = {
+        **settings_of(first, given, gamma),
+        "against": list(against),
+        "against_rows": other.sums.n_rows,
+        "metrics": table.set_index("metric").to_dict(orient="index"),
+        "share_surely_larger": found.larger,
+        "share_surely_smaller": found.smaller,
+    }
+    if numbers.give(table, content):
+        return
+    metrics = [CATALOGUE[name] for name in table["metric"]]
+    columns = {
+        "metric": [metric.heading for metric in metrics],
+        "DATA": [m.text(value) for m, value in zip(metrics, table["value"], strict=True)],
+        "against": [m.text(value) for m, value in zip(metrics, table["other"], strict=True)],
+        "difference": [
+            m.text(value) for m, value in zip(metrics, table["difference"], strict=True)
+        ],
+        "surely": [
+            m.interval_text(low, high) if low < high else ""
+            for m, low, high in zip(metrics, table["at_least"], table["at_most"], strict=True)
+        ],
+    }
+    say(text_table(columns))
+    say("")
+    say(
+        f"At {share_words(found.larger)} of the rows of DATA the local error of --against is "
+        f"surely larger, at {share_words(found.smaller)} surely smaller, taken at the mean place "
+        "of the cell a row is in. “Surely” is of these rows; it says nothing of chance."
+    )
+    say(f"Against {other.sums.n_rows:,} rows. γ = {gamma:g}. DATA: {said_of(first)}")
 
 
 def methods_of(

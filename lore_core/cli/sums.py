@@ -74,41 +74,75 @@ def sums_options(command: Command) -> Command:
     return called
 
 
-def run_of(given: ViewOptions, sums: SumsOptions, progress: Progress) -> Run | None:
+def run_of(
+    given: ViewOptions, sums: SumsOptions, progress: Progress | None, *, always: bool = False
+) -> Run | None:
     """Sum the rows of the files that were named; None where exact numbers can be had.
 
-    Raises InputError if sums were asked for and the data are no Parquet files.
+    ``always``: whether rows are summed however few they are. Raises InputError if sums were asked
+    for and the data are no Parquet files.
     """
-    from lore_core.data.dataset import CALIBRATION
     from lore_core.data.progress import part_of
     from lore_core.data.validation import InputError
-    from lore_core.partitions import parquet_files, partitions_of, rows_in, sum_files
-    from lore_core.reading.file_pairs import half_of
+    from lore_core.partitions import parquet_files, partitions_of, rows_in
 
-    if given.apart and sums.wanted:
+    wanted = always or sums.wanted
+    if given.apart and wanted:
         raise InputError("'--apart' reads one dataset as a whole; sums read many files in parts.")
     if given.apart:
         return None
-    no_map = given.maps == ("none",) and not sums.wanted
+    no_map = given.maps == ("none",) and not wanted
     files = [] if no_map or given.data == ("demo",) else parquet_files(given.data)
     if not files:
-        if sums.wanted:
-            raise InputError("'--sums', '--workers' and '--cells' are for .parquet files.")
+        if wanted:
+            raise InputError(
+                "'--sums', '--workers', '--cells' and '--against' are for .parquet files."
+            )
         return None
-    kept = [path for path in files if half_of(path.name).split != CALIBRATION] or files
-    if not sums.wanted and rows_in(kept) <= EXACT_ROWS:
+    kept = _evaluated(files)
+    if not wanted and rows_in(kept) <= EXACT_ROWS:
         return None
     parts = partitions_of(kept)
+    plan = _plan(given, sums, parts, part_of(progress, 0.0, 0.1))
+    return summed(parts, plan, sums, part_of(progress, 0.1, 0.8))
+
+
+def other_run(
+    data: tuple[str, ...], plan: Plan, sums: SumsOptions, progress: Progress | None
+) -> Run:
+    """Sum the rows of other files on the same map and in the same bins.
+
+    Raises InputError if they are no Parquet files, or a column is missing.
+    """
+    from lore_core.data.validation import InputError
+    from lore_core.partitions import parquet_files, partitions_of
+
+    files = parquet_files(data)
+    if not files:
+        raise InputError("'--against' must name .parquet files with the columns of DATA.")
+    return summed(partitions_of(_evaluated(files)), plan, sums, progress)
+
+
+def summed(
+    parts: Sequence[Partition], plan: Plan, sums: SumsOptions, progress: Progress | None
+) -> Run:
+    """Sum parts as the options say."""
+    from lore_core.partitions import sum_files
+
+    return sum_files(
+        parts, plan, directory=sums.directory, n_workers=sums.n_workers, progress=progress
+    )
+
+
+def _evaluated(files: Sequence[Path]) -> list[Path]:
+    """Leave out files of calibration rows, if there are others."""
+    from lore_core.data.dataset import CALIBRATION
+    from lore_core.reading.file_pairs import half_of
+
+    kept = [path for path in files if half_of(path.name).split != CALIBRATION] or list(files)
     if len(kept) < len(files):
         note(f"{len(files) - len(kept)} of {len(files)} files are calibration rows: left out.")
-    plan = _plan(given, sums, parts, part_of(progress, 0.0, 0.1))
-    return sum_files(
-        parts,
-        plan,
-        directory=sums.directory,
-        n_workers=sums.n_workers,
-        progress=part_of(progress, 0.1, 0.8),
-    )
+    return kept
 
 
 def _plan(

@@ -29,3 +29,7 @@ from .summary import (
     local_bin_table as local_bin_table,
     summarize as summarize,
 )
+from .sums import (
+    SumsComparison as SumsComparison,
+    compare_sums as compare_sums,
+)

@@ -95,12 +95,10 @@ class SumsLandscape:
             ends.append(np.where(np.isfinite(field.signed), raster, np.nan))
         return cls(fine, bin_index, gamma, values, field, Bounded(field.signed, *ends))
 
-    @cached_property
+    @property
     def places(self) -> Floats:
         """Mean place of the rows of each cell, shape (m, d)."""
-        cells = self.sums.cells
-        places = (cells.coordinates + cells.mean_offset(Weight.ROWS)) * self.sums.width
-        return np.asarray(places)
+        return self.sums.cell_mean_places
 
     @property
     def counts(self) -> Ints:

@@ -96,3 +96,14 @@ def test_a_landscape_of_sums(run, parts, tmp_path, monkeypatch, capsys):
     assert "all rows (MLCE)" in run("landscape", parts, "--bins", 3, "--gamma", 1)
     assert main(["landscape", parts, "--show", "rows"]) == 1
     assert "single rows" in capsys.readouterr().err
+
+
+def test_two_sets_of_rows(run, run_json, parts, capsys):
+    one = parts.replace("*", "0")
+    said = run_json("compare", one, "--against", parts, "--bins", 3)
+    for name in ("ECE", "ALCE"):
+        of = said["metrics"][name]
+        assert of["difference"] == pytest.approx(of["other"] - of["value"])
+    assert "surely larger" in run("compare", one, "--against", parts, "--bins", 3)
+    assert main(["compare", parts, "--workers", "2"]) == 1
+    assert "--against" in capsys.readouterr().err

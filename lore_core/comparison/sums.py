@@ -1,0 +1,82 @@
+"""Two sets of sums side by side: every metric, and at how many rows an error surely differs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from lore_core.cell_sums.local_values import Weight
+from lore_core.cell_sums.summaries import metrics_of_sums
+from lore_core.cell_sums.sums import LocalErrorSums
+from lore_core.data.progress import Progress, part_of
+from lore_core.data.validation import InputError
+
+
+@dataclass(frozen=True)
+class SumsComparison:
+    """How the local errors of other rows, or of another model, differ."""
+
+    #: A row a metric: ``metric, value, other, difference, at_least, at_most``; the last two hold
+    #: other − value of all rows that were summed.
+    table: pd.DataFrame
+    #: Share of the first rows that are in cells at whose mean place the other's LCE is surely
+    #: larger, or smaller.
+    larger: float
+    smaller: float
+    gamma: float
+
+
+def compare_sums(
+    first: LocalErrorSums,
+    other: LocalErrorSums,
+    *,
+    gamma: float = 0.2,
+    progress: Progress | None = None,
+) -> SumsComparison:
+    """Hold the sums of some rows against those of others, on one map and in the same bins.
+
+    The bounds are those of the approximation by cells, not of chance: what the exact difference of
+    these rows surely is.
+
+    Raises InputError if the sums are of different maps or bins, or ``gamma`` is less than they
+    allow.
+    """
+    if first.place != other.place or first.bins.edges.tolist() != other.bins.edges.tolist():
+        raise InputError("sums can only be compared where they share map and confidence bins.")
+    tables = [
+        metrics_of_sums(
+            sums, gamma=gamma, progress=part_of(progress, step / 3, (step + 1) / 3)
+        ).set_index("metric")
+        for step, sums in enumerate((first, other))
+    ]
+    one, two = tables[0], tables[1].reindex(tables[0].index)
+    table = pd.DataFrame(
+        {
+            "value": one["value"],
+            "other": two["value"],
+            "difference": two["value"] - one["value"],
+            "at_least": two["at_least"] - one["at_most"],
+            "at_most": two["at_most"] - one["at_least"],
+        }
+    ).reset_index()
+    fine = first.at_least_as_fine(gamma)
+    own = fine.cell_mean_places
+    middle = (fine.bins.edges[:-1] + fine.bins.edges[1:]) / 2
+    confidence = middle[fine.cells.bin_index]
+    said = part_of(progress, 2 / 3, 1.0)
+    here, there = (
+        sums.at_least_as_fine(gamma).local_values(confidence, own, gamma=gamma, progress=said)
+        for sums in (first, other)
+    )
+    rows = fine.cells.table[Weight.ROWS]
+    # (Where the other has no row near, nothing is known, and no comparison holds.)
+    larger, smaller = (
+        float(rows[np.nan_to_num(one.low, nan=-1.0) > np.nan_to_num(two.high, nan=2.0)].sum())
+        for one, two in (
+            (there.absolute, here.absolute),
+            (here.absolute, there.absolute),
+        )
+    )
+    return SumsComparison(table, larger / rows.sum(), smaller / rows.sum(), gamma)
