@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         "lore recalibrate --describe m.lore",
     )
 )
-@click.argument("source", required=False, metavar="[FILE]")
+@click.argument("sources", nargs=-1, metavar="[FILE]...")
 @click.option("--model", metavar="M.LORE", help="A saved recalibrator to apply.")
 @click.option(
     "--fit",
@@ -74,7 +74,30 @@ if TYPE_CHECKING:
 @click.option(
     "--describe", metavar="M.LORE", help="List what a saved recalibrator holds, and nothing else."
 )
-@click.option("-o", "--out", metavar="OUT", help="Where to write FILE, recalibrated.")
+@click.option(
+    "-o",
+    "--out",
+    metavar="OUT",
+    help="Where to write FILE, recalibrated; of several a directory, where what is there already "
+    "is not made again.",
+)
+@click.option(
+    "--fit-rows",
+    type=click.IntRange(min=100),
+    default=100_000,
+    metavar="N",
+    help="Of Parquet files with more than 2,000,000 rows: fit on so many calibration rows, drawn "
+    "uniformly at random.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Of these rows.")
+@click.option(
+    "--workers",
+    "n_workers",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Processes that recalibrate several FILEs.",
+)
 @click.option(
     "--suffix",
     default="",
@@ -91,7 +114,7 @@ if TYPE_CHECKING:
 )
 def recalibrate(
     *,
-    source: str | None,
+    sources: tuple[str, ...],
     model: str | None,
     data: tuple[str, ...],
     method: str,
@@ -104,6 +127,9 @@ def recalibrate(
     without_rows: bool,
     describe: str | None,
     out: str | None,
+    fit_rows: int,
+    seed: int,
+    n_workers: int,
     suffix: str,
     chunk_rows: int,
 ) -> None:
@@ -111,6 +137,8 @@ def recalibrate(
 
     FILE is .parquet or .csv of any length, with the columns p_<class> and the features. It is
     read in chunks; OUT has the same rows and columns and is there as a whole or not at all.
+    Several FILEs, or a pattern in quotes, are Parquet and become files of the same names in the
+    directory OUT; a run that was stopped goes on.
     """
     from lore_core.data.validation import InputError
 
@@ -121,33 +149,77 @@ def recalibrate(
         raise InputError(
             "one of '--model' and '--fit' must be given: a saved recalibrator, or data to fit on."
         )
-    if (source is None) != (out is None):
+    if (not sources) != (out is None):
         raise InputError("FILE and '--out' must be given together: what to recalibrate, and where.")
-    if data and save is None and source is None:
+    if data and save is None and not sources:
         raise InputError("'--fit' needs '--save', '--out' or both: otherwise nothing is kept.")
     if model is not None and (save is not None or without_rows):
         raise InputError(
             "'--save' and '--without-rows' go with '--fit'; '--model' is saved already."
         )
-    target = None if out is None else output_path(out, (".parquet", ".csv"))
+    several = _several(sources)
+    if several and data and save is None:
+        raise InputError("'--fit' needs '--save' where several files are recalibrated.")
+    target = None
+    if out is not None and not several:
+        target = output_path(out, (".parquet", ".csv"))
     fitted: Any = model
     if data:
         place = None if save is None else output_path(save, (".lore",), "--save")
-        fitted = _fit(data, columns, method, map_, gamma, bins, group, without_rows)
+        fitted = _fit(data, columns, method, map_, gamma, bins, group, without_rows, fit_rows, seed)
         if place is not None:
             from lore_core.shipping import describe as contents_of
 
             fitted.save(place)
             say(f"Saved to {place}: {contents_of(place).sentence}")
-    if source is None or target is None:
+    if several and out is not None:
+        _recalibrate_several(model or save or "", several, out, n_workers, chunk_rows, suffix)
+    if target is None:
         return
     from lore_core.shipping.files import recalibrate_file
 
     with Progress() as report:
         rows = recalibrate_file(
-            fitted, Path(source), target, chunk_rows=chunk_rows, suffix=suffix, progress=report
+            fitted, Path(sources[0]), target, chunk_rows=chunk_rows, suffix=suffix, progress=report
         )
     say(f"Recalibrated {rows:,} rows into {target}.")
+
+
+def _several(sources: tuple[str, ...]) -> list[Path]:
+    """Return the files where more than one is meant."""
+    from lore_core.data.validation import InputError
+    from lore_core.partitions import parquet_files
+
+    if not sources or (len(sources) == 1 and Path(sources[0]).expanduser().is_file()):
+        return []
+    if len(sources) == 1 and Path(sources[0]).suffix.lower() == ".csv":
+        return []
+    files = parquet_files(sources)
+    if not files:
+        raise InputError("several FILEs must be .parquet; recalibrate others one at a time.")
+    return [] if len(sources) == 1 and not files[0].exists() else files
+
+
+def _recalibrate_several(
+    model: str, files: list[Path], out: str, n_workers: int, chunk_rows: int, suffix: str
+) -> None:
+    from lore_core.data.validation import InputError
+    from lore_core.shipping.many_files import recalibrate_files
+
+    if Path(out).suffix:
+        raise InputError(f"'--out' must be a directory for several files; got {out!r}.")
+    with Progress() as report:
+        done = recalibrate_files(
+            model,
+            files,
+            out,
+            n_workers=n_workers,
+            chunk_rows=chunk_rows,
+            suffix=suffix,
+            progress=report,
+        )
+    kept = f"; {done.n_kept} were there" if done.n_kept else ""
+    say(f"Recalibrated {done.n_rows:,} rows into {done.n_written} files in {out}{kept}.")
 
 
 def _describe(model: str) -> None:
@@ -168,14 +240,18 @@ def _fit(
     bins: int,
     group: str | None,
     without_rows: bool,
+    fit_rows: int,
+    seed: int,
 ) -> Recalibrator:
     import lore_core as lore
+    from lore_core.cli.sums import sample_of
     from lore_core.cli.view import load_data, map_name
     from lore_core.data.dataset import EVALUATION
     from lore_core.data.validation import InputError
     from lore_core.embedding import make_map
 
-    dataset = load_data(data, columns)
+    drawn = sample_of(data, columns, fit_rows, seed)
+    dataset = load_data(data, columns) if drawn is None else drawn
     if dataset.split is None:
         note(f"{dataset.name} names no split: all {len(dataset):,} rows are fitted on.")
     rows: Dataset | None = dataset if dataset.split is None else dataset.calibration

@@ -15,6 +15,7 @@ from lore_core.cli.output import note
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lore_core.data.dataset import Dataset
     from lore_core.data.progress import Progress
     from lore_core.embedding import MapName
     from lore_core.partitions import Partition, Plan, Run
@@ -132,6 +133,37 @@ def summed(
     return sum_files(
         parts, plan, directory=sums.directory, n_workers=sums.n_workers, progress=progress
     )
+
+
+def sample_of(
+    data: tuple[str, ...], columns: tuple[str, ...], n_rows: int, seed: int
+) -> Dataset | None:
+    """Draw calibration rows of Parquet files that have more than fit; None where all can be read.
+
+    Of files of both halves those of calibration rows are looked at. Raises InputError if there are
+    none to fit on.
+    """
+    from lore_core.cli.output import Progress as Shown
+    from lore_core.cli.view import column_mapping
+    from lore_core.data.dataset import CALIBRATION
+    from lore_core.partitions import parquet_files, partitions_of, rows_in, sample_rows
+    from lore_core.reading.file_pairs import half_of
+
+    files = [] if data[0].startswith("demo") else parquet_files(data)
+    if not files or not all(path.exists() for path in files) or rows_in(files) <= EXACT_ROWS:
+        return None
+    fitted = [path for path in files if half_of(path.name).split == CALIBRATION] or files
+    with Shown() as progress:
+        sample = sample_rows(
+            partitions_of(fitted),
+            n_rows,
+            mapping=column_mapping(columns),
+            split=CALIBRATION,
+            random_state=seed,
+            progress=progress,
+        )
+    note(f"fitted on {sample.sentence}.")
+    return sample.rows
 
 
 def _evaluated(files: Sequence[Path]) -> list[Path]:

@@ -15,3 +15,7 @@ from .run import (
     Run as Run,
     sum_files as sum_files,
 )
+from .sample import (
+    Sample as Sample,
+    sample_rows as sample_rows,
+)

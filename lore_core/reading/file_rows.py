@@ -81,7 +81,7 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     n = _check_lengths(columns, mapping, label)
     labels = columns.series(label)
     missing = labels.isna().to_numpy() | (labels == "").to_numpy()
-    split, training = _split(columns, mapping, n)
+    split, training = splits_in(columns, mapping, n)
     weights = weights_of(columns, mapping)
     nothing = np.zeros(n, dtype=bool) if weights is None else weights == 0
     keep = ~missing & ~training & ~nothing
@@ -244,7 +244,7 @@ def _check_lengths(columns: Columns, mapping: ColumnMapping, label: str) -> int:
     return n
 
 
-def _split(
+def splits_in(
     columns: Columns, mapping: ColumnMapping, n: int
 ) -> tuple[NDArray[np.str_] | None, Mask]:
     """Return the split of every row (``""`` for training rows) and which are training rows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +47,7 @@ def recalibrate_file(
     *,
     chunk_rows: int = 50_000,
     suffix: str = "",
+    said: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Recalibrate the probabilities in a file; memory does not grow with its length.
@@ -68,6 +69,8 @@ def recalibrate_file(
     suffix : str
         Added to the names of the new columns ``p_<class>`` and ``confidence``; without one they
         take the place of the old.
+    said : mapping of str to str, optional
+        What a Parquet file is to say of itself, beside its columns.
     progress : callable, optional
         Called with the share done and a short message; may raise to stop.
 
@@ -101,7 +104,7 @@ def recalibrate_file(
     done = 0
     with ExitStack() as stack:
         part = stack.enter_context(replaced_at_once(out))
-        write = stack.enter_context(table.writer(part))
+        write = stack.enter_context(table.writer(part, said or {}))
         for chunk, share in table.chunks(chunk_rows):
             if len(chunk) == 0:
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,8 +53,8 @@ class Table:
     n_rows: int | None  #: None where only reading tells
     #: Rows to a chunk, and an iterator of (chunk, share of the file read).
     chunks: Callable[[int], Iterator[tuple[Chunk, float]]]
-    #: A path, to a context in which chunks are written.
-    writer: Callable[[Path], AbstractContextManager[Write]]
+    #: A path, and what Parquet is to say of itself, to a context in which chunks are written.
+    writer: Callable[[Path, Mapping[str, str]], AbstractContextManager[Write]]
 
 
 def open_table(path: Path) -> Table:
@@ -133,11 +133,12 @@ def _open_parquet(path: Path) -> Table:
                 yield _ArrowChunk(table), done / n_rows
 
     @contextmanager
-    def writer(part: Path) -> Iterator[Write]:
+    def writer(part: Path, said: Mapping[str, str]) -> Iterator[Write]:
         out: Any = None
+        about: dict[Any, Any] = {}
 
         def write(chunk: _ArrowChunk, new: dict[str, NDArray[Any]]) -> None:
-            nonlocal out
+            nonlocal out, about
             table = chunk.table
             for name, values in new.items():
                 column = pa.array(values, pa.float64() if values.dtype.kind == "f" else pa.string())
@@ -147,8 +148,9 @@ def _open_parquet(path: Path) -> Table:
                 else:
                     table = table.set_column(place, name, column)
             if out is None:
-                out = pa.parquet.ParquetWriter(part, table.schema)
-            out.write_table(table)
+                about = {**(table.schema.metadata or {}), **said}
+                out = pa.parquet.ParquetWriter(part, table.schema.with_metadata(about))
+            out.write_table(table.replace_schema_metadata(about))
 
         try:
             yield write
@@ -226,7 +228,7 @@ def _open_csv(path: Path) -> Table:
                 yield _TextChunk(frame), min(file.tell() / size_on_disk, 1.0)
 
     @contextmanager
-    def writer(part: Path) -> Iterator[Write]:
+    def writer(part: Path, _: Mapping[str, str]) -> Iterator[Write]:
         with part.open("w", encoding="utf-8", newline="") as file:
 
             def write(chunk: _TextChunk, new: dict[str, NDArray[Any]]) -> None:

@@ -107,3 +107,16 @@ def test_two_sets_of_rows(run, run_json, parts, capsys):
     assert "surely larger" in run("compare", one, "--against", parts, "--bins", 3)
     assert main(["compare", parts, "--workers", "2"]) == 1
     assert "--against" in capsys.readouterr().err
+
+
+def test_recalibrating_many_files(run, parts, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sums, "EXACT_ROWS", 100)
+    model, out = tmp_path / "m.lore", tmp_path / "out"
+    fit = ("--fit", parts, "--fit-rows", 100, "--method", "temperature", "--save", model)
+    drawn = "lore: fitted on 100 of 800 rows, drawn uniformly at random.\n"
+    said = run("recalibrate", *fit, parts, "-o", out, error=drawn)
+    assert "fitted on 100 calibration rows" in said
+    assert len(list(out.glob("*.parquet"))) == 3
+    assert "; 3 were there" in run("recalibrate", "--model", model, parts, "-o", out)
+    assert main(["recalibrate", "--model", str(model), parts, "-o", "x.parquet"]) == 1
+    assert "directory" in capsys.readouterr().err
