@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 
+from benchmarks.attack import packed_bombs
 from lore_core import InputError, reading
 from lore_core.reading.raw_file import RawFile
 
@@ -106,7 +107,7 @@ def _sparse_json() -> bytes:
 
 
 #: Name to what makes the file.
-BOMBS: dict[str, Callable[[], bytes]] = {
+_BOMBS: dict[str, Callable[[], bytes]] = {
     "dictionary.parquet": _dictionary,
     "lists.parquet": _lists,
     "wide.parquet": _wide_parquet,
@@ -145,7 +146,7 @@ class Exploded:
 def attack() -> list[Exploded]:
     """Give every bomb to the reader that works in a process of its own."""
     found = []
-    for name, make in BOMBS.items():
+    for name, make in {**_BOMBS, **packed_bombs.BOMBS}.items():
         content = make()
         began = time.monotonic()
         try:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
+import tempfile
 import zipfile
 from contextlib import closing
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -55,7 +57,7 @@ def arrays() -> dict[str, np.ndarray]:
 
 
 def seeds() -> dict[str, bytes]:
-    """Return name to content of one sound file a format."""
+    """Return name to content of one sound file a format; Excel and DuckDB where they are there."""
     rows = table()
     dated = rows.assign(day=rows["day"].astype(str))
     lists = rows.drop(columns=["p_cat", "p_dog", "p_emu"])
@@ -82,11 +84,58 @@ def seeds() -> dict[str, bytes]:
     made["columns.json"] = dated.to_json(orient="split", index=False).encode()
     made["rows.sqlite"] = _database(dated)
     made["log.eval"] = _log(dated)
+    made["log.json"] = json.dumps({"eval": {"task": "x"}, "samples": _samples(dated)}).encode()
+    made["choices.jsonl"] = _choices(dated)
+    made["answers.csv"] = _answers(dated)
     made["images.parquet"] = _with_images(rows)
     if find_spec("openpyxl"):
         rows.to_excel(book := io.BytesIO(), index=False)
         made["rows.xlsx"] = book.getvalue()
+    if find_spec("duckdb"):
+        made["rows.duckdb"] = _duckdb(rows)
     return made
+
+
+def folders() -> dict[str, dict[str, bytes]]:
+    """Return name to the files of one sound folder a kind, each by its path in there.
+
+    Of ``images`` the table is what is read, of the others the folder.
+    """
+    rows = table()
+    parts = {
+        half: {f"{half}/{name}": content for name, content in _saved(of_half).items()}
+        for half, of_half in rows.groupby("split")
+    }
+    splits = json.dumps({"splits": ["calibration", "evaluation"]}).encode()
+    chance = np.random.default_rng(0)
+    images = {}
+    for k, kind in enumerate(("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP")):
+        pixels = Image.fromarray(chance.integers(0, 256, (9, 9, 3), np.uint8))
+        pixels.save(content := io.BytesIO(), kind)
+        images[f"pictures/{k}.{kind.lower()}"] = content.getvalue()
+    names = list(images)
+    named = rows.assign(file_name=[names[k % len(names)] for k in range(len(rows))])
+    return {
+        "saved": _saved(rows),
+        "splits": {"dataset_dict.json": splits, **parts["calibration"], **parts["evaluation"]},
+        "images": {"rows.csv": named.to_csv(index=False).encode(), **images},
+    }
+
+
+def _saved(rows: pd.DataFrame) -> dict[str, bytes]:
+    """Return the files of a folder as ``save_to_disk`` of Hugging Face writes them."""
+    names = sorted(set(table()["label"]))
+    numbered = rows.assign(label=[names.index(label) for label in rows["label"]])
+    whole = pa.Table.from_pandas(numbered, preserve_index=False)
+    kinds = {"info": {"features": {"label": {"names": names, "_type": "ClassLabel"}}}}
+    whole = whole.replace_schema_metadata({"huggingface": json.dumps(kinds)})
+    with pa.ipc.new_stream(content := io.BytesIO(), whole.schema) as stream:
+        stream.write(whole)
+    name = "data-00000-of-00001.arrow"
+    return {
+        "state.json": json.dumps({"_data_files": [{"filename": name}]}).encode(),
+        name: content.getvalue(),
+    }
 
 
 def _database(rows: pd.DataFrame) -> bytes:
@@ -95,17 +144,67 @@ def _database(rows: pd.DataFrame) -> bytes:
         return database.serialize()
 
 
+def _duckdb(rows: pd.DataFrame) -> bytes:
+    import duckdb
+
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "rows.duckdb"
+        # (Small blocks, or it would be mostly empty, and so would be what is damaged.)
+        with closing(duckdb.connect()) as database:
+            database.execute(f"ATTACH '{place}' AS small (BLOCK_SIZE 16384)")
+            database.from_df(rows).create("small.rows")
+        return place.read_bytes()
+
+
+def _samples(rows: pd.DataFrame) -> list[dict[str, object]]:
+    """Return the samples of a log of answers, as Inspect writes them."""
+    return [
+        {
+            "id": k, "epoch": 1, "input": [{"content": f"question {k}"}], "target": "x",
+            "scores": {"match": {
+                "value": "CI"[k % 2], "answer": "x", "metadata": {"confidence": confidence}
+            }},
+            "metadata": {"site": site},
+        }
+        for k, (confidence, site) in enumerate(zip(rows["p_cat"], rows["site"], strict=True))
+    ]  # fmt: skip
+
+
 def _log(rows: pd.DataFrame) -> bytes:
     """Return a log of answers as Inspect packs it."""
     with zipfile.ZipFile(content := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
-        for k, confidence in enumerate(rows["p_cat"]):
-            score = {"value": "CI"[k % 2], "answer": "x", "metadata": {"confidence": confidence}}
-            sample = {
-                "id": k, "epoch": 1, "input": [{"content": f"question {k}"}], "target": "x",
-                "scores": {"match": score}, "metadata": {"site": rows["site"][k]},
-            }  # fmt: skip
+        for k, sample in enumerate(_samples(rows)):
             archive.writestr(f"samples/{k}_epoch_1.json", json.dumps(sample))
     return content.getvalue()
+
+
+def _choices(rows: pd.DataFrame) -> bytes:
+    """Return a sample log of lm-evaluation-harness: log-likelihoods of choices."""
+    likelihoods = np.log(rows[["p_cat", "p_dog", "p_emu"]]).to_numpy().tolist()
+    lines = [
+        {
+            "doc_id": k, "doc": {"query": f"question {k}", "site": site}, "target": str(k % 3),
+            "arguments": [["question", "answer"]] * 3,
+            "resps": [[[x, False]] for x in row], "filtered_resps": [[x, False] for x in row],
+        }
+        for k, (row, site) in enumerate(zip(likelihoods, rows["site"], strict=True))
+    ]  # fmt: skip
+    return "\n".join(map(json.dumps, lines)).encode()
+
+
+def _answers(rows: pd.DataFrame) -> bytes:
+    """Return answers with confidences in words and per cent, texts and weights of rows."""
+    said = ["almost certain", "85%", "likely", "40%"]
+    answers = pd.DataFrame(
+        {
+            "question": [f"what is {site} of {k}?" for k, site in enumerate(rows["site"])],
+            "confidence": [said[k % 4] for k in range(len(rows))],
+            "correct": [int(k % 3 > 0) for k in range(len(rows))],
+            "sample_weight": rows["age"] / 10,
+            "f_0": rows["f_0"],
+        }
+    )
+    return answers.to_csv(index=False).encode()
 
 
 def _with_images(rows: pd.DataFrame) -> bytes:

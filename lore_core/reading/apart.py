@@ -249,6 +249,8 @@ def _size(raw: RawFile) -> int:
     if isinstance(raw.content, bytes):
         return len(raw.content)
     try:
+        if raw.content.is_dir():  # a dataset of Hugging Face
+            return sum(part.stat().st_size for part in raw.content.iterdir())
         return raw.content.stat().st_size
     except OSError as error:
         raise InputError(f"'{raw.name}' cannot be opened: {error.strerror}.") from error

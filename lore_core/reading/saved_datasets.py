@@ -139,7 +139,11 @@ def thumbnail(stream: BinaryIO) -> NDArray[np.uint8]:
     """
     from PIL import Image
 
-    with Image.open(stream) as image:
+    try:
+        opened = Image.open(stream)
+    except Image.DecompressionBombError as error:
+        raise ValueError("it claims more pixels than are read") from error
+    with opened as image:
         if image.width * image.height > _MOST_PIXELS:
             raise ValueError(f"it claims {image.width:,} × {image.height:,} pixels")
         # (Of a JPEG not more than is needed is decoded; of other formats it changes nothing.)

@@ -80,6 +80,15 @@ def test_a_file_that_takes_too_much_is_one_sentence(npz, monkeypatch):
     assert len(reading.load(bomb, apart=True)) == len(probs)
 
 
+def test_a_folder_may_take_what_its_files_may(monkeypatch):
+    folder = Path(__file__).parent / "written" / "hf_dict" / "test"
+    sizes = []
+    limits_of = apart.Limits.of
+    monkeypatch.setattr(apart.Limits, "of", lambda size: sizes.append(size) or limits_of(size))
+    reading.load(folder, apart=True)
+    assert sizes == [sum(path.stat().st_size for path in folder.iterdir())]
+
+
 def test_a_file_that_ends_its_process_is_nobody_elses_matter(tmp_path, csv):
     """A pipe nobody writes to keeps its reader waiting, so that it can be ended from outside."""
     pipe = tmp_path / "pipe.csv"

@@ -71,6 +71,8 @@ def test_nothing_outside_the_folder_is_read(folder, how, apart):
 def test_what_cannot_be_opened_is_said(folder):
     (folder / "1.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"no image")
     refused(folder / "metadata.csv", "the image '1.png' cannot be opened", apart=True)
+    (folder / "1.png").write_bytes(b"P6 30000 30000 255\n")
+    refused(folder / "metadata.csv", r"'1.png' cannot be opened \(it claims more pixels")
     path = write(folder, [f"gone{k}.png" for k in range(8)])
     assert lore.load(path).images is None
     refused(path, "names no file of", mapping={"images": "file_name"})
