@@ -71,14 +71,14 @@ paper: $(DEV_INSTALLED) chromium kernels ## Write docs/paper.md: the paper's fig
 CORE := data metrics reading recalibration shipping places regions view embedding figures report
 # (Numbers saved by other versions differ in their last bit, and old libraries warn of themselves.)
 versions: ## Test the core with the lowest and the newest versions that are allowed.
-	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; python=$(or $(PYTHON),python3); \
+	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; python=$(or $(PYTHON),python3); failed=0; \
 	"$$python" .ci/lowest.py > "$$folder/lowest.txt"; cp requirements.txt "$$folder/newest.txt"; \
 	for which in lowest newest; do \
 	  "$$python" -m venv "$$folder/$$which"; \
-	  "$$folder/$$which/bin/python" -m pip install --quiet -r "$$folder/$$which.txt" pytest hypothesis openpyxl kaleido anywidget; \
+	  "$$folder/$$which/bin/python" -m pip install --quiet -r "$$folder/$$which.txt" pytest hypothesis openpyxl duckdb kaleido anywidget; \
 	  NUMBA_CACHE_DIR="$$folder/$$which/kernels" "$$folder/$$which/bin/python" -m pytest -q -p no:cacheprovider \
-	    -W default -k "not same_numbers" $(addprefix tests/,$(CORE)); \
-	done
+	    -W default -k "not same_numbers" $(addprefix tests/,$(CORE)) || failed=1; \
+	done; exit $$failed
 
 docs: $(DEV_INSTALLED) ## Write docs/api from the docstrings.
 	@$(PY) docs/build_api.py

@@ -8,15 +8,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
+from starlette.middleware import Middleware
 from streamlit.starlette import App
 
 from lore_core import InputError
 from lore_core.dashboard.beside import WORKERS
 from lore_core.kernel_sums.schedule import one_thread_a_product
 from lore_core.reading import apart
-from pages.shared import controls, header, session
+from pages.shared import controls, header, login, session
+from pages.shared.assets import Assets
 from pages.shared.calm import hurry, share_the_interpreter
-from pages.shared.gate import MIDDLEWARE
+from pages.shared.gate import Gate
 from pages.shared.jobs import job_panel
 from pages.shared.requests import ROUTES
 
@@ -88,4 +90,5 @@ else:
     share_the_interpreter()
     apart.warm()
     WORKERS.warm()
-    app = App(__file__, routes=ROUTES, middleware=MIDDLEWARE)
+    middleware = [Middleware(Gate), *login.demanded(), Middleware(Assets)]
+    app = App(__file__, routes=ROUTES, middleware=middleware)

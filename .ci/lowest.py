@@ -10,7 +10,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-_EXTRAS = ("figures", "app", "maps", "notebook", "image")
+_EXTRAS = ("figures", "app", "maps", "notebook", "image", "excel", "duckdb")
 _BOUND = re.compile(r"([\w.-]+)\s*>=\s*([\d.]+)")
 
 

@@ -160,14 +160,21 @@ def _samples(rows: pd.DataFrame) -> list[dict[str, object]]:
     """Return the samples of a log of answers, as Inspect writes them."""
     return [
         {
-            "id": k, "epoch": 1, "input": [{"content": f"question {k}"}], "target": "x",
-            "scores": {"match": {
-                "value": "CI"[k % 2], "answer": "x", "metadata": {"confidence": confidence}
-            }},
+            "id": k,
+            "epoch": 1,
+            "input": [{"content": f"question {k}"}],
+            "target": "x",
+            "scores": {
+                "match": {
+                    "value": "CI"[k % 2],
+                    "answer": "x",
+                    "metadata": {"confidence": confidence},
+                }
+            },
             "metadata": {"site": site},
         }
         for k, (confidence, site) in enumerate(zip(rows["p_cat"], rows["site"], strict=True))
-    ]  # fmt: skip
+    ]
 
 
 def _log(rows: pd.DataFrame) -> bytes:
@@ -183,12 +190,15 @@ def _choices(rows: pd.DataFrame) -> bytes:
     likelihoods = np.log(rows[["p_cat", "p_dog", "p_emu"]]).to_numpy().tolist()
     lines = [
         {
-            "doc_id": k, "doc": {"query": f"question {k}", "site": site}, "target": str(k % 3),
+            "doc_id": k,
+            "doc": {"query": f"question {k}", "site": site},
+            "target": str(k % 3),
             "arguments": [["question", "answer"]] * 3,
-            "resps": [[[x, False]] for x in row], "filtered_resps": [[x, False] for x in row],
+            "resps": [[[x, False]] for x in row],
+            "filtered_resps": [[x, False] for x in row],
         }
         for k, (row, site) in enumerate(zip(likelihoods, rows["site"], strict=True))
-    ]  # fmt: skip
+    ]
     return "\n".join(map(json.dumps, lines)).encode()
 
 

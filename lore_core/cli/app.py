@@ -56,6 +56,13 @@ class _DataCommand(click.Command):
     help="What stands before the pages in a proxy's address: tools/lens for /tools/lens/overview.",
 )
 @click.option(
+    "--login",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Answer only to readers who have logged in, by OpenID Connect: FILE says where, and who "
+    "is let in (see SECURITY.md).",
+)
+@click.option(
     "--data-root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
@@ -75,6 +82,7 @@ def app(
     host_names: tuple[str, ...],
     listen: str,
     path_prefix: str,
+    login: Path | None,
     data_root: Path | None,
     cache: bool | None,
 ) -> None:
@@ -85,10 +93,14 @@ def app(
     """
     from lore_core.dashboard import server
     from lore_core.dashboard.kept_files import kept_folder
+    from lore_core.dashboard.login import read_login
     from lore_core.data.extras import require
     from lore_core.kernel_sums.compile_once import compile_kernels
 
     require("The dashboard", "streamlit", "plotly")
+    if login is not None:
+        require("A login", "authlib", "httpx")
+        read_login(login, host_names, path_prefix)
     paths = [_existing(path) for path in data]
     chosen = server.choose_port(port)
     if port is None and chosen != server.DEFAULT_PORT:
@@ -106,6 +118,7 @@ def app(
         kept=kept_folder() if (is_own if cache is None else cache) else None,
         address=listen,
         path_prefix=path_prefix,
+        login=login,
     )
 
 

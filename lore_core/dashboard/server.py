@@ -33,6 +33,7 @@ def serve(
     kept: Path | None = None,
     address: str = _ADDRESS,
     path_prefix: str = "",
+    login: Path | None = None,
 ) -> None:
     """Serve the dashboard in this process until it is interrupted; without files the demo.
 
@@ -59,6 +60,7 @@ def serve(
         kept,
         address=address,
         path_prefix=path_prefix,
+        login=login,
     )
     # Streamlit belongs to the app: its half second is spent only when there is something to serve.
     run = runpy.run_path(script)["serve"]
@@ -76,6 +78,7 @@ def streamlit_command(
     told: Path | None = None,
     address: str = _ADDRESS,
     path_prefix: str = "",
+    login: Path | None = None,
 ) -> tuple[str, list[str]]:
     """Return the script that runs Streamlit on ``app``, and its arguments.
 
@@ -85,6 +88,7 @@ def streamlit_command(
     ``told``: file in which it says which rows are marked.
     ``address``: of this machine to listen at; beside its own, all who reach it may ask.
     ``path_prefix``: what a proxy's address has before the pages.
+    ``login``: the file that says who is let in, and who tells who somebody is; None: all who ask.
     The dashboard's own arguments stand after the ``--``.
     """
     script = str(app.parent / "pages" / "shared" / "serve.py")
@@ -115,6 +119,9 @@ def streamlit_command(
     arguments += ["--", "--data-root", str((data_root or Path.cwd()).resolve())]
     if kept is not None:
         arguments += ["--kept", str(kept)]
+    if login is not None:
+        arguments[2:2] = [f"--secrets.files={login.resolve()}"]
+        arguments += ["--login", str(login.resolve())]
     if told is not None:
         arguments += ["--told", str(told)]
     for path in data:

@@ -17,8 +17,10 @@ EXTRA_OF = {
     "anywidget": "notebook",
     "openpyxl": "excel",
     "duckdb": "duckdb",
+    "authlib": "login",
+    "httpx": "login",
 }
-_PACKAGE_OF = {"PIL": "pillow", "umap": "umap-learn"}
+_PACKAGE_OF = {"PIL": "pillow", "umap": "umap-learn", "authlib": "Authlib"}
 
 
 class MissingPackageError(InputError, ModuleNotFoundError):

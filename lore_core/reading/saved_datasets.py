@@ -75,7 +75,7 @@ def table_of(raw: RawFile) -> pa.Table:
                 tables.append(reader.read_all())
         except (OSError, pa.ArrowException, ValueError) as error:
             raise InputError(
-                f"'{name}' of '{raw.name}' is missing or damaged ({short(error).rstrip('.')}). "
+                f"'{short(name)}' of '{raw.name}' is missing or damaged ({short(error).rstrip('.')}). "
                 "Save the dataset again."
             ) from error
     try:

@@ -25,12 +25,13 @@ def arguments() -> argparse.Namespace:
     """Return what the command line says: ``data``, files, and paths or None.
 
     ``data_root``: below which files may be named. ``kept``: where things are kept on disk.
-    ``told``: the file that says which rows are marked.
+    ``login``: the file that says who is let in. ``told``: that which says which rows are marked.
     """
     parser = argparse.ArgumentParser(prog="app.py")
     parser.add_argument("--data", action="append", default=[])
     parser.add_argument("--data-root", type=Path)
     parser.add_argument("--kept", type=Path)
+    parser.add_argument("--login", type=Path)
     parser.add_argument("--told", type=Path)
     return parser.parse_known_args(sys.argv[1:])[0]
 

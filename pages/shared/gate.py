@@ -7,12 +7,10 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.shared.accounts import is_another_account
-from pages.shared.assets import Assets
 
 #: What a refused reader is told.
 _REFUSED = (
@@ -116,6 +114,3 @@ def _is_named(address: str | None, hosts: list[str]) -> bool:
         name.endswith(host[1:]) if host.startswith("*.") else host in ("*", name)
         for host in map(str.lower, hosts)
     )
-
-
-MIDDLEWARE = [Middleware(Gate), Middleware(Assets)]

@@ -8,6 +8,7 @@ from lore_core.conclusions import Conclusion
 from lore_core.data.number_text import unbroken
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.places.verdict import Verdict
+from pages.shared import login
 from pages.shared.session import current, problem
 
 
@@ -29,6 +30,7 @@ def question(title: str, text: str, *, names_data: bool = True) -> None:
         horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"
     ):
         st.badge(plain(dataset.name), icon=":material/dataset:", color="green")
+        login.reader()
         st.caption(
             f"{len(dataset.evaluation):,} evaluation + {calibration:,} calibration rows"
             f"{'' if dataset.weights is None else ', weighted'}",

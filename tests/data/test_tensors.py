@@ -49,7 +49,8 @@ class Lent:
         self._values = values
 
     def __dlpack__(self, **options):
-        return self._values.__dlpack__(**options)
+        # (numpy 1.26 does not lend what may not be written.)
+        return self._values.copy().__dlpack__(**options)
 
     def __dlpack_device__(self):
         return self._values.__dlpack_device__()
