@@ -75,8 +75,8 @@ def table_of(raw: RawFile) -> pa.Table:
                 tables.append(reader.read_all())
         except (OSError, pa.ArrowException, ValueError) as error:
             raise InputError(
-                f"'{short(name)}' of '{raw.name}' is missing or damaged ({short(error).rstrip('.')}). "
-                "Save the dataset again."
+                f"'{short(name)}' of '{raw.name}' is missing or damaged "
+                f"({short(error).rstrip('.')}). Save the dataset again."
             ) from error
     try:
         return pa.concat_tables(tables)
