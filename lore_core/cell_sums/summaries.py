@@ -14,6 +14,7 @@ from lore_core.cell_sums.local_values import LocalValues, Weight
 from lore_core.cell_sums.sums import LocalErrorSums
 from lore_core.chance.simulation import NullErrors
 from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.number_text import percent
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError, check_positive
 from lore_core.kernel_sums import laplacian_sums
@@ -23,6 +24,8 @@ from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 
 #: Shares of rows at which draws of the LCE are kept.
 _SHARES = np.linspace(0.0, 1.0, 101)
+#: Shares of the rows whose largest LCE is said.
+_SAID = (0.5, 0.9, 0.99)
 #: Sums of one step of simulation.
 _STEP_SUMS = 20_000_000
 
@@ -112,6 +115,12 @@ class LocalDistribution:
             for end in (self.error.value, self.error.low, self.error.high)
         )
         return BoundedNumber(value, low, high)
+
+    @property
+    def in_words(self) -> dict[str, BoundedNumber]:
+        """Return what some shares of the rows do not exceed, by what these are called."""
+        named = {f"{percent(share, 0)} of the rows": self.quantile(share) for share in _SAID}
+        return {**named, "mean (ALCE)": self.average, "all rows (MLCE)": self.maximum}
 
     @property
     def median_effective_size(self) -> BoundedNumber:

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from lore_core.regions import Outline
 
 
-#: Shares of the rows whose largest LCE is said where they were summed.
-_SHARES = (0.5, 0.9, 0.99)
-
-
 @click.command(
     epilog=examples(
         "lore landscape demo -o landscape.html",
@@ -162,21 +158,16 @@ def _give_sums(
     progress: Progress,
 ) -> None:
     """Give what of the map is known without rows."""
-    import numpy as np
-
     from lore_core.cell_sums import LocalDistribution
-    from lore_core.data.number_text import POINTS, percent
+    from lore_core.data.number_text import POINTS
     from lore_core.data.progress import part_of
-    from lore_core.data.validation import InputError
     from lore_core.regions import SumsLandscape
 
     gamma = 0.2 if given.gamma is None else given.gamma
     chosen = _bin(run.sums.reliability, wanted)
     said = part_of(progress, 0.8, 1.0)
     seen = SumsLandscape.of(run.sums, gamma=gamma, bin_index=chosen, progress=said)
-    spread = LocalDistribution.of_values(seen.values, seen.counts, seen.chosen)
-    known = {f"{percent(share, 0)} of the rows": spread.quantile(share) for share in _SHARES}
-    known |= {"mean (ALCE)": spread.average, "all rows (MLCE)": spread.maximum}
+    known = LocalDistribution.of_values(seen.values, seen.counts, seen.chosen).in_words
     say(seen.sentence)
     if seen.bound_sentence:
         say(seen.bound_sentence)
@@ -191,37 +182,19 @@ def _give_sums(
         say("")
         say(f"γ = {gamma:g}. {said_of(run)}")
         return
-    if seen.field is None:
-        raise InputError(
-            f"'--out' draws maps of 2 dimensions; these sums have {run.sums.n_dimensions}."
-        )
-    from lore_core.figures import landscape_figure, shared_limit
+    from lore_core.figures import sums_landscape_figure
 
-    axes = run.plan.embedding.name.title
-    chart = landscape_figure(
-        seen.field,
-        seen.places[seen.chosen],
-        counts=seen.counts[seen.chosen],
-        n_total=int(seen.counts[seen.chosen].sum()),
-        value=value,
-        limit=shared_limit(seen.values.mean_signed.value[seen.supported]),
-        rows=f"{seen.bin_name.lower()}, γ = {gamma:g} on {axes}, from sums over cells",
-        axes=axes,
-        pixel=seen.pixel_sentence,
-        mode=figure.mode,
+    chart = sums_landscape_figure(
+        seen, axes=run.plan.embedding.name.title, value=value, mode=figure.mode
     )
-    table = chart.table
-    if seen.bounds is not None:
-        shown = np.isfinite(seen.bounds.value)
-        table = table.assign(at_least=seen.bounds.low[shown], at_most=seen.bounds.high[shown])
     content = {
         **settings_of(run, given, gamma),
         "bin": seen.bin_name,
         "lce": {name: vars(of) for name, of in known.items()},
         "largest_distance_from_exact": float(seen.uncertainty.max(initial=0.0)),
-        "nodes": records(table),
+        "nodes": records(chart.table),
     }
-    figure.write(chart, table, content, quiet=False)
+    figure.write(chart, chart.table, content, quiet=False)
 
 
 def _bin(table: ReliabilityTable, wanted: str) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,9 +11,12 @@ import click
 from lore_core.cli.compare import method_option
 from lore_core.cli.options import ViewOptions, cost_options, draws_option, examples, view_options
 from lore_core.cli.output import Progress, say
+from lore_core.cli.sums import SumsOptions, run_of, said_of, settings_of, sums_options
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 
 if TYPE_CHECKING:
+    from lore_core.data.progress import Progress as LibraryProgress
+    from lore_core.partitions import Run
     from lore_core.report import Source
 
 
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     )
 )
 @view_options()
+@sums_options
 @method_option
 @click.option("--group", metavar="COLUMN", help="Group column of the fairness section.")
 @click.option(
@@ -62,6 +67,7 @@ if TYPE_CHECKING:
 def report(
     given: ViewOptions,
     *,
+    sums: SumsOptions,
     names: tuple[str, ...],
     group: str | None,
     min_group_size: int | None,
@@ -78,17 +84,31 @@ def report(
     index.html is the report to read, with a landscape whose γ can be moved; beside it lie all
     figures (interactive, and SVG), all tables (CSV and Parquet), config.json, and rerun.sh, which
     makes the same numbers again.
+
+    Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it has what
+    sums over cells of the map say: metrics, curve and landscape, with the bounds that surely hold
+    them; no places, columns, groups, recalibrators and decisions.
     """
     from lore_core.cli.view import open_view
     from lore_core.data.content_digest import content_digest
+    from lore_core.data.progress import part_of
     from lore_core.data.validation import InputError
-    from lore_core.report.archive import check_place, write_bundle
+    from lore_core.report.archive import check_place
     from lore_core.report.files import report_files, require_packages
     from lore_core.report.settings import ReportSettings
 
     require_packages()
     check_place(out)
     with Progress() as progress:
+        run = run_of(given, sums, progress)
+        if run is not None:
+            if names or group is not None or expect_data is not None:
+                raise InputError(
+                    "'--method', '--group' and '--expect-data' need rows that fit into memory. "
+                    "Leave them out, or name fewer files."
+                )
+            _give_sums(run, given, draws, images, out, part_of(progress, 0.8, 1.0))
+            return
         view = open_view(given, progress)
         if expect_data is not None and content_digest(view.dataset) != expect_data:
             raise InputError(
@@ -108,11 +128,56 @@ def report(
         files = report_files(
             view, settings, images=images, source=_source(given), progress=progress
         )
+    _write(files, out)
+
+
+def _write(files: dict[str, bytes], out: str) -> None:
+    from lore_core.report.archive import write_bundle
+
     place = write_bundle(files, out)
     size = sum(map(len, files.values())) if place.is_dir() else place.stat().st_size
     say(f"Wrote {len(files)} files, {size / 1e6:.1f} MB, to {place}.")
     start = place / "index.html" if place.is_dir() else f"index.html of {os.fspath(place)}"
     say(f"Open {start} in a browser.")
+
+
+def _give_sums(
+    run: Run,
+    given: ViewOptions,
+    draws: int | None,
+    images: bool,
+    out: str,
+    progress: LibraryProgress | None,
+) -> None:
+    """Write what sums know."""
+    from lore_core.report.sums_report import SummedRows, sums_report_files
+
+    gamma = 0.2 if given.gamma is None else given.gamma
+    plan, bins = run.plan, run.sums.bins
+    command = ["lore", "report", *given.data, "--map", plan.embedding.name.typed]
+    command += ["--gamma", repr(gamma), "--bins", str(bins.n_bins), "--binning", bins.binning]
+    command += ["--target", plan.target, "--seed", str(given.seed)]
+    command += ["--cells", str(plan.max_cells)]
+    for item in given.columns:
+        command += ["--column", item]
+    n_draws = 99 if draws is None else draws
+    rows = SummedRows(
+        sums=run.sums,
+        name=", ".join(Path(item).name for item in given.data),
+        axes=plan.embedding.name.title,
+        said=said_of(run),
+        settings=settings_of(run, given, gamma),
+        command=[*command, "--draws", str(n_draws)],
+    )
+    files = sums_report_files(
+        rows,
+        gamma=gamma,
+        n_draws=n_draws,
+        random_state=given.seed,
+        images=images,
+        progress=progress,
+    )
+    _write(files, out)
 
 
 def _source(given: ViewOptions) -> Source:

@@ -179,7 +179,7 @@ def report_files(
     tell(progress, 0.97, "writing tables")
     for name, frame in tables(findings).items():
         files[f"tables/{name}.csv"] = csv_text(frame).encode()
-        files[f"tables/{name}.parquet"] = _parquet(frame)
+        files[f"tables/{name}.parquet"] = parquet_bytes(frame)
         contents[f"tables/{name}.csv, .parquet"] = f"{ABOUT_TABLES[name]} ({len(frame):,} lines)"
     contents["config.json"] = "every setting, versions, the digest of the data"
     contents["rerun.sh"] = "makes the report again"
@@ -204,7 +204,8 @@ def report_files(
     return dict(sorted(files.items()))
 
 
-def _parquet(frame: pd.DataFrame) -> bytes:
+def parquet_bytes(frame: pd.DataFrame) -> bytes:
+    """Return a table as the content of a Parquet file."""
     buffer = io.BytesIO()
     frame.to_parquet(buffer, index=False)
     return buffer.getvalue()
