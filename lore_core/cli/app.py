@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from pathlib import Path
 
 import click
 
 from lore_core.cli.options import examples
-from lore_core.cli.output import say
+from lore_core.cli.output import Progress, say
+from lore_core.cli.sums import SumsOptions, is_large, open_whole, sums_options
 
 
 class _DataCommand(click.Command):
@@ -75,6 +79,15 @@ class _DataCommand(click.Command):
     help="Keep what is loaded and made on this disk for a week, so that links outlive a restart "
     "(default: yes, but with --host-name no). See lore clean.",
 )
+@click.option(
+    "--sample-rows",
+    type=click.IntRange(min=1000),
+    default=100_000,
+    metavar="N",
+    help="Of Parquet files with more than 2,000,000 rows: rows the pages show, drawn uniformly at "
+    "random, beside the numbers of all rows.",
+)
+@sums_options
 def app(
     data: tuple[str, ...],
     port: int | None,
@@ -85,11 +98,17 @@ def app(
     login: Path | None,
     data_root: Path | None,
     cache: bool | None,
+    sample_rows: int,
+    sums: SumsOptions,
 ) -> None:
     """Open the dashboard in a browser, on this machine only.
 
     DATA are .npz, .csv, .parquet, .feather or .json files, a calibration and an evaluation file, or
     a directory of runs; without any the dashboard opens on the demo. Ctrl-C closes it.
+
+    Of Parquet files with more than 2,000,000 rows, by a pattern in quotes or one by one, all rows
+    are summed first; the pages show a uniform sample of them, and beside it what the sums say of
+    all.
     """
     from lore_core.dashboard import server
     from lore_core.dashboard.kept_files import kept_folder
@@ -101,7 +120,14 @@ def app(
     if login is not None:
         require("A login", "authlib", "httpx")
         read_login(login, host_names, path_prefix)
-    paths = [_existing(path) for path in data]
+    whole = None
+    if data and is_large(data, sums):
+        whole = Path(tempfile.mkdtemp(prefix="lore-whole-"))
+        atexit.register(shutil.rmtree, whole, ignore_errors=True)
+        with Progress() as progress:
+            paths = open_whole(data, sums, sample_rows, whole, progress)
+    else:
+        paths = [_existing(path) for path in data]
     chosen = server.choose_port(port)
     if port is None and chosen != server.DEFAULT_PORT:
         say(f"Port {server.DEFAULT_PORT} is taken; using {chosen}.")
@@ -118,6 +144,7 @@ def app(
         kept=kept_folder() if (is_own if cache is None else cache) else None,
         address=listen,
         path_prefix=path_prefix,
+        whole=whole,
         login=login,
     )
 

@@ -135,6 +135,59 @@ def summed(
     )
 
 
+def is_large(data: tuple[str, ...], sums: SumsOptions) -> bool:
+    """Whether data are Parquet files to be summed: more rows than fit, or sums were asked for.
+
+    Raises InputError if sums were asked for of other data.
+    """
+    from lore_core.data.validation import InputError
+    from lore_core.partitions import parquet_files, rows_in
+
+    place = Path(data[0]).expanduser()
+    if place.is_dir() and not list(place.glob("*.parquet")):
+        return False
+    files = parquet_files(data)
+    if sums.wanted and not files:
+        raise InputError("'--sums', '--workers' and '--cells' are for .parquet files.")
+    known = bool(files) and all(path.exists() for path in files)
+    return sums.wanted or (known and rows_in(files) > EXACT_ROWS)
+
+
+def open_whole(
+    data: tuple[str, ...], sums: SumsOptions, n_rows: int, folder: Path, progress: Progress
+) -> list[Path]:
+    """Sum all rows and draw a sample of them, for the app; return the files of the sample.
+
+    Files whose names say that they are calibration rows are drawn from apart. Raises InputError if
+    a file cannot be read.
+    """
+    from lore_core.data.dataset import CALIBRATION
+    from lore_core.data.progress import part_of
+    from lore_core.partitions import make_plan, parquet_files, partitions_of, sample_rows
+    from lore_core.partitions.run import planned
+    from lore_core.partitions.whole import write_whole
+    from lore_core.reading.file_pairs import half_of
+
+    halves: dict[str, list[Path]] = {"cal": [], "test": []}
+    for path in parquet_files(data):
+        halves["cal" if half_of(path.name).split == CALIBRATION else "test"].append(path)
+    parts = partitions_of(halves["test"] or halves["cal"])
+    plan = None if sums.directory is None else planned(sums.directory)
+    if plan is None:
+        cells = _CELLS if sums.max_cells is None else sums.max_cells
+        plan = make_plan(parts, max_cells=cells, progress=part_of(progress, 0.0, 0.1))
+    run = summed(parts, plan, sums, part_of(progress, 0.1, 0.9))
+    both = all(halves.values())
+    stem = half_of(Path(data[0]).name.replace("*", "")).run.strip("-_. ") or "rows"
+    samples = []
+    for half, paths in halves.items():
+        if paths:
+            sample = sample_rows(partitions_of(paths), n_rows // 2 if both else n_rows)
+            samples.append((f"{stem}_{half}" if both else f"{stem}-sample", sample))
+    note(f"the pages show a sample: {', '.join(sample.sentence for _, sample in samples)}.")
+    return write_whole(folder, run, samples)
+
+
 def sample_of(
     data: tuple[str, ...], columns: tuple[str, ...], n_rows: int, seed: int
 ) -> Dataset | None:

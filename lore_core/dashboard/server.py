@@ -34,6 +34,7 @@ def serve(
     address: str = _ADDRESS,
     path_prefix: str = "",
     login: Path | None = None,
+    whole: Path | None = None,
 ) -> None:
     """Serve the dashboard in this process until it is interrupted; without files the demo.
 
@@ -61,6 +62,7 @@ def serve(
         address=address,
         path_prefix=path_prefix,
         login=login,
+        whole=whole,
     )
     # Streamlit belongs to the app: its half second is spent only when there is something to serve.
     run = runpy.run_path(script)["serve"]
@@ -79,6 +81,7 @@ def streamlit_command(
     address: str = _ADDRESS,
     path_prefix: str = "",
     login: Path | None = None,
+    whole: Path | None = None,
 ) -> tuple[str, list[str]]:
     """Return the script that runs Streamlit on ``app``, and its arguments.
 
@@ -89,6 +92,7 @@ def streamlit_command(
     ``address``: of this machine to listen at; beside its own, all who reach it may ask.
     ``path_prefix``: what a proxy's address has before the pages.
     ``login``: the file that says who is let in, and who tells who somebody is; None: all who ask.
+    ``whole``: the folder with sums of all rows, where ``data`` are a sample of them.
     The dashboard's own arguments stand after the ``--``.
     """
     script = str(app.parent / "pages" / "shared" / "serve.py")
@@ -124,6 +128,8 @@ def streamlit_command(
         arguments += ["--login", str(login.resolve())]
     if told is not None:
         arguments += ["--told", str(told)]
+    if whole is not None:
+        arguments += ["--whole", str(whole.resolve())]
     for path in data:
         arguments += ["--data", str(path.resolve())]
     return script, arguments

@@ -28,6 +28,7 @@ class Sample:
     """Rows drawn without replacement, in the order of the files."""
 
     rows: Dataset
+    table: pa.Table  #: The same, as the files hold them
     n_total: int  #: Of so many that could have been drawn
 
     @property
@@ -104,7 +105,7 @@ def sample_rows(
     columns = columns_of_table(parts[0].name, table)
     read = assemble([read_rows(columns, guess(columns, given))], name=parts[0].name).dataset
     check_data(read, given.accept or ())
-    return Sample(read, n_total)
+    return Sample(read, table, n_total)
 
 
 def _eligible(part: Partition, known: ColumnMapping, split: str | None) -> Mask:

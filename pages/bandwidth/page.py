@@ -16,6 +16,7 @@ from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import curve_metric, theme_mode, view_controls
 from pages.shared.header import conclude, question
 from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready
+from pages.shared.whole import whole_curve
 
 #: Numbers of confidence bins tried besides the one in use.
 _TRIED_BINS = (1, 5, 10, 15, 30, 50)
@@ -89,6 +90,7 @@ else:
             "on the Overview."
         )
 
+whole_curve(view, metric)
 simulating = st.container()
 
 st.subheader("Settings suggested by the data", anchor=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import glob
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,11 @@ def _path() -> tuple[list[Any], str] | None:
     named = [part for part in text.split(";") if part.strip()]
     pressed = st.button("Read", type="primary", disabled=not named)
     try:
+        if any(glob.has_magic(part) and not named_path(part).exists() for part in named):
+            raise InputError(
+                "a pattern of files is opened by the command, which sums rows that do not fit into "
+                f"memory: lore app '{text.strip()}'."
+            )
         paths = [named_path(part) for part in named]
         check_inside(raw for path in paths if path.exists() for raw in sources_of(path))
     except InputError as error:

@@ -48,6 +48,7 @@ from pages.shared.places import (
 )
 from pages.shared.session import current
 from pages.shared.told import tell_marked
+from pages.shared.whole import whole_landscape
 
 
 def _choose_bin(names: dict[int, str]) -> None:
@@ -255,4 +256,5 @@ with side.container(key="side_charts"):
         "cdf",
         narrow=True,
     )
+whole_landscape(view, chosen)
 next_step("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")

@@ -23,6 +23,7 @@ from pages.shared.header import headline, plain, question
 from pages.shared.live import hear
 from pages.shared.places import SEEN, is_searched
 from pages.shared.small_map import small_map
+from pages.shared.whole import whole_metrics
 
 _MAP = "overview_map"
 
@@ -99,6 +100,8 @@ about = (
     "after the others."
 )
 st.caption(unbroken(about))
+
+whole_metrics(view)
 
 chance = compute.chance_errors(view) if found.local is not None else None
 csv_button(

@@ -26,6 +26,7 @@ def arguments() -> argparse.Namespace:
 
     ``data_root``: below which files may be named. ``kept``: where things are kept on disk.
     ``login``: the file that says who is let in. ``told``: that which says which rows are marked.
+    ``whole``: the folder with sums of all rows, where ``data`` are a sample of them.
     """
     parser = argparse.ArgumentParser(prog="app.py")
     parser.add_argument("--data", action="append", default=[])
@@ -33,6 +34,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--kept", type=Path)
     parser.add_argument("--login", type=Path)
     parser.add_argument("--told", type=Path)
+    parser.add_argument("--whole", type=Path)
     return parser.parse_known_args(sys.argv[1:])[0]
 
 

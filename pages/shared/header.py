@@ -10,6 +10,7 @@ from lore_core.metrics.glossary import GLOSSARY
 from lore_core.places.verdict import Verdict
 from pages.shared import login
 from pages.shared.session import current, problem
+from pages.shared.whole_data import whole_data
 
 
 def question(title: str, text: str, *, names_data: bool = True) -> None:
@@ -22,6 +23,7 @@ def question(title: str, text: str, *, names_data: bool = True) -> None:
         st.subheader(title, anchor=False, help=text)
         return
     dataset = current().dataset
+    whole = whole_data()
     calibration = 0 if dataset.calibration is None else len(dataset.calibration)
     head = st.container(key="head")
     left, right = head.columns([1.1, 1], vertical_alignment="center")
@@ -33,7 +35,8 @@ def question(title: str, text: str, *, names_data: bool = True) -> None:
         login.reader()
         st.caption(
             f"{len(dataset.evaluation):,} evaluation + {calibration:,} calibration rows"
-            f"{'' if dataset.weights is None else ', weighted'}",
+            f"{'' if dataset.weights is None else ', weighted'}"
+            f"{'' if whole is None else f', a sample of {whole.n_drawn_from:,}'}",
             width="content",
         )
         _words()

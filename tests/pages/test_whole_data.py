@@ -1,0 +1,39 @@
+"""Rows that do not fit into memory: pages of a sample, and beside it what sums say of all."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lore_core.cli import sums
+from lore_core.cli.output import Progress
+
+
+@pytest.fixture
+def given(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    for k in range(2):
+        p = rng.uniform(0.02, 0.98, 2000)
+        z = rng.normal(size=(2000, 2))
+        frame = pd.DataFrame({"p_no": 1 - p, "p_yes": p, "f_a": z[:, 0], "f_b": z[:, 1]})
+        frame["label"] = np.where(rng.random(2000) < np.where(z[:, 0] > 1, p / 2, p), "yes", "no")
+        frame.to_parquet(tmp_path / f"part-{k}.parquet")
+    data = (str(tmp_path / "part-*.parquet"),)
+    assert not sums.is_large(data, sums.SumsOptions(None, 1, None))
+    monkeypatch.setattr(sums, "EXACT_ROWS", 100)
+    asked = sums.SumsOptions(None, 1, 2000)
+    assert sums.is_large(data, asked)
+    (path,) = sums.open_whole(data, asked, 1000, tmp_path / "whole", Progress())
+    assert len(pd.read_parquet(path)) == 1000
+    return ["app.py", "--data", str(path), "--whole", str(tmp_path / "whole")]
+
+
+def test_pages_say_what_is_of_all_rows(open_page, given):
+    page = open_page("overview", arguments=given)
+    assert "500 evaluation + 500 calibration rows, a sample of 4,000" in page.text
+    assert "1,000 of 4,000 rows, drawn uniformly" in page.text
+    (table,) = [t.value for t in page.app.dataframe if "all rows" in t.value.columns]
+    assert set(table["metric"]) >= {"ALCE, points", "ECE, points"}
+    for name in ("bandwidth", "landscape"):
+        assert "All 4,000 rows" in page.go(name).text
+    # Other data that a reader loads are all there are.
+    assert "All 4,000 rows" not in open_page("overview", arguments=given[:3]).text
