@@ -11,6 +11,7 @@ import json
 import secrets
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -59,6 +60,10 @@ class Page:
             if (kind := element.WhichOneof("type")) in ("markdown", "alert", "text", "heading")
         ]
         return "\n".join(said)
+
+
+#: Whether a page that is not whole yet shows what is waited for.
+Until = Callable[[Page], bool]
 
 
 class _Landscape:
@@ -184,15 +189,15 @@ class Reader:
         """What the address of the page says."""
         return {name: values[-1] for name, values in parse_qs(self._query).items()}
 
-    def open(self, page: str, **settings: object) -> Page:
-        """Follow a link."""
+    def open(self, page: str, *, until: Until | None = None, **settings: object) -> Page:
+        """Follow a link; ``until``: look no longer than this."""
         self._query, self._now = urlencode(settings), ""
-        return self._run(page_name=page)
+        return self._run(page_name=page, until=until)
 
-    def go(self, page: str) -> Page:
-        """Go to another page by the navigation."""
+    def go(self, page: str, *, until: Until | None = None) -> Page:
+        """Go to another page by the navigation; ``until``: look no longer than this."""
         self._now = self._pages[page]
-        return self._run()
+        return self._run(until=until)
 
     def slide(self, page: Page, key: str, place: int) -> Page:
         """Move a slider of options to one of them, by its place."""
@@ -205,14 +210,14 @@ class Reader:
         self._states[state.id] = state
         return self._run()
 
-    def press(self, page: Page, key: str) -> Page:
-        """Press a button."""
+    def press(self, page: Page, key: str, *, until: Until | None = None) -> Page:
+        """Press a button; ``until``: look no longer than this."""
         element = page.named("button", key)
         if element is None:
             raise ReaderError(f"no button {key}")
         self._states[element.button.id] = WidgetState(id=element.button.id, trigger_value=True)
         try:
-            return self._run()
+            return self._run(until=until)
         finally:
             del self._states[element.button.id]
 
@@ -270,8 +275,8 @@ class Reader:
         if answer.status != 204:
             raise ReaderError(f"the upload was answered by {answer.status}")
 
-    def _run(self, page_name: str = "") -> Page:
-        """Ask for the page as it is set, and take what comes until it is whole."""
+    def _run(self, page_name: str = "", until: Until | None = None) -> Page:
+        """Ask for the page as it is set, and take what comes until it is whole, or is enough."""
         asked = BackMsg()
         asked.rerun_script.query_string = self._query
         asked.rerun_script.page_script_hash = self._now
@@ -305,6 +310,8 @@ class Reader:
                     found.picture = time.monotonic() - start
                 if element.WhichOneof("type") == "exception":
                     raise ReaderError(f"{element.exception.type}: {element.exception.message}")
+                if until is not None and until(found):
+                    return found
             elif kind == "script_finished" and said.script_finished in (
                 ForwardMsg.FINISHED_SUCCESSFULLY,
                 ForwardMsg.FINISHED_WITH_COMPILE_ERROR,

@@ -62,7 +62,7 @@ class Task:
     ) -> None:
         self.work, self.view, self.options = work, view, dict(options)
         self.fraction, self.message = 0.0, ""
-        self.readers = 0  #: How many wait for it
+        self.readers: list[tuple[str, object]] = []  #: Who wait for it: a session, and its run
         self.n_bytes = 0  #: Of the arrays of its result
         self.cancelled = False
         self.due = time.monotonic() + _PATIENCE * expected

@@ -18,7 +18,7 @@ from lore_core.data.progress import Progress, part_of, tell
 from lore_core.embedding import Embedding, embed
 from lore_core.report.archive import check_place, write_bundle
 from lore_core.report.configuration import configuration
-from lore_core.report.findings import examine
+from lore_core.report.findings import Comparing, examine
 from lore_core.report.settings import ReportSettings, Source, rerun_command
 from lore_core.report.tables import ABOUT_TABLES, tables
 from lore_core.view import View
@@ -137,6 +137,7 @@ def report_files(
     images: bool = True,
     source: Source | None = None,
     progress: Progress | None = None,
+    comparing: Comparing | None = None,
 ) -> dict[str, bytes]:
     """Make the files of a bundle, without writing them anywhere.
 
@@ -148,6 +149,8 @@ def report_files(
         What to compute besides.
     images, source, progress
         See :func:`write_report`.
+    comparing : callable, optional
+        What fits and measures the recalibrators; see :func:`~lore_core.report.findings.examine`.
 
     Returns
     -------
@@ -160,7 +163,7 @@ def report_files(
     from lore_core.report.landscape import landscape_chart, live_landscape
     from lore_core.report.page import report_page
 
-    findings = examine(view, settings, part_of(progress, 0.0, 0.7))
+    findings = examine(view, settings, part_of(progress, 0.0, 0.7), comparing)
     still = landscape_chart(findings)
     charts = report_charts(findings, still)
     landscape = None

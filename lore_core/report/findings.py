@@ -49,6 +49,9 @@ from lore_core.view.where import (
     verdict_of,
 )
 
+#: Compares methods by their labels, with their intervals, also by groups; may tell its progress.
+Comparing = Callable[[list[str], Grouping | None, Progress | None], Comparison]
+
 #: Groups whose intervals are simulated; a column of more names is more like an identifier.
 _MOST_GROUPS = 100
 
@@ -59,6 +62,7 @@ class Findings:
 
     view: View  #: What is looked at
     settings: ReportSettings  #: What was asked besides
+    comparing: Comparing | None = None  #: What fits and measures; None: it is done here
     drawn_on: Embedding | None = None  #: The 2-D map of the pictures, all rows
     summary: Summary | None = None
     verdict: Verdict | None = None  #: The headline, and what it rests on
@@ -106,13 +110,19 @@ class Findings:
         return self.view.target_name.removeprefix("class ")
 
 
-def examine(view: View, settings: ReportSettings, progress: Progress | None = None) -> Findings:
+def examine(
+    view: View,
+    settings: ReportSettings,
+    progress: Progress | None = None,
+    comparing: Comparing | None = None,
+) -> Findings:
     """Compute every part of a report; a part these data do not allow is left out and said so.
 
-    ``settings``: what to compute besides. Raises InputError if a setting names something the data
-    do not have.
+    ``settings``: what to compute besides. ``comparing``: what fits and measures the recalibrators,
+    to the same result as :func:`~lore_core.view.methods.comparison_of`, which does it else. Raises
+    InputError if a setting names something the data do not have.
     """
-    findings = Findings(view, settings, grouping=_grouping(view, settings))
+    findings = Findings(view, settings, comparing, grouping=_grouping(view, settings))
     _ = view.aimed  # raises for an unknown class
     _check_methods(settings)
     total, done = sum(part.share for part in _PARTS), 0.0
@@ -228,13 +238,18 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
     methods = _methods(findings)
     if not methods:
         return "All recalibrators asked for need features, and these data have none."
-    findings.comparison = comparison_of(
-        findings.view,
-        methods,
-        _simulating(findings, len(methods)),
-        grouping=findings.grouping,
-        progress=part_of(progress, 0.0, 0.9),
-    )
+    own = part_of(progress, 0.0, 0.9)
+    if findings.comparing is not None:
+        names = [method.label for method in methods]
+        findings.comparison = findings.comparing(names, findings.grouping, own)
+    else:
+        findings.comparison = comparison_of(
+            findings.view,
+            methods,
+            _simulating(findings, len(methods)),
+            grouping=findings.grouping,
+            progress=own,
+        )
     if findings.view.is_local:
         findings.method_curves = {
             label: recalibrated_curve_of(findings.view, item)

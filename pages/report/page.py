@@ -9,11 +9,15 @@ from collections.abc import Hashable
 
 import streamlit as st
 
-from lore_core.data.progress import Progress
+from lore_core import Comparison
+from lore_core.data.progress import Progress, part_of
 from lore_core.figures.export import why_no_static_images
 from lore_core.report import ReportSettings, Source, report_files
 from lore_core.report.archive import zipped
 from lore_core.view import View
+from lore_core.view.methods import Grouping
+from pages.shared import compute
+from pages.shared.beside import finished
 from pages.shared.charts import next_step
 from pages.shared.controls import cost_controls, view_controls
 from pages.shared.header import plain, question
@@ -65,8 +69,21 @@ def _make(view: View, settings: ReportSettings, images: bool, key: Hashable) -> 
     """Start making the report in the background."""
     source, kept = _source(current()), store()
 
+    def compared(
+        methods: list[str], grouping: Grouping | None, progress: Progress | None
+    ) -> Comparison:
+        # (Measured as on Recalibrate, where it may have been done already.)
+        on = view.embedding if view.is_local else None
+        asked = compute.fits(view, tuple(methods), grouping, on)
+        result: Comparison = finished(asked, part_of(progress, 0.0, 0.3))
+        simulated = finished(compute.intervals(view, result, on), part_of(progress, 0.3, 1.0))
+        return result if simulated is None else result.with_simulated(simulated)
+
     def work(progress: Progress) -> bytes:
-        return zipped(report_files(view, settings, images=images, source=source, progress=progress))
+        files = report_files(
+            view, settings, images=images, source=source, progress=progress, comparing=compared
+        )
+        return zipped(files)
 
     start_job(
         key, _NAME, work, lambda content: kept.reports.put(key, content), _seconds(view, images)

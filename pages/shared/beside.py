@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,10 +15,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from lore_core.dashboard.beside import WORKERS, Task
 from lore_core.dashboard.worker import WORK
+from lore_core.data.progress import Progress, tell
 from lore_core.view import View
 from pages.shared.calm import aside
 from pages.shared.header import plain
-from pages.shared.jobs import at_this_pace, learn_pace, time_so_far
+from pages.shared.jobs import at_this_pace, learn_pace, this_session, time_so_far
 
 #: Results that are kept: at most so many, and of so many bytes.
 _MOST, _MOST_BYTES = 64, 2**30
@@ -79,13 +81,37 @@ def awaited(asked: Asked, place: DeltaGenerator | None = None) -> Any:
         _offer(asked.title, place)
     task = task_of(asked)
     if not task.ended:
-        task.readers += 1
-        try:
-            with aside():
-                _watch(task, asked, place)
-        finally:
-            task.readers -= 1
+        with _waiting(task), aside():
+            _watch(task, asked, place)
     return task.result()
+
+
+def finished(asked: Asked, progress: Progress | None) -> Any:
+    """Return what comes of some work, for who waits for it in the background.
+
+    ``progress``: told how far it is; where it raises, the work is stopped unless others wait.
+    """
+    task = task_of(asked)
+    try:
+        with _waiting(task):
+            while not task.wait(_EVERY):
+                tell(progress, min(task.fraction, 1.0), task.message)
+    finally:
+        if not task.readers and not task.ended:
+            WORKERS.cancel(task)
+    return task.result()
+
+
+@contextmanager
+def _waiting(task: Task) -> Iterator[None]:
+    """Count as one who waits for a task."""
+    reader = this_session(), object()
+    task.readers.append(reader)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # who has cancelled waits no longer
+            task.readers.remove(reader)
 
 
 def is_ready(asked: Asked, seconds: float) -> bool:
@@ -124,6 +150,10 @@ def _watch(task: Task, asked: Asked, place: DeltaGenerator | None) -> None:
 def _stop(name: Hashable, task: Task) -> None:
     """Stop work that nobody else waits for, and do not begin it again unasked."""
     st.session_state[_STOPPED] = name
+    # (The run of the page whose button it was may not have ended yet.)
+    for reader in [item for item in task.readers if item[0] == this_session()]:
+        with suppress(ValueError):
+            task.readers.remove(reader)
     if not task.readers and not task.ended:
         WORKERS.cancel(task)
 
@@ -132,5 +162,9 @@ def _offer(title: str, place: DeltaGenerator | None) -> None:
     """Say that something was stopped, let the reader begin it again, and end the page."""
     with (place or st).container():
         st.info(f"{title}: cancelled; nothing else changed.", icon=":material/cancel:")
-        st.button("Begin again", on_click=lambda: st.session_state.pop(_STOPPED, None))
+        st.button("Begin again", key="begin_again", on_click=_begin_again)
     st.stop()
+
+
+def _begin_again() -> None:
+    st.session_state.pop(_STOPPED, None)

@@ -187,8 +187,16 @@ def comparison(
 
     Without the simulated intervals, see :func:`intervals`.
     """
+    result: Comparison = awaited(fits(view, labels, grouping, measured_on))
+    return result
+
+
+def fits(
+    view: View, labels: tuple[str, ...], grouping: Grouping | None, measured_on: Embedding | None
+) -> Asked:
+    """Return the work behind :func:`comparison`."""
     on = None if measured_on is None else measured_on.digest
-    asked = Asked(
+    return Asked(
         "fits",
         view,
         (view.key(*_FITTED), labels, grouping, on),
@@ -196,8 +204,6 @@ def comparison(
         _FIT_SECONDS * len(labels) * len(view.dataset),
         {"labels": list(labels), "grouping": grouping, "measured_on": measured_on},
     )
-    result: Comparison = awaited(asked)
-    return result
 
 
 def intervals(view: View, result: Comparison, measured_on: Embedding | None) -> Asked:

@@ -152,10 +152,11 @@ def join_job(key: Hashable) -> bool:
 
 def _wait_for(job: Job) -> None:
     st.session_state[_KEY] = job
-    job.readers.add(_session())
+    job.readers.add(this_session())
 
 
-def _session() -> str:
+def this_session() -> str:
+    """Return what names the session whose page is run; nothing outside of one."""
     context = get_script_run_ctx(suppress_warning=True)
     return "" if context is None else context.session_id
 
@@ -192,7 +193,7 @@ def cancel_job() -> None:
     job = current_job()
     if job is None or not job.running:
         return
-    job.readers.discard(_session())
+    job.readers.discard(this_session())
     if any(map(_is_there, job.readers)):
         del st.session_state[_KEY]
     else:

@@ -14,9 +14,11 @@ import lore_core as lore
 from lore_core import InputError
 from lore_core.dashboard.beside import Task, Workers
 from lore_core.dashboard.results_told import result_from, result_told
+from lore_core.data.progress import Cancelled
 from lore_core.view import View
 from lore_core.view.chance import chance_band_of
 from lore_core.view.methods import Grouping, comparison_of, recalibrators_of
+from pages.shared import beside
 
 LABELS = ["No recalibration", "Temperature scaling", "LoRe"]
 
@@ -98,7 +100,7 @@ def test_who_waits_comes_first_and_what_is_short_before_what_is_long(view, monke
     monkeypatch.setattr(Workers, "warm", lambda self: None)
     line = Workers(1)
     left, long, short = (Task("fits", view, {}, seconds) for seconds in (0.1, 9.0, 1.0))
-    long.readers = short.readers = 1
+    long.readers = short.readers = [("a reader", 1)]
     for task in (left, long, short):
         line.begin(task)
     assert [line.before(task) for task in (short, long, left)] == [1, 2, 3]
@@ -125,3 +127,19 @@ def test_what_ends_it_ends_nothing_else(view, workers):
     again = workers.begin(Task("chance band", view, {}))
     assert again.wait(60)
     assert again.result().n_draws
+
+
+def test_who_leaves_in_the_background_stops_it(view, workers, monkeypatch):
+    monkeypatch.setattr(beside, "WORKERS", workers)
+    many = lore.demo.synthetic(60_000).dataset
+    slow = View(many, maps={"all": lore.embed(many.features, "identity")})
+
+    def cancel(fraction, message):
+        raise Cancelled
+
+    asked = beside.Asked("chance band", slow, "slow", "Simulating chance", 1.0)
+    with pytest.raises(Cancelled):
+        beside.finished(asked, cancel)
+    assert beside._TASKS["chance band", "slow"].wait(20)
+    quick = beside.Asked("chance band", view, "quick", "Simulating chance", 1.0)
+    assert beside.finished(quick, None).n_draws

@@ -1,0 +1,53 @@
+"""Fits beside a real server: they are cancelled, begun again, and go on when their page is left."""
+
+from __future__ import annotations
+
+import psutil
+import pytest
+from watched_server import serving
+
+import lore_core as lore
+from benchmarks.attack.reader import Reader
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("launch")]
+MODULE = "lore_core.dashboard.worker"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("long")
+    lore.save_npz(lore.demo.synthetic(40_000).dataset, folder / "rows.npz")
+    with serving(folder / "log.txt", folder / "rows.npz") as server:
+        yield server
+
+
+def workers(server):
+    """The processes that fit, by their ids."""
+    started = psutil.Process(server.process.pid).children(recursive=True)
+    return {one.pid for one in started if any(MODULE in word for word in one.cmdline())}
+
+
+def is_at_work(page):
+    """Whether a page tells of a method that is being fitted, and offers to cancel it."""
+    told = [item.progress.text for item in page.elements if item.WhichOneof("type") == "progress"]
+    is_told = any(text.startswith("**Fitting") and "scaling" in text for text in told)
+    return is_told and page.named("button", "stop_fits") is not None
+
+
+def test_a_fit_is_cancelled_begun_again_left_and_shared(served):
+    with Reader(served.url) as reader, Reader(served.url) as other:
+        page = reader.open("recalibrate", until=is_at_work)
+        at_first = workers(served)
+        page = reader.press(page, "stop_fits")
+        assert "Fitting the recalibrators: cancelled; nothing else changed." in page.text
+        page = reader.press(page, "begin_again", until=is_at_work)
+        again = workers(served)
+        assert not at_first <= again  # the one that was at work has ended
+        assert "What did I load?" in reader.go("").text
+        waiting = other.open("recalibrate", until=is_at_work)
+        page = reader.go("recalibrate", until=is_at_work)
+        assert "cancelled" in reader.press(page, "stop_fits").text
+        assert workers(served) == again  # it was left, and is another's, too
+        assert "cancelled" in other.press(waiting, "stop_fits").text
+        assert not again <= workers(served)
+    assert "Traceback" not in served.said
