@@ -130,6 +130,7 @@ def test_what_ends_it_ends_nothing_else(view, workers):
 
 
 def test_who_leaves_in_the_background_stops_it(view, workers, monkeypatch):
+    workers.warm()
     monkeypatch.setattr(beside, "WORKERS", workers)
     many = lore.demo.synthetic(60_000).dataset
     slow = View(many, maps={"all": lore.embed(many.features, "identity")})
