@@ -32,11 +32,13 @@ class SumsOptions:
     directory: Path | None  #: Where sums are kept
     n_workers: int
     max_cells: int | None
+    cluster: str | None = None  #: Address of a scheduler
 
     @property
     def wanted(self) -> bool:
         """Whether sums were asked for, however few rows there are."""
-        return self.directory is not None or self.n_workers > 1 or self.max_cells is not None
+        asked = (self.directory, self.max_cells, self.cluster)
+        return self.n_workers > 1 or any(option is not None for option in asked)
 
 
 def sums_options(command: Command) -> Command:
@@ -49,6 +51,12 @@ def sums_options(command: Command) -> Command:
         metavar="N",
         help="Of Parquet files with more than 2,000,000 rows: most cells of the map that rows are "
         "summed in (default: 524,288); four times as many halve their width.",
+    )
+    @click.option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Sum them on the workers of this Dask scheduler, tcp://host:8786, which see the same "
+        "files.",
     )
     @click.option(
         "--workers",
@@ -68,9 +76,15 @@ def sums_options(command: Command) -> Command:
     )
     @functools.wraps(command)
     def called(
-        *given: Any, directory: Path | None, n_workers: int, max_cells: int | None, **rest: Any
+        *given: Any,
+        directory: Path | None,
+        n_workers: int,
+        max_cells: int | None,
+        cluster: str | None,
+        **rest: Any,
     ) -> Any:
-        return command(*given, sums=SumsOptions(directory, n_workers, max_cells), **rest)
+        sums = SumsOptions(directory, n_workers, max_cells, cluster)
+        return command(*given, sums=sums, **rest)
 
     return called
 
@@ -128,10 +142,19 @@ def summed(
     parts: Sequence[Partition], plan: Plan, sums: SumsOptions, progress: Progress | None
 ) -> Run:
     """Sum parts as the options say."""
+    import logging
+
     from lore_core.partitions import sum_files
 
+    # What the library says in one sentence Dask would say in a page.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     return sum_files(
-        parts, plan, directory=sums.directory, n_workers=sums.n_workers, progress=progress
+        parts,
+        plan,
+        directory=sums.directory,
+        n_workers=sums.n_workers,
+        cluster=sums.cluster,
+        progress=progress,
     )
 
 

@@ -17,6 +17,7 @@ EXTRA_OF = {
     "anywidget": "notebook",
     "openpyxl": "excel",
     "duckdb": "duckdb",
+    "distributed": "cluster",
     "authlib": "login",
     "httpx": "login",
 }

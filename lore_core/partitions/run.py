@@ -16,6 +16,7 @@ from joblib.externals.loky.process_executor import (  # type: ignore[import-unty
 from lore_core.cell_sums.sums import LocalErrorSums
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError
+from lore_core.partitions.cluster import sum_on_cluster
 from lore_core.partitions.files import Partition
 from lore_core.partitions.plan import Plan, key_of
 
@@ -53,6 +54,7 @@ def sum_files(
     *,
     directory: str | Path | None = None,
     n_workers: int = 1,
+    cluster: str | None = None,
     progress: Progress | None = None,
 ) -> Run:
     """Sum the rows of every part.
@@ -68,28 +70,42 @@ def sum_files(
         summed again. By default nothing is kept.
     n_workers : int
         Processes at work. The result does not depend on it, to the last bit.
+    cluster : str, optional
+        Address of a Dask scheduler, ``tcp://…:8786``, whose workers sum the parts and join the
+        sums; the package ``distributed`` is needed. Files and ``directory`` have the same paths on
+        all its machines.
     progress : callable, optional
         Called with the share done and a short message; may raise to stop.
 
     Raises
     ------
     InputError
-        If a file cannot be read, or a value breaks a rule; the message names the file. Sums of
-        other parts are kept.
+        If a file cannot be read, or a value breaks a rule; the message names the file and says how
+        to go on. Sums of other parts are kept. If the cluster cannot be reached, or is lost.
     MemoryError
         If worker processes were ended from outside again and again. Once or twice costs no more
         than the parts they were at.
     """
-    with _kept_in(directory) as place:
+    summing = part_of(progress, 0.0, 1 - _JOINING)
+    n_files = len({part.path for part in parts})
+    if cluster is not None and directory is None:
+        # (Workers on other machines do not see a folder of this one.)
+        with _going_on(None):
+            sums = sum_on_cluster(plan, dict.fromkeys(parts), cluster, progress=summing)
+        return Run(sums, plan, n_files, len(parts), 0)
+    with _kept_in(directory) as place, _going_on(directory):
         if not (place / _PLAN).exists():
             plan.save(place / _PLAN)
         tag = plan.digest
         paths = {part: place / f"{key_of(part, tag)}.npz" for part in parts}
         n_open = len(_open(paths))
+        if cluster is not None:
+            sums = sum_on_cluster(plan, dict(paths), cluster, progress=summing)
+            return Run(sums, plan, n_files, n_open, len(parts) - n_open)
         for attempt in range(_ATTEMPTS):
             left = _open(paths)
             try:
-                _sum_all(plan, left, paths, n_workers, part_of(progress, 0.0, 1 - _JOINING))
+                _sum_all(plan, left, paths, n_workers, summing)
                 break
             except BrokenProcessPool as error:
                 # What the other workers had finished is there; nothing else is done again.
@@ -100,8 +116,19 @@ def sum_files(
                         f"memory; take fewer workers or cells.{hint}"
                     ) from error
         sums = _joined(list(paths.values()), part_of(progress, 1 - _JOINING, 1.0))
-    n_files = len({part.path for part in parts})
     return Run(sums, plan, n_files, n_open, len(parts) - n_open)
+
+
+@contextmanager
+def _going_on(directory: str | Path | None) -> Iterator[None]:
+    """Say how to go on where something stands in the way."""
+    try:
+        yield
+    except InputError as error:
+        kept = "(--sums DIR keeps the sums of the parts that were read.)"
+        if directory is not None:
+            kept = f"Sums of other parts are kept in '{directory}': the same again goes on."
+        raise InputError(f"{error} {kept}") from error
 
 
 def _open(paths: Mapping[Partition, Path]) -> list[Partition]:
