@@ -15,12 +15,11 @@ from lore_core import InputError
 from lore_core.dashboard.beside import WORKERS
 from lore_core.kernel_sums.schedule import one_thread_a_product
 from lore_core.reading import apart
-from pages.shared import controls, header, login, session
+from pages.shared import controls, header, live_chart, login, requests, session
 from pages.shared.assets import Assets
 from pages.shared.calm import hurry, share_the_interpreter
 from pages.shared.gate import Gate
 from pages.shared.jobs import job_panel
-from pages.shared.requests import ROUTES
 
 PAGES = {
     "data": ("Data", ":material/database:", "What did I load? Files, demo, checks, maps."),
@@ -91,4 +90,5 @@ else:
     apart.warm()
     WORKERS.warm()
     middleware = [Middleware(Gate), *login.demanded(), Middleware(Assets)]
-    app = App(__file__, routes=ROUTES, middleware=middleware)
+    routes = [*requests.ROUTES, *live_chart.ROUTES]
+    app = App(__file__, routes=routes, middleware=middleware)

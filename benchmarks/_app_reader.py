@@ -36,8 +36,11 @@ watch.stage = () => {
   return null;
 };
 watch.state = () => watch.stage()?.landscape ?? null;
-const CONTENT = ["stMetric", "stDataFrame", "stPlotlyChart", "stAlert", "stMarkdownContainer"]
-  .map((id) => `[data-testid=stMain] [data-testid=${id}]`).join() + ", .st-key-landscape";
+const CONTENT = ["stMetric", "stDataFrame", "stAlert", "stMarkdownContainer"]
+  .map((id) => `[data-testid=stMain] [data-testid=${id}]`).join()
+  + ", .js-plotly-plot, .st-key-landscape";
+const NOT_YET = "[data-stale=true], [data-testid=stSkeleton], .st-key-job, "
+  + "[role=figure]:not(.js-plotly-plot)";
 // The head of a page is the same whatever the data are.
 const says = (node) => !node.closest(".st-key-head") && node.getBoundingClientRect().height > 0;
 let restless = 0;
@@ -55,7 +58,7 @@ setInterval(() => {
     if (state.known?.fields.size === state.scene.gammas.length) watch.fields = now;
   }
   const busy = !document.querySelector('[data-test-script-state="notRunning"]')
-    || document.querySelector('[data-stale=true], [data-testid=stSkeleton], .st-key-job');
+    || document.querySelector(NOT_YET);
   if (busy) restless = now;
   watch.rest = now - restless > 600 ? restless : null;
 }, 30);

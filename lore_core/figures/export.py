@@ -37,11 +37,12 @@ _started = False
 
 def plot_config(chart: Chart) -> dict[str, object]:
     """Modebar settings of a chart: no upload to a cloud, and the browser's own SVG as download."""
+    idle = ["autoScale2d", "zoomIn2d", "zoomOut2d", "select2d", "lasso2d"]
     return {
         "displaylogo": False,
         "showSendToCloud": False,
         "toImageButtonOptions": {"format": "svg", "filename": chart.name},
-        "modeBarButtonsToRemove": ["autoScale2d", "zoomIn2d", "zoomOut2d"],
+        "modeBarButtonsToRemove": idle,
         **chart.config,
     }
 

@@ -62,7 +62,9 @@ def paper_chart(
     if not 4 <= check_positive(font_pt, "font_pt") <= 24:
         raise InputError(f"'font_pt' must lie between 4 and 24 points; got {font_pt!r}.")
     # Of one drawn for a dark page too: the colours are those of paper.
-    lay_out = partial(_laid_out, width=width, height=height, font_pt=font_pt, title=title)
+    sized = partial(_laid_out, width=width, height=height, font_pt=font_pt, title=title)
+    first = chart.lay_out
+    lay_out = sized if first is None else lambda drawn: sized(first(drawn))
     return replace(chart, mode="light", lay_out=lay_out)
 
 

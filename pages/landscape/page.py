@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -22,7 +23,7 @@ from pages.landscape.places import (
     list_places,
     search_places,
 )
-from pages.landscape.region import ASKED, ROWS_TAB, forget_region, point_number, region_panel
+from pages.landscape.region import ASKED, ROWS_TAB, forget_region, region_panel
 from pages.landscape.vector import show_vector
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
@@ -51,13 +52,10 @@ from pages.shared.told import tell_marked
 from pages.shared.whole import whole_landscape
 
 
-def _choose_bin(names: dict[int, str]) -> None:
+def _choose_bin(names: dict[int, str], number: int) -> None:
     """Take a click on the reliability diagram as the new bin."""
-    points = st.session_state["chooser"].selection.points
-    if points:
-        index = point_number(points[0])
-        if index in names:
-            st.session_state["bin"] = names[index]
+    if number in names:
+        st.session_state["bin"] = names[number]
 
 
 question(
@@ -237,8 +235,7 @@ with side.container(key="side_charts"):
         ),
         "chooser",
         narrow=True,
-        on_select=lambda: _choose_bin(names),
-        selection_mode="points",
+        on_pick=partial(_choose_bin, names),
     )
     show_chart(
         cdf_figure(

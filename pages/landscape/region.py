@@ -48,14 +48,6 @@ _COMPOSITION_ROWS = 9
 _INSIDE_BINS = 10
 
 
-def point_number(point: Any) -> int | None:
-    """Row or bin number a point carries as its ``customdata``."""
-    carried = point.get("customdata")
-    if isinstance(carried, (list, tuple)):
-        carried = carried[0] if carried else None
-    return None if carried is None else int(carried)
-
-
 def take_selection(parts: Sequence[Mapping[str, Any]] | None, map_name: str) -> None:
     """Keep what was drawn on a map; see :meth:`~lore_core.regions.Selection.from_parts`."""
     drawn = Selection.from_parts(parts or ())

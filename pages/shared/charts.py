@@ -18,32 +18,24 @@ from lore_core.figures.export import (
     chart_html,
     chart_image,
     chart_parquet,
-    plot_config,
     why_no_static_images,
 )
 from lore_core.figures.paper import COLUMN_WIDTHS, paper_chart, paper_scale
+from pages.shared.live_chart import live_chart
 
 _MIME = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 
 
-def show_chart(chart: Chart, key: str, *, narrow: bool = False, **plot: Any) -> Any:
-    """Draw a chart and everything around it; return the selection event, where it is asked for.
+def show_chart(
+    chart: Chart, key: str, *, narrow: bool = False, on_pick: Callable[[int], None] | None = None
+) -> None:
+    """Draw a chart and everything around it.
 
     ``key``: unique on the page; also names the export buttons. ``narrow``: only an icon leads to
-    its exports. ``**plot``: of ``st.plotly_chart`` (``on_select``, ``selection_mode``).
+    its exports. ``on_pick``: given the number of the bar that is clicked.
     """
-    event = st.plotly_chart(
-        chart.figure,
-        width="stretch",
-        height="content",
-        theme=None,
-        key=key,
-        config=plot_config(chart),
-        alt=chart.alt,
-        **plot,
-    )
-    chart_line(chart, key, narrow=narrow)
-    return event
+    as_seen = live_chart(chart, key, on_pick=on_pick)
+    chart_line(chart, key, narrow=narrow, as_seen=as_seen)
 
 
 def chart_line(
@@ -112,15 +104,7 @@ def _for_a_paper(chart: Chart, name: str, missing: str | None) -> None:
         chart, width_mm=width, height_mm=float(height), font_pt=float(font), title=title
     )
     size = laid.figure.layout
-    st.plotly_chart(
-        laid.figure,
-        width=size.width,
-        height=size.height,
-        theme=None,
-        key="paper_preview",
-        config={"staticPlot": True},
-        alt=laid.alt,
-    )
+    live_chart(laid, "paper_preview", still=True)
     if missing is not None:
         st.caption(f"{missing} Until then take the interactive HTML and print it.")
         return

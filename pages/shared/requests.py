@@ -34,8 +34,13 @@ def offer(answers: Answers) -> str:
     """
     name = secrets.token_urlsafe(24)
     _OFFERS[name] = answers
+    return address_of(f"{_PATH}/{name}")
+
+
+def address_of(path: str) -> str:
+    """Return where a browser finds what this server has under a path."""
     base = str(st.get_option("server.baseUrlPath")).strip("/")
-    return "/".join(["", *filter(None, [base]), _PATH, name])
+    return "/".join(["", *filter(None, [base]), path])
 
 
 async def _ask(request: Request) -> Response:

@@ -27,7 +27,7 @@ OVERFLOW = """() => {
     if (main.scrollWidth > main.clientWidth) found.push("the page scrolls sideways");
     const controls = ["stSelectbox", "stSlider", "stButton", "stButtonGroup", "stPopover",
         "stMultiSelect", "stNumberInput", "stDownloadButton", "stFileUploader", "stMetric",
-        "stPlotlyChart", "stDataFrame", "stAlert", "stPageLink"];
+        "stBidiComponent", "stDataFrame", "stAlert", "stPageLink"];
     const name = e => `${e.dataset.testid} "${e.innerText.slice(0, 40).replace(/\\n/g, " ")}"`;
     for (const id of controls)
         for (const e of main.querySelectorAll(`[data-testid=${id}]`)) {

@@ -64,8 +64,17 @@ class Page:
         return said.replace("\N{NO-BREAK SPACE}", " ")
 
     def figure(self, key: str) -> dict:
-        (chart,) = [c for c in self.app.get("plotly_chart") if c.proto.id.endswith(f"-{key}")]
-        return json.loads(chart.proto.spec)
+        return self.charts[key]["figure"]
+
+    @property
+    def charts(self) -> dict[str, dict]:
+        """What the browser is told of each chart, in the page's order."""
+        sent = [item.proto for item in self.app.get("bidi_component")]
+        return {
+            chart.id.rpartition("-")[2]: json.loads(chart.bytes)
+            for chart in sent
+            if chart.component_name == "lore_lens.chart"
+        }
 
     @property
     def scene(self) -> dict:
@@ -92,7 +101,7 @@ class Page:
 
     @property
     def figures(self) -> list[str]:
-        return [chart.proto.id.split("-", 2)[-1] for chart in self.app.get("plotly_chart")]
+        return list(self.charts)
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def landscape(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
         title = {"text": f"{picture.axes} {number}", "font": font}
         update(title=title, showgrid=False, showticklabels=False, ticks="", range=ends)
     figure.update_yaxes(scaleanchor="x", scaleratio=1)
-    figure.update_layout(uirevision=picture.axes, dragmode="lasso", clickmode="event+select")
+    figure.update_layout(uirevision=picture.axes)
     _add_names(figure, picture, mode)
     for sign, region in picture.lasso.parts:
         corners = zip(region.x, region.y, strict=True)
@@ -95,8 +95,6 @@ def _dots(rows: MapRows) -> dict[str, Any]:
         "customdata": rows.row.astype(np.int32),
         "hovertext": [hover_text(item) for item in rows.hover],
         "hoverinfo": "text",
-        "selected": {"marker": {"opacity": 1}},
-        "unselected": {"marker": {"opacity": 0.85}},
     }
 
 

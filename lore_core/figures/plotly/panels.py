@@ -64,8 +64,8 @@ def panels(picture: PanelPicture, mode: Mode, height: int) -> go.Figure:
     bars = [mark for panel in shown for mark in panel.marks if isinstance(mark, Bars)]
     if bars:
         figure.update_layout(bargap=0)
-    if any(mark.chosen is not None for mark in bars):
-        figure.update_layout(clickmode="event+select")
+    headings = [escape(axis.heading) for panel in shown for axis in (panel.x, panel.y)]
+    figure.update_layout(uirevision=" ".join([picture.name, *headings]))
     return figure.figure()
 
 
@@ -173,12 +173,9 @@ def _bars(mark: Bars, mode: Mode) -> dict[str, Any]:
             "width": round(2.5 * mark.whisker),
             "color": NEUTRAL[mode],
         }
-    edge, solid = None, None
-    if mark.chosen is not None:
-        solid = {"marker": {"opacity": 1}}
-        if mark.outlined:
-            ink = np.where(mark.chosen, INK[mode], "rgba(0,0,0,0)")
-            edge = {"color": ink, "width": 2}
+    edge = None
+    if mark.chosen is not None and mark.outlined:
+        edge = {"color": np.where(mark.chosen, INK[mode], "rgba(0,0,0,0)"), "width": 2}
     along, value = ("y", "x") if mark.sideways else ("x", "y")
     return {
         along: mark.place,
@@ -188,8 +185,6 @@ def _bars(mark: Bars, mode: Mode) -> dict[str, Any]:
         "width": mark.width,
         "marker": {"color": _colors(mark.tints, mode), "line": edge},
         "customdata": mark.number,
-        "selected": solid,
-        "unselected": solid,
     }
 
 

@@ -1,0 +1,103 @@
+"""Charts are drawn in place: the element stays, and so does what the reader looks at."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from lore_core.figures.style import PAPER
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+ENDS = "gd => gd._fullLayout.xaxis.range"
+
+
+@pytest.fixture
+def curve(open_app):
+    app = open_app("bandwidth")
+    app.drawn("curve")
+    return app
+
+
+def drag(app):
+    """Pull the curve a third of its width to the left."""
+    box = app.chart("curve").locator(".nsewdrag").first.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    app.drag([(x, y), (x - box["width"] / 3, y)])
+
+
+def exported(app) -> dict:
+    """Layout and traces of the chart as it is saved."""
+    app.page.locator(".st-key-export_curve").get_by_role("button").click()
+    with app.page.expect_download() as waiting:
+        app.button("Interactive HTML").click()
+    app.page.keyboard.press("Escape")
+    page = waiting.value.path().read_text("utf-8")
+    said = page[page.rindex("Plotly.newPlot(") :]
+    decode = json.JSONDecoder().raw_decode
+    traces, end = decode(said, said.index("["))
+    layout, _ = decode(said, said.index("{", end))
+    return {"traces": traces, "layout": layout}
+
+
+def test_zoom_and_element_stay_whatever_changes(curve):
+    app = curve
+    app.chart("curve").evaluate("gd => { window.before = gd; }")
+    whole = app.read("curve", ENDS)
+    drag(app)
+    app.until(lambda: app.read("curve", ENDS) != whole, "the curve is pulled")
+    seen = app.read("curve", ENDS)
+    assert seen[1] - seen[0] == pytest.approx(whole[1] - whole[0])
+    app.bins.focus()
+    app.page.keyboard.press("ArrowLeft")
+    app.until_query("bins", "14")
+    app.until(lambda: "14 equal-width" in app.chart("curve").inner_text(), "the curve of 14 bins")
+    app.gamma.focus()
+    app.page.keyboard.press("ArrowRight")
+    app.until_query("gamma", "0.25")
+    app.page.emulate_media(color_scheme="dark")
+    ground = "gd => gd._fullLayout.paper_bgcolor"
+    app.until(lambda: app.read("curve", ground) == PAPER["dark"], "the dark curve, with no click")
+    assert app.read("curve", ENDS) == pytest.approx(seen, abs=1e-6)
+    assert app.chart("curve").evaluate("gd => gd === window.before")
+    # Another quantity has another scale: that is seen whole.
+    height = "gd => gd._fullLayout.yaxis.range"
+    app.page.get_by_test_id("stMain").get_by_role("radio", name="ALCE", exact=True).click()
+    app.until(lambda: "ALCE against" in app.chart("curve").inner_text(), "the curve of ALCE")
+    app.until(lambda: app.read("curve", ENDS) == pytest.approx(whole), "all of it")
+    assert app.read("curve", height)[1] > 0
+
+
+def test_a_chart_is_saved_as_it_is_seen(curve):
+    app = curve
+    app.until(lambda: app.read("curve", "gd => gd.data.length") > 1, "curve and band")
+    assert "range" not in exported(app)["layout"]["xaxis"]
+    noted = lambda answer: "seen" in (answer.request.post_data or "")  # noqa: E731
+    with app.page.expect_response(noted):
+        drag(app)
+    with app.page.expect_response(noted):
+        app.chart("curve").locator(".legendtoggle").first.click()
+    saved = exported(app)
+    assert saved["layout"]["xaxis"]["range"] == pytest.approx(app.read("curve", ENDS))
+    hidden = app.read("curve", "gd => gd.data.map(t => t.visible === 'legendonly')")
+    assert [t.get("visible") == "legendonly" for t in saved["traces"]] == hidden
+    assert sum(hidden) == 1
+    with app.page.expect_response(noted):
+        app.chart("curve").hover()
+        app.chart("curve").locator('[data-title^="Reset axes"]').click()
+    assert "range" not in exported(app)["layout"]["xaxis"]
+
+
+def test_a_chart_fills_the_screen_and_comes_back(curve):
+    app = curve
+    wide = app.chart("curve").bounding_box()["height"]
+    app.chart("curve").hover()
+    app.chart("curve").locator('[data-title="Full screen"]').click()
+    high = app.page.viewport_size["height"]
+    app.until(lambda: app.read("curve", "gd => gd._fullLayout.height") == high, "all of the screen")
+    app.page.evaluate("document.exitFullscreen()")
+    app.until(lambda: app.read("curve", "gd => gd._fullLayout.height") == wide, "as it was")
+    expect(app.chart("curve")).to_have_attribute("aria-label", re.compile("bandwidth", re.I))
