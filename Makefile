@@ -94,7 +94,7 @@ kernels: $(INSTALLED)
 # package of its own (python3-venv), which root gets at once and anyone else is told about.
 $(PY):
 	@set -e; \
-	pick() { for candidate in $(PYTHON) python3.13 python3.12 python3.11 python3; do \
+	pick() { for candidate in $(PYTHON) python3.14 python3.13 python3.12 python3.11 python3; do \
 	  if "$$candidate" -c "import sys, $$1; sys.exit(sys.version_info < (3, 11))" >/dev/null 2>&1; \
 	  then echo "$$candidate"; return; fi; done; }; \
 	usable=$$(pick 'ensurepip, venv'); \

@@ -49,21 +49,25 @@ def show() -> None:
     shared = Path(__file__).parent / "pages" / "shared"
     st.html(shared / "style.css")
     st.logo(str(shared / "logo.svg"), size="large")
-    page = st.navigation(
-        [
-            st.Page(
-                f"pages/{name}/page.py",
-                title=title,
-                icon=icon,
-                url_path=name,
-                help=help_text,
-                default=name == "data",
-            )
-            for name, (title, icon, help_text) in PAGES.items()
-        ],
-        position="top",
-    )
+    pages = [
+        st.Page(
+            f"pages/{name}/page.py",
+            title=title,
+            icon=icon,
+            # (That of the first page is not shown; its own name is that of the hidden one below.)
+            url_path="first" if name == "data" else name,
+            help=help_text,
+            default=name == "data",
+        )
+        for name, (title, icon, help_text) in PAGES.items()
+    ]
+    # The address of the first page has no name; who gives it one is led to it.
+    named = st.Page("pages/data/page.py", title="Data", url_path="data", visibility="hidden")
+    page = st.navigation([*pages, named], position="top")
     try:
+        if page.url_path == "data":
+            session.ensure_loaded()
+            st.switch_page(pages[0], query_params=st.query_params.to_dict())
         if session.ensure_loaded() and page.url_path == "":
             # The demo opens on what it is for.
             st.switch_page("pages/landscape/page.py")

@@ -34,6 +34,11 @@ def test_a_deep_link_is_the_first_visit_of_a_fresh_server(light, start_server, o
             other.sees("Where is the confidence wrong?")
             other.go("Data")
             other.sees("What did I load?")
+        with open_tab(light, fresh) as named:
+            named.open("data", gamma=0.4)
+            named.sees("What did I load?")
+            expect(named.page).to_have_url(re.compile(r"//[^/]+/\?.*gamma=0\.4.*data="))
+            expect(named.page.get_by_role("dialog")).to_have_count(0)
 
 
 UPGRADE = {
