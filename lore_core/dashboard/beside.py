@@ -63,6 +63,7 @@ class Task:
         self.work, self.view, self.options = work, view, dict(options)
         self.fraction, self.message = 0.0, ""
         self.readers: list[tuple[str, object]] = []  #: Who wait for it: a session, and its run
+        self.sessions: set[str] = set()  #: Who have asked for it, and may be gone
         self.n_bytes = 0  #: Of the arrays of its result
         self.cancelled = False
         self.due = time.monotonic() + _PATIENCE * expected

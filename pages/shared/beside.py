@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import streamlit as st
@@ -19,12 +20,21 @@ from lore_core.data.progress import Progress, tell
 from lore_core.view import View
 from pages.shared.calm import aside
 from pages.shared.header import plain
-from pages.shared.jobs import at_this_pace, learn_pace, this_session, time_so_far
+from pages.shared.jobs import (
+    PATIENCE,
+    at_this_pace,
+    is_there,
+    learn_pace,
+    this_session,
+    time_so_far,
+)
 
 #: Results that are kept: at most so many, and of so many bytes.
 _MOST, _MOST_BYTES = 64, 2**30
 #: Seconds until a reader is told what is waited for, and between two words about it.
 _SILENT, _EVERY = 0.3, 0.5
+#: Seconds between two looks whether anybody who wants some work is still there.
+_GLANCE = 5.0
 #: What a reader has stopped.
 _STOPPED = "_stopped"
 _TASKS: OrderedDict[Hashable, Task] = OrderedDict()
@@ -52,9 +62,11 @@ def task_of(asked: Asked) -> Task:
             task = Task(work, asked.view, asked.options, at_this_pace(asked.title, asked.expected))
             if WORKERS.are_there:
                 WORKERS.begin(task)
+                _look_after()
             else:  # no server, and nobody else who could be held up
                 task.end(WORK[work](asked.view, None, **asked.options))
             _TASKS[work, key] = task
+        task.sessions.add(this_session())
         _TASKS.move_to_end((work, key))
         _forget()
         return task
@@ -70,10 +82,41 @@ def _forget() -> None:
             del _TASKS[key]
 
 
+@cache
+def _look_after() -> None:
+    """Look now and then, from here on, whether those who have asked for work are still there."""
+
+    def look() -> None:
+        alone: dict[Task, float] = {}
+        while True:
+            time.sleep(_GLANCE)
+            stop_what_nobody_wants(alone, time.monotonic())
+
+    threading.Thread(target=look, daemon=True).start()
+
+
+def stop_what_nobody_wants(alone: dict[Task, float], now: float) -> None:
+    """Stop work whose readers have all closed their tabs, and not come back.
+
+    ``alone``: since when each task has been so; kept here from one look to the next.
+    """
+    with _LOCK:
+        undone = [task for task in _TASKS.values() if not task.ended]
+    for task in [task for task in alone if task not in undone]:
+        del alone[task]
+    for task in undone:
+        # (What has no session waits in the background, and stops it by itself.)
+        if any(not session or is_there(session) for session in list(task.sessions)):
+            alone.pop(task, None)
+        elif now - alone.setdefault(task, now) >= PATIENCE:
+            WORKERS.cancel(task)
+
+
 def awaited(asked: Asked, place: DeltaGenerator | None = None) -> Any:
     """Return what comes of some work, and say meanwhile how far it is.
 
     Who goes to another page leaves the work to be done; it is there when the page is seen again.
+    Who closes the tab does not.
 
     ``place``: where it is said; by default here.
     """

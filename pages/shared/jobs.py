@@ -26,7 +26,7 @@ _PACES: dict[str, float] = {}
 #: From this share done on, the time taken so far says more than the estimate.
 _TELLING = 0.25
 #: Seconds after the last reader of a job has left until it is stopped, and between two looks.
-_PATIENCE, _EVERY = 30.0, 5.0
+PATIENCE, _EVERY = 30.0, 5.0
 
 
 def at_this_pace(name: str, seconds: float) -> float:
@@ -92,9 +92,9 @@ class Job:
         now = time.monotonic()
         if now - self._looked > _EVERY:
             self._looked = now
-            if any(map(_is_there, list(self.readers))) or not self.readers:
+            if any(map(is_there, list(self.readers))) or not self.readers:
                 self._last_reader = now
-        return now - self._last_reader < _PATIENCE
+        return now - self._last_reader < PATIENCE
 
     def _progress(self, fraction: float, message: str) -> None:
         if not self._is_wanted():
@@ -161,7 +161,7 @@ def this_session() -> str:
     return "" if context is None else context.session_id
 
 
-def _is_there(session: str) -> bool:
+def is_there(session: str) -> bool:
     """Whether a session has a page open; a page in a tab that is not looked at is open, too."""
     return not runtime.exists() or runtime.get_instance().is_active_session(session)
 
@@ -194,7 +194,7 @@ def cancel_job() -> None:
     if job is None or not job.running:
         return
     job.readers.discard(this_session())
-    if any(map(_is_there, job.readers)):
+    if any(map(is_there, job.readers)):
         del st.session_state[_KEY]
     else:
         job.cancelled = True

@@ -129,7 +129,7 @@ def test_what_ends_it_ends_nothing_else(view, workers):
     assert again.result().n_draws
 
 
-def test_who_leaves_in_the_background_stops_it(view, workers, monkeypatch):
+def test_what_nobody_wants_any_more_is_stopped(view, workers, monkeypatch):
     workers.warm()
     monkeypatch.setattr(beside, "WORKERS", workers)
     many = lore.demo.synthetic(60_000).dataset
@@ -142,5 +142,18 @@ def test_who_leaves_in_the_background_stops_it(view, workers, monkeypatch):
     with pytest.raises(Cancelled):
         beside.finished(asked, cancel)
     assert beside._TASKS["chance band", "slow"].wait(20)
+    # In the same way, after half a minute, where the tabs of all who asked are closed.
+    monkeypatch.setattr(beside, "is_there", lambda session: session == "open")
+    task = beside.task_of(asked)
+    task.sessions = {"open"}
+    alone = {}
+    for seconds in (0.0, 60.0):
+        beside.stop_what_nobody_wants(alone, seconds)
+    task.sessions.remove("open")  # the tab is closed
+    for seconds in (65.0, 90.0):
+        beside.stop_what_nobody_wants(alone, seconds)
+        assert not task.cancelled
+    beside.stop_what_nobody_wants(alone, 95.0)
+    assert task.cancelled
     quick = beside.Asked("chance band", view, "quick", "Simulating chance", 1.0)
     assert beside.finished(quick, None).n_draws

@@ -103,8 +103,8 @@ def test_what_it_says_is_text(monkeypatch):
 
 
 def there(monkeypatch, *sessions):
-    monkeypatch.setattr(jobs, "_is_there", lambda session: session in sessions)
-    monkeypatch.setattr(jobs, "_PATIENCE", 0.2)
+    monkeypatch.setattr(jobs, "is_there", lambda session: session in sessions)
+    monkeypatch.setattr(jobs, "PATIENCE", 0.2)
     monkeypatch.setattr(jobs, "_EVERY", 0.01)
 
 
@@ -138,7 +138,7 @@ def test_cancelling_leaves_it_to_others_who_wait(monkeypatch):
     job.readers |= {"me", "other"}
     state = {jobs._KEY: job}
     monkeypatch.setattr(jobs.st, "session_state", state)
-    monkeypatch.setattr(jobs, "_session", lambda: "me")
+    monkeypatch.setattr(jobs, "this_session", lambda: "me")
     jobs.cancel_job()
     assert not job.cancelled
     assert not state
