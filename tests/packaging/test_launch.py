@@ -113,6 +113,16 @@ def test_no_page_of_another_site_shows_it_inside(served):
         assert "frame-ancestors 'self'" in found.headers["Content-Security-Policy"]
 
 
+@pytest.mark.parametrize("path", ["interact", "mcp"])
+def test_no_program_drives_the_pages(served, path):
+    with closing(http.client.HTTPConnection("127.0.0.1", served, timeout=20)) as connection:
+        headers = {"Content-Type": "application/json"}
+        connection.request("POST", f"/_stcore/agent/{path}", "{}", headers)
+        with connection.getresponse() as found:
+            assert found.status >= 400
+            assert b"does not serve the agent API" in found.read()
+
+
 ASK = """
 import os, socket, sys
 os.setuid(int(sys.argv[2]))
