@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +79,14 @@ def test_a_file_that_takes_too_much_is_one_sentence(npz, monkeypatch):
         reading.read(bomb, apart=True)
     monkeypatch.delenv(apart.MEMORY_VARIABLE)
     assert len(reading.load(bomb, apart=True)) == len(probs)
+
+
+def test_what_grows_as_it_is_read_is_bounded(monkeypatch):
+    with zipfile.ZipFile(made := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("samples/1.json", b'{"id":"' + b" " * 200_000_000 + b'"}')
+    monkeypatch.setenv(apart.MEMORY_VARIABLE, "0.1")
+    with pytest.raises(InputError, match=r"'log.eval' needs more than the 0.1 GiB of memory"):
+        reading.read(RawFile("log.eval", made.getvalue()), apart=True)
 
 
 def test_a_folder_may_take_what_its_files_may(monkeypatch):
