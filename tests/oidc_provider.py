@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, unquote_plus, urlencode, urlsplit
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 
-CLIENT, SECRET = "lens", "a secret of the client's"
+CLIENT, SECRET, COOKIE_SECRET = "lens", "a secret of the client's", "0123456789abcdef" * 4
 #: What is said of who; the tokens of ``mallory`` are signed by another key.
 PEOPLE = {
     "ana": {"sub": "1", "email": "Ana@example.com", "email_verified": True},
@@ -126,7 +126,7 @@ def login_file(provider: Provider, port: int, *readers: str, prefix: str = "") -
     return f"""
 [auth]
 redirect_uri = "http://127.0.0.1:{port}{prefix}/oauth2callback"
-cookie_secret = "{"0123456789abcdef" * 4}"
+cookie_secret = "{COOKIE_SECRET}"
 client_id = "{CLIENT}"
 client_secret = "{SECRET}"
 server_metadata_url = "{provider.url}/.well-known/openid-configuration"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +14,9 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from oidc_provider import login_file, providing
+from itsdangerous import TimestampSigner
+from oidc_provider import COOKIE_SECRET, PEOPLE, login_file, providing
+from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 
 import lore_core as lore
 from lore_core import InputError
@@ -113,6 +117,25 @@ def test_nobody_else_gets_in(served, who, status):
         assert client.get(f"{served}/_stcore/host-config").status_code == status
         assert asks_for_a_stream(client, served) == 403
         assert "secret rows" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("changed", "age", "status"),
+    [
+        ({}, 11, 200),
+        ({}, 13, 401),
+        ({"origin": "https://other.example"}, 0, 401),
+        ({"is_logged_in": False}, 0, 401),
+        ({"email_verified": False}, 0, 403),
+    ],
+)
+def test_a_cookie_counts_here_and_for_half_a_day(served, monkeypatch, changed, age, status):
+    made = int(time.time()) - 3600 * age
+    monkeypatch.setattr(TimestampSigner, "get_timestamp", lambda _: made)
+    user = {"is_logged_in": True, "origin": served.removesuffix(PREFIX), **PEOPLE["ana"], **changed}
+    cookie = create_signed_value(COOKIE_SECRET, "_streamlit_user", json.dumps(user)).decode()
+    with httpx.Client(timeout=60, cookies={"_streamlit_user": cookie}) as client:
+        assert client.get(f"{served}/_stcore/host-config").status_code == status
 
 
 @pytest.mark.parametrize("to", ["//evil.example", "/\\evil.example", "https://evil.example", "/x"])
