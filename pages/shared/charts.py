@@ -51,7 +51,10 @@ def chart_line(
     ``chart``, ``key``, ``narrow``: see :func:`show_chart`. ``said``: what is said instead.
     ``as_seen``: makes the chart as it is on the screen by then, where the reader can move it.
     """
-    with st.container(horizontal=True, wrap=False, vertical_alignment="top", gap="small"):
+    row = st.container(
+        horizontal=True, wrap=False, vertical_alignment="top", gap="small", key=f"line_{key}"
+    )
+    with row:
         st.caption(unbroken(said or chart.how_to_read), width="stretch")
         with st.popover(
             ":material/download:" if narrow else ":material/download: Export",

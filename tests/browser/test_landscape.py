@@ -275,6 +275,20 @@ def test_a_hundred_changes_move_nothing_and_the_view_is_in_the_link(app):
     app.until_query("view", None)
 
 
+def test_what_is_on_the_picture_already_is_not_painted_again(app):
+    """Of a million rows a picture takes time: none is painted as the pointer moves over it."""
+    paints = "m.painted - window.painted"
+    app.seen("window.painted = m.painted")
+    box = app.map.bounding_box()
+    for share in (0.4, 0.5, 0.6):
+        app.page.mouse.move(box["x"] + share * box["width"], box["y"] + share * box["height"])
+        app.page.wait_for_timeout(100)
+    assert app.seen(f"`${{{paints}}}`") == "0"
+    app.map.focus()
+    app.page.keyboard.press("+")
+    app.until(lambda: app.seen(f"`${{{paints}}}`") != "0", "a picture from nearer by")
+
+
 def test_a_bandwidth_is_seen_before_it_is_taken(app):
     app.until(lambda: app.seen("m.known ? m.known.fields.size : 1") == 34, "every field")
     app.until(lambda: app.seen("!!m.known.band"), "what chance shows")

@@ -253,9 +253,8 @@ def test_a_part_of_the_map_counts_what_it_leaves_out(field, points):
     assert picture.subtitle.endswith(f"{picture.n_outside} outside the frame")
 
 
-def test_a_lasso_is_at_hand_and_both_axes_have_one_scale(field, points):
+def test_both_axes_have_one_scale(field, points):
     layout = landscape_figure(field, points, **COMMON).figure.layout
-    assert layout.dragmode == "lasso"
     assert layout.yaxis.scaleanchor == "x"
 
 

@@ -15,6 +15,7 @@ import { boxOf, placeLabels } from "./labels.js";
 import { drawOverlay, regionAround } from "./overlay.js";
 import { RowIndex, isSamePlane, selectedRows } from "./rows.js";
 import { rowsBetween, spaceSeen } from "./space.js";
+import { sparing } from "./sparing.js";
 import { swipeHandle } from "./swipe.js";
 import { teller } from "./telling.js";
 import { View, along } from "./view.js";
@@ -52,8 +53,7 @@ export function mount(root, { mode, send }) {
     },
   });
   parts.box.insertBefore(bar.node, stage);
-  let painter = glPainter(parts.picture);
-  painter ??= canvasPainter(parts.picture);
+  const painter = sparing(glPainter(parts.picture) ?? canvasPainter(parts.picture));
   let [scene, rows, index, view, look, labels] = [null, null, null, null, null, []];
   let against = null;
   let [field, exact, known, flags, selected, selection] = [null, null, null, null, null, []];
@@ -76,6 +76,7 @@ export function mount(root, { mode, send }) {
     if (!scene || !view || !stage.clientWidth) return;
     const what = layers();
     painter.draw({
+      pixels: [parts.picture.width, parts.picture.height],
       window: view.window,
       scale: scene.scale,
       split: swipe.share,
@@ -186,8 +187,10 @@ export function mount(root, { mode, send }) {
   function resize() {
     const [w, h] = [stage.clientWidth, stage.clientHeight];
     if (!w || !view) return;
-    parts.picture.width = Math.round(w * density());
-    parts.picture.height = Math.round(h * density());
+    const [wide, high] = [w, h].map((pixels) => Math.round(pixels * density()));
+    // (A canvas that is given its size is empty, whatever size it had.)
+    if (parts.picture.width !== wide) parts.picture.width = wide;
+    if (parts.picture.height !== high) parts.picture.height = high;
     view.resize(w, h);
     paint();
   }
@@ -389,7 +392,7 @@ export function mount(root, { mode, send }) {
 
   const state = () => ({
     view, scene, places, rows, field, against, swipe, exact, known, selection, selected, labels,
-    glimpses: glimpses.placed,
+    glimpses: glimpses.placed, painted: painter.painted,
   });
   // For who looks on: a test, a benchmark.
   Object.defineProperty(stage, "landscape", { get: state });

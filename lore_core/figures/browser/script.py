@@ -16,6 +16,7 @@ _MODULES = (
     "space",
     "gl",
     "canvas",
+    "sparing",
     "overlay",
     "labels",
     "hover",
