@@ -1,5 +1,9 @@
 """Public names of this room."""
 
+from .change import (
+    Change as Change,
+    change_between as change_between,
+)
 from .kernel_bounds import Bounded as Bounded
 from .local_values import LocalValues as LocalValues
 from .summaries import (

@@ -231,7 +231,18 @@ class LocalErrorSums:
     @property
     def width(self) -> float:
         """Width h of a cell, in units of the coordinates."""
-        return float(np.ldexp(1.0, self.cells.level - _FINEST[self.n_dimensions]))
+        return self.width_at(self.cells.level)
+
+    def width_at(self, level: int) -> float:
+        """Return the width of cells of a level."""
+        return float(np.ldexp(1.0, level - _FINEST[self.n_dimensions]))
+
+    def wide_level(self, bits: Mapping[int, int]) -> int:
+        """Return the level of cells 2^−bits wide, or the own where that is higher.
+
+        ``bits``: by dimensions of the map.
+        """
+        return max(_FINEST[self.n_dimensions] - bits[self.n_dimensions], self.cells.level)
 
     @property
     def least_gamma(self) -> float:

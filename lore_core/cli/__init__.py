@@ -36,6 +36,7 @@ COMMANDS = {
     "report": "lore_core.cli.report:report",
     "recalibrate": "lore_core.cli.recalibrate:recalibrate",
     "demo": "lore_core.cli.demo:demo",
+    "watch": "lore_core.cli.watch:watch",
     "clean": "lore_core.cli.clean:clean",
     "warmup": "lore_core.cli.warmup:warmup",
 }

@@ -118,7 +118,7 @@ def run_of(
     if not wanted and rows_in(kept) <= EXACT_ROWS:
         return None
     parts = partitions_of(kept)
-    plan = _plan(given, sums, parts, part_of(progress, 0.0, 0.1))
+    plan = plan_of(given, sums, parts, part_of(progress, 0.0, 0.1))
     return summed(parts, plan, sums, part_of(progress, 0.1, 0.8))
 
 
@@ -253,7 +253,7 @@ def _evaluated(files: Sequence[Path]) -> list[Path]:
     return kept
 
 
-def _plan(
+def plan_of(
     given: ViewOptions,
     sums: SumsOptions,
     parts: Sequence[Partition],

@@ -1,5 +1,10 @@
 """Public names of this room."""
 
+from .batches import (
+    Batches as Batches,
+    Watched as Watched,
+    movement_frame as movement_frame,
+)
 from .files import (
     Partition as Partition,
     parquet_files as parquet_files,

@@ -20,7 +20,7 @@ from lore_core.partitions.cluster import sum_on_cluster
 from lore_core.partitions.files import Partition
 from lore_core.partitions.plan import Plan, key_of
 
-_PLAN = "plan.npz"
+PLAN = "plan.npz"
 #: Share of the progress that joining takes.
 _JOINING = 0.1
 #: How often parts are given to new processes where one was ended from outside.
@@ -44,7 +44,7 @@ def planned(directory: Path) -> Plan | None:
 
     Raises InputError if it is damaged.
     """
-    place = directory / _PLAN
+    place = directory / PLAN
     return Plan.load(place) if place.exists() else None
 
 
@@ -94,8 +94,8 @@ def sum_files(
             sums = sum_on_cluster(plan, dict.fromkeys(parts), cluster, progress=summing)
         return Run(sums, plan, n_files, len(parts), 0)
     with _kept_in(directory) as place, _going_on(directory):
-        if not (place / _PLAN).exists():
-            plan.save(place / _PLAN)
+        if not (place / PLAN).exists():
+            plan.save(place / PLAN)
         tag = plan.digest
         paths = {part: place / f"{key_of(part, tag)}.npz" for part in parts}
         n_open = len(_open(paths))

@@ -1,0 +1,179 @@
+"""``lore watch``: how the errors of a model move from batch to batch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
+from lore_core.cli.output import NumberOptions, Progress, note, number_options, say, text_table
+from lore_core.cli.sums import SumsOptions, plan_of, sums_options
+from lore_core.data.number_text import (
+    decimal,
+    p_words,
+    percent,
+    rows_words,
+    share_words,
+    signed_points,
+)
+from lore_core.metrics.catalogue import ALCE, CATALOGUE, ECE, MLCE_SUPPORTED
+
+if TYPE_CHECKING:
+    from lore_core.cell_sums import Change
+    from lore_core.data.binning import ConfidenceBins
+    from lore_core.partitions.batches import Batches, Watched
+
+#: What the exit code is where the newest batch is marked and --fail is given.
+_MARKED = 3
+_SHOWN = ("accuracy", "mean_confidence", ECE.name, ALCE.name, MLCE_SUPPORTED.name)
+
+
+@click.command(
+    epilog=examples(
+        "lore watch days 'day-*.parquet'",
+        "lore watch days day-2026-05-04.parquet --fail",
+        "lore watch days -o days.csv",
+    )
+)
+@view_options()
+@draws_option("Simulations behind each p (default: 999).")
+@click.option(
+    "--level",
+    type=click.FloatRange(0.0, 0.5, min_open=True),
+    default=0.01,
+    help="Of batches of a model that does not change about this share is marked.",
+)
+@click.option("--fail", is_flag=True, help="Exit with 3 where the newest batch is marked.")
+@sums_options
+@number_options()
+def watch(
+    given: ViewOptions,
+    *,
+    draws: int | None,
+    level: float,
+    fail: bool,
+    sums: SumsOptions,
+    numbers: NumberOptions,
+) -> int | None:
+    """Watch a model from batch to batch.
+
+    DATA is first the directory in which batches are kept, then Parquet files, each a batch, called
+    as the file; those that are there already are not read again, and without files the batches that
+    are there are looked at. The first files say which map and bins are used. A batch is kept as
+    sums over cells of the map: no row stays, and the files may go.
+
+    Each batch is held against all before it: is the error anywhere, on the whole, in a confidence
+    bin or at a place of the map, another one than before, by more than chance?
+    """
+    from lore_core.data.progress import part_of
+    from lore_core.data.validation import InputError
+    from lore_core.partitions import movement_frame
+
+    if sums.directory is not None:
+        raise InputError("'--sums' is not needed: the first DATA is where sums are kept.")
+    with Progress() as progress:
+        batches = _opened(given, sums, progress)
+        watched = batches.movement(
+            gamma=0.2 if given.gamma is None else given.gamma,
+            n_draws=999 if draws is None else draws,
+            random_state=given.seed,
+            progress=part_of(progress, 0.7, 1.0),
+        )
+    marked = [of for of in watched if of.is_marked(level)]
+    failed = _MARKED if fail and watched[-1].is_marked(level) else None
+    content = {
+        "directory": str(batches.directory),
+        "map": batches.plan.embedding.name.title,
+        "level": level,
+        "marked": [of.name for of in marked],
+        "batches": [
+            {
+                "batch": of.name,
+                "rows": of.n_rows,
+                "metrics": of.metrics.to_dict(orient="index"),
+                "change": None
+                if of.change is None
+                else {
+                    "p_value": of.change.p_value,
+                    "unseen": of.change.unseen,
+                    "places": of.change.places.head(5).to_dict(orient="records"),
+                },
+            }
+            for of in watched
+        ],
+    }
+    if numbers.give(movement_frame(watched), content):
+        return failed
+    _say_movement(watched, level)
+    for of in marked:
+        say("")
+        assert of.change is not None  # else it had no p
+        say(f"{of.name}: {_changed(of.change, batches.plan.bins)}")
+    say("")
+    say(
+        f"{rows_words(sum(of.n_rows for of in watched))} in {len(watched)} batches on "
+        f"{batches.plan.note}. p: how often a model that does not change shows a place that "
+        f"changed as much since all earlier batches together; * at {percent(level, 0)} or less."
+    )
+    return failed
+
+
+def _opened(given: ViewOptions, sums: SumsOptions, progress: Progress) -> Batches:
+    """Open the directory and add the batches that are new."""
+    from lore_core.data.progress import part_of
+    from lore_core.data.validation import InputError
+    from lore_core.partitions import Batches, parquet_files, partitions_of
+    from lore_core.partitions.run import planned
+
+    place, *named = given.data
+    files = parquet_files(named) if named else []
+    if named and not files:
+        raise InputError("batches must be .parquet files.")
+    if not named or planned(Path(place).expanduser()) is not None:
+        batches = Batches.opened(place)
+    else:
+        plan = plan_of(given, sums, partitions_of(files), part_of(progress, 0.0, 0.1))
+        batches = Batches.begun(place, plan)
+    new = batches.add(
+        files,
+        n_workers=sums.n_workers,
+        cluster=sums.cluster,
+        progress=part_of(progress, 0.1, 0.7),
+    )
+    if len(new) < len(files):
+        note(f"{len(files) - len(new)} of {len(files)} files are batches already.")
+    return batches
+
+
+def _say_movement(watched: list[Watched], level: float) -> None:
+    metrics = [CATALOGUE[name] for name in _SHOWN]
+    columns = {
+        "batch": [of.name for of in watched],
+        "rows": [f"{of.n_rows:,}" for of in watched],
+    }
+    for metric in metrics:
+        columns[metric.heading] = [metric.text(of.metrics["value"][metric.name]) for of in watched]
+    columns["new places"] = [
+        "" if of.change is None else share_words(of.change.unseen) for of in watched
+    ]
+    columns["p"] = [p_words(of.p_value) + (" *" if of.is_marked(level) else "") for of in watched]
+    say(text_table(columns))
+
+
+def _changed(change: Change, bins: ConfidenceBins) -> str:
+    """Say where a batch changed most."""
+    import math
+
+    most = change.places.iloc[0].to_dict()
+    where = "at all confidences" if most["bin"] < 0 else f"at confidence {bins.name(most['bin'])}"
+    ends = [(most[f"from_{m}"], most[f"to_{m}"]) for m in (1, 2, 3) if f"from_{m}" in most]
+    if ends and math.isfinite(ends[0][0]):
+        where += ", on the map " + " × ".join(
+            f"{decimal(low, 2)} to {decimal(high, 2)}" for low, high in ends
+        )
+    return (
+        f"confidence − accuracy moved most {where}, by {signed_points(most['change'])} points: "
+        f"{rows_words(int(most['rows_after']))}, {rows_words(int(most['rows_before']))} before."
+    )
