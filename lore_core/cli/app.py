@@ -106,9 +106,9 @@ def app(
     DATA are .npz, .csv, .parquet, .feather or .json files, a calibration and an evaluation file, or
     a directory of runs; without any the dashboard opens on the demo. Ctrl-C closes it.
 
-    Of Parquet files with more than 2,000,000 rows, by a pattern in quotes or one by one, all rows
-    are summed first; the pages show a uniform sample of them, and beside it what the sums say of
-    all.
+    Of Parquet files that a pattern in quotes names, and of others with more than 2,000,000 rows,
+    all rows are summed first; the pages show a uniform sample of them, and beside it what the sums
+    say of all.
     """
     from lore_core.dashboard import server
     from lore_core.dashboard.kept_files import kept_folder

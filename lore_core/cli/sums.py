@@ -159,12 +159,14 @@ def summed(
 
 
 def is_large(data: tuple[str, ...], sums: SumsOptions) -> bool:
-    """Whether data are Parquet files to be summed: more rows than fit, or sums were asked for.
+    """Whether data are Parquet files to be summed for the app.
 
-    Raises InputError if sums were asked for of other data.
+    A pattern, files with more rows than fit, or any for which sums were asked for; not a directory
+    of several runs. Raises InputError if sums were asked for of other data.
     """
     from lore_core.data.validation import InputError
     from lore_core.partitions import parquet_files, rows_in
+    from lore_core.reading.file_pairs import half_of
 
     place = Path(data[0]).expanduser()
     if place.is_dir() and not list(place.glob("*.parquet")):
@@ -172,8 +174,13 @@ def is_large(data: tuple[str, ...], sums: SumsOptions) -> bool:
     files = parquet_files(data)
     if sums.wanted and not files:
         raise InputError("'--sums', '--workers' and '--cells' are for .parquet files.")
-    known = bool(files) and all(path.exists() for path in files)
-    return sums.wanted or (known and rows_in(files) > EXACT_ROWS)
+    if sums.wanted or not files or not all(path.exists() for path in files):
+        return sums.wanted
+    halves = [half_of(path.name) for path in files]
+    if place.is_dir() and len({half.run for half in halves if half.split}) > 1:
+        return False
+    is_pattern = len(files) > 1 and not place.exists()
+    return is_pattern or rows_in(files) > EXACT_ROWS
 
 
 def open_whole(

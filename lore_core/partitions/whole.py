@@ -30,9 +30,11 @@ class WholeData:
     @property
     def sentence(self) -> str:
         """What the pages show, and what of it is of all rows."""
+        shown = f"{self.n_drawn:,} of {self.n_drawn_from:,} rows, drawn uniformly at random"
+        if self.n_drawn == self.n_drawn_from:
+            shown = f"all {self.n_drawn:,} rows"
         return (
-            f"These pages show {self.n_drawn:,} of {self.n_drawn_from:,} rows, drawn uniformly at "
-            f"random. Numbers of all {self.sums.n_rows:,} evaluation rows of "
+            f"These pages show {shown}. Numbers of all {self.sums.n_rows:,} evaluation rows of "
             f"{self.n_files} files come from sums over {len(self.sums.cells):,} cells of width "
             f"{self.sums.width:g} on {self.plan.note}; “surely” is where the exact number lies, "
             "and without it a number is exact."
