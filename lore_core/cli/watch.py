@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lore_core.cli.figure_files import FigureOptions, figure_options
 from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
-from lore_core.cli.output import NumberOptions, Progress, note, number_options, say, text_table
+from lore_core.cli.output import Progress, json_option, note, say, text_table
 from lore_core.cli.sums import SumsOptions, plan_of, sums_options
+from lore_core.data.json_text import as_json
 from lore_core.data.number_text import (
     decimal,
     p_words,
@@ -34,7 +36,7 @@ _SHOWN = ("accuracy", "mean_confidence", ECE.name, ALCE.name, MLCE_SUPPORTED.nam
     epilog=examples(
         "lore watch days 'day-*.parquet'",
         "lore watch days day-2026-05-04.parquet --fail",
-        "lore watch days -o days.csv",
+        "lore watch days -o days.csv -o days.html",
     )
 )
 @view_options()
@@ -47,7 +49,8 @@ _SHOWN = ("accuracy", "mean_confidence", ECE.name, ALCE.name, MLCE_SUPPORTED.nam
 )
 @click.option("--fail", is_flag=True, help="Exit with 3 where the newest batch is marked.")
 @sums_options
-@number_options()
+@json_option
+@figure_options
 def watch(
     given: ViewOptions,
     *,
@@ -55,7 +58,8 @@ def watch(
     level: float,
     fail: bool,
     sums: SumsOptions,
-    numbers: NumberOptions,
+    json_: bool,
+    figure: FigureOptions,
 ) -> int | None:
     """Watch a model from batch to batch.
 
@@ -104,7 +108,20 @@ def watch(
             for of in watched
         ],
     }
-    if numbers.give(movement_frame(watched), content):
+    table = movement_frame(watched)
+    if json_:
+        say(as_json(content))
+    if figure.paths:
+        from lore_core.figures import movement_figure
+
+        chart = movement_figure(
+            table,
+            level=level,
+            rows=f"{len(watched)} batches on {batches.plan.embedding.name.title}",
+            mode=figure.mode,
+        )
+        figure.write(chart, table, content, quiet=json_)
+    if json_:
         return failed
     _say_movement(watched, level)
     for of in marked:

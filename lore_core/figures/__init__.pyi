@@ -21,6 +21,7 @@ from .pictures.landscape import (
     surface_figure as surface_figure,
 )
 from .pictures.landscape_of_sums import sums_landscape_figure as sums_landscape_figure
+from .pictures.movement import movement_figure as movement_figure
 from .pictures.picture import shared_limit as shared_limit
 from .pictures.reliability import reliability_figure as reliability_figure
 from .pictures.rewards import reward_figure as reward_figure

@@ -37,7 +37,8 @@ def test_batches_are_kept_and_a_change_is_told(run, run_json, days, tmp_path, ca
     assert found["marked"] == ["day-10"]
     assert found["batches"][2]["change"]["places"][0]["change"] > 0.1
     table = tmp_path / "days.csv"
-    run("watch", kept, "--draws", 39, "-o", table)
+    run("watch", kept, "--draws", 39, "-o", table, "-o", tmp_path / "days.html")
+    assert "How the errors move" in (tmp_path / "days.html").read_text()
     assert list(pd.read_csv(table)["rows"]) == [1500, 1500, 1500]
     assert main(["watch", str(tmp_path / "nothing")]) == 1
     assert "no plan" in capsys.readouterr().err
