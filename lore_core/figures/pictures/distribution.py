@@ -105,7 +105,8 @@ def cdf_figure(
             rules[first] = replace(rules[first], text_side="left")
     empty = pd.DataFrame(columns=["method", "lce", "share_of_rows"])
     said = ", ".join(f"{name} {ALCE.text(mean)}" for name, mean in means.items())
-    x_axis = Axis("local calibration error (LCE)", "points", from_zero=True)
+    # (As short as a narrow chart has room for.)
+    x_axis = Axis("local error (LCE)", "points", from_zero=True)
     y_axis = Axis("share of rows", "share", span=(0, 1.02))
     picture = PanelPicture(
         title=title,
