@@ -25,6 +25,8 @@ from lore_core.metrics.catalogue import ALCE, CATALOGUE, ECE, MLCE_SUPPORTED
 _NAMES, _LETTERS = 10, 14
 #: The metrics of each panel, from top to bottom.
 _PANELS = ((MLCE_SUPPORTED.name,), (ALCE.name, ECE.name))
+#: All of them, in the order of their colours.
+_COLORS = [name for metrics in _PANELS for name in metrics]
 
 
 def movement_figure(
@@ -58,7 +60,7 @@ def movement_figure(
     for metrics in _PANELS:
         marks: list[Mark] = [Rule(float(where), Tint("ink"), dash="dot") for where in changed]
         for name in metrics:
-            title, color = CATALOGUE[name].title, method_color(name, len(panels) + len(marks))
+            title, color = CATALOGUE[name].title, method_color(name, _COLORS.index(name))
             if f"{name} at least" in movement:
                 low, high = (
                     movement[f"{name} {end}"].to_numpy(np.float64)
