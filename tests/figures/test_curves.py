@@ -82,7 +82,7 @@ class TestCdf:
         np.testing.assert_array_equal(table["lce"] * 100, line.x)
         np.testing.assert_array_equal(table["share_of_rows"] * 100, line.y)
         axes = chart.figure.layout
-        assert axes.xaxis.title.text == "local calibration error (LCE), points"
+        assert axes.xaxis.title.text == "local error (LCE), points"
         assert (axes.xaxis.ticksuffix, axes.yaxis.ticksuffix) == (None, " %")
 
     def test_long_data_are_thinned_but_true(self):
