@@ -66,8 +66,8 @@ def test_csv_and_parquet_hold_the_same(files):
         assert list(csv) == list(parquet)
         assert len(csv) == len(parquet)
         for column in csv.select_dtypes("number"):
-            # (pandas before 3 reads a text one digit off.)
-            np.testing.assert_allclose(csv[column], parquet[column].astype(float), rtol=1e-14)
+            # (pandas before 3 reads the last digits of a text as others.)
+            np.testing.assert_allclose(csv[column], parquet[column].astype(float), rtol=1e-12)
 
 
 def test_config_says_with_what(files, dataset, settings):
