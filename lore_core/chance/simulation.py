@@ -359,7 +359,7 @@ def _drawn_errors(
     for start in range(0, n_draws, columns):
         size = min(columns, n_draws - start)
         # Draw by draw, so that the draws do not depend on how many are made at once.
-        gap = np.stack([c - (rng.random(n) < c) for _ in range(size)], axis=1)
+        gap = np.stack([c - (rng.random(n) < c) for _ in range(size)]).T
         sums = laplacian_sums(
             z, None, weighed(gap, weights), bandwidth=bandwidth, target_groups=index
         )
@@ -381,5 +381,5 @@ def _quantiles(values: Floats, share: Floats) -> Floats:
 
 def _supported_maximum(error: Floats, supported: Mask) -> Floats:
     """Largest error of the supported rows, shape (g, b'); NaN where there is none."""
-    largest = np.where(supported[:, :, None], error, -np.inf).max(axis=1)
+    largest = np.max(error, axis=1, where=supported[:, :, None], initial=-np.inf)
     return np.where(np.isfinite(largest), largest, np.nan)

@@ -117,8 +117,10 @@ def laplacian_sums(
     )
     workers = Workers(n_jobs, progress)
     sums = compute_sums(problem, {float(h): 0 for h in problem.bandwidths}, workers, 1.0)
+    # (Column by column, as they are added up and as they are looked at.)
     with np.errstate(over="ignore", under="ignore"):
-        result = np.stack([sums[float(h)].T * problem.divisor for h in problem.bandwidths])
+        columns = np.stack([sums[float(h)] * problem.divisor[:, None] for h in problem.bandwidths])
+    result = columns.transpose(0, 2, 1)
     workers.finish()
     return _shaped(result, problem)
 
@@ -221,7 +223,7 @@ def _shaped(result: Floats, problem: Problem) -> Floats:
     """Drop the axes of (g, n_t, m) that the arguments did not have."""
     if not problem.has_columns:
         result = result[:, :, 0]
-    return np.ascontiguousarray(result if problem.has_grid else result[0])
+    return result if problem.has_grid else np.asarray(result[0])
 
 
 def _repair(

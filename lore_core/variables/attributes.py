@@ -31,7 +31,8 @@ _IDENTIFIER = re.compile(r"(^|[_\W])(id|ids|uuid|index|idx|row|key)($|[_\W])", r
 _IDENTIFIERS_SPREAD = 20
 #: In fewer rows rising whole numbers may well be more than row numbers.
 _MIN_COUNTED = 20
-#: Columns whose ranks are correlated like this say the same, seen on so many rows.
+#: Columns whose ranks are correlated like this say the same, seen on so many rows. Also how many
+#: are looked at first for whether one column follows from another.
 _SAME_ORDER, _COMPARED = 0.98, 4000
 #: Images are averaged so many at a time.
 _IMAGE_CHUNK = 4096
@@ -133,14 +134,18 @@ def telling_attributes(
 
 def _follows(one: NDArray[Any], other: NDArray[Any]) -> bool:
     """Whether ``one`` is known wherever ``other`` is, and not by having one value only."""
-    first, n_first = _coded(one)
-    second, n_second = _coded(other)
-    return n_first > 1 and len(pd.unique(first * n_second + second)) == n_second
+    # (As a rule some rows tell already that it is not.)
+    ends = (_COMPARED, len(one))
+    return all(_is_one_for_each(one[:end], other[:end]) for end in ends) and bool(
+        np.any(one != one[0])
+    )
 
 
-def _coded(values: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
-    codes, values = pd.factorize(values)
-    return codes.astype(np.int64), len(values)
+def _is_one_for_each(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    first, _ = pd.factorize(one)
+    second, values = pd.factorize(other)
+    pairs = first.astype(np.int64) * len(values) + second
+    return len(pd.unique(pairs)) == len(values)
 
 
 def _division(codes: NDArray[np.integer[Any]]) -> bytes:
@@ -191,10 +196,13 @@ def _is_identifier(name: str, series: pd.Series[Any]) -> bool:
     Whole numbers that never repeat can also be a measure, incomes say: identifiers rise from row to
     row, lie close together, or are called so.
     """
+    is_whole = pd.api.types.is_integer_dtype(series)
+    if not (is_whole or series.dtype == object or pd.api.types.is_string_dtype(series)):
+        return False
     if len(series) < _MIN_COUNTED or series.isna().any() or not series.is_unique:
         return False
-    if not pd.api.types.is_integer_dtype(series):
-        return series.dtype == object or pd.api.types.is_string_dtype(series)
+    if not is_whole:
+        return True
     values = series.to_numpy(np.int64)
     close = int(values.max()) - int(values.min()) < _IDENTIFIERS_SPREAD * len(values)
     return close or bool((np.diff(values) > 0).all()) or bool(_IDENTIFIER.search(name))
