@@ -34,6 +34,7 @@ PAGES = {
     "recalibrate": ("Recalibrate", ":material/tune:", "Does recalibration help? Before and after."),
     "fairness": ("Fairness", ":material/groups:", "For whom? Every group under every method."),
     "runs": ("Runs", ":material/repeat:", "Does it hold over many trainings? All runs at once."),
+    "watch": ("Watch", ":material/timeline:", "Does it change over time? Every day's batch."),
     "decisions": ("Decisions", ":material/balance:", "Is it worth it? Rewards at your costs."),
     "report": ("Report", ":material/summarize:", "Take it away: everything in one bundle."),
 }

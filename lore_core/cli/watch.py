@@ -12,24 +12,13 @@ from lore_core.cli.options import ViewOptions, draws_option, examples, view_opti
 from lore_core.cli.output import Progress, json_option, note, say, text_table
 from lore_core.cli.sums import SumsOptions, plan_of, sums_options
 from lore_core.data.json_text import as_json
-from lore_core.data.number_text import (
-    decimal,
-    p_words,
-    percent,
-    rows_words,
-    share_words,
-    signed_points,
-)
-from lore_core.metrics.catalogue import ALCE, CATALOGUE, ECE, MLCE_SUPPORTED
+from lore_core.data.number_text import percent, rows_words
 
 if TYPE_CHECKING:
-    from lore_core.cell_sums import Change
-    from lore_core.data.binning import ConfidenceBins
-    from lore_core.partitions.batches import Batches, Watched
+    from lore_core.partitions.batches import Batches
 
 #: What the exit code is where the newest batch is marked and --fail is given.
 _MARKED = 3
-_SHOWN = ("accuracy", "mean_confidence", ECE.name, ALCE.name, MLCE_SUPPORTED.name)
 
 
 @click.command(
@@ -73,7 +62,7 @@ def watch(
     """
     from lore_core.data.progress import part_of
     from lore_core.data.validation import InputError
-    from lore_core.partitions import movement_frame
+    from lore_core.partitions.batches import change_words, movement_frame, movement_words
 
     if sums.directory is not None:
         raise InputError("'--sums' is not needed: the first DATA is where sums are kept.")
@@ -123,11 +112,11 @@ def watch(
         figure.write(chart, table, content, quiet=json_)
     if json_:
         return failed
-    _say_movement(watched, level)
+    say(text_table(movement_words(watched, level)))
     for of in marked:
         say("")
         assert of.change is not None  # else it had no p
-        say(f"{of.name}: {_changed(of.change, batches.plan.bins)}")
+        say(f"{of.name}: {change_words(of.change, batches.plan.bins)}")
     say("")
     say(
         f"{rows_words(sum(of.n_rows for of in watched))} in {len(watched)} batches on "
@@ -162,35 +151,3 @@ def _opened(given: ViewOptions, sums: SumsOptions, progress: Progress) -> Batche
     if len(new) < len(files):
         note(f"{len(files) - len(new)} of {len(files)} files are batches already.")
     return batches
-
-
-def _say_movement(watched: list[Watched], level: float) -> None:
-    metrics = [CATALOGUE[name] for name in _SHOWN]
-    columns = {
-        "batch": [of.name for of in watched],
-        "rows": [f"{of.n_rows:,}" for of in watched],
-    }
-    for metric in metrics:
-        columns[metric.heading] = [metric.text(of.metrics["value"][metric.name]) for of in watched]
-    columns["new places"] = [
-        "" if of.change is None else share_words(of.change.unseen) for of in watched
-    ]
-    columns["p"] = [p_words(of.p_value) + (" *" if of.is_marked(level) else "") for of in watched]
-    say(text_table(columns))
-
-
-def _changed(change: Change, bins: ConfidenceBins) -> str:
-    """Say where a batch changed most."""
-    import math
-
-    most = change.places.iloc[0].to_dict()
-    where = "at all confidences" if most["bin"] < 0 else f"at confidence {bins.name(most['bin'])}"
-    ends = [(most[f"from_{m}"], most[f"to_{m}"]) for m in (1, 2, 3) if f"from_{m}" in most]
-    if ends and math.isfinite(ends[0][0]):
-        where += ", on the map " + " × ".join(
-            f"{decimal(low, 2)} to {decimal(high, 2)}" for low, high in ends
-        )
-    return (
-        f"confidence − accuracy moved most {where}, by {signed_points(most['change'])} points: "
-        f"{rows_words(int(most['rows_after']))}, {rows_words(int(most['rows_before']))} before."
-    )

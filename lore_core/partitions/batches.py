@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,13 +15,18 @@ import pandas as pd
 from lore_core.cell_sums.change import Change, change_between
 from lore_core.cell_sums.summaries import metrics_of_sums
 from lore_core.cell_sums.sums import LocalErrorSums
+from lore_core.data.binning import ConfidenceBins
+from lore_core.data.number_text import decimal, p_words, rows_words, share_words, signed_points
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError
+from lore_core.metrics.catalogue import ALCE, CATALOGUE, ECE, MLCE_SUPPORTED
 from lore_core.partitions.files import partitions_of
 from lore_core.partitions.plan import Plan
 from lore_core.partitions.run import PLAN, planned, sum_files
 
 _SUFFIX = ".sums.npz"
+#: Metrics that are listed batch by batch.
+_SHOWN = ("accuracy", "mean_confidence", ECE.name, ALCE.name, MLCE_SUPPORTED.name)
 
 
 @dataclass(frozen=True)
@@ -129,17 +136,25 @@ class Batches:
         random_state: int,
         progress: Progress | None,
     ) -> Iterator[Watched]:
-        before: LocalErrorSums | None = None
-        for step, name in enumerate(names):
+        for step, (name, before, sums) in enumerate(self.in_turn()):
             tell(progress, step / len(names), f"looking at {name}")
-            sums = self.sums(name)
-            if not sums.n_rows:
-                raise InputError(f"the batch '{name}' must have rows to evaluate; it has none.")
             metrics = metrics_of_sums(sums, gamma=gamma).set_index("metric")
             change = None
             if before is not None:
                 change = change_between(before, sums, n_draws=n_draws, random_state=random_state)
             yield Watched(name, sums.n_rows, metrics, change)
+
+    def in_turn(self) -> Iterator[tuple[str, LocalErrorSums | None, LocalErrorSums]]:
+        """Yield the name of each batch, the sums of all before it (None: none) and its own.
+
+        Raises InputError if a batch is damaged, of another map, or has no rows.
+        """
+        before: LocalErrorSums | None = None
+        for name in self.names:
+            sums = self.sums(name)
+            if not sums.n_rows:
+                raise InputError(f"the batch '{name}' must have rows to evaluate; it has none.")
+            yield name, before, sums
             before = sums if before is None else before + sums
 
 
@@ -176,6 +191,46 @@ def movement_frame(watched: Sequence[Watched]) -> pd.DataFrame:
         row["unseen"] = np.nan if of.change is None else of.change.unseen
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def movement_words(watched: Sequence[Watched], level: float) -> dict[str, list[str]]:
+    """Write batches as columns of a table for reading; those with p up to ``level`` have a star."""
+    columns = {
+        "batch": [of.name for of in watched],
+        "rows": [f"{of.n_rows:,}" for of in watched],
+    }
+    for name in _SHOWN:
+        metric = CATALOGUE[name]
+        columns[metric.heading] = [metric.text(of.metrics["value"][name]) for of in watched]
+    columns["new places"] = [
+        "" if of.change is None else share_words(of.change.unseen) for of in watched
+    ]
+    columns["p"] = [p_words(of.p_value) + (" *" if of.is_marked(level) else "") for of in watched]
+    return columns
+
+
+def change_words(change: Change, bins: ConfidenceBins) -> str:
+    """Say where a batch changed most; nothing where no place has rows enough."""
+    if change.places.empty:
+        return "No place has enough rows, before and after, to be compared."
+    most = change.places.iloc[0].to_dict()
+    where = place_words(most, bins)
+    return (
+        f"confidence − accuracy moved most {where}, by {signed_points(most['change'])} points: "
+        f"{rows_words(int(most['rows_after']))}, {rows_words(int(most['rows_before']))} before."
+    )
+
+
+def place_words(place: Mapping[Hashable, Any], bins: ConfidenceBins) -> str:
+    """Say where a place is; ``place``: a row of :attr:`Change.places`."""
+    k = int(place["bin"])
+    where = "at all confidences" if k < 0 else f"at confidence {bins.name(k)}"
+    ends = [(place[f"from_{m}"], place[f"to_{m}"]) for m in (1, 2, 3) if f"from_{m}" in place]
+    if ends and math.isfinite(ends[0][0]):
+        where += ", on the map " + " × ".join(
+            f"{decimal(low, 2)} to {decimal(high, 2)}" for low, high in ends
+        )
+    return where
 
 
 def _in_order(name: str) -> list[tuple[int, int, str]]:

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 PAGES = (
     *("data", "overview", "landscape", "variables", "bandwidth", "recalibrate", "fairness"),
-    *("runs", "decisions", "report"),
+    *("runs", "watch", "decisions", "report"),
 )
 
 

@@ -64,6 +64,7 @@ def landscape_figure(
     places: pd.DataFrame | None = None,
     seen: tuple[float, ...] | None = None,
     pixel: str | None = None,
+    frame: tuple[tuple[float, float], ...] | None = None,
     mode: Mode = "light",
     height: int = 620,
     title: str | None = None,
@@ -104,10 +105,14 @@ def landscape_figure(
         the whole's sides, and how many times it is enlarged. By default the whole.
     pixel : str, optional
         What a pixel of ``field`` is, as a sentence, where that is not what it is of rows.
+    frame : tuple of (float, float), optional
+        Ends of the axes; by default round the bulk of the rows.
     mode, height, title
         Look.
     """
     extent, widest = _extent(coordinates, counts)
+    if frame is not None:
+        extent, widest = frame, max(high - low for low, high in frame)
     if seen is not None:
         extent, widest = _part(extent, seen), widest / seen[2]
     inside = [

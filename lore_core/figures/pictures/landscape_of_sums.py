@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from lore_core.figures.pictures.landscape import landscape_figure
 from lore_core.figures.pictures.landscape_picture import LandscapeChart, Value
 from lore_core.figures.pictures.picture import shared_limit
 from lore_core.figures.style import Mode
+from lore_core.regions.field import Outline
 from lore_core.regions.field_of_sums import SumsLandscape
 
 
@@ -19,6 +21,10 @@ def sums_landscape_figure(
     *,
     axes: str,
     value: Value = "signed",
+    limit: float | None = None,
+    frame: tuple[tuple[float, float], ...] | None = None,
+    found: Sequence[tuple[str, Outline]] = (),
+    title: str | None = None,
     mode: Mode = "light",
     height: int = 620,
 ) -> LandscapeChart:
@@ -32,7 +38,9 @@ def sums_landscape_figure(
         What is drawn; of a map in the plane.
     axes : str
         Name of the map.
-    value, mode, height
+    limit : float, optional
+        End of the colour scale; by default that of the errors shown.
+    value, frame, found, title, mode, height
         See :func:`~lore_core.figures.pictures.landscape.landscape_figure`.
 
     Raises
@@ -52,10 +60,15 @@ def sums_landscape_figure(
         counts=counts,
         n_total=int(counts.sum()),
         value=value,
-        limit=shared_limit(seen.values.mean_signed.value[seen.supported]),
+        limit=shared_limit(seen.values.mean_signed.value[seen.supported])
+        if limit is None
+        else limit,
         rows=f"{seen.bin_name.lower()}, γ = {seen.gamma:g} on {axes}, from sums over cells",
         axes=axes,
         pixel=seen.pixel_sentence,
+        frame=frame,
+        found=found,
+        title=title,
         mode=mode,
         height=height,
     )

@@ -1,0 +1,81 @@
+"""Which batches are watched: a directory on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from lore_core import InputError
+from lore_core.partitions import Batches
+from pages.shared.files import State, check_inside, is_local, named_path, state_of
+from pages.shared.header import plain
+
+_KEPT = "_watch_source"
+_EXAMPLE = """lore watch kept 'days/day-*.parquet'
+lore watch kept days/day-11.parquet    # one more, the day after"""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A directory of batches, as it is now."""
+
+    batches: Batches
+    state: State  #: Of its files, with their paths: what tells this from any other
+
+
+def choose(container: st.delta_generator.DeltaGenerator) -> Kept | None:
+    """Ask for the directory; return what is kept there, None while there is nothing to show."""
+    if not is_local():
+        st.info(
+            "Directories are those of the machine that runs the dashboard, and only a reader there "
+            "can name one. Elsewhere: lore watch DIR -o movement.html.",
+            icon=":material/info:",
+        )
+        return None
+    text = container.text_input(
+        "Directory of batches on this machine",
+        key="watch_path",
+        persist_state="session",
+        placeholder="~/models/kept",
+        help="The first that lore watch was given: it holds the sums of every batch.",
+    ).strip()
+    if not text:
+        _explain()
+        return None
+    try:
+        return _looked_at(named_path(text))
+    except InputError as error:
+        said = str(error)
+        st.error(plain(said[:1].upper() + said[1:]), icon=":material/error:")
+        return None
+
+
+def _looked_at(place: Path) -> Kept:
+    try:
+        check_inside(place.iterdir())
+        state = state_of(place)
+    except FileNotFoundError as error:
+        raise InputError(f"'{place}' does not exist. Check the path.") from error
+    except NotADirectoryError as error:
+        raise InputError(
+            f"'{place}' is a file. Give the directory that lore watch has made."
+        ) from error
+    except OSError as error:
+        raise InputError(f"'{place}' cannot be read: {error.strerror}.") from error
+    kept: Kept | None = st.session_state.get(_KEPT)
+    if kept is None or kept.state != state:
+        kept = st.session_state[_KEPT] = Kept(Batches.opened(place), state)
+    return kept
+
+
+def _explain() -> None:
+    left, right = st.columns([1.2, 1], gap="large")
+    left.markdown(
+        "**A model that was right last month may not be now.** Give the rows of each day, or week, "
+        "as a Parquet file to the command beside: it keeps every file as *sums*, no row stays, and "
+        "this page shows how the errors move and marks the batches that changed somewhere by more "
+        "than chance. Name the directory, *kept* in the example, above."
+    )
+    right.code(_EXAMPLE, language="sh")
