@@ -168,7 +168,7 @@ def _maps(kept: Kept, name: str, held: str, gamma: float, change: Change) -> Non
         np.concatenate([of.values.mean_signed.value[of.supported] for of in (earlier, own)])
     )
     axes = kept.batches.plan.embedding.name.title
-    found = [("changed most", box) for box in _boxes(change)]
+    found = [("1", box) for box in _boxes(change)]
     names = kept.batches.names
     position = names.index(name)
     count = f"{position} batch{'es' * (position > 1)} before it"
@@ -196,7 +196,7 @@ def _maps(kept: Kept, name: str, held: str, gamma: float, change: Change) -> Non
         show_chart(first, "watch_before", narrow=True)
     with right:
         show_chart(second, "watch_batch_map", narrow=True)
-    said = "Outlined: where it changed most. " if found else ""
+    said = "1: where it changed most. " if found else ""
     st.caption(
         f"{said}Two maps differ by chance as well, more so where rows are few; whether the batch "
         "differs from all before it by more than that is what p says."

@@ -78,4 +78,4 @@ def _explain() -> None:
         "this page shows how the errors move and marks the batches that changed somewhere by more "
         "than chance. Name the directory, *kept* in the example, above."
     )
-    right.code(_EXAMPLE, language="sh")
+    right.code(_EXAMPLE, language=None)
