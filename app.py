@@ -15,7 +15,7 @@ from lore_core import InputError
 from lore_core.dashboard.beside import WORKERS
 from lore_core.kernel_sums.schedule import one_thread_a_product
 from lore_core.reading import apart
-from pages.shared import controls, header, live_chart, login, requests, session
+from pages.shared import controls, header, live_chart, login, requests, session, token
 from pages.shared.assets import Assets
 from pages.shared.calm import hurry, share_the_interpreter
 from pages.shared.gate import Gate
@@ -94,6 +94,6 @@ else:
     share_the_interpreter()
     apart.warm()
     WORKERS.warm()
-    middleware = [Middleware(Gate), *login.demanded(), Middleware(Assets)]
+    middleware = [Middleware(Gate), *login.demanded(), *token.demanded(), Middleware(Assets)]
     routes = [*requests.ROUTES, *live_chart.ROUTES]
     app = App(__file__, routes=routes, middleware=middleware)

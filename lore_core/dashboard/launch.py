@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import re
 import shutil
 import subprocess
@@ -17,9 +18,12 @@ from typing import Self
 import numpy as np
 
 from lore_core.dashboard.server import (
+    TOKEN,
     choose_port,
     find_app,
+    link_to,
     local_url,
+    new_token,
     open_in_browser,
     streamlit_command,
     wait_until_served,
@@ -82,7 +86,8 @@ class Dashboard:
     """
 
     def __init__(self, data: Sequence[Path], port: int, folder: Path, n_rows: int) -> None:
-        self.url = local_url(port)
+        self._at, token = local_url(port), new_token()
+        self.url = link_to(self._at, token)
         self._folder, self._n_rows = folder, n_rows
         self._told = folder / "marked.npy"
         self._log = folder / "server.log"
@@ -93,6 +98,7 @@ class Dashboard:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                env={**os.environ, TOKEN: token or ""},
                 # A Ctrl-C that interrupts a notebook cell must not take the dashboard with it.
                 start_new_session=True,
             )
@@ -133,9 +139,9 @@ class Dashboard:
         atexit.unregister(self.stop)
 
     def _wait(self) -> None:
-        if not wait_until_served(self.url, lambda: self.running):
+        if not wait_until_served(self._at, lambda: self.running):
             said = self._log.read_text(encoding="utf-8", errors="replace").strip()
-            raise RuntimeError(f"the dashboard did not start at {self.url}. It said: {said}")
+            raise RuntimeError(f"the dashboard did not start at {self._at}. It said: {said}")
 
     def __enter__(self) -> Self:
         return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import runpy
+import secrets
 import socket
 import sys
 import threading
@@ -13,6 +14,7 @@ import urllib.request
 import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from lore_core.data.validation import InputError, check_integer
 
@@ -20,6 +22,8 @@ _ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 8501
 #: Seconds a server may take to answer before it counts as failed; a cold disk can take ten.
 _START_TIMEOUT = 60.0
+#: The environment's name for what a link must carry: arguments are seen by other accounts.
+TOKEN = "LORE_TOKEN"
 
 
 def serve(
@@ -43,12 +47,18 @@ def serve(
     answers.
     """
     here = "/".join(filter(None, [local_url(port), path_prefix.strip("/")]))
+    # A login, or a proxy's, decides who is let in.
+    token = None if login is not None or host_names else new_token()
+    os.environ.pop(TOKEN, None)
+    if token is not None:
+        os.environ[TOKEN] = token
+    link = link_to(here, token)
 
     def announce() -> None:
         if wait_until_served(here, lambda: True):
-            notify(f"LoRe Lens is open at {here} (Ctrl-C closes it).")
+            notify(f"LoRe Lens is open at {link} (Ctrl-C closes it).")
             if open_browser:
-                open_in_browser(here)
+                open_in_browser(link)
 
     # OpenMP threads that spin while they wait steal the processor from the page being drawn.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -198,6 +208,26 @@ def open_in_browser(url: str) -> None:
     if screen or sys.platform in ("darwin", "win32"):
         with contextlib.suppress(webbrowser.Error):
             webbrowser.open(url)
+
+
+def wanted_token() -> str | None:
+    """Return what a link to this process's server must carry; None: nothing."""
+    return os.environ.get(TOKEN) or None
+
+
+def new_token() -> str | None:
+    """Return a token for a server: the user's own, or a new one; None where none is needed.
+
+    Linux tells whose account asks (``pages/shared/accounts.py``); other systems do not.
+    """
+    if own := wanted_token():
+        return own
+    return None if sys.platform == "linux" else secrets.token_urlsafe(24)
+
+
+def link_to(url: str, token: str | None) -> str:
+    """Return the link by which a browser comes in."""
+    return url if token is None else f"{url}/?token={quote(token, safe='')}"
 
 
 def local_url(port: int) -> str:
