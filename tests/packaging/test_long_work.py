@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
+
 import psutil
 import pytest
 from watched_server import serving
@@ -16,7 +18,7 @@ MODULE = "lore_core.dashboard.worker"
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("long")
-    lore.save_npz(lore.demo.synthetic(40_000).dataset, folder / "rows.npz")
+    lore.save_npz(lore.demo.synthetic(150_000).dataset, folder / "rows.npz")
     with serving(folder / "log.txt", folder / "rows.npz") as server:
         yield server
 
@@ -34,20 +36,32 @@ def is_at_work(page):
     return is_told and page.named("button", "stop_fits") is not None
 
 
+@contextmanager
+def held(server):
+    """Let no fit go on, so that none is done before the readers have done what they do."""
+    processes = [psutil.Process(one) for one in workers(server)]
+    for process in processes:
+        process.suspend()
+    yield {process.pid for process in processes}
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.resume()
+
+
 def test_a_fit_is_cancelled_begun_again_left_and_shared(served):
     with Reader(served.url) as reader, Reader(served.url) as other:
         page = reader.open("recalibrate", until=is_at_work)
-        at_first = workers(served)
-        page = reader.press(page, "stop_fits")
-        assert "Fitting the recalibrators: cancelled; nothing else changed." in page.text
+        with held(served) as at_first:
+            page = reader.press(page, "stop_fits")
+            assert "Fitting the recalibrators: cancelled; nothing else changed." in page.text
         page = reader.press(page, "begin_again", until=is_at_work)
-        again = workers(served)
-        assert not at_first <= again  # the one that was at work has ended
-        assert "What did I load?" in reader.go("").text
-        waiting = other.open("recalibrate", until=is_at_work)
-        page = reader.go("recalibrate", until=is_at_work)
-        assert "cancelled" in reader.press(page, "stop_fits").text
-        assert workers(served) == again  # it was left, and is another's, too
-        assert "cancelled" in other.press(waiting, "stop_fits").text
+        with held(served) as again:
+            assert not at_first <= again  # the one that was at work has ended
+            assert "What did I load?" in reader.go("").text
+            waiting = other.open("recalibrate", until=is_at_work)
+            page = reader.go("recalibrate", until=is_at_work)
+            assert "cancelled" in reader.press(page, "stop_fits").text
+            assert again <= workers(served)  # it was left, and is another's, too
+            assert "cancelled" in other.press(waiting, "stop_fits").text
         assert not again <= workers(served)
     assert "Traceback" not in served.said
