@@ -25,15 +25,25 @@ def served(tmp_path_factory):
 
 def workers(server):
     """The processes that fit, by their ids."""
-    started = psutil.Process(server.process.pid).children(recursive=True)
-    return {one.pid for one in started if any(MODULE in word for word in one.cmdline())}
+    found = set()
+    for one in psutil.Process(server.process.pid).children(recursive=True):
+        with suppress(psutil.Error):  # it has just ended
+            if any(MODULE in word for word in one.cmdline()):
+                found.add(one.pid)
+    return found
+
+
+def told(page):
+    """What a page has said so far of a fit that can be cancelled."""
+    if page.named("button", "stop_fits") is None:
+        return ""
+    texts = [item.progress.text for item in page.elements if item.WhichOneof("type") == "progress"]
+    return "\n".join(text for text in texts if text.startswith("**Fitting"))
 
 
 def is_at_work(page):
-    """Whether a page tells of a method that is being fitted, and offers to cancel it."""
-    told = [item.progress.text for item in page.elements if item.WhichOneof("type") == "progress"]
-    is_told = any(text.startswith("**Fitting") and "scaling" in text for text in told)
-    return is_told and page.named("button", "stop_fits") is not None
+    """Whether a method is being fitted by then."""
+    return "scaling" in told(page)
 
 
 @contextmanager
@@ -58,8 +68,8 @@ def test_a_fit_is_cancelled_begun_again_left_and_shared(served):
         with held(served) as again:
             assert not at_first <= again  # the one that was at work has ended
             assert "What did I load?" in reader.go("").text
-            waiting = other.open("recalibrate", until=is_at_work)
-            page = reader.go("recalibrate", until=is_at_work)
+            waiting = other.open("recalibrate", until=told)
+            page = reader.go("recalibrate", until=told)
             assert "cancelled" in reader.press(page, "stop_fits").text
             assert again <= workers(served)  # it was left, and is another's, too
             assert "cancelled" in other.press(waiting, "stop_fits").text
