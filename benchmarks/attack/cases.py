@@ -86,9 +86,8 @@ def _child(case: Case, numbers: range, answer: int, memory: int, error: type[Exc
                     word, said = "no sentence", text[:700]
             except MemoryError:
                 word, said = "memory", "".join(traceback.format_exc()[-300:])
-            except BaseException:
-                # What a file can make a library raise is what is looked for, exits and what is no
-                # Exception among it: each is counted as a traceback, and the next file is tried.
+            except BaseException:  # whatever a file makes a library raise is what is counted
+                # Exits, and what is no Exception, among it; the next file is tried all the same.
                 word, said = "traceback", traceback.format_exc()[-900:]
             print(json.dumps([number, word, said, time.process_time() - began]), file=stream)
     os._exit(0)

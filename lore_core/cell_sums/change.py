@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from lore_core.cell_sums.local_values import Weight
+from lore_core.cell_sums.local_values import Weight, turned
 from lore_core.cell_sums.sums import LocalErrorSums
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.validation import InputError, check_integer
@@ -56,8 +56,7 @@ class _Strata:
         coarse = dataclasses.replace(sums, cells=sums.cells.at_level(level))
         cells = coarse.cells
         rows, other = (cells.table[weight] for weight in (Weight.ROWS, Weight.OTHER))
-        edges = sums.bins.edges
-        flip = (edges[:-1] + edges[1:] < 1)[cells.bin_index]
+        flip = turned(sums.bins)[cells.bin_index]
         return cls(
             cells.keys,
             cells.bin_index,

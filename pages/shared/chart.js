@@ -130,12 +130,7 @@ class Chart {
   }
 }
 
-function giveUp(name) {
-  const { chart, waiting } = left.get(name) ?? {};
-  clearTimeout(waiting);
-  left.delete(name);
-  chart?.stop();
-}
+const giveUp = (name) => takeBack(name)?.stop();
 
 function takeBack(name) {
   const { chart, waiting } = left.get(name) ?? {};

@@ -38,6 +38,7 @@ class _Shown:
     chart: Chart
     seen: dict[str, Any] = field(default_factory=dict)  #: Ranges of axes, a camera, hidden traces
     of: str = ""  #: The axes this was seen on
+    address: str = ""  #: At which the browser asks
 
     def answer(self, asked: Mapping[str, Any]) -> bytes | None:
         """Draw the chart in another theme, or take what is seen."""
@@ -66,11 +67,9 @@ def live_chart(
     charts: dict[str, _Shown] = st.session_state.setdefault(_SHOWN, {})
     shown = charts.setdefault(key, _Shown(chart))
     shown.chart = chart
-    addresses: dict[str, str] = st.session_state.setdefault(f"{_SHOWN}_at", {})
-    if key not in addresses:
-        addresses[key] = offer(shown)
+    shown.address = shown.address or offer(shown)
     told = {
-        "ask": addresses[key],
+        "ask": shown.address,
         "script": address_of(_SCRIPT),
         "mode": chart.mode,
         "alt": chart.alt,

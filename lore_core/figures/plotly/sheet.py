@@ -11,9 +11,6 @@ import plotly.graph_objects as go
 import plotly.io as pio
 from plotly.subplots import make_subplots
 
-#: Plotly's own name of an axis, from the row it stands in.
-_AXES = ("xaxis", "yaxis")
-
 
 class Sheet:
     """Traces and layout of a figure.
