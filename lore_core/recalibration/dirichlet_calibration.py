@@ -42,6 +42,9 @@ class DirichletCalibration(Recalibrator):
     on some 2,000,000/K rows at most. For two classes this is beta calibration without its
     constraints.
 
+    The diagonal is free, as its authors have it: a class that no calibration row has becomes all
+    but impossible. Vector and matrix scaling are drawn towards temperature scaling instead.
+
     With more than 64 classes, what is off the diagonal sees log p along its 32 principal directions
     only. The most probable class can change.
 

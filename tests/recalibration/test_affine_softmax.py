@@ -74,6 +74,32 @@ def test_gradient(monkeypatch, k, directions):
     assert problem.loss(parameters) == pytest.approx(by_hand)
 
 
+@pytest.mark.parametrize("has_rest", [True, False])
+def test_curvature_is_what_the_gradient_changes_by(has_rest):
+    rng = np.random.default_rng(4)
+    k, n = 4, 40
+    problem = affine.AffineProblem(
+        rng.normal(size=(n, k)),
+        rng.integers(0, k, n),
+        np.empty((k, 0)),
+        rng.uniform(0.5, 2, n),
+    )
+    penalties = affine.Penalties(0.7, 0.3, 0.2)
+    parameters = rng.normal(size=2 * k + k * k * has_rest)
+    free = np.ones(len(parameters), dtype=bool)
+    if has_rest:
+        free[2 * k :] = ~np.eye(k, dtype=bool).ravel()
+        parameters[~free] = 0.0
+    steps = 1e-5 * np.eye(len(parameters))[free]
+    numeric = [
+        problem.penalised(parameters + step, penalties)[1]
+        - problem.penalised(parameters - step, penalties)[1]
+        for step in steps
+    ]
+    found = problem.curvature(parameters, penalties)
+    np.testing.assert_allclose(found[free], np.array(numeric) / 2e-5, atol=1e-6)
+
+
 def test_without_a_penalty_the_matrix_is_a_multinomial_regression():
     data = drawn(600, 4, 1, of_matrix)
     state = affine.fit_affine(data, [1.0], lambda _: NONE, centred=False, keep_class=False)
@@ -136,6 +162,9 @@ def test_few_rows_and_classes_without_any(kind):
     rows = rows.rows(rows.labels != 4)
     fresh = drawn(2000, 12, 8, lambda z: z / 3)
     after = kind().fit(rows).recalibrate(fresh)
+    if kind is DirichletCalibration:  # Its diagonal is free.
+        assert after.probabilities[:, 4].mean() < 0.01 < fresh.probabilities[:, 4].mean()
+        after, fresh = (item.rows(fresh.labels != 4) for item in (after, fresh))
     assert nll(after) < nll(fresh)
     one = kind().fit(rows.rows(slice(0, 1))).recalibrate(fresh)
     assert np.isfinite(one.probabilities).all()
