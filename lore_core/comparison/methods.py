@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -94,8 +95,9 @@ class Comparison:
         made = dataclasses.replace(
             self, summaries=summaries, low=_bound(summaries, "low"), high=_bound(summaries, "high")
         )
-        # What is compared row by row stays as it is.
-        made.__dict__["differences"] = self.differences
+        # What is compared row by row, or place by place, stays as it is.
+        for name in ("differences", "_worst_places", "_most_probable"):
+            made.__dict__[name] = getattr(self, name)
         return made
 
     def _is_skewed(self, metric: Metric, first: str, other: str) -> bool:
@@ -140,13 +142,21 @@ class Comparison:
 
         See :func:`~lore_core.comparison.worst_places.try_worst_places`.
         """
-        return try_worst_places(self.summaries, self.datasets)
+        return self._worst_places
 
     def most_probable(self) -> pd.DataFrame:
         """Hold the most probable class of each row against the predicted one.
 
         See :func:`~lore_core.comparison.most_probable.most_probable_classes`.
         """
+        return self._most_probable
+
+    @cached_property
+    def _worst_places(self) -> pd.DataFrame:
+        return try_worst_places(self.summaries, self.datasets)
+
+    @cached_property
+    def _most_probable(self) -> pd.DataFrame:
         return most_probable_classes(self.datasets)
 
     def long(self, methods: list[str] | None = None) -> pd.DataFrame:
@@ -231,25 +241,32 @@ def compare(
     )
     datasets: dict[str, Dataset] = {}
     names: dict[str, str] = {}
-    summaries: dict[str, Summary] = {}
-    for position, (label, method) in enumerate(zip(labels, methods, strict=True)):
-        tell(progress, position / len(methods), label)
-        local = method.needs_embedding
-        method.fit(calibration, calibration_embedding if local else None)
-        datasets[label] = method.recalibrate(evaluation, evaluation_embedding if local else None)
-        names[label] = _with_remark(label, method, evaluation, datasets[label])
-        summaries[label] = summarize(
-            datasets[label],
-            measured_on,
-            gamma=gamma,
-            n_bins=n_bins,
-            binning=binning,
-            groups=groups,
-            min_group_size=min_group_size,
-            n_draws=n_draws,
-            local_intervals=local_intervals,
-            random_state=random_state,
-        )
+    measure = partial(
+        summarize,
+        embedding=measured_on,
+        gamma=gamma,
+        n_bins=n_bins,
+        binning=binning,
+        groups=groups,
+        min_group_size=min_group_size,
+        n_draws=n_draws,
+        local_intervals=local_intervals,
+        random_state=random_state,
+    )
+    # One method is measured while the next is fitted.
+    with ThreadPoolExecutor(1) as beside:
+        measured: dict[str, Future[Summary]] = {}
+        try:
+            for position, (label, method) in enumerate(zip(labels, methods, strict=True)):
+                tell(progress, position / len(methods), label)
+                on = (calibration_embedding, evaluation_embedding)
+                known, new = on if method.needs_embedding else (None, None)
+                datasets[label] = method.fit(calibration, known).recalibrate(evaluation, new)
+                names[label] = _with_remark(label, method, evaluation, datasets[label])
+                measured[label] = beside.submit(measure, datasets[label])
+            summaries = {label: found.result() for label, found in measured.items()}
+        finally:  # who cancels does not wait for what has not begun
+            beside.shutdown(wait=False, cancel_futures=True)
     tell(progress, 1.0, "done")
     table = pd.DataFrame({label: item.values for label, item in summaries.items()}).T
     return Comparison(

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from io import BufferedReader
 from typing import Any
 
+from lore_core.dashboard.large_arrays import forget, mapped, new_file
 from lore_core.dashboard.maps_told import map_told
 from lore_core.dashboard.messages import hear_all, start_beside, write_message
 from lore_core.dashboard.results_told import result_from, result_told
@@ -64,7 +65,8 @@ class Task:
         self.fraction, self.message = 0.0, ""
         self.readers: list[tuple[str, object]] = []  #: Who wait for it: a session, and its run
         self.sessions: set[str] = set()  #: Who have asked for it, and may be gone
-        self.n_bytes = 0  #: Of the arrays of its result
+        #: Of the arrays of its result: in memory, and in a file
+        self.n_bytes = self.n_bytes_apart = 0
         self.cancelled = False
         self.due = time.monotonic() + _PATIENCE * expected
         self.seconds = 0.0  #: How long it took, without waiting
@@ -205,9 +207,16 @@ class _Worker:
 
     def do(self, task: Task, *, threads: int) -> None:
         """Do a task; one that ends the process ends nothing else."""
+        file = new_file()
+        try:
+            self._do(task, threads, file)
+        finally:
+            forget(file)
+
+    def _do(self, task: Task, threads: int, file: str | None) -> None:
         self._task, start = task, time.monotonic()
         with contextlib.suppress(OSError):  # what ended it is told below
-            self._ask(task, threads)
+            self._ask(task, threads, file)
         while (message := self._heard.get()) is not None:
             told, arrays = message
             if "done" in told:
@@ -218,9 +227,11 @@ class _Worker:
                 task.end(error=InputError(str(told.get("error", _TOO_MUCH))))
                 return
             try:
+                apart = mapped(file, told["apart"])
                 task.n_bytes = sum(array.nbytes for array in arrays.values())
-                task.end(result_from(told["result"], arrays, task.view.evaluation))
-            except (ValueError, KeyError, TypeError):
+                task.n_bytes_apart = sum(array.nbytes for array in apart.values())
+                task.end(result_from(told["result"], arrays | apart, task.view.evaluation))
+            except (ValueError, KeyError, TypeError, OSError):
                 task.end(error=InputError(_ENDED))
             return
         self._task = None
@@ -228,7 +239,7 @@ class _Worker:
         self.start()
         task.end(error=InputError(_CANCELLED if task.cancelled else _ENDED))
 
-    def _ask(self, task: Task, threads: int) -> None:
+    def _ask(self, task: Task, threads: int, file: str | None) -> None:
         view = task.view
         used: list[Dataset | Embedding] = [view.dataset, *view.maps.values()]
         used += [item for item in task.options.values() if isinstance(item, Embedding)]
@@ -241,6 +252,7 @@ class _Worker:
             "maps": {name: on.digest for name, on in view.maps.items()},
             "view": {part: getattr(view, part) for part in ALL_PARTS if part != "maps"},
             "threads": threads,
+            "file": file,
         }
         told, arrays = result_told(task.options, view.evaluation)
         self._tell({**asked, "options": told}, arrays)

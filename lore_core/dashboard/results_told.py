@@ -71,8 +71,10 @@ class _Telling:
         if isinstance(value, Recalibrator):
             return {"method": self.of(np.frombuffer(value.to_bytes(), np.uint8))}
         if isinstance(value, Dataset):
-            same = value is self._evaluation
-            return {"rows": None if same else self.of(value.probabilities)}
+            if value is self._evaluation:
+                return {"rows": None}
+            # (Picking the confidences would touch every page of a file that is mapped.)
+            return {"rows": self.of(value.probabilities), "confidence": self.of(value.confidence)}
         if isinstance(value, pd.Series):
             return {"series": self._labelled(value.index, [value]), "name": self.of(value.name)}
         if isinstance(value, pd.DataFrame):
@@ -84,7 +86,9 @@ class _Telling:
         if type(value).__name__ not in _KINDS:
             raise TypeError(f"{type(value).__name__} is not told of")
         parts = {item.name: getattr(value, item.name) for item in dataclasses.fields(value)}
-        return {"kind": type(value).__name__, "parts": self.of(parts)}
+        # What was computed of it already is not computed again from all rows.
+        known = {name: item for name, item in vars(value).items() if name not in parts}
+        return {"kind": type(value).__name__, "parts": self.of(parts), "known": self.of(known)}
 
     def _labelled(self, index: pd.Index[Any], columns: list[pd.Series[Any]]) -> Any:
         return [self.of(index), [self.of(column.to_numpy()) for column in columns]]
@@ -114,21 +118,26 @@ def result_from(
                 return (maps or {})[digest]
             case {"method": content}:
                 return load_recalibrator(made(content).tobytes())
-            case {"rows": probabilities}:
-                changed = made(probabilities)
-                return evaluation if changed is None else evaluation.with_checked(changed)
+            case {"rows": None}:
+                return evaluation
+            case {"rows": probabilities, "confidence": confidence}:
+                changed = evaluation.with_checked(made(probabilities))
+                vars(changed)["confidence"] = made(confidence)
+                return changed
             case {"series": [index, [values]], "name": name}:
                 return pd.Series(made(values), index=made(index), name=made(name))
             case {"frame": [index, columns], "names": names}:
                 labels = made(index)
                 parts = {k: pd.Series(made(item), labels) for k, item in enumerate(columns)}
-                return pd.DataFrame(parts, index=labels).set_axis(made(names), axis=1)
+                return pd.DataFrame(parts, index=labels, copy=False).set_axis(made(names), axis=1)
             case {"index": None, "length": length, "name": name}:
                 return pd.RangeIndex(length, name=made(name))
             case {"index": values, "name": name}:
                 return pd.Index(made(values), name=made(name))
-            case {"kind": kind, "parts": parts}:
-                return _KINDS[kind](**made(parts))
+            case {"kind": kind, "parts": parts, "known": known}:
+                value = _KINDS[kind](**made(parts))
+                vars(value).update(made(known))
+                return value
             case dict():
                 raise ValueError("a result of another kind")
         return said

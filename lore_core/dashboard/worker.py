@@ -10,9 +10,11 @@ from typing import Any
 import pandas as pd
 
 from lore_core.comparison import Comparison
+from lore_core.dashboard.large_arrays import put_apart
 from lore_core.dashboard.maps_told import map_from
 from lore_core.dashboard.messages import beside_streams, hear_all, write_message
 from lore_core.dashboard.results_told import result_from, result_told
+from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
@@ -36,7 +38,7 @@ def fitted(
 ) -> Comparison:
     """Fit methods by their labels and measure them; simulate nothing."""
     known = recalibrators_of(view)
-    return comparison_of(
+    made = comparison_of(
         view,
         [known[label] for label in labels],
         {},
@@ -44,16 +46,19 @@ def fitted(
         measured_on=measured_on,
         progress=progress,
     )
+    # What the page shows of all rows of all methods is told with it.
+    made.differences, made.most_probable(), made.worst_places()
+    return made
 
 
 def simulated(
     view: View,
     progress: Progress | None,
-    datasets: dict[str, Dataset],
+    confidences: dict[str, Floats],
     measured_on: Embedding | None,
 ) -> dict[str, pd.DataFrame] | None:
     """Simulate the intervals of what :func:`fitted` measured."""
-    return intervals_of(view, datasets, measured_on=measured_on, progress=progress)
+    return intervals_of(view, confidences, measured_on=measured_on, progress=progress)
 
 
 #: What can be asked for, by its name.
@@ -106,8 +111,9 @@ def _done(told: Any, arrays: Arrays, kept: dict[str, Any], tell: Progress) -> tu
         with fewer_threads(told["threads"]):
             made = WORK[told["work"]](view, tell, **options)
         result, found = result_told(made, view.evaluation)
+        found, apart = put_apart(found, told["file"])
     except InputError as error:
         return {"error": str(error)}, {}
     except MemoryError:
         return {"memory": True}, {}
-    return {"result": result}, found
+    return {"result": result, "apart": apart}, found

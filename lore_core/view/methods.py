@@ -17,6 +17,7 @@ from lore_core.comparison.groups import compare_groups, group_report
 from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.retraining import Taught, taught
 from lore_core.comparison.summary import Summary, summarize
+from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
@@ -155,7 +156,7 @@ def comparison_of(
 
 def intervals_of(
     view: View,
-    datasets: Mapping[str, Dataset],
+    confidences: Mapping[str, Floats],
     *,
     measured_on: Embedding | None = None,
     progress: Progress | None = None,
@@ -165,25 +166,25 @@ def intervals_of(
     They are what :func:`comparison_of` leaves out where it does not simulate:
     :meth:`~lore_core.comparison.methods.Comparison.with_simulated` takes them.
 
-    ``datasets``: evaluation rows as each method left them, by its label. ``measured_on``: see
+    ``confidences``: of the evaluation rows after each method, by its label. ``measured_on``: see
     :func:`comparison_of`.
     """
-    simulating = simulating_of(view, n_methods=len(datasets), on=measured_on)
+    simulating = simulating_of(view, n_methods=len(confidences), on=measured_on)
     if not simulating["n_draws"]:
         return None
     points = (
         view.points(on=measured_on) if view.is_local and simulating["local_intervals"] else None
     )
-    found = {}
-    for position, (label, dataset) in enumerate(datasets.items()):
-        tell(progress, position / len(datasets), label)
+    found, outcome = {}, view.evaluation.outcome
+    for position, (label, confidence) in enumerate(confidences.items()):
+        tell(progress, position / len(confidences), label)
         found[label] = calibration_intervals(
-            dataset.confidence,
-            dataset.outcome,
+            confidence,
+            outcome,
             points,
             **view.local,
             n_draws=simulating["n_draws"],
-            weights=dataset.weights,
+            weights=view.evaluation.weights,
             random_state=view.seed,
         )
     return found

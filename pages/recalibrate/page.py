@@ -88,7 +88,7 @@ search = compute.places(view) if view.target == TOP_LABEL and is_searched(view) 
 conclude(top, conclude_recalibration(result, search))
 table, waiting = st.empty(), st.empty()
 asked = compute.intervals(view, result, measure_map)
-if not is_ready(asked, _SOON):
+if asked is not None and not is_ready(asked, _SOON):
     with table.container():
         metrics_table(result, grouping(dataset), measured_on, pending=True)
 worst_places_table(result)
@@ -147,7 +147,7 @@ if measure_map is not None and len(methods) > 1:
             "method_curves",
         )
 # What takes long comes last, though it stands above.
-simulated = awaited(asked, waiting)
+simulated = None if asked is None else awaited(asked, waiting)
 if simulated is not None:
     result = result.with_simulated(simulated)
 with table.container():

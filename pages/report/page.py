@@ -76,7 +76,10 @@ def _make(view: View, settings: ReportSettings, images: bool, key: Hashable) -> 
         on = view.embedding if view.is_local else None
         asked = compute.fits(view, tuple(methods), grouping, on)
         result: Comparison = finished(asked, part_of(progress, 0.0, 0.3))
-        simulated = finished(compute.intervals(view, result, on), part_of(progress, 0.3, 1.0))
+        intervals = compute.intervals(view, result, on)
+        if intervals is None:
+            return result
+        simulated = finished(intervals, part_of(progress, 0.3, 1.0))
         return result if simulated is None else result.with_simulated(simulated)
 
     def work(progress: Progress) -> bytes:

@@ -29,8 +29,8 @@ from pages.shared.jobs import (
     time_so_far,
 )
 
-#: Results that are kept: at most so many, and of so many bytes.
-_MOST, _MOST_BYTES = 64, 2**30
+#: Results that are kept: at most so many, and of so many bytes in memory and on the disk.
+_MOST, _MOST_BYTES, _MOST_APART = 64, 2**30, 2**33
 #: Seconds until a reader is told what is waited for, and between two words about it.
 _SILENT, _EVERY = 0.3, 0.5
 #: Seconds between two looks whether anybody who wants some work is still there.
@@ -76,7 +76,8 @@ def _forget() -> None:
     """Forget the oldest results beyond what is kept, and none that is waited for."""
     for key, task in list(_TASKS.items())[:-1]:
         total = sum(item.n_bytes for item in _TASKS.values())
-        if len(_TASKS) <= _MOST and total <= _MOST_BYTES:
+        apart = sum(item.n_bytes_apart for item in _TASKS.values())
+        if len(_TASKS) <= _MOST and total <= _MOST_BYTES and apart <= _MOST_APART:
             return
         if task.ended:
             del _TASKS[key]

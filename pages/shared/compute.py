@@ -206,8 +206,14 @@ def fits(
     )
 
 
-def intervals(view: View, result: Comparison, measured_on: Embedding | None) -> Asked:
-    """Return the work that simulates the intervals of :func:`comparison`'s calibration errors."""
+def intervals(view: View, result: Comparison, measured_on: Embedding | None) -> Asked | None:
+    """Return the work that simulates the intervals of :func:`comparison`'s calibration errors.
+
+    None where none of them can be waited for.
+    """
+    simulating = methods.simulating_of(view, n_methods=len(result.datasets), on=measured_on)
+    if not simulating["n_draws"]:
+        return None
     on = None if measured_on is None else measured_on.digest
     return Asked(
         "intervals",
@@ -215,7 +221,10 @@ def intervals(view: View, result: Comparison, measured_on: Embedding | None) -> 
         (view.key(*_FITTED), tuple(result.datasets), on),
         "Simulating intervals",
         _SIMULATED_SECONDS * len(result.datasets) * len(view.dataset),
-        {"datasets": result.datasets, "measured_on": measured_on},
+        {
+            "confidences": {name: item.confidence for name, item in result.datasets.items()},
+            "measured_on": measured_on,
+        },
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import tempfile
 import time
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import lore_core as lore
 from lore_core import InputError
 from lore_core.dashboard.beside import Task, Workers
+from lore_core.dashboard.large_arrays import mapped, new_file, put_apart
 from lore_core.dashboard.results_told import result_from, result_told
 from lore_core.data.progress import Cancelled
 from lore_core.view import View
@@ -71,11 +73,51 @@ def test_the_result_is_the_same_to_the_last_bit(view, workers):
     assert fits.wait(60)
     told = fits.result()
     same(here(view), told)
-    options = {"datasets": told.datasets, "measured_on": None}
+    confidences = {name: item.confidence for name, item in told.datasets.items()}
+    options = {"confidences": confidences, "measured_on": None}
     simulated = workers.begin(Task("intervals", view, options))
     assert simulated.wait(60)
     same(here(view, n_draws=60), told.with_simulated(simulated.result()))
     same(chance_band_of(view), band.result())
+
+
+def test_large_arrays_come_in_a_file(view, workers, monkeypatch, tmp_path):
+    """Told of as all others are, the same to the last bit, and nothing of them stays behind."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    many = lore.demo.synthetic(700_000).dataset.with_split(0.2)
+    large = View(many)
+    labels = ["No recalibration", "Platt scaling"]
+    task = workers.begin(
+        Task("fits", large, {"labels": labels, "grouping": None, "measured_on": None})
+    )
+    assert task.wait(60)
+    told = task.result()
+    methods = [recalibrators_of(large)[label] for label in labels]
+    expected = comparison_of(large, methods, {})
+    same(expected, told)
+    same(expected.differences, told.differences)
+    same(expected.most_probable(), told.most_probable())
+    assert not list(tmp_path.iterdir())
+    assert task.n_bytes_apart > 10 * task.n_bytes
+    after = told.datasets["Platt scaling"]
+    assert isinstance(after.probabilities.base.base, np.memmap)
+    assert not after.confidence.flags.writeable
+    np.testing.assert_array_equal(after.confidence, expected.datasets["Platt scaling"].confidence)
+
+
+def test_where_there_is_no_room_they_come_by_the_pipe(monkeypatch, tmp_path):
+    arrays = {"large": np.arange(2.0**20), "small": np.arange(3)}
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    path = new_file()
+    rest, begin = put_apart(arrays, path)
+    assert list(rest) == ["small"]
+    same({"large": arrays["large"]}, mapped(path, begin))
+    (tmp_path / "folder").mkdir()
+    for nowhere in (None, str(tmp_path / "folder"), str(tmp_path / "no" / "file")):
+        assert put_apart(arrays, nowhere) == (arrays, {})
+    for wrong in (["<f8", [2**21], 0], ["<f8", [2**20], 8], ["|O", [8], 0], ["<f8", [-1], 0]):
+        with pytest.raises(ValueError, match="of another kind"):
+            mapped(path, {"large": wrong})
 
 
 def test_nothing_but_known_kinds_is_made_of_what_is_heard(view):
@@ -83,8 +125,9 @@ def test_nothing_but_known_kinds_is_made_of_what_is_heard(view):
         result_told(object(), view.evaluation)
     told, arrays = result_told({"a": (1, None, np.arange(3.0))}, view.evaluation)
     assert result_from(json.loads(json.dumps(told)), arrays, view.evaluation)["a"][0] == 1
+    popen = {"kind": "Popen", "parts": {"dict": []}, "known": {"dict": []}}
     with pytest.raises(KeyError):
-        result_from({"kind": "Popen", "parts": {"dict": []}}, {}, view.evaluation)
+        result_from(popen, {}, view.evaluation)
     with pytest.raises(ValueError, match="of another kind"):
         result_from({"call": "os.system"}, {}, view.evaluation)
 
