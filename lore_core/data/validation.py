@@ -97,13 +97,14 @@ def _first(mask: Mask) -> int:
 
 def _check_finite(array: Floats, name: str) -> None:
     finite = np.isfinite(array)
+    if finite.all():  # (Row by row takes several times as long.)
+        return
     bad = np.asarray(~finite if finite.ndim == 1 else ~finite.all(axis=tuple(range(1, array.ndim))))
-    if bad.any():
-        row = _first(bad)
-        raise InputError(
-            f"'{name}' must be finite; got {array[row]} at row {row} "
-            f"({int(bad.sum())} such rows). Drop or fill these rows."
-        )
+    row = _first(bad)
+    raise InputError(
+        f"'{name}' must be finite; got {array[row]} at row {row} "
+        f"({int(bad.sum())} such rows). Drop or fill these rows."
+    )
 
 
 def _check_vector(array: NDArray[Any], name: str) -> None:
@@ -172,9 +173,9 @@ def as_probabilities(values: ArrayLike, name: str = "probabilities") -> Floats:
     if array.shape[1] == 1:
         return as_probabilities(array[:, 0], name)
     _check_finite(array, name)
-    outside = (array < -RANGE_TOLERANCE) | (array > 1 + RANGE_TOLERANCE)
-    bad = np.asarray(outside.any(axis=1))
-    if bad.any():
+    if array.min() < -RANGE_TOLERANCE or array.max() > 1 + RANGE_TOLERANCE:
+        outside = (array < -RANGE_TOLERANCE) | (array > 1 + RANGE_TOLERANCE)
+        bad = np.asarray(outside.any(axis=1))
         row = _first(bad)
         worst = array[row][np.argmax(np.abs(array[row] - 0.5))]
         raise InputError(

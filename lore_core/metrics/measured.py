@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -45,6 +45,7 @@ class Measured:
     binning: Binning = "equal-width"
     groups: ArrayLike | None = None
     min_group_size: int = 1
+    _by_row: dict[RowMean, Floats] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def _aimed(self) -> Target:
@@ -76,6 +77,12 @@ class Measured:
         See :func:`~lore_core.data.weights.linearised`.
         """
         return linearised(values, self.weights)
+
+    def by_row(self, measure: RowMean) -> Floats:
+        """Return a mean's values row by row, :meth:`linearised`; computed once."""
+        if measure not in self._by_row:
+            self._by_row[measure] = self.linearised(measure.of_row(self))
+        return self._by_row[measure]
 
     @property
     def probabilities(self) -> Floats:
@@ -248,7 +255,7 @@ class Measured:
         """
         return pd.DataFrame(
             {
-                metric.name: self.linearised(metric.measure.of_row(self))
+                metric.name: self.by_row(metric.measure)
                 for metric in COMPARED
                 if isinstance(metric.measure, RowMean) and self.allows(metric)
             },

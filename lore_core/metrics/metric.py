@@ -53,7 +53,7 @@ class RowMean:
 
     def __call__(self, measured: Measured) -> float:
         """Return the mean, by the rows' weights."""
-        values = measured.linearised(self.of_row(measured))
+        values = measured.by_row(self)
         return float(values[values == values].mean())
 
 

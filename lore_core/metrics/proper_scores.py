@@ -78,7 +78,10 @@ def row_nll(probabilities: Floats, labels: Ints) -> Floats:
 
 def row_brier(probabilities: Floats, labels: Ints) -> Floats:
     """Brier score of each row, shape (n,); ``probabilities`` (n, K)."""
-    return class_brier(probabilities)[np.arange(len(labels)), labels]
+    # As class_brier, of one class.
+    own = probabilities[np.arange(len(labels)), labels]
+    total = np.einsum("ij,ij->i", probabilities, probabilities) - 2 * own + 1
+    return np.asarray(total / 2 if probabilities.shape[1] == 2 else total)
 
 
 def _checked(probabilities: ArrayLike, labels: ArrayLike) -> tuple[Floats, Ints]:
