@@ -8,6 +8,7 @@ they were the data (a parametric bootstrap). The draws are weight columns of one
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,7 @@ from lore_core.data.validation import (
 )
 from lore_core.data.weights import as_weights, weighed
 from lore_core.kernel_sums import laplacian_sums, weighted_means
+from lore_core.kernel_sums.schedule import thread_count
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.catalogue import ECE, ECE_DEBIASED
 from lore_core.metrics.global_metrics import ReliabilityTable
@@ -226,9 +228,12 @@ def null_errors(
     count = np.bincount(index, weights=w)
     share = np.linspace(0.0, 1.0, check_integer(n_shares, "n_shares", minimum=2))
     parts: dict[str, list[Floats]] = {}
-    for gap, error, supported in _drawn_errors(
+    drawn_errors = _drawn_errors(
         c, index, embedding, grid, n_draws, min_effective_size, w, random_state, progress
-    ):
+    )
+    for gap, error, supported in drawn_errors:
+        with ThreadPoolExecutor(thread_count(None)) as threads:
+            lce = list(threads.map(lambda drawn: _quantiles(drawn[chosen], share), error[0].T))
         of_bin = np.stack([np.bincount(index, weights=weighed(column, w)) for column in gap.T])
         drawn = {
             "mlce": error[0].max(axis=0),
@@ -236,7 +241,7 @@ def null_errors(
             "alce": np.average(error[0], axis=0, weights=w),
             "ece": np.abs(of_bin).sum(axis=1) / len(c),
             "mce": (np.abs(of_bin) / np.where(count > 0, count, 1)).max(axis=1),
-            "lce": np.stack([_quantiles(column[chosen], share) for column in error[0].T]),
+            "lce": np.stack(lce),
         }
         for name, values in drawn.items():
             parts.setdefault(name, []).append(values)
