@@ -191,6 +191,7 @@ def _global_parts(
         shape=(len(count), np.count_nonzero(few)),
     )
     deviate = rng.standard_normal((len(count), len(uniform)))
+    by_row = np.ascontiguousarray(uniform.T)  # (As the product takes it.)
     promised, size = np.bincount(index, weights=each * c), np.where(count > 0, mass, 1)
 
     def total(values: Floats, power: int = 1) -> Floats:
@@ -207,7 +208,7 @@ def _global_parts(
         # (The first two terms of Cornish and Fisher: the skewness is lean / deviation.)
         drawn = expected[:, None] + deviation * deviate + lean * (deviate**2 - 1) / 6
         drawn = np.clip(np.rint(drawn) if weights is None else drawn, 0, mass[:, None])
-        row_by_row = member @ (uniform < accuracy[few]).T.astype(float)
+        row_by_row = member @ (by_row < accuracy[few, None]).astype(float)
         right = np.where(count[:, None] < _MANY, row_by_row, drawn)
         return metric(np.column_stack([expected, right]))
 
