@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from lore_core.chance.simulation import affordable_null_draws
-from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.chance.vector_draws import drawn_vectors
+from lore_core.data.arrays import Floats, Mask
+from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import p_sentence, points_words, rows_words, share_words
-from lore_core.data.progress import Progress, tell
+from lore_core.data.progress import Progress
 from lore_core.data.validation import Points, as_coordinates, check_integer
-from lore_core.kernel_sums import laplacian_sums
-from lore_core.metrics.local_error import scaled_bandwidth
-from lore_core.metrics.vector_error import VectorErrors
+from lore_core.metrics.vector_error import VectorErrors, class_table
 
-#: Chance that any row is called beyond it, and that the average is, where all is right.
+#: Chance that any row is called beyond it, that any class is, and that the average is, where all is
+#: right.
 ALPHA = 0.05
-#: Columns of kernel sums held at once.
-_MOST_COLUMNS = 256
 #: Simulated models at most and at least.
 _DRAWS, _LEAST_DRAWS = 199, 39
 
@@ -32,10 +32,24 @@ class VectorChance:
     #: What that stays below in 95 % of models whose every probability is right.
     chance_level: float
     p_value: float  #: Chance of so large an average there
+    #: The same of the largest vector LCE of a supported row, noise taken off.
+    largest: float
+    largest_level: float
+    largest_p_value: float
+    #: (K,); the same of the root mean square of each class; p-values for all classes together:
+    #: where all is right one of them is 0.05 or less in 5 % of sets.
+    class_average: Floats
+    class_level: Floats
+    class_p_value: Floats
     #: (n,); rows whose vector LCE is beyond chance: where all is right there is one in 5 % of sets.
     beyond: Mask
     n_supported: int
     n_draws: int
+
+    @property
+    def claims(self) -> bool:
+        """Whether the average is beyond chance."""
+        return self.p_value <= ALPHA
 
     @property
     def sentence(self) -> str:
@@ -46,7 +60,7 @@ class VectorChance:
         size = points_words(self.average, 1)
         level = points_words(self.chance_level, 1)
         against = f"models whose every probability is right stay below {level} in 95 %"
-        if self.p_value > ALPHA:
+        if not self.claims:
             return (
                 f"On {on} the whole vector is off by {size} points, less its noise: not beyond "
                 f"chance ({against}; {p_sentence(self.p_value)})."
@@ -94,74 +108,144 @@ def vector_chance(
     as if they were the data (the probabilities and neighbours stay). The data are then one more
     draw, so that P(rank) is exact: p = (1 + draws at least as large) / (1 + draws). Rows are held
     against the largest of all rows: each squared error over its root mean square among the draws
-    and the data, beyond the 95 % point of the largest of it in every draw.
+    and the data, beyond the 95 % point of the largest of it in every draw. So are classes, by the
+    mean of their squared errors.
     """
     known = errors.supported
+    n_classes = dataset.n_classes
     draws = n_draws
     if draws is None:
         dimensions = as_coordinates(embedding).shape[1]
-        waited_for = affordable_null_draws(len(known), dimensions, dataset.n_classes)
+        waited_for = affordable_null_draws(len(known), dimensions, n_classes)
         draws = int(np.clip(waited_for, _LEAST_DRAWS, _DRAWS))
     check_integer(draws, "n_draws", minimum=_LEAST_DRAWS)
     if not known.any():
+        nan, none = float("nan"), np.full(n_classes, np.nan)
         nothing = np.zeros(len(known), dtype=bool)
-        return VectorChance(float("nan"), float("nan"), float("nan"), nothing, 0, draws)
+        return VectorChance(nan, nan, nan, nan, nan, nan, none, none, none, nothing, 0, draws)
     squared = np.empty((draws + 1, int(known.sum())))
-    squared[0] = errors.squared[known]
-    squared[1:] = _drawn(dataset, embedding, errors, draws, random_state, progress)
-    mean = squared.mean(axis=1)
-    scaled = squared / np.sqrt(np.square(squared).mean(axis=0))
-    largest = np.sort(scaled[1:].max(axis=1))
-    # The smallest value that a share of 5 % of draws, the data among them, exceeds.
-    limit = largest[int(np.ceil((1 - ALPHA) * (draws + 1))) - 1]
+    of_class = np.empty((draws + 1, n_classes))
+    squared[0], of_class[0] = errors.squared[known], errors.class_squared
+    done = 1
+    for rows, classes in drawn_vectors(
+        dataset,
+        embedding,
+        np.array([errors.gamma]),
+        errors.bin_index,
+        known[None],
+        n_draws=draws,
+        random_state=random_state,
+        by_class=True,
+        progress=progress,
+    ):
+        upto = done + rows.shape[1]
+        squared[done:upto], of_class[done:upto] = rows[0][:, known], classes[0]
+        done = upto
+    mean, largest = squared.mean(axis=1), squared.max(axis=1)
+    scaled = in_spreads(squared)
     beyond = np.zeros(len(known), dtype=bool)
-    beyond[known] = scaled[0] > limit
-    level = np.sort(mean[1:])[int(np.ceil((1 - ALPHA) * (draws + 1))) - 1]
+    beyond[known] = scaled[0] > upper_level(scaled[1:].max(axis=1))
+    apart = in_spreads(of_class)
+    furthest = apart[1:].max(axis=1)
     return VectorChance(
         average=errors.average(),
-        chance_level=float(np.sqrt(max(level, 0.0))),
-        p_value=float((1 + (mean[1:] >= mean[0]).sum()) / (1 + draws)),
+        chance_level=_root(upper_level(mean[1:])),
+        p_value=rank(mean),
+        largest=errors.largest,
+        largest_level=_root(upper_level(largest[1:])),
+        largest_p_value=rank(largest),
+        class_average=errors.class_length,
+        class_level=np.array([_root(upper_level(drawn)) for drawn in of_class[1:].T]),
+        class_p_value=np.array([(1 + (furthest >= own).sum()) / (1 + draws) for own in apart[0]]),
         beyond=beyond,
         n_supported=int(known.sum()),
         n_draws=draws,
     )
 
 
-def _drawn(
+def in_spreads(values: Floats) -> Floats:
+    """Divide columns (b, m) by their root mean square; what is 0 in all of them stays 0."""
+    spread = np.sqrt(np.square(values).mean(axis=0))
+    return np.asarray(np.divide(values, spread, out=np.zeros_like(values), where=spread > 0))
+
+
+def upper_level(draws: Floats) -> float:
+    """Return the smallest value that a share of 5 % of draws (b,), the data among them, exceeds."""
+    return float(np.sort(draws)[int(np.ceil((1 - ALPHA) * (len(draws) + 1))) - 1])
+
+
+def rank(values: Floats) -> float:
+    """Return the share of values (b + 1,) that are at least as large as the first, the data's."""
+    return float((values >= values[0]).mean())
+
+
+def _root(squared: float) -> float:
+    return float(np.sqrt(max(squared, 0.0)))
+
+
+def classes_by_chance(
     dataset: Dataset,
-    embedding: Points,
     errors: VectorErrors,
-    n_draws: int,
-    random_state: int,
-    progress: Progress | None,
-) -> Floats:
-    """Squared vector errors of the supported rows in every draw, shape (n_draws, n_supported)."""
-    z, p, known = as_coordinates(embedding), dataset.probabilities, errors.supported
-    n, n_classes = p.shape
-    h = scaled_bandwidth(errors.gamma, z.shape[1])
-    groups = errors.bin_index
-    mass = laplacian_sums(z, None, np.ones(n), bandwidth=h, target_groups=groups)[known]
-    upto, length = np.cumsum(p, axis=1), np.square(p).sum(axis=1)
-    rng, index = np.random.default_rng(random_state), np.arange(n)
-    result = np.empty((n_draws, int(known.sum())))
-    at_once = max(1, _MOST_COLUMNS // n_classes)
-    for first in range(0, n_draws, at_once):
-        tell(progress, first / n_draws, "simulating chance")
-        batch = range(first, min(first + at_once, n_draws))
-        classes = [_classes(upto, rng) for _ in batch]
-        columns = np.tile(p, len(batch))
-        for k, drawn in enumerate(classes):
-            columns[index, k * n_classes + drawn] -= 1.0
-        own = np.column_stack([length - 2 * p[index, drawn] + 1 for drawn in classes])
-        sums = laplacian_sums(z, None, columns, bandwidth=h, target_groups=groups)[known]
-        noise = laplacian_sums(z, None, own, bandwidth=h / 2, target_groups=groups)[known]
-        square = np.square(sums).reshape(len(sums), len(batch), n_classes).sum(axis=2)
-        result[batch.start : batch.stop] = ((square - noise) / mass[:, None] ** 2).T
-    tell(progress, 1.0, "simulating chance")
-    return result
+    chance: VectorChance,
+    *,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+) -> pd.DataFrame:
+    """Say class by class how far off its probability is, and what chance shows; the worst first.
+
+    Parameters
+    ----------
+    dataset, errors, n_bins, binning
+        See :func:`~lore_core.metrics.vector_error.class_table`.
+    chance : VectorChance
+        The test of these errors.
+
+    Returns
+    -------
+    DataFrame
+        As ``class_table``, by the mean of the squared local error less its noise, and further:
+        ``chance_level``, what ``local`` stays below in 95 % of models whose every probability is
+        right; ``p_value`` for all classes together; ``rows``, in how many of those beyond chance
+        the class is the furthest off.
+    """
+    table = class_table(dataset, errors, n_bins=n_bins, binning=binning)
+    table["chance_level"] = chance.class_level
+    table["p_value"] = chance.class_p_value
+    table["rows"] = np.bincount(errors.most_wrong[chance.beyond], minlength=len(table))
+    return table.iloc[np.argsort(-errors.class_squared, kind="stable")]
 
 
-def _classes(upto: Floats, rng: np.random.Generator) -> Ints:
-    """Draw a class of every row; ``upto`` (n, K): summed probabilities."""
-    level = rng.random((len(upto), 1)) * upto[:, -1:]
-    return np.asarray((upto <= level).sum(axis=1).clip(max=upto.shape[1] - 1))
+def describe_classes(table: pd.DataFrame) -> str:
+    """Say which class to mend first.
+
+    ``table``: from :func:`classes_by_chance`.
+    """
+    if table["p_value"].isna().all():
+        return ""
+    among = f"all {len(table)} classes taken together"
+    beyond = table[table["p_value"] <= ALPHA]
+    if beyond.empty:
+        return f"No single class is off beyond chance, {among}."
+    worst = beyond.iloc[0]
+    if len(table) == 2:
+        return (
+            f"Of two classes each is off by what the other is, the other way round: "
+            f"{points_words(worst['local'], 1)} points, less its noise (right models stay below "
+            f"{points_words(worst['chance_level'], 1)} in 95 %; {p_sentence(worst['p_value'])})."
+        )
+    way = "too often" if worst["gap"] > 0 else "too seldom"
+    text = (
+        f"Mend “{beyond.index[0]}” first: its probability is off by "
+        f"{points_words(worst['local'], 1)} points, less its noise (right models stay below "
+        f"{points_words(worst['chance_level'], 1)} in 95 %; {p_sentence(worst['p_value'])}, "
+        f"{among}), over all rows promised {points_words(abs(worst['gap']), 1)} points {way}."
+    )
+    if len(beyond) > 1:
+        text += f" {len(beyond)} classes are beyond chance."
+    if (found := int(table["rows"].sum())) > 0:
+        most = table["rows"].idxmax()
+        text += (
+            f" “{most}” is the furthest off at {int(table['rows'].max()):,} of the "
+            f"{rows_words(found)} beyond chance."
+        )
+    return text

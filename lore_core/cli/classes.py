@@ -8,7 +8,7 @@ from lore_core.cli.figure_files import FigureOptions, figure_options
 from lore_core.cli.options import ViewOptions, examples, view_options
 from lore_core.cli.output import Progress, json_option, say, text_table
 from lore_core.data.json_text import as_json
-from lore_core.data.number_text import percent, signed_points
+from lore_core.data.number_text import POINTS, p_words, percent, signed_points
 
 
 @click.command(
@@ -27,11 +27,10 @@ def classes(given: ViewOptions, *, json_: bool, figure: FigureOptions) -> None:
     whose every probability is right, and each class by itself. -o draws rows on a 2-D map by the
     class that is most wrong around them, or writes the numbers of every row.
     """
+    from lore_core.chance.whole_vector import describe_classes
     from lore_core.cli.view import open_view
     from lore_core.data.validation import InputError
-    from lore_core.metrics.vector_error import class_table
-    from lore_core.view.chance import vector_chance_of
-    from lore_core.view.where import vector_errors_of
+    from lore_core.view.vector import classes_of, vector_chance_of, vector_errors_of
 
     if given.target != "top-label":
         raise InputError(
@@ -46,20 +45,25 @@ def classes(given: ViewOptions, *, json_: bool, figure: FigureOptions) -> None:
             )
         errors = vector_errors_of(view)
         chance = vector_chance_of(view, errors, progress=progress)
-    table = class_table(view.evaluation, errors, chance.beyond)
+    table = classes_of(view, errors, chance)
+    said = describe_classes(table)
     content = {
         **view.settings(),
         "sentence": chance.sentence,
         "average": chance.average,
         "chance_level": chance.chance_level,
         "p_value": chance.p_value,
+        "largest": chance.largest,
+        "largest_chance_level": chance.largest_level,
+        "largest_p_value": chance.largest_p_value,
+        "about_classes": said,
         "rows_beyond_chance": int(chance.beyond.sum()),
         "classes": table.reset_index().to_dict(orient="records"),
     }
     if json_:
         say(as_json(content))
     else:
-        say(chance.sentence)
+        say(f"{chance.sentence} {said}".strip())
         say("")
         say(
             text_table(
@@ -68,8 +72,12 @@ def classes(given: ViewOptions, *, json_: bool, figure: FigureOptions) -> None:
                     "promised": [percent(share) for share in table["promised"]],
                     "came": [percent(share) for share in table["came"]],
                     "gap, points": [signed_points(gap) for gap in table["gap"]],
-                    "ALCE": [signed_points(error).lstrip("+") for error in table["alce"]],
-                    "MLCE": [signed_points(error).lstrip("+") for error in table["mlce"]],
+                    "ECE": [POINTS.text(error) for error in table["ece"]],
+                    "less noise": [POINTS.text(error) for error in table["local"]],
+                    "if right": [POINTS.text(error) for error in table["chance_level"]],
+                    "p": [p_words(p) for p in table["p_value"]],
+                    "ALCE": [POINTS.text(error) for error in table["alce"]],
+                    "MLCE": [POINTS.text(error) for error in table["mlce"]],
                     "most wrong in": [f"{rows:,} rows" for rows in table["rows"]],
                 }
             )

@@ -8,3 +8,4 @@ from .retraining import (
     conclude_retraining as conclude_retraining,
     retraining_at_place as retraining_at_place,
 )
+from .whole_vector import conclude_vector as conclude_vector

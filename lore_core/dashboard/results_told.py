@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from lore_core.chance.simulation import NullBand
+from lore_core.chance.vector_band import VectorBand
+from lore_core.chance.whole_vector import VectorChance
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.summary import Summary
 from lore_core.data.binning import ConfidenceBins
@@ -17,6 +19,8 @@ from lore_core.data.dataset import Dataset
 from lore_core.embedding.result import Embedding
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
+from lore_core.metrics.vector_bandwidth import VectorCurve
+from lore_core.metrics.vector_error import VectorErrors
 from lore_core.metrics.worst_places import WorstPlace
 from lore_core.reading.handover import Arrays
 from lore_core.recalibration import Recalibrator, load_recalibrator
@@ -33,6 +37,10 @@ _KINDS: dict[str, type[Any]] = {
         NullBand,
         ReliabilityTable,
         Summary,
+        VectorBand,
+        VectorChance,
+        VectorCurve,
+        VectorErrors,
         WorstPlace,
     )
 }

@@ -23,6 +23,12 @@ from lore_core.kernel_sums.schedule import fewer_threads, one_thread_a_product
 from lore_core.reading.handover import Arrays, dataset_from
 from lore_core.view.chance import chance_band_of
 from lore_core.view.methods import Grouping, comparison_of, intervals_of, recalibrators_of
+from lore_core.view.vector import (
+    vector_band_of,
+    vector_chance_of,
+    vector_curve_of,
+    vector_errors_of,
+)
 from lore_core.view.view import View
 
 #: How much less of the processors than pages; more than maps, for a reader waits.
@@ -66,6 +72,12 @@ WORK: dict[str, Callable[..., Any]] = {
     "fits": fitted,
     "intervals": simulated,
     "chance band": lambda view, progress: chance_band_of(view, progress=progress),
+    "vector errors": vector_errors_of,
+    "vector chance": lambda view, progress: vector_chance_of(
+        view, vector_errors_of(view), progress=progress
+    ),
+    "vector curve": vector_curve_of,
+    "vector band": lambda view, progress, curve: vector_band_of(view, curve, progress=progress),
 }
 
 

@@ -33,4 +33,5 @@ from .pictures.variables import (
     variable_figure as variable_figure,
     variable_grid_figure as variable_grid_figure,
 )
+from .pictures.vector_curves import vector_curve_figure as vector_curve_figure
 from .style import Mode as Mode

@@ -47,6 +47,10 @@ from .rewards import (
     unsure_threshold as unsure_threshold,
 )
 from .smooth_error import smooth_calibration_error as smooth_calibration_error
+from .vector_bandwidth import (
+    VectorCurve as VectorCurve,
+    vector_curve as vector_curve,
+)
 from .vector_error import (
     VectorErrors as VectorErrors,
     class_table as class_table,

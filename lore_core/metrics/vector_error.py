@@ -14,6 +14,7 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError, Points, as_coordinates, check_lengths
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
+from lore_core.metrics.global_metrics import expected_calibration_error
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth, told
 
 #: What is said instead where rows have weights.
@@ -30,6 +31,9 @@ class VectorErrors:
     signed: Floats
     #: (n,); squared length of that vector less its noise, unbiased: below 0 it is all noise.
     squared: Floats
+    #: (K,); mean over the supported rows of what each class adds to ``squared``: they sum up to its
+    #: mean. NaN without supported rows.
+    class_squared: Floats
     effective_size: Floats  #: (n,); n_eff
     bin_index: Ints  #: (n,); bin of the predicted class's confidence, the same for all classes
     gamma: float  #: Bandwidth γ
@@ -48,6 +52,17 @@ class VectorErrors:
     def supported(self) -> Mask:
         """Mask of the rows with ten effective neighbours or more, shape (n,)."""
         return np.asarray(self.effective_size >= MIN_EFFECTIVE_SIZE)
+
+    @property
+    def class_length(self) -> Floats:
+        """Root mean square of each class's SLCE, without noise, over supported rows, shape (K,)."""
+        return np.sqrt(np.maximum(self.class_squared, 0.0))
+
+    @property
+    def largest(self) -> float:
+        """Largest vector LCE, without noise, of the supported rows; NaN without any."""
+        squared = self.squared[self.supported]
+        return float(np.sqrt(max(squared.max(), 0.0))) if len(squared) else float("nan")
 
     def average(self, rows: Mask | None = None) -> float:
         """Root mean square of the vector LCE, without noise: √max(mean squared, 0).
@@ -93,7 +108,39 @@ def vector_errors(
 
     A noisy vector is too long: E‖m_i‖² = ‖E m_i‖² + noise. Leaving out every row's product with
     itself, ‖m_i‖² − Σ_j w_ij² ‖r_j‖² has the mean Σ_{j≠l} w_ij w_il E r_j · E r_l, 0 where every
-    probability is right. As k_γ² = k_{γ/2}, that is one more sum at γ/2.
+    probability is right. As k_γ² = k_{γ/2}, that is one more sum at γ/2. Class by class the mean
+    over the supported rows S is Σ_{i∈S} m_ik² / |S| − Σ_j c_j r_jk² with c_j = Σ_{i∈S} w_ij² / |S|:
+    one more sum for all classes.
+    """
+    z = checked_rows(dataset, embedding)
+    bins = confidence_bins(dataset.confidence, n_bins, binning)
+    index = bins.assign(dataset.confidence)
+    residual = residuals(dataset)
+    h = scaled_bandwidth(gamma, z.shape[1])
+    means = laplacian_means(
+        z, None, residual, bandwidth=h, target_groups=index, progress=told(progress)
+    )
+    own = laplacian_sums(
+        z, None, np.square(residual).sum(axis=1), bandwidth=h / 2, target_groups=index
+    )
+    known = means.effective_size >= MIN_EFFECTIVE_SIZE
+    shares = own_shares(z, known, means.mass, index, h)
+    with np.errstate(invalid="ignore"):
+        class_squared = np.square(means.mean[known]).sum(axis=0) / known.sum()
+    return VectorErrors(
+        signed=means.mean,
+        squared=np.square(means.mean).sum(axis=1) - own / means.mass**2,
+        class_squared=class_squared - shares @ np.square(residual),
+        effective_size=means.effective_size,
+        bin_index=index,
+        gamma=float(gamma),
+    )
+
+
+def checked_rows(dataset: Dataset, embedding: Points) -> Floats:
+    """Return coordinates of rows that all count alike, shape (n, d).
+
+    Raises InputError if the lengths disagree, or rows have weights.
     """
     if dataset.weights is not None:
         raise InputError(
@@ -102,28 +149,35 @@ def vector_errors(
         )
     z = as_coordinates(embedding)
     check_lengths(dataset=dataset.labels, embedding=z)
-    bins = confidence_bins(dataset.confidence, n_bins, binning)
-    index = bins.assign(dataset.confidence)
-    residual = dataset.probabilities.copy()
-    residual[np.arange(len(z)), dataset.labels] -= 1.0
-    h = scaled_bandwidth(gamma, z.shape[1])
-    means = laplacian_means(
-        z, None, residual, bandwidth=h, target_groups=index, progress=told(progress)
-    )
-    own = laplacian_sums(
-        z, None, np.square(residual).sum(axis=1), bandwidth=h / 2, target_groups=index
-    )
-    assert means.effective_size is not None
-    return VectorErrors(
-        signed=means.mean,
-        squared=np.square(means.mean).sum(axis=1) - own / means.mass**2,
-        effective_size=means.effective_size,
-        bin_index=index,
-        gamma=float(gamma),
-    )
+    return z
 
 
-def class_table(dataset: Dataset, errors: VectorErrors, beyond: Mask | None = None) -> pd.DataFrame:
+def residuals(dataset: Dataset) -> Floats:
+    """Return p − onehot(y) of every row, shape (n, K)."""
+    result = dataset.probabilities.copy()
+    result[np.arange(len(result)), dataset.labels] -= 1.0
+    return result
+
+
+def own_shares(z: Floats, known: Mask, mass: Floats, groups: Ints, h: float) -> Floats:
+    """Return c_j = Σ_i w_ij² / |S| over supported rows i, shape (n,); NaN without any.
+
+    ``z`` (n, d): coordinates. ``known`` (n,): mask of the supported rows S. ``mass`` (n,): their
+    kernel mass. ``groups`` (n,): bins. ``h``: divisor of distances.
+    """
+    weight = np.where(known, 1.0 / mass**2, 0.0)
+    sums = laplacian_sums(z, None, weight, bandwidth=h / 2, target_groups=groups)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums / known.sum())
+
+
+def class_table(
+    dataset: Dataset,
+    errors: VectorErrors,
+    *,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+) -> pd.DataFrame:
     """Say class by class how far off its probability is.
 
     Parameters
@@ -132,29 +186,35 @@ def class_table(dataset: Dataset, errors: VectorErrors, beyond: Mask | None = No
         The rows of the errors.
     errors : VectorErrors
         Their local errors.
-    beyond : ndarray of shape (n,), optional
-        Mask of the rows that are beyond chance.
+    n_bins, binning
+        Bins of each class's own ECE.
 
     Returns
     -------
     DataFrame
-        One row a class: ``promised`` and ``came``, its mean probability and share; ``gap``;
-        ``alce`` and ``mlce`` over the supported rows, noise and all; given ``beyond``, in how many
-        of these ``rows`` it is the most wrong.
+        One row a class, in the order of the classes: ``promised`` and ``came``, its mean
+        probability and share; ``gap``, their difference; ``ece``, its own ECE, in bins of its own
+        probability as for the target "class k"; over the supported rows ``local``, the root mean
+        square of its SLCE less its noise, and ``alce`` and ``mlce``, noise and all.
     """
-    known = errors.supported
-    local = np.abs(errors.signed[known])
+    local = np.abs(errors.signed[errors.supported])
+    p = dataset.probabilities
+    promised = p.mean(axis=0)
     came = np.bincount(dataset.labels, minlength=dataset.n_classes) / len(dataset)
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
-            "promised": dataset.probabilities.mean(axis=0),
+            "promised": promised,
             "came": came,
-            "gap": dataset.probabilities.mean(axis=0) - came,
+            "gap": promised - came,
+            "ece": [
+                expected_calibration_error(
+                    p[:, k], dataset.labels == k, n_bins=n_bins, binning=binning
+                )
+                for k in range(dataset.n_classes)
+            ],
+            "local": errors.class_length,
             "alce": local.mean(axis=0) if len(local) else np.nan,
             "mlce": local.max(axis=0) if len(local) else np.nan,
         },
         index=pd.Index([dataset.class_name(k) for k in range(dataset.n_classes)], name="class"),
     )
-    if beyond is not None:
-        table["rows"] = np.bincount(errors.most_wrong[beyond], minlength=dataset.n_classes)
-    return table

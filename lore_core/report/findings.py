@@ -10,6 +10,7 @@ import pandas as pd
 
 from lore_core.chance.intervals import N_SIMULATED
 from lore_core.chance.simulation import NullBand, NullErrors
+from lore_core.chance.whole_vector import describe_classes
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.retraining import Taught, retraining_frame
 from lore_core.comparison.rewards import compare_rewards
@@ -21,12 +22,12 @@ from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.rewards import RewardCurve, describe_rewards
-from lore_core.metrics.vector_error import VECTOR_COUNTS_ALIKE, class_table
+from lore_core.metrics.vector_error import VECTOR_COUNTS_ALIKE
 from lore_core.places import PlaceSearch, Verdict
 from lore_core.recalibration import Recalibrator, offered_recalibrators, standard_recalibrators
 from lore_core.report.settings import ReportSettings
 from lore_core.view import View
-from lore_core.view.chance import chance_band_of, chance_errors_of, vector_chance_of
+from lore_core.view.chance import chance_band_of, chance_errors_of
 from lore_core.view.methods import (
     Grouping,
     comparison_of,
@@ -40,12 +41,12 @@ from lore_core.view.methods import (
     worst_groups_of,
 )
 from lore_core.view.variables import ranking_of
+from lore_core.view.vector import classes_of, vector_chance_of, vector_errors_of
 from lore_core.view.where import (
     compositions_of,
     curve_of,
     places_of,
     recalibrated_curve_of,
-    vector_errors_of,
     verdict_of,
 )
 
@@ -73,7 +74,7 @@ class Findings:
     #: What the regions among the places are made of, by the place's number from 0.
     compositions: dict[int, pd.DataFrame] = field(default_factory=dict)
     vector_sentence: str = ""  #: What is said of the whole vector
-    classes: pd.DataFrame | None = None  #: Every class by itself
+    classes: pd.DataFrame | None = None  #: Every class by itself, the most wrong first
     variables: pd.DataFrame | None = None
     comparison: Comparison | None = None
     method_curves: dict[str, BandwidthCurve] = field(default_factory=dict)
@@ -221,8 +222,8 @@ def _vector(findings: Findings, progress: Progress | None) -> None:
         return
     errors = vector_errors_of(view)
     chance = vector_chance_of(view, errors, progress=progress)
-    findings.vector_sentence = chance.sentence
-    findings.classes = class_table(view.evaluation, errors, chance.beyond)
+    findings.classes = classes_of(view, errors, chance)
+    findings.vector_sentence = f"{chance.sentence} {describe_classes(findings.classes)}".strip()
 
 
 def _variables(findings: Findings, progress: Progress | None) -> None:  # noqa: ARG001 -- one step

@@ -27,7 +27,7 @@ ABOUT_TABLES = {
     "worst_rows": "the rows with the largest local errors and all that is known of them",
     "places": "where the confidence is worse than on average, with gaps on held-out rows",
     "place_composition": "what the rows of those places are made of that are regions of the map",
-    "classes": "every class: promised, came, local errors, where it is the most wrong",
+    "classes": "every class, the most wrong first: promised, came, local errors, chance",
     "bandwidth_curve": "MLCE and ALCE at every γ",
     "bandwidth_chance": "what a calibrated model would show at every γ",
     "variables": "columns ranked by evidence that the gap differs along them",

@@ -9,10 +9,8 @@ from lore_core.chance.simulation import (
     null_band,
     null_errors,
 )
-from lore_core.chance.whole_vector import VectorChance, vector_chance
 from lore_core.data.binning import confidence_bins
 from lore_core.data.progress import Progress
-from lore_core.metrics.vector_error import VectorErrors
 from lore_core.view.view import View
 
 
@@ -67,28 +65,6 @@ def chance_band_of(
         **view.bins,
         n_draws=n_draws,
         weights=view.aimed.weights,
-        random_state=view.seed,
-        progress=progress,
-    )
-
-
-def vector_chance_of(
-    view: View,
-    errors: VectorErrors,
-    *,
-    n_draws: int | None = None,
-    progress: Progress | None = None,
-) -> VectorChance:
-    """Test the whole vector's local errors.
-
-    ``errors``: from :func:`~lore_core.view.where.vector_errors_of`. ``n_draws``, ``progress``: see
-    :func:`~lore_core.chance.whole_vector.vector_chance`.
-    """
-    return vector_chance(
-        view.evaluation,
-        view.points(),
-        errors,
-        n_draws=n_draws,
         random_state=view.seed,
         progress=progress,
     )

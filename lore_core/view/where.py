@@ -20,7 +20,6 @@ from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, s
 from lore_core.metrics.corp import IsotonicReliability, isotonic_reliability
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import LocalErrors, local_errors
-from lore_core.metrics.vector_error import VectorErrors, vector_errors
 from lore_core.places import sentences
 from lore_core.places.average import Against
 from lore_core.places.find import Halves, Place, PlaceSearch, halves_of
@@ -67,14 +66,6 @@ def errors_of(view: View) -> LocalErrors:
     """Local errors of the evaluation rows."""
     c, a = view.aimed.confidence, view.aimed.outcome
     return local_errors(c, a, view.points(), **view.local, weights=view.aimed.weights)
-
-
-def vector_errors_of(view: View) -> VectorErrors:
-    """Local errors of the whole vector, of the evaluation rows.
-
-    Raises InputError if they have weights.
-    """
-    return vector_errors(view.evaluation, view.points(), **view.local)
 
 
 def curve_of(view: View, progress: Progress | None = None) -> BandwidthCurve:

@@ -10,12 +10,14 @@ from lore_core.data.number_text import decimal
 from lore_core.figures import bandwidth_figure, suggestion_figure
 from lore_core.metrics.catalogue import ALCE, ECE, MLCE_SUPPORTED
 from lore_core.metrics.global_metrics import NORMAL_95
+from pages.bandwidth.vector import show_vector_curve
 from pages.shared import compute
 from pages.shared.beside import is_ready
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import curve_metric, theme_mode, view_controls
+from pages.shared.controls import asks_for_vector, curve_metric, theme_mode, view_controls
 from pages.shared.header import conclude, question
 from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready
+from pages.shared.session import current
 from pages.shared.whole import whole_curve
 
 #: Numbers of confidence bins tried besides the one in use.
@@ -33,9 +35,18 @@ question(
     "Which bandwidth?",
     "Local errors of the evaluation rows as γ grows, for one feature map or several.",
 )
-view = view_controls()
+whole = asks_for_vector(current().dataset)
+view = view_controls(shows_vector=True)
 if not view.is_local:
     next_step("pages/data/page.py", "load features on the Data page")
+    st.stop()
+if whole:
+    show_vector_curve(view)
+    st.caption(
+        "Settings are suggested by the likelihood of the top label or of one class: choose it as "
+        "target."
+    )
+    next_step("pages/recalibrate/page.py", "does recalibration help? Recalibrate")
     st.stop()
 
 # The curve comes at once, what is concluded from it with what chance shows.

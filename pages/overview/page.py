@@ -8,46 +8,26 @@ import streamlit as st
 from lore_core import describe_maximum
 from lore_core.chance import describe_bias
 from lore_core.chance.intervals import ABOUT_INTERVALS
-from lore_core.comparison import Summary, local_bin_table
+from lore_core.comparison import local_bin_table
 from lore_core.comparison.tables import metric_table
 from lore_core.data.number_text import POINTS, unbroken
 from lore_core.metrics.catalogue import TILES
-from lore_core.metrics.metric import Metric
 from pages.overview.places import list_places
+from pages.overview.vector import show_vector_overview
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column
 from pages.shared.charts import csv_button, next_step
-from pages.shared.controls import view_controls
+from pages.shared.controls import asks_for_vector, view_controls
 from pages.shared.diagram import diagram_choice, show_reliability
 from pages.shared.header import headline, plain, question
 from pages.shared.live import hear
 from pages.shared.places import SEEN, is_searched
+from pages.shared.session import current
 from pages.shared.small_map import small_map
+from pages.shared.tiles import show_tile
 from pages.shared.whole import whole_metrics
 
 _MAP = "overview_map"
-
-
-def _tile(found: Summary, metric: Metric) -> None:
-    name = metric.name
-    if name not in found.values:
-        st.metric(
-            metric.title, "—", border=True, help=f"{metric.explanation} Not known for these data."
-        )
-        return
-    interval = None
-    if name in found.intervals.index:
-        low, high = (float(found.intervals[side][name]) for side in ("low", "high"))
-        interval = f"95 %: {metric.interval_text(low, high)}"
-    st.metric(
-        metric.title,
-        metric.text_alone(float(found.values[name])),
-        delta=interval,
-        delta_color="off",
-        delta_arrow="off",
-        border=True,
-        help=metric.explanation,
-    )
 
 
 def _see(number: int) -> None:
@@ -63,7 +43,12 @@ question(
     "The usual global metrics beside the local ones, all on the evaluation rows.",
 )
 hear(_MAP)
-view = view_controls()
+whole = asks_for_vector(current().dataset)
+view = view_controls(shows_vector=True)
+if whole:
+    show_vector_overview(view)
+    next_step("pages/landscape/page.py", "where is it wrong? The landscape")
+    st.stop()
 found = compute.summary(view)
 searched = is_searched(view)
 said = compute.verdict(view, searched)
@@ -84,7 +69,7 @@ for kind in (False, True):
     tiles = [metric for metric in TILES if (metric.unit is POINTS) is kind]
     with st.grid(len(tiles), min_column_width=140, gap="xsmall"):
         for metric in tiles:
-            _tile(found, metric)
+            show_tile(found, metric)
 simulated = [metric for metric in TILES if metric.chance and metric.name in found.values.dropna()]
 without = [metric.title for metric in simulated if metric.name not in found.intervals.index]
 too_long = (

@@ -19,10 +19,13 @@ from lore_core import (
     composition,
 )
 from lore_core.chance import NullBand
+from lore_core.chance.vector_band import VectorBand
 from lore_core.chance.whole_vector import VectorChance
 from lore_core.comparison import Summary
 from lore_core.comparison.rewards import compare_rewards
 from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve
+from lore_core.metrics.vector_bandwidth import VectorCurve
+from lore_core.metrics.vector_error import VectorErrors
 from lore_core.places import Verdict
 from lore_core.places.average import Against
 from lore_core.places.find import PlaceSearch
@@ -37,7 +40,7 @@ from lore_core.regions import (
     smoothed_field,
 )
 from lore_core.variables.attributes import PREDICTED, TRUE, attribute, columns
-from lore_core.view import View, chance, methods, variables, where
+from lore_core.view import View, chance, methods, variables, vector, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
@@ -52,9 +55,12 @@ _EVERY_GAMMA: tuple[Part, ...] = (*_BINS, "maps")
 _FEW_ROWS, _ENTRIES = 20_000, 48
 #: Seconds a row, of every method or of a band: rough, until this machine has shown its own.
 _FIT_SECONDS, _SIMULATED_SECONDS, _BAND_SECONDS = 1e-5, 3e-5, 1.5e-4
+#: Seconds a row and column of kernel sums; models simulated, and bandwidths of a curve, about.
+_COLUMN_SECONDS, _DRAWN, _GAMMAS_DRAWN = 2e-7, 100, 12
 #: What a search for places depends on.
 SEARCHED: tuple[Part, ...] = ("target", "gamma", "maps", "seed")
 _FITTED: tuple[Part, ...] = ("gamma", "n_bins", "binning", "maps")
+_ANY_GAMMA: tuple[Part, ...] = ("n_bins", "binning", "maps", "seed")
 
 
 def _kept(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], Any]:
@@ -290,15 +296,63 @@ def rewards(
 taught = _kept(8, "Learning what could be gained …", "target", "seed")(methods.taught_of)
 
 
-vectors = _kept(8, "Computing local errors …", "gamma", "n_bins", "binning", "maps")(
-    where.vector_errors_of
-)
+def _vector_asked(work: str, title: str, view: View, columns: float, *parts: Part) -> Asked:
+    """Return some work on the whole vector; ``columns``: how often each class is summed up."""
+    expected = _COLUMN_SECONDS * columns * view.dataset.n_classes * len(view.evaluation)
+    return Asked(work, view, view.key(*parts), title, expected)
 
 
-@_kept(8, "Simulating chance …", "gamma", "n_bins", "binning", "maps", "seed")
-def vectors_by_chance(view: View) -> VectorChance:
-    """Test of the whole vector's local errors."""
-    return chance.vector_chance_of(view, vectors(view))
+def vectors(view: View) -> VectorErrors:
+    """Local errors of the whole vector."""
+    title = "Computing local errors of every class"
+    errors: VectorErrors = awaited(_vector_asked("vector errors", title, view, 1, *_FITTED))
+    return errors
+
+
+def vector_chance_asked(view: View) -> Asked:
+    """Return the work behind :func:`vectors_by_chance`."""
+    title = "Simulating every class"
+    return _vector_asked("vector chance", title, view, _DRAWN, *_FITTED, "seed")
+
+
+def vectors_by_chance(view: View, place: DeltaGenerator | None = None) -> VectorChance:
+    """Test of the whole vector's local errors.
+
+    ``place``: where it is said how far it is; by default here.
+    """
+    test: VectorChance = awaited(vector_chance_asked(view), place)
+    return test
+
+
+@_kept(32, False, *_FITTED)
+def classes(view: View, _errors: VectorErrors, _chance: VectorChance) -> pd.DataFrame:
+    """Every class with what chance shows, the most wrong first."""
+    return vector.classes_of(view, _errors, _chance)
+
+
+def vector_curve(view: View) -> VectorCurve:
+    """Whole vector's errors over γ."""
+    title = "Computing the curve of every class"
+    curve: VectorCurve = awaited(
+        _vector_asked("vector curve", title, view, _GAMMAS_DRAWN, *_ANY_GAMMA)
+    )
+    return curve
+
+
+def vector_band_asked(view: View, curve: VectorCurve) -> Asked:
+    """Return the work behind :func:`vector_band`."""
+    expected = _COLUMN_SECONDS * _DRAWN * _GAMMAS_DRAWN * view.dataset.n_classes * curve.n_rows
+    title, key = "Simulating curves of every class", view.key(*_ANY_GAMMA)
+    return Asked("vector band", view, key, title, expected, {"curve": curve})
+
+
+def vector_band(view: View, curve: VectorCurve, place: DeltaGenerator | None = None) -> VectorBand:
+    """Hold the whole vector's curve against models whose every probability is right.
+
+    ``place``: where it is said how far it is; by default here.
+    """
+    band: VectorBand = awaited(vector_band_asked(view, curve), place)
+    return band
 
 
 @_kept(32, False)

@@ -145,37 +145,49 @@ def cost_controls(
 
 def target_control(dataset: Dataset) -> str | int:
     """Choose what is being calibrated: the top label or one class."""
-    choices = [TOP_LABEL, WHOLE_VECTOR, *dataset.class_names]
+    why_not = _why_no_vector(dataset)
+    whole = [] if why_not else [WHOLE_VECTOR]
+    choices = [TOP_LABEL, *whole, *(dataset.class_names if dataset.complete else ())]
     chosen = st.selectbox(
         "Target",
         choices,
         **linked("target"),
+        disabled=len(choices) == 1,
         help="top-label: is the prediction right as often as its confidence says? whole vector: "
-        "does each class occur as often as its probability says, all at once (on the Landscape)? A "
-        "class: does it occur as often as its probability says?",
+        "does each class occur as often as its probability says, all at once (on Overview, "
+        "Landscape and Bandwidth)? A class: does it occur as often as its probability says?",
     )
-    return TOP_LABEL if chosen in (TOP_LABEL, WHOLE_VECTOR) else choices.index(chosen) - 2
+    if why_not:
+        st.caption(why_not)
+    if chosen in (TOP_LABEL, WHOLE_VECTOR):
+        return TOP_LABEL
+    return choices.index(chosen) - 1 - len(whole)
+
+
+def _why_no_vector(dataset: Dataset) -> str:
+    """Say why every class at once cannot be the target; nothing where it can."""
+    if not dataset.complete:
+        return "These data hold the predicted class's probability only: no whole vector, no other."
+    return "" if dataset.weights is None else VECTOR_COUNTS_ALIKE
 
 
 def say_vector_is_elsewhere() -> None:
     """Say what is shown instead, where the target is every class at once."""
     if st.session_state.get("target") == WHOLE_VECTOR:
-        st.caption("The whole vector is on the Landscape; here the target is the top label.")
+        st.caption(
+            "The whole vector is on Overview, Landscape and Bandwidth; here the target is the top "
+            "label."
+        )
 
 
 def asks_for_vector(dataset: Dataset) -> bool:
     """Whether the target is every class at once, where the data hold whole vectors."""
     # (Before the control is drawn only the link knows.)
-    target = st.session_state.get("target", st.query_params.get("target"))
-    asked = target == WHOLE_VECTOR
-    if asked and not dataset.complete:
-        st.info(
-            "These data hold the predicted class's probability only: no whole vector to look at.",
-            icon=":material/info:",
-        )
-    if asked and dataset.weights is not None:
-        st.info(VECTOR_COUNTS_ALIKE, icon=":material/info:")
-    return asked and dataset.complete and dataset.weights is None
+    asked = st.session_state.get("target", st.query_params.get("target")) == WHOLE_VECTOR
+    why_not = _why_no_vector(dataset)
+    if asked and why_not:
+        st.info(why_not, icon=":material/info:")
+    return asked and not why_not
 
 
 class ControlRow:

@@ -1,13 +1,16 @@
-"""Local errors of the whole vector: brute force, noise taken off, a test that keeps its level."""
+"""Local errors of the whole vector: brute force, noise taken off, tests that keep their level."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.chance import vector_chance
-from lore_core.metrics import class_table, vector_errors
+from lore_core.chance import classes_by_chance, describe_classes, vector_band, vector_chance
+from lore_core.chance.vector_draws import drawn_vectors
+from lore_core.metrics import class_table, vector_curve, vector_errors
 
 
 def world(seed, n=400, n_classes=4, *, turned=0.0):
@@ -21,14 +24,19 @@ def world(seed, n=400, n_classes=4, *, turned=0.0):
     return lore.Dataset(p, labels), z
 
 
+def all_pairs(rows, z, gamma, n_bins):
+    """Weights w_ij of every pair of rows, and p − onehot(y)."""
+    bins = np.minimum(np.floor(rows.confidence * n_bins), n_bins - 1)
+    kernel = np.exp(-np.abs(z[:, None] - z[None]).sum(axis=2) / (2 * gamma))
+    weight = kernel * (bins[:, None] == bins)
+    weight /= weight.sum(axis=1, keepdims=True)
+    return weight, rows.probabilities - np.eye(rows.n_classes)[rows.labels]
+
+
 def test_against_all_pairs():
     rows, z = world(0, 150)
     found = vector_errors(rows, z, gamma=0.3, n_bins=5)
-    bins = np.minimum(np.floor(rows.confidence * 5), 4)
-    kernel = np.exp(-np.abs(z[:, None] - z[None]).sum(axis=2) / 0.6)
-    weight = kernel * (bins[:, None] == bins)
-    weight /= weight.sum(axis=1, keepdims=True)
-    residual = rows.probabilities - np.eye(4)[rows.labels]
+    weight, residual = all_pairs(rows, z, 0.3, 5)
     assert found.signed == pytest.approx(weight @ residual, abs=1e-12)
     assert found.signed.sum(axis=1) == pytest.approx(0, abs=1e-12)
     # Without every row's product with itself.
@@ -37,10 +45,60 @@ def test_against_all_pairs():
     by_hand = np.einsum("ij,jl,il->i", weight, products, weight)
     assert found.squared == pytest.approx(by_hand, abs=1e-12)
     assert found.effective_size == pytest.approx(1 / (weight**2).sum(axis=1))
+    known = 1 / (weight**2).sum(axis=1) >= 10
+    assert 0 < known.sum() < 150
+    for k in range(4):
+        products = np.outer(residual[:, k], residual[:, k])
+        np.fill_diagonal(products, 0.0)
+        of_rows = np.einsum("ij,jl,il->i", weight, products, weight)
+        assert found.class_squared[k] == pytest.approx(of_rows[known].mean(), abs=1e-12)
+    assert found.class_squared.sum() == pytest.approx(found.squared[known].mean(), abs=1e-12)
+    assert found.largest == pytest.approx(np.sqrt(by_hand[known].max()))
+
+
+def test_curves_are_the_errors_at_each_bandwidth(monkeypatch):
+    rows, z = world(5, 300)
+    gammas = [0.001, 0.2, 0.4, 3.0]
+    # As if memory held one bandwidth at a time.
+    monkeypatch.setattr("lore_core.metrics.vector_bandwidth._MEMORY", 1.0)
+    curve = vector_curve(rows, z, gammas, n_bins=7)
+    for at, gamma in enumerate(gammas):
+        found = vector_errors(rows, z, gamma=gamma, n_bins=7)
+        assert (curve.supported[at] == found.supported).all()
+        assert curve.average[at] == pytest.approx(found.average(), nan_ok=True, abs=1e-12)
+        assert curve.largest[at] == pytest.approx(found.largest, nan_ok=True, abs=1e-12)
+        assert curve.median_effective_size[at] == pytest.approx(np.median(found.effective_size))
+    assert np.isnan(curve.average[0])
+
+
+def test_draws_are_errors_of_rows_with_other_classes(monkeypatch):
+    """What is simulated is what the library finds of data with the classes that were drawn."""
+    rows, z = world(6, 200)
+    known = vector_errors(rows, z, gamma=0.4, n_bins=4).supported
+    of_all = {}
+    for columns in (4, 256):  # one draw at a time, or many
+        monkeypatch.setattr("lore_core.chance.vector_draws._MOST_COLUMNS", columns)
+        found = vector_errors(rows, z, gamma=0.4, n_bins=4)
+        of_all[columns] = list(
+            drawn_vectors(
+                rows, z, np.array([0.4]), found.bin_index, known[None],
+                n_draws=3, random_state=8, by_class=True,
+            )
+        )  # fmt: skip
+    squared, by_class = (np.concatenate(part, axis=1)[0] for part in zip(*of_all[4], strict=True))
+    for one, other in zip(of_all[256][0], (squared, by_class), strict=True):
+        assert one[0] == pytest.approx(other, abs=1e-13)
+    rng = np.random.default_rng(8)
+    for draw in range(3):
+        upto = rows.probabilities.cumsum(axis=1)
+        labels = (upto <= rng.random((200, 1)) * upto[:, -1:]).sum(axis=1)
+        again = vector_errors(replace(rows, labels=labels), z, gamma=0.4, n_bins=4)
+        assert squared[draw] == pytest.approx(again.squared, abs=1e-13)
+        assert by_class[draw] == pytest.approx(again.class_squared, abs=1e-13)
 
 
 def test_the_noise_is_taken_off_and_the_test_keeps_its_level():
-    squared, naive, p_values, any_row = [], [], [], []
+    squared, naive, p_values, any_row, any_class, any_gamma = [], [], [], [], [], []
     for seed in range(60):
         rows, z = world(100 + seed)
         found = vector_errors(rows, z, gamma=0.5)
@@ -49,10 +107,16 @@ def test_the_noise_is_taken_off_and_the_test_keeps_its_level():
         naive.append(np.square(found.signed[found.supported]).sum(axis=1).mean())
         p_values.append(chance.p_value)
         any_row.append(chance.beyond.any())
+        any_class.append((chance.class_p_value <= 0.05).any())
+        curve = vector_curve(rows, z, [0.1, 0.5, 2.0])
+        band = vector_band(rows, z, curve, n_draws=39, random_state=1000 + seed)
+        any_gamma.append([band.clear("average").any(), band.clear("largest").any()])
     assert abs(np.mean(squared)) < 3 * np.std(squared) / np.sqrt(60)
     assert np.mean(squared) < 0.1 * np.mean(naive)
     assert np.mean(np.array(p_values) <= 0.05) < 0.15
     assert np.mean(any_row) < 0.15
+    assert np.mean(any_class) < 0.15
+    assert (np.mean(any_gamma, axis=0) < 0.15).all()
     assert 0.4 < np.mean(p_values) < 0.6
 
 
@@ -63,11 +127,23 @@ def test_what_is_planted_is_found_where_it_is_and_named():
     assert chance.p_value <= 0.05
     assert z[chance.beyond, 0].mean() > 0.3
     assert (found.most_wrong[chance.beyond] == 1).mean() > 0.9
-    table = class_table(rows, found, chance.beyond)
+    table = classes_by_chance(rows, found, chance)
+    assert table.index[0] == "1"
+    assert table["p_value"].iloc[0] == pytest.approx(1 / (1 + chance.n_draws))
+    assert (table["local"].diff().dropna() <= 0).all()
     assert table["rows"].sum() == chance.beyond.sum()
-    assert table["gap"].to_numpy() == pytest.approx(
+    plain = class_table(rows, found)
+    assert plain["gap"].to_numpy() == pytest.approx(
         rows.probabilities.mean(axis=0) - np.bincount(rows.labels) / 2000
     )
+    for k in range(4):
+        aimed = rows.target(k)
+        own = lore.expected_calibration_error(aimed.confidence, aimed.outcome)
+        assert plain["ece"].iloc[k] == own
+    said = describe_classes(table)
+    assert said.startswith("Mend “1” first: its probability is off by ")
+    assert "points too seldom." in said
+    assert "“1” is the furthest off at " in said
     assert "beyond chance by themselves" in chance.sentence
 
 
@@ -75,3 +151,28 @@ def test_too_narrow_a_kernel_says_so():
     rows, z = world(3, 30)
     chance = vector_chance(rows, z, vector_errors(rows, z, gamma=1e-4))
     assert chance.sentence == "No row has ten effective neighbours: raise γ."
+    assert (
+        describe_classes(classes_by_chance(rows, vector_errors(rows, z, gamma=1e-4), chance)) == ""
+    )
+
+
+def test_what_no_model_that_is_right_could_show_is_beyond_chance():
+    """Where every probability is 0 or 1 no draw has an error: the data's are no chance."""
+    n = 200
+    sure = np.tile([1.0, 0.0, 0.0], (n, 1))
+    labels = np.where(np.arange(n) < 20, 1, 0)
+    z = np.linspace(0, 1, n)[:, None]
+    rows = lore.Dataset(sure, labels)
+    errors = vector_errors(rows, z, gamma=0.1)
+    chance = vector_chance(rows, z, errors, n_draws=39)
+    assert chance.beyond[:20].all()
+    assert list(chance.class_p_value) == [1 / 40, 1 / 40, 1.0]
+    assert chance.class_level == pytest.approx([0, 0, 0], abs=1e-6)
+
+
+def test_two_classes_mirror_each_other():
+    rows, z = world(7, 1500, n_classes=2, turned=0.5)
+    errors = vector_errors(rows, z, gamma=0.5)
+    assert errors.class_squared[0] == pytest.approx(errors.class_squared[1])
+    table = classes_by_chance(rows, errors, vector_chance(rows, z, errors))
+    assert describe_classes(table).startswith("Of two classes each is off by what the other is")

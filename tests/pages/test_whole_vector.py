@@ -1,23 +1,151 @@
-"""The target “whole vector”: the Landscape shows every class at once, other pages say so."""
+"""The target “whole vector”: Overview, Landscape and Bandwidth answer it, other pages say so."""
 
 from __future__ import annotations
 
+import base64
+import io
+import json
+
+import numpy as np
+import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core.metrics import class_table, vector_errors
+from lore_core.chance import describe_classes
+from lore_core.cli import main
+from lore_core.conclusions import conclude_vector
+from lore_core.data.number_text import POINTS
+from lore_core.report import ReportSettings, report_files
+from lore_core.view import View
+from lore_core.view.vector import (
+    classes_of,
+    vector_band_of,
+    vector_chance_of,
+    vector_curve_of,
+    vector_errors_of,
+)
+
+WHOLE = "whole vector"
 
 
-def test_every_class_at_once_on_the_landscape_and_elsewhere_a_word(open_page, made):
-    dataset = made(n=900, n_classes=3, seed=4)
-    page = open_page("landscape", dataset, target="whole vector", gamma=0.5)
-    rows = dataset.evaluation
-    points = lore.embed(dataset.features, "pca", 2).coordinates[dataset.in_split("evaluation")]
-    expected = class_table(rows, vector_errors(rows, points, gamma=0.5))
+@pytest.fixture
+def dataset(made):
+    return made(n=900, n_classes=3, seed=4)
+
+
+@pytest.fixture
+def view(dataset):
+    return View(dataset, maps={"PCA 2-D": lore.embed(dataset.features, "pca", 2, random_state=0)})
+
+
+def table_of(page):
     item = page.app.dataframe[0].value
-    table = getattr(item, "data", item)
-    assert list(table.index) == list(dataset.class_names)
-    assert table["alce"].to_numpy() == pytest.approx(100 * expected["alce"].to_numpy())
-    assert "the whole vector is off by" in page.text
-    page.go("overview")
+    return getattr(item, "data", item)
+
+
+def test_page_library_command_and_report_have_the_same_numbers(
+    open_page, dataset, view, tmp_path, capsys
+):
+    errors = vector_errors_of(view)
+    chance = vector_chance_of(view, errors)
+    classes = classes_of(view, errors, chance)
+    said = f"{chance.sentence} {describe_classes(classes)}"
+    for name in ("overview", "landscape"):
+        page = open_page(name, dataset, target=WHOLE)
+        text = page.text.replace("\\", "")
+        assert chance.sentence in text
+        assert describe_classes(classes) in text
+        table = table_of(page)
+        assert list(table.index) == list(classes.index)
+        for column in ("local", "chance_level", "gap", "ece", "alce", "mlce"):
+            assert table[column].to_numpy() == pytest.approx(100 * classes[column].to_numpy())
+        assert list(table["p_value"]) == list(classes["p_value"])
+    tiles = {tile.label: tile for tile in open_page("overview", dataset, target=WHOLE).app.metric}
+    average = tiles["Average local error"]
+    assert average.value == POINTS.text(chance.average) + POINTS.word
+    assert POINTS.text(chance.chance_level) in average.delta
+    assert tiles["Largest local error"].value == POINTS.text(chance.largest) + POINTS.word
+    assert tiles["Rows beyond chance"].value == str(chance.beyond.sum())
+    assert "ECE" not in tiles
+
+    path = tmp_path / "rows.npz"
+    lore.save_npz(dataset, path)
+    assert main(["classes", str(path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert f"{told['sentence']} {told['about_classes']}" == said
+    assert (told["average"], told["largest"]) == (chance.average, chance.largest)
+    pd.testing.assert_frame_equal(
+        pd.DataFrame(told["classes"]).set_index("class"), classes, check_dtype=False
+    )
+
+    settings = ReportSettings(methods=("No recalibration",))
+    files = report_files(view, settings, images=False)
+    written = pd.read_csv(io.BytesIO(files["tables/classes.csv"]))
+    written["class"] = written["class"].astype(str)
+    pd.testing.assert_frame_equal(written.set_index("class"), classes, check_dtype=False)
+    page = " ".join(files["index.html"].decode().split()).replace("&lt;", "<")
+    assert said[1:] in page
+
+
+def test_the_curve_is_the_library_s(open_page, dataset, view):
+    curve = vector_curve_of(view)
+    band = vector_band_of(view, curve)
+    page = open_page("bandwidth", dataset, target=WHOLE)
+    assert conclude_vector(curve, band, on="PCA 2-D").sentence in page.text.replace("\\", "")
+    assert list(page.charts) == ["vector_curve"]
+    (drawn,) = [
+        item for item in page.figure("vector_curve")["data"] if item["name"] == "these rows"
+    ]
+    known = np.isfinite(curve.average)
+    sent = np.frombuffer(base64.b64decode(drawn["y"]["bdata"]), np.dtype(drawn["y"]["dtype"]))
+    assert sent[known] == pytest.approx(100 * curve.average[known])
+
+
+def test_of_too_many_rows_the_curve_is_of_a_sample_and_says_so(open_page, made, monkeypatch):
+    monkeypatch.setattr("lore_core.view.vector._LEAST_ROWS", 200)
+    monkeypatch.setattr("lore_core.view.vector._SWEEPS", 1.0)
+    page = open_page("bandwidth", made(n=900, seed=5), target=WHOLE)
+    assert "200 of 450 evaluation rows" in str(page.figure("vector_curve")["layout"]["title"])
+    assert "On 200 rows drawn at random: simulating all 450 with 3 classes" in page.text
+
+
+def test_other_pages_say_where_it_is_and_the_way_back_is_open(open_page, dataset):
+    page = open_page("recalibrate", dataset, target=WHOLE)
     assert "here the target is the top label" in page.text
+    page.go("overview")
+    assert "Which class to mend first" in page.text
+    page.app.selectbox(key="target").set_value("top-label")
+    page.run()
+    assert "ECE" in {tile.label for tile in page.app.metric}
+    page.app.selectbox(key="target").set_value(WHOLE)
+    page.run()
+    assert "Which class to mend first" in page.text
+
+
+@pytest.mark.parametrize("name", ["overview", "bandwidth", "landscape"])
+def test_two_classes(open_page, made, name):
+    page = open_page(name, made(n=700, n_classes=2), target=WHOLE)
+    assert "whole vector" in page.text
+    assert not page.errors
+
+
+def test_without_features(open_page, made):
+    page = open_page("overview", made(n_features=0), target=WHOLE)
+    assert "Local errors of the whole vector need features" in page.text
+
+
+@pytest.mark.parametrize("name", ["overview", "bandwidth", "landscape"])
+def test_data_of_the_top_label_alone_say_why_not(open_page, made, name):
+    page = open_page(name, made(complete=False), target=WHOLE)
+    assert "no whole vector" in page.text
+    assert page.app.selectbox(key="target").disabled
+    weighted = made()
+    weighted = lore.Dataset(
+        weighted.probabilities,
+        weighted.labels,
+        weighted.features,
+        weights=np.linspace(1, 2, len(weighted)),
+    ).with_split(0.5)
+    page = open_page(name, weighted, target=WHOLE)
+    assert "lets every row count once" in page.text
+    assert WHOLE not in page.app.selectbox(key="target").options

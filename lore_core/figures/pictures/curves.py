@@ -30,7 +30,8 @@ from lore_core.metrics.bandwidth_choice import BandwidthSuggestion
 from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.metric import CurveKey, OverBandwidths
 
-_GAMMA = Axis("bandwidth γ (log scale)", log=True, brief="bandwidth γ")
+#: Bandwidths, as every chart over them has them.
+GAMMA = Axis("bandwidth γ (log scale)", log=True, brief="bandwidth γ")
 Curve = BandwidthCurve | BandwidthSpread | BoundedCurve
 #: Many bands on top of one another turn grey.
 _FEW_BANDS = 4
@@ -120,7 +121,7 @@ def bandwidth_figure(
         alt=f"{about.title} against bandwidth for {', '.join(curves)}",
         name=f"{metric.replace('_', '-')}-vs-bandwidth",
         table=pd.concat(tables, ignore_index=True),
-        panels=(Panel(_GAMMA, y, marks),),
+        panels=(Panel(GAMMA, y, marks),),
         legend=len(curves) > 1 or null is not None,
     )
     return PanelChart(picture, mode, height)
@@ -263,7 +264,7 @@ def suggestion_figure(
         ),
         name="suggested-bandwidth",
         table=pd.concat(tables, ignore_index=True),
-        panels=(Panel(_GAMMA, Axis("leave-one-out NLL, nats"), marks),),
+        panels=(Panel(GAMMA, Axis("leave-one-out NLL, nats"), marks),),
         legend=len(suggestion.tried_bins) > 1,
     )
     return PanelChart(picture, mode, height)
