@@ -203,16 +203,18 @@ def classes_by_chance(
     Returns
     -------
     DataFrame
-        As ``class_table``, by the mean of the squared local error less its noise, and further:
-        ``chance_level``, what ``local`` stays below in 95 % of models whose every probability is
-        right; ``p_value`` for all classes together; ``rows``, in how many of those beyond chance
-        the class is the furthest off.
+        As ``class_table``, and further: ``chance_level``, what ``local`` stays below in 95 % of
+        models whose every probability is right; ``p_value`` for all classes together; ``rows``, in
+        how many of those beyond chance the class is the furthest off.
     """
     table = class_table(dataset, errors, n_bins=n_bins, binning=binning)
-    table["chance_level"] = chance.class_level
-    table["p_value"] = chance.class_p_value
-    table["rows"] = np.bincount(errors.most_wrong[chance.beyond], minlength=len(table))
-    return table.iloc[np.argsort(-errors.class_squared, kind="stable")]
+    order = errors.worst_first
+    rows = np.bincount(errors.most_wrong[chance.beyond], minlength=len(table))
+    return table.assign(
+        chance_level=chance.class_level[order],
+        p_value=chance.class_p_value[order],
+        rows=rows[order],
+    )
 
 
 def describe_classes(table: pd.DataFrame) -> str:
@@ -241,7 +243,7 @@ def describe_classes(table: pd.DataFrame) -> str:
         f"{among}), over all rows promised {points_words(abs(worst['gap']), 1)} points {way}."
     )
     if len(beyond) > 1:
-        text += f" {len(beyond)} classes are beyond chance."
+        text += f" {len(beyond)} of {len(table)} classes are beyond chance."
     if (found := int(table["rows"].sum())) > 0:
         most = table["rows"].idxmax()
         text += (

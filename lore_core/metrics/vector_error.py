@@ -59,6 +59,11 @@ class VectorErrors:
         return np.sqrt(np.maximum(self.class_squared, 0.0))
 
     @property
+    def worst_first(self) -> Ints:
+        """Class indices by ``class_squared``, the largest first, shape (K,)."""
+        return np.asarray(np.argsort(-self.class_squared, kind="stable"))
+
+    @property
     def largest(self) -> float:
         """Largest vector LCE, without noise, of the supported rows; NaN without any."""
         squared = self.squared[self.supported]
@@ -192,7 +197,7 @@ def class_table(
     Returns
     -------
     DataFrame
-        One row a class, in the order of the classes: ``promised`` and ``came``, its mean
+        One row a class, by ``errors.worst_first``: ``promised`` and ``came``, its mean
         probability and share; ``gap``, their difference; ``ece``, its own ECE, in bins of its own
         probability as for the target "class k"; over the supported rows ``local``, the root mean
         square of its SLCE less its noise, and ``alce`` and ``mlce``, noise and all.
@@ -201,7 +206,7 @@ def class_table(
     p = dataset.probabilities
     promised = p.mean(axis=0)
     came = np.bincount(dataset.labels, minlength=dataset.n_classes) / len(dataset)
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "promised": promised,
             "came": came,
@@ -218,3 +223,4 @@ def class_table(
         },
         index=pd.Index([dataset.class_name(k) for k in range(dataset.n_classes)], name="class"),
     )
+    return table.iloc[errors.worst_first]

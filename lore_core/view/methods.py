@@ -108,6 +108,11 @@ def summary_of(
     )
 
 
+def scores_of(view: View) -> Summary:
+    """Metrics of the evaluation rows that need neither a map nor simulations."""
+    return summary_of(view.with_(maps={}), n_draws=0)
+
+
 def recalibrators_of(view: View) -> dict[str, Recalibrator]:
     """Every method on offer by its label, not yet fitted; without a map only global ones.
 

@@ -91,7 +91,7 @@ def _tiles(view: View, errors: VectorErrors, chance: VectorChance | None) -> Non
             help="Rows where the error of the whole vector is beyond chance by itself. Where "
             "every probability is right there is one in 5 % of data sets.",
         )
-    found = compute.summary(view)
+    found = compute.scores(view)
     with st.grid(3, min_column_width=200, gap="xsmall"):
         for metric in (ACCURACY, NLL, BRIER):
             show_tile(found, metric)

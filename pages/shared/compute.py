@@ -180,6 +180,9 @@ def outlines(
     return where.outlines_of(_search, on_map.coordinates[dataset.in_split("evaluation")])
 
 
+scores = _kept(12, "Measuring …", *_BINS)(methods.scores_of)
+
+
 @_kept(12, "Simulating intervals …")
 def summary(view: View) -> Summary:
     """Every metric of the evaluation rows, with the intervals that can be waited for."""

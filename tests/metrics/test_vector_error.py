@@ -132,7 +132,7 @@ def test_what_is_planted_is_found_where_it_is_and_named():
     assert table["p_value"].iloc[0] == pytest.approx(1 / (1 + chance.n_draws))
     assert (table["local"].diff().dropna() <= 0).all()
     assert table["rows"].sum() == chance.beyond.sum()
-    plain = class_table(rows, found)
+    plain = class_table(rows, found).sort_index()
     assert plain["gap"].to_numpy() == pytest.approx(
         rows.probabilities.mean(axis=0) - np.bincount(rows.labels) / 2000
     )
