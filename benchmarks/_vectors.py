@@ -10,9 +10,13 @@ from _geometries import drawn_classes, geometry
 from _report import markdown_table
 from _trials import APART, percent
 
-from lore_core.chance.whole_vector import vector_chance
+from lore_core.chance.vector_band import vector_band
+from lore_core.chance.whole_vector import ALPHA, vector_chance
+from lore_core.data.arrays import Floats
+from lore_core.data.dataset import Dataset
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
+from lore_core.metrics.vector_bandwidth import vector_curve
 from lore_core.metrics.vector_error import vector_errors
 
 _WORLDS: tuple[tuple[str, int, str, int], ...] = (
@@ -24,8 +28,18 @@ _WORLDS: tuple[tuple[str, int, str, int], ...] = (
 )  # fmt: skip
 
 
-def vectors(seed: int, name: str, n: int, planted: str) -> dict[str, float]:
-    """Test rows whose true classes are of known probability."""
+#: Bandwidths of a curve, from where few rows have ten neighbours to where whole bins count alike.
+_GAMMAS = (0.08, 0.2, 0.5, 1.2, 5.0)
+_CURVES: tuple[tuple[str, int, str, int], ...] = (
+    ("digits", 500, "nothing", 500), ("tumours", 500, "nothing", 500),
+    ("table", 500, "nothing", 500), ("plane", 1000, "nothing", 500),
+    ("digits", 1000, "places", 100), ("table", 2000, "everywhere", 100),
+    ("table", 2000, "places", 100), ("plane", 1000, "places", 100),
+)  # fmt: skip
+
+
+def _world(seed: int, name: str, n: int, planted: str) -> tuple[Dataset, Floats, Floats]:
+    """Rows whose true classes are of known probability, their places, and that probability."""
     given = geometry(name)
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(len(given.points))[:n])
@@ -34,6 +48,12 @@ def vectors(seed: int, name: str, n: int, planted: str) -> dict[str, float]:
     if planted == "nothing":
         p = np.clip(rows.probabilities, 1e-9, 1.0)
         rows = replace(rows, probabilities=p / p.sum(axis=1, keepdims=True))
+    return rows, z, chance
+
+
+def vectors(seed: int, name: str, n: int, planted: str) -> dict[str, float]:
+    """Test rows whose true classes are of known probability."""
+    rows, z, chance = _world(seed, name, n, planted)
     errors = vector_errors(rows, z)
     found = vector_chance(rows, z, errors, n_draws=99, random_state=seed + APART)
     known = errors.supported
@@ -76,6 +96,44 @@ called beyond chance, and how often any row is, at 5 % each; 99 simulated models
 a line where nothing is planted and 200 where something is. Then the share of rows called so; the
 root mean square length of the true local error in points; what is estimated of it with the noise
 taken off (root of the mean over sets), and what the vectors measured have without that.
+
+{markdown_table(head, rows)}
+"""
+
+
+def vector_curves(seed: int, name: str, n: int, planted: str) -> dict[str, float]:
+    """Test such rows class by class, and over γ."""
+    rows, z, _ = _world(seed, name, n, planted)
+    errors = vector_errors(rows, z)
+    found = vector_chance(rows, z, errors, n_draws=99, random_state=seed + APART)
+    curve = vector_curve(rows, z, _GAMMAS)
+    band = vector_band(rows, z, curve, random_state=seed + APART)
+    return {
+        "classes": float((found.class_p_value <= ALPHA).any()),
+        "of classes": float((found.class_p_value <= ALPHA).mean()),
+        "largest": float(found.largest_p_value <= ALPHA),
+        "average over γ": float(band.clear("average").any()),
+        "largest over γ": float(band.clear("largest").any()),
+    }
+
+
+def class_section(run: Runs) -> str:
+    """Hold the tests of its classes and of its curves against known truth."""
+    rows = []
+    for name, n, planted, sets in _CURVES:
+        found = run.run(vector_curves, sets, name, n, planted)
+        shown = [percent(found[item]) for item in found if item != "of classes"]
+        part = f"{found['of classes'].mean() * 100:.1f}"
+        n_classes = f"{geometry(name).dataset.n_classes}"
+        rows.append([name, n_classes, f"{n:,}", planted, shown[0], part, *shown[1:]])
+    head = ["rows of", "classes", "rows", "planted", "any class beyond", "classes beyond"]
+    head += ["largest beyond", "average, any γ", "largest, any γ"]
+    return f"""## The whole vector class by class, and over γ
+
+Sets made in the same way, 500 a line where nothing is planted and 100 where something is: how
+often, in %, any class is called beyond chance, and what share of them is; how often the
+largest error is; how often the curve of the average, and of the largest, is beyond its
+level at any of {len(_GAMMAS)} bandwidths from {_GAMMAS[0]} to {_GAMMAS[-1]:g}. At 5 % each.
 
 {markdown_table(head, rows)}
 """

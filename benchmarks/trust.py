@@ -28,7 +28,7 @@ from _trials import (
     row_tests,
     summary_tests,
 )
-from _vectors import vector_section
+from _vectors import class_section, vector_section
 from _verdict_sections import (
     detectable_section,
     power_section,
@@ -193,6 +193,7 @@ SECTIONS = {
     "coverage": coverage_section,
     "retraining": retraining_section,
     "vectors": vector_section,
+    "classes": class_section,
     "conclusions": conclusion_section,
     "topics": topic_section,
     "weighted": weighted_section,

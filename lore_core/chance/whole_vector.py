@@ -245,9 +245,9 @@ def describe_classes(table: pd.DataFrame) -> str:
     if len(beyond) > 1:
         text += f" {len(beyond)} of {len(table)} classes are beyond chance."
     if (found := int(table["rows"].sum())) > 0:
-        most = table["rows"].idxmax()
+        name, most = table["rows"].idxmax(), int(table["rows"].max())
+        of_them = "all" if most == found > 1 else f"{most:,}"
         text += (
-            f" “{most}” is the furthest off at {int(table['rows'].max()):,} of the "
-            f"{rows_words(found)} beyond chance."
+            f" “{name}” is the furthest off at {of_them} of the {rows_words(found)} beyond chance."
         )
     return text
