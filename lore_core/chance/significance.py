@@ -6,6 +6,8 @@ come from the same kind of kernel sums:
 
 * variance  Σ k² c(1 − c) / (Σ k)²,
 * third central moment  Σ k³ c(1 − c)(2c − 1) / (Σ k)³.
+
+Where rows are weighted, w k stands for k: w² and w³ come in beside k² and k³.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from lore_core.data.arrays import Floats, Mask
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points, as_placed_rows, check_share
+from lore_core.data.weights import as_weights
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth, told
 
@@ -39,7 +42,7 @@ class Significance:
     p_value: Floats  #: (n,); two-sided; NaN where not tested
     #: (n,); p-values after Benjamini and Yekutieli, over all rows tested; NaN where not tested.
     adjusted: Floats
-    effective_size: Floats  #: (n,); n_eff = (Σk)² / Σk²
+    effective_size: Floats  #: (n,); n_eff = (Σk)² / Σk²; of weighted rows wk stands for k
     min_effective_size: float  #: Rows with a smaller n_eff are not tested
 
     @property
@@ -73,13 +76,14 @@ def local_significance(
     n_bins: int = 15,
     binning: Binning = "equal-width",
     min_effective_size: float = MIN_EFFECTIVE_SIZE,
+    weights: ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> Significance:
     """Test every row's signed local error: standard error, z and p-value.
 
     Parameters
     ----------
-    confidence, outcome, embedding, gamma, n_bins, binning, progress
+    confidence, outcome, embedding, gamma, n_bins, binning, weights, progress
         See :func:`~lore_core.metrics.local_error.local_errors`.
     min_effective_size : float
         Rows with a smaller n_eff are not tested.
@@ -107,20 +111,30 @@ def local_significance(
     """
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     variance = c * (1 - c)
+    table = np.column_stack([c - a, variance, variance * (2 * c - 1)])
+    w = as_weights(weights, len(c))
+    if w is not None:
+        powers = (w / w.max())[:, None] ** np.array([1.0, 2.0, 3.0])
+        table = np.column_stack([table * powers, powers])
     means = laplacian_means(
         z,
         None,
-        np.column_stack([c - a, variance, variance * (2 * c - 1)]),
+        table,
         bandwidth=scaled_bandwidth(gamma / np.array([1.0, 2.0, 3.0]), z.shape[1]),
         target_groups=confidence_bins(c, n_bins, binning).assign(c),
         effective_size=False,
         progress=told(progress),
     )
-    mass, square, cube = means.mass
+    of_order = np.stack([means.mean[order, :, order] for order in range(3)])
+    masses = means.mass
+    if w is not None:
+        each = np.stack([means.mean[order, :, 3 + order] for order in range(3)])
+        of_order, masses = of_order / each, masses * each
+    mass, square, cube = masses
     size = mass * (mass / square)  # Ratios one by one, so that no small number is squared.
-    signed = means.mean[0, :, 0]
-    error = np.sqrt(np.maximum(means.mean[1, :, 1], 0.0) / size)
-    third = means.mean[2, :, 2] * (cube / mass / mass / mass)
+    signed = of_order[0]
+    error = np.sqrt(np.maximum(of_order[1], 0.0) / size)
+    third = of_order[2] * (cube / mass / mass / mass)
     with np.errstate(all="ignore"):
         skewness = np.where(error > 0, third / error**3, 0.0)
     p = two_sided_p_value(signed, error, skewness, size)

@@ -22,7 +22,7 @@ MEASURED = ("NLL", "Brier", "ALCE")
 
 @dataclass(frozen=True)
 class ConfidenceDifference:
-    """What leaving the rows out changed."""
+    """What leaving the rows out changed; means and shares go by the weights of rows."""
 
     n_rows: int  #: Rows both were applied to
     mean: float
@@ -88,8 +88,10 @@ def confidence_difference(
     table = pd.DataFrame(found, index=["exact", "shipped"])
     return ConfidenceDifference(
         n_rows=len(off),
-        mean=float(off.mean()),
+        mean=float(np.average(off, weights=rows.weights)),
         greatest=float(off.max()),
-        above={limit: float((off > limit).mean()) for limit in (0.01, 0.05)},
+        above={
+            limit: float(np.average(off > limit, weights=rows.weights)) for limit in (0.01, 0.05)
+        },
         table=table[[name for name in MEASURED if name in table]],
     )

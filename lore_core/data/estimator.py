@@ -6,13 +6,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError
 
 
 def from_estimator(
-    estimator: Any, X: Any, y: Any, *, features: Any = None, groups: Any = None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    features: Any = None,
+    groups: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Dataset:
     """Let a fitted classifier predict, and keep what it said beside the truth.
 
@@ -28,6 +35,8 @@ def from_estimator(
         What "similar rows" means; by default ``X`` itself. A DataFrame brings its column names.
     groups : DataFrame or array-like of shape (n, g), optional
         Group names.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0; see :class:`~lore_core.Dataset`.
 
     Raises
     ------
@@ -66,6 +75,7 @@ def from_estimator(
         groups=groups,
         class_names=[str(name) for name in classes],
         name=type(estimator).__name__,
+        weights=weights,
     )
 
 

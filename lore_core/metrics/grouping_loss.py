@@ -68,6 +68,8 @@ def loss_parts(
 ) -> LossParts:
     """Estimate calibration loss and a lower bound of the grouping loss, with intervals.
 
+    Every row counts once: there are no weights.
+
     Parameters
     ----------
     confidence, outcome : array-like of shape (n,)

@@ -61,6 +61,8 @@ def reward_parts(
 ) -> RewardParts:
     """Measure what a recalibrated confidence and a model of the features gain at given costs.
 
+    Every row counts once: there are no weights.
+
     Parameters
     ----------
     confidence, outcome : array-like of shape (n,)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
+    _check_method_params,
     assert_all_finite,
     check_is_fitted,
     column_or_1d,
+    has_fit_parameter,
 )
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
-from lore_core.data.validation import InputError
+from lore_core.data.validation import InputError, as_vector, check_lengths
 from lore_core.embedding import Embedding, embed
 from lore_core.recalibration import Recalibrator, SmoothLoRe
 
@@ -64,6 +69,9 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     expects of a classifier. A recalibrator itself never changes the predicted class, only its
     confidence; where that falls below another class, the two differ.
 
+    Where scikit-learn's metadata routing is on, ``fit`` is a router: what it is given goes to
+    ``estimator`` as that asks for it (``set_fit_request``).
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -100,7 +108,9 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.cv = cv
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> Self:
         """Fit the classifier, then the recalibrator on rows the classifier did not see.
 
         Parameters
@@ -109,11 +119,23 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             Rows, as the classifier takes them.
         y : array-like of shape (n,)
             Their classes.
+        sample_weight : array-like of shape (n,), optional
+            What each row counts for, from 0, for the recalibrator and for a classifier whose
+            ``fit`` takes ``sample_weight``; for another one a warning says that it does not. Rows
+            of weight 0 are left out. The feature map is made of rows, each of which counts once.
+        **fit_params
+            Passed on to the classifier's ``fit``; what has one value a row is divided as rows are.
 
         Returns
         -------
         LoReClassifier
             Itself.
+
+        Raises
+        ------
+        InputError
+            If an argument is not as described, or the recalibrator lets every row count once and
+            ``sample_weight`` is given.
         """
         X, y = indexable(X, y)
         assert_all_finite(np.asarray(y), input_name="y")
@@ -124,14 +146,38 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             raise InputError(
                 f"'recalibrator' must be a recalibrator such as LoRe(); got {method!r}."
             )
-        rows, probabilities = self._fit_estimator(X, y)
+        weights = None
+        if sample_weight is not None:
+            if not method.takes_weights:
+                raise InputError(
+                    f"{method.label} lets every calibration row count once. Take another "
+                    "recalibrator, or leave 'sample_weight' out."
+                )
+            weights = _row_weights(sample_weight, y)
+            kept = np.flatnonzero(weights > 0)
+            if len(kept) < len(y):
+                fit_params = _check_method_params(X, fit_params, kept)
+                X, y, weights = _safe_indexing(X, kept), y[kept], weights[kept]
+        estimator = self._unfitted()
+        if not hasattr(estimator, "predict_proba"):
+            raise InputError(
+                "'estimator' must be a classifier with 'predict_proba'; got "
+                f"{type(estimator).__name__}."
+            )
+        rows, probabilities = self._fit_estimator(
+            estimator, X, y, self._routed(estimator, weights, fit_params)
+        )
         # Checked by the classifier by now.
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self.classes_ = np.asarray(self.estimator_.classes_)
         self.embedding_: Embedding | None = None
-        calibration = self._dataset(probabilities, np.searchsorted(self.classes_, y[rows]))
+        calibration = self._dataset(
+            probabilities,
+            np.searchsorted(self.classes_, y[rows]),
+            None if weights is None else weights[rows],
+        )
         if method.needs_embedding:
             self._fit_features(X)
             table = self._features(X)
@@ -143,19 +189,64 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.recalibrator_ = method.clone().fit(calibration, self.embedding_)
         return self
 
-    def _fit_estimator(self, X: Any, y: NDArray[Any]) -> tuple[Ints, Floats]:
+    def _unfitted(self) -> Any:
+        """Return the classifier that is to be copied and fitted (or, prefit, used)."""
+        if self.estimator is not None:
+            return self.estimator
+        from sklearn.linear_model import LogisticRegression
+
+        estimator = LogisticRegression(max_iter=1000)
+        if get_config()["enable_metadata_routing"]:
+            estimator.set_fit_request(sample_weight=True)
+        return estimator
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which parameters of ``fit`` go where, for scikit-learn's metadata routing.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRouter
+        """
+        return (
+            MetadataRouter(owner=type(self).__name__)
+            .add_self_request(self)
+            .add(
+                estimator=self._unfitted(),
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+        )
+
+    def _routed(
+        self, estimator: Any, weights: Floats | None, fit_params: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return what the classifier's ``fit`` is given beside X and y."""
+        if self.cv == "prefit":
+            if fit_params:
+                raise InputError(
+                    "'cv' is 'prefit': the classifier is not fitted again, so "
+                    f"{', '.join(sorted(fit_params))} would go nowhere. Leave that out."
+                )
+            return {}
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", sample_weight=weights, **fit_params)
+            return dict(routed.estimator.fit)
+        if weights is None:
+            return fit_params
+        if has_fit_parameter(estimator, "sample_weight"):
+            return {**fit_params, "sample_weight": weights}
+        warnings.warn(
+            f"{type(estimator).__name__}.fit takes no 'sample_weight': all rows count alike for "
+            "the classifier; only its recalibration goes by the weights.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return fit_params
+
+    def _fit_estimator(
+        self, estimator: Any, X: Any, y: NDArray[Any], fit_params: dict[str, Any]
+    ) -> tuple[Ints, Floats]:
         """Fit the classifier; return the calibration rows and what it says of them."""
         n = len(y)
-        estimator = self.estimator
-        if estimator is None:
-            from sklearn.linear_model import LogisticRegression
-
-            estimator = LogisticRegression(max_iter=1000)
-        if not hasattr(estimator, "predict_proba"):
-            raise InputError(
-                "'estimator' must be a classifier with 'predict_proba'; got "
-                f"{type(estimator).__name__}."
-            )
         everyone = np.arange(n)
         if isinstance(self.cv, str):
             if self.cv != "prefit":
@@ -173,8 +264,10 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
             folds = StratifiedKFold(self.cv, shuffle=True, random_state=self.random_state)
-            left_out = cross_val_predict(clone(estimator), X, y, cv=folds, method="predict_proba")
-            self.estimator_ = clone(estimator).fit(X, y)
+            left_out = cross_val_predict(
+                clone(estimator), X, y, cv=folds, method="predict_proba", params=fit_params
+            )
+            self.estimator_ = clone(estimator).fit(X, y, **fit_params)
             return everyone, left_out
         if not (isinstance(self.cv, (float, np.floating)) and 0 < self.cv < 1):
             raise InputError(
@@ -188,7 +281,11 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 "more rows or a larger share."
             )
         fitted_on = np.setdiff1d(everyone, held_out)
-        self.estimator_ = clone(estimator).fit(_safe_indexing(X, fitted_on), y[fitted_on])
+        self.estimator_ = clone(estimator).fit(
+            _safe_indexing(X, fitted_on),
+            y[fitted_on],
+            **_check_method_params(X, fit_params, fitted_on),
+        )
         return held_out, self.estimator_.predict_proba(_safe_indexing(X, held_out))
 
     def _held_out(self, y: NDArray[Any], share: float) -> Ints:
@@ -228,12 +325,15 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             ) from error
         return table.reshape(len(table), -1)
 
-    def _dataset(self, probabilities: Any, labels: NDArray[Any]) -> Dataset:
+    def _dataset(
+        self, probabilities: Any, labels: NDArray[Any], weights: Floats | None = None
+    ) -> Dataset:
         return Dataset(
             probabilities,
             labels,
             class_names=[str(name) for name in self.classes_],
             name=type(self.estimator_).__name__,
+            weights=weights,
         )
 
     def predict_proba(self, X: Any) -> Floats:
@@ -275,3 +375,17 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         else:
             tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         return tags
+
+
+def _row_weights(sample_weight: ArrayLike, y: NDArray[Any]) -> Floats:
+    """Return weights of rows, from 0 and not all 0, shape (n,)."""
+    weights = as_vector(np.asarray(sample_weight), "sample_weight")
+    check_lengths(sample_weight=weights, y=y)
+    if (weights < 0).any():
+        row = int(np.flatnonzero(weights < 0)[0])
+        raise InputError(
+            f"'sample_weight' must not be below 0; got {weights[row]:.6g} at row {row}."
+        )
+    if not weights.any():
+        raise InputError("'sample_weight' must not be zero for every row: none would count.")
+    return weights

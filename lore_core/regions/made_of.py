@@ -80,7 +80,8 @@ def composition(
         holds the value), ``lift_low, lift_high`` (95 %, of that one value), ``p_value``
         and ``p_adjusted``. Of a number the range of its quarters with the strongest evidence is
         listed, though all are counted in ``frame.attrs["looked_at"]``, the number of values looked
-        at. Empty where the set or its complement is empty.
+        at. Rows are counted, whatever their weights. Empty where the set or its complement is
+        empty.
 
     Raises
     ------

@@ -59,6 +59,33 @@ def test_moments_against_simulation(calibrated, rng):
     assert np.abs(drawn.mean(axis=0) / found.standard_error).max() < 5 / np.sqrt(4000)
 
 
+def test_moments_of_weighted_rows_against_simulation(calibrated, rng):
+    """S = Σ w k (c − a) / Σ w k of drawn outcomes: how it scatters, and how often p is small."""
+    c, a, z = calibrated
+    weight = rng.lognormal(size=400)
+    k = _weights(c, z, 0.5, 1) * weight
+    k /= k.sum(axis=1, keepdims=True)
+    found = lore.local_significance(c, a, z, gamma=0.5, n_bins=1, weights=7 * weight)
+    np.testing.assert_allclose(found.signed, k @ (c - a), atol=1e-12)
+    np.testing.assert_allclose(found.effective_size, 1 / (k**2).sum(axis=1), rtol=1e-9)
+    drawn = np.stack([k @ (c - (rng.random(400) < c)) for _ in range(4000)])
+    np.testing.assert_allclose(drawn.std(axis=0), found.standard_error, rtol=0.08)
+    third = k**3 @ (c * (1 - c) * (2 * c - 1)) / found.standard_error**3
+    p = two_sided_p_value(found.signed, found.standard_error, third, found.effective_size)
+    shown = found.tested
+    np.testing.assert_allclose(found.p_value[shown], p[shown], rtol=1e-7)
+    # As if they counted alike, the scatter would be far too small.
+    plain = lore.local_significance(c, a, z, gamma=0.5, n_bins=1)
+    assert np.median(found.standard_error / plain.standard_error) > 1.2
+    small = [
+        two_sided_p_value(one, found.standard_error, third, found.effective_size)[shown] <= 0.05
+        for one in drawn[:1000]
+    ]
+    assert 0.03 < np.mean(small) < 0.06
+    with pytest.raises(lore.InputError, match="as many rows as 'weights'"):
+        lore.local_significance(c, a, z, weights=weight[1:])
+
+
 def test_groups_far_apart_count_as_a_whole(rng):
     group = np.repeat([0.0, 1e6], [30, 50])
     c = rng.uniform(0.4, 0.9, 80)
