@@ -46,6 +46,8 @@ READABLE = {
 }
 #: Formats that a query can be put to.
 _DATABASES = ("SQLite", "DuckDB")
+QUERIED = tuple(suffix for suffix, kind in READABLE.items() if kind in _DATABASES)
+"""Suffixes of files that a query can be put to."""
 #: Formats that are a zip archive of another kind.
 _ZIPPED = ("Inspect", "Excel")
 _MAGIC = {

@@ -73,15 +73,16 @@ def _overview(files: list[Any]) -> FileOverview:
     """Look at files, once for each state of them."""
     state = [getattr(item, "file_id", None) or (str(item), state_of(item)) for item in files]
     given: ColumnMapping | None = st.session_state.get("_read_mapping")
-    table = None if given is None else given.table
-    state.append(table)
+    asked = (
+        ColumnMapping() if given is None else ColumnMapping(table=given.table, query=given.query)
+    )
+    state.append(asked)
     kept: tuple[list[Any], FileOverview] | None = st.session_state.get(_KEPT)
     if kept is None or kept[0] != state:
         for item in files:
             if hasattr(item, "seek"):
                 item.seek(0)
-        chosen = ColumnMapping(table=table)
-        kept = state, inspect(files[0] if len(files) == 1 else files, mapping=chosen, apart=True)
+        kept = state, inspect(files[0] if len(files) == 1 else files, mapping=asked, apart=True)
         st.session_state[_KEPT] = kept
     return kept[1]
 

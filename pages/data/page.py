@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.data import mapping, maps, sources
+from pages.data import mapping, maps, query, sources
 from pages.shared.charts import next_step
 from pages.shared.header import plain, question
 from pages.shared.session import current
@@ -26,6 +26,7 @@ with left:
     st.subheader("Load", anchor=False)
     given = sources.choose()
     if given is not None:
+        query.box(*given)
         mapping.panel(*given)
 with right:
     loaded = current()

@@ -157,7 +157,7 @@ def read_and_adopt(
         st.session_state["_read_error"] = error
     else:
         st.session_state.pop("_read_error", None)
-        st.rerun()
+    st.rerun()  # An error, too, stands above what asked for it.
 
 
 def _show_error(files: list[Any], source: str) -> None:

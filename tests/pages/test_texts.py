@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import pandas as pd
 
 from benchmarks._answer_logs import answer_log, as_dataset
@@ -35,3 +38,37 @@ def test_a_table_of_a_workbook_is_chosen(open_page, tmp_path):
     page.run()
     assert page.errors == []
     assert "200 rows" in page.text
+
+
+def test_a_database_is_queried(open_page, tmp_path):
+    path = tmp_path / "runs.sqlite"
+    with closing(sqlite3.connect(path)) as opened:
+        answer_log(300).table.to_sql("answers", opened, index=False)
+        opened.execute("CREATE TABLE sites (site)")
+    before = path.read_bytes()
+    page = open_page("data")
+    page.app.segmented_control[0].set_value("Path").run()
+    assert not page.app.text_area
+    page.app.text_input[0].set_value(str(path)).run()
+
+    def ask(text):
+        page.app.text_area(key="query").set_value(text).run()
+        next(one for one in page.app.button if one.label == "Read this query").click()
+        return page.run()
+
+    ask("DELETE FROM answers")
+    (said,) = page.errors
+    assert said.startswith("The query on ")
+    assert "Write a SELECT" in said
+    ask("SELECT confidence, correct, question FROM answers WHERE confidence > 0.8")
+    assert page.errors == []
+    count = int((answer_log(300).table["confidence"] > 0.8).sum())
+    assert f"{count} rows" in page.text
+    # The roles that are shown are those of the query's columns.
+    assert f"(SQLite), {count} rows" in page.text
+    next(one for one in page.app.button if one.label == "Read with these roles").click()
+    assert f"{count} rows" in page.run().text
+    assert path.read_bytes() == before
+    kept = page.app.query_params["data"]
+    again = open_page("data", data=kept[0] if isinstance(kept, list) else kept)
+    assert f"{count} rows" in again.text
