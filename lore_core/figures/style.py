@@ -41,6 +41,7 @@ METHOD_COLORS = {
         "#2b3fd6",
         "#a61e4d",
         "#c92a2a",
+        "#5f3dc4",
     ],
     "dark": [
         "#7b8794",
@@ -59,6 +60,7 @@ METHOD_COLORS = {
         "#8f9dff",
         "#ff9fb8",
         "#ff6b6b",
+        "#c9b6ff",
     ],
 }
 #: A method keeps its colour on every page, whichever others it is compared with.
@@ -79,6 +81,7 @@ _METHOD_PLACES = {
     "LoRe smooth": 13,
     "LoRe levels": 14,
     "Venn–Abers": 15,
+    "Boosting": 16,
 }
 
 _DIVERGING_STOPS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)

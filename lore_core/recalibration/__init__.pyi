@@ -2,6 +2,7 @@
 
 from .base import Recalibrator as Recalibrator
 from .beta_calibration import BetaCalibration as BetaCalibration
+from .boosting import BoostingRecalibration as BoostingRecalibration
 from .dirichlet_calibration import DirichletCalibration as DirichletCalibration
 from .group_wise import GroupWise as GroupWise
 from .histogram_binning import HistogramBinning as HistogramBinning

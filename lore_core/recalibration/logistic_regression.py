@@ -70,7 +70,7 @@ class LogisticRecalibration(Recalibrator):
         self.strength = strength
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
-        features = _features(calibration.features, calibration.name)
+        features = feature_table(calibration.features, calibration.name, self.label)
         weights = as_weights(calibration.weights)
         centre, scale = features.mean(axis=0), features.std(axis=0)
         scale[~(scale > 0)] = 1.0
@@ -103,11 +103,21 @@ class LogisticRecalibration(Recalibrator):
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
         """Say what the regression says of each row."""
-        features = _features(rows.features, rows.name, len(state["weights"]))
-        odds = state["slope"] * top_log_odds(rows.probabilities, rows.predicted)
-        odds += (features - state["centre"]) / state["scale"] @ state["weights"]
-        confidence = expit(odds + state["of_class"][rows.predicted])
+        features = feature_table(
+            rows.features, rows.name, LogisticRecalibration.label, len(state["weights"])
+        )
+        confidence = expit(regression_log_odds(state, rows, features))
         return OtherClasses(**state["other_classes"]).complete(rows, confidence)
+
+
+def regression_log_odds(state: State, rows: Rows, features: Floats) -> Floats:
+    """Return the log-odds that the regression gives each row, shape (n,).
+
+    ``features`` (n, p): of the rows, as :func:`feature_table` returns them.
+    """
+    odds = state["slope"] * top_log_odds(rows.probabilities, rows.predicted)
+    odds += (features - state["centre"]) / state["scale"] @ state["weights"]
+    return np.asarray(odds + state["of_class"][rows.predicted])
 
 
 @dataclass(frozen=True)
@@ -184,15 +194,19 @@ class LogisticProblem:
         return _STRENGTHS[int(np.argmin(losses))]
 
 
-def _features(features: NDArray[Any] | None, name: str, count: int | None = None) -> Floats:
+def feature_table(
+    features: NDArray[Any] | None, name: str, method: str, count: int | None = None
+) -> Floats:
+    """Return the features of rows as numbers, shape (n, p).
+
+    ``name``: of the rows. ``method``: what errors call the method that needs them. ``count``: p of
+    the rows it was fitted on. Raises InputError if there are none, or others.
+    """
     if features is None:
-        raise InputError(
-            f"{LogisticRecalibration.label} must have the features of every row; '{name}' has none."
-        )
+        raise InputError(f"{method} must have the features of every row; '{name}' has none.")
     table = np.asarray(features, dtype=np.float64).reshape(len(features), -1)
     if count not in (None, table.shape[1]):
         raise InputError(
-            f"'{name}' must have the {count} features {LogisticRecalibration.label} was fitted on; "
-            f"got {table.shape[1]}."
+            f"'{name}' must have the {count} features {method} was fitted on; got {table.shape[1]}."
         )
     return table

@@ -90,6 +90,12 @@ METHODS = {
         "The confidence is wrong along a feature, or with a predicted class, everywhere alike.",
         standard=False,
     ),
+    "boosting": Method(
+        "boosting:BoostingRecalibration",
+        _FEATURES,
+        "As logistic regression with a thousand rows or more: what features do jointly, too.",
+        standard=False,
+    ),
     "lore": Method("lore:LoRe", _PLACE, "The paper's method, at a bandwidth of your choice."),
     "smooth": Method(
         "smooth_lore:SmoothLoRe",

@@ -21,6 +21,7 @@ from lore_core.data.rules import (
     refuse,
 )
 from lore_core.recalibration.base import Recalibrator
+from lore_core.recalibration.tree_sums import LARGEST_STEP
 
 
 class _Fitted:
@@ -129,6 +130,15 @@ STATES: Mapping[str, Mapping[str, Rule]] = {
         "strength": _STRENGTH,
         "other_classes": _OTHERS,
     },
+    "BoostingRecalibration": {
+        "base": _Fitted(),
+        "left": Values(("m",), 0, whole=True, below="m"),
+        "right": Values(("m",), 0, whole=True, below="m"),
+        "root": Values(("t",), 0, whole=True, below="m"),
+        "column": Values(("m",), 0, whole=True),
+        "threshold": Values(("m",)),
+        "step": Values(("m",), -LARGEST_STEP, LARGEST_STEP),
+    },
     "LoRe": {
         "gamma": _POSITIVE,
         "floor": Flag(),
@@ -225,6 +235,8 @@ def _check_relations(name: str, state: Mapping[str, Any], made: Recalibrator, si
     elif name == "VennAbers":
         if sizes["t"] != 2 * sizes["m"] + 1:
             raise refuse(f"{name}: lower", f"{2 * sizes['m'] + 1} numbers", sizes["t"])
+    elif name == "BoostingRecalibration":
+        _check_trees(name, state, sizes)
     elif name in ("LoRe", "TunedLoRe"):
         _check_rows(name, state, made)
         if name == "TunedLoRe":
@@ -241,6 +253,25 @@ def _check_relations(name: str, state: Mapping[str, Any], made: Recalibrator, si
                 raise refuse(f"{name}: first", "methods without a map", type(part).__name__)
     if state.get("base") is not None and state["base"].needs_embedding:
         raise refuse(f"{name}: base", "a method without a map", type(state["base"]).__name__)
+
+
+def _check_trees(name: str, state: Mapping[str, Any], sizes: Sizes) -> None:
+    """Every tree has its own nodes, and no way through it leads back."""
+    if type(state["base"]).__name__ != "LogisticRecalibration":
+        raise refuse(f"{name}: base", "a logistic regression", type(state["base"]).__name__)
+    root, m = state["root"], sizes["m"]
+    if (np.diff(root, prepend=-1) <= 0).any() or (m > 0) != (len(root) > 0) or root[:1].any():
+        raise refuse(f"{name}: root", f"the first nodes of trees, from 0 to {m:,}", root)
+    if state["column"].max(initial=0) >= sizes["p"] + 2:
+        raise refuse(f"{name}: column", f"one of {sizes['p'] + 2}", state["column"].max())
+    own = np.arange(m)
+    end = np.append(root[1:], m)[np.searchsorted(root, own, side="right") - 1]
+    for side in ("left", "right"):
+        child = state[side]
+        if ((child < own) | (child >= end)).any():
+            raise refuse(f"{name}: {side}", "later nodes of the same tree", child)
+    if ((state["left"] == own) != (state["right"] == own)).any():
+        raise refuse(f"{name}: left", "two children, or none", state["left"])
 
 
 def _check_rows(name: str, state: Mapping[str, Any], made: Recalibrator) -> None:

@@ -164,6 +164,12 @@ _ARRAYS = {
     "scale": "standard deviations of the features, from sums over all calibration rows",
     "of_class": "what is added where a class is predicted",
     "coefficients": "coefficients of a curve",
+    "root": "where each tree starts",
+    "left": "where rows up to a threshold go on",
+    "right": "where the others go on",
+    "column": "which feature is looked at there",
+    "threshold": "thresholds, halfway between values of two rows",
+    "step": "what each leaf adds, from sums over 20 rows or more",
 }
 
 

@@ -23,13 +23,14 @@ from lore_core import (
     TunedLoRe,
 )
 from lore_core.data.rows import Rows
-from lore_core.recalibration import registry
+from lore_core.recalibration import BoostingRecalibration, registry
 from lore_core.recalibration.registry import own_recalibrators
 
 METHODS = [
     *own_recalibrators(0.3, 5),
     LoRe(0.3, 5, base=TemperatureScaling(), floor=True, prior_strength=2.0),
     TunedLoRe(average=False, line=False, levels=False),
+    BoostingRecalibration(n_trees=3),
     GroupWise(LoRe(0.3, 5, base=PlattScaling())),
 ]
 

@@ -22,6 +22,7 @@ from lore_core import (
 )
 from lore_core.embedding import tsne
 from lore_core.embedding.stored_tsne import StoredTSNE
+from lore_core.recalibration import BoostingRecalibration
 from lore_core.recalibration.registry import own_recalibrators
 from lore_core.shipping import describe
 
@@ -29,6 +30,7 @@ METHODS = {method.label: method for method in own_recalibrators(0.3, 5)} | {
     "histogram, equal mass": HistogramBinning(6, "equal-mass"),
     "lore, equal mass": LoRe(0.2, 7, "equal-mass", base=PlattScaling()),
     "tuned, equal mass": TunedLoRe(binning="equal-mass"),
+    "boosting, five trees": BoostingRecalibration(n_trees=5),
     "temperature by group": GroupWise(TemperatureScaling()),
     "isotonic by group": GroupWise(IsotonicRegression()),
     "lore by group": GroupWise(LoRe(0.3, 5)),

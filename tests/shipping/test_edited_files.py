@@ -11,7 +11,7 @@ import pytest
 
 import lore_core as lore
 from lore_core import InputError, load_recalibrator
-from lore_core.recalibration import container, registry
+from lore_core.recalibration import BoostingRecalibration, container, registry
 from lore_core.recalibration.state_rules import STATES
 
 
@@ -20,6 +20,7 @@ def fitted(calibration):
     """One of every method that a file can hold, fitted."""
     points = lore.embed(calibration.features)
     made = [item.fit(calibration, points) for item in registry.own_recalibrators()]
+    made.append(BoostingRecalibration(n_trees=3).fit(calibration))
     made.append(lore.GroupWise(lore.HistogramBinning(5), "region").fit(calibration, points))
     return {type(item).__name__: item for item in made}
 
@@ -88,6 +89,16 @@ def test_a_part_less_or_of_another_kind_is_refused(fitted, name):
         ("VennAbers", "lower", lambda value, arrays: put(arrays, value, 0, 1.0)),
         ("SmoothLoRe", "spread", lambda value, arrays: put(arrays, value, (0, 0), 0.3)),
         ("SmoothLoRe", "leftover", lambda value, arrays: cut(arrays, value)),
+        ("BoostingRecalibration", "left", lambda value, arrays: put(arrays, value, 1, 0)),
+        ("BoostingRecalibration", "right", lambda value, arrays: put(arrays, value, -1, 0)),
+        ("BoostingRecalibration", "left", lambda value, arrays: put(arrays, value, 0, 10**6)),
+        ("BoostingRecalibration", "left", lambda value, arrays: put(arrays, value, 0, -1)),
+        ("BoostingRecalibration", "right", lambda value, arrays: put(arrays, value, 0, 0)),
+        ("BoostingRecalibration", "root", lambda value, arrays: put(arrays, value, 0, 1)),
+        ("BoostingRecalibration", "column", lambda value, arrays: put(arrays, value, 0, 7)),
+        ("BoostingRecalibration", "threshold", lambda value, arrays: put(arrays, value, 0, np.nan)),
+        ("BoostingRecalibration", "step", lambda value, arrays: put(arrays, value, 0, 1e308)),
+        ("BoostingRecalibration", "step", lambda value, arrays: cut(arrays, value)),
         ("LogisticRecalibration", "scale", lambda value, arrays: put(arrays, value, 0, 0.0)),
         ("LogisticRecalibration", "of_class", lambda value, arrays: cut(arrays, value)),
     ],

@@ -11,6 +11,7 @@ import pytest
 from lore_core import GroupWise, Predictor, TunedLoRe, embed
 from lore_core.embedding import tsne
 from lore_core.embedding.neighbour_map import NeighbourMap
+from lore_core.recalibration import BoostingRecalibration
 from lore_core.recalibration.registry import own_recalibrators
 from lore_core.view import View
 from lore_core.view.methods import comparison_of
@@ -25,7 +26,9 @@ MAPS = {
 METHODS = [
     *own_recalibrators(0.3, 5),
     GroupWise(TunedLoRe(gammas=[0.2, 0.8], n_bins=[1, 5]), "region"),
+    BoostingRecalibration(n_trees=5),
 ]
+METHODS[-1].label = "Boosting, five trees"
 LABELS = [method.label for method in METHODS]
 
 

@@ -23,7 +23,7 @@ from lore_core import (
     embed,
     load_recalibrator,
 )
-from lore_core.recalibration import MCGrad
+from lore_core.recalibration import BoostingRecalibration, MCGrad
 from lore_core.recalibration.registry import own_recalibrators
 
 METHODS = {method.label: method for method in own_recalibrators(0.3, 5)} | {
@@ -34,6 +34,7 @@ METHODS = {method.label: method for method in own_recalibrators(0.3, 5)} | {
     "lore toward its bin": LoRe(0.2, 4, prior_strength=2),
     "lore toward its base alone": LoRe(0.2, prior_strength=np.inf, base=TemperatureScaling()),
     "tuned, the best alone": TunedLoRe(average=False, line=False, levels=False),
+    "boosting, five trees": BoostingRecalibration(n_trees=5),
     "temperature by group": GroupWise(TemperatureScaling(), "region"),
     "lore by group": GroupWise(LoRe(0.3, 5)),
     "tuned by group": GroupWise(TunedLoRe(gammas=[0.2, 0.8], n_bins=[1, 5])),

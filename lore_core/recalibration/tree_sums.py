@@ -1,0 +1,128 @@
+"""Sums of small trees as plain arrays: scikit-learn grows them, numpy alone applies them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.data.arrays import Floats, Ints
+
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeRegressor
+
+#: Leaves of a tree at most, and rows of a leaf at least.
+_LEAVES, LEAF_ROWS = 8, 20
+#: What a leaf may add.
+LARGEST_STEP = 4.0
+#: Values of a column are told apart by so many cuts at most, one less.
+_PARTS = 64
+#: Columns, chosen at random, that each cut is looked for in.
+_COLUMNS_A_CUT = 8
+#: Pairs of row and tree that are worked on at a time.
+_PAIRS = 2**20
+
+
+class TreeSum(TypedDict):
+    """Trees, one after the other; a leaf is its own child, and other children come later."""
+
+    root: Ints  #: (t,) the first node of each tree
+    left: Ints  #: (m,) where rows go whose value is at most the threshold
+    right: Ints  #: (m,) where the others go
+    column: Ints  #: (m,) which value is looked at
+    threshold: Floats  #: (m,)
+    step: Floats  #: (m,) what a leaf adds; 0 where rows go on
+
+
+def sum_of_trees(trees: TreeSum, values: Floats) -> Floats:
+    """Return what trees add to each row of values (n, p), shape (n,), level by level."""
+    total = np.zeros(len(values))
+    at_once = max(1, _PAIRS // max(1, len(trees["root"])))
+    for start in range(0, len(values), at_once):
+        some = values[start : start + at_once]
+        row = np.arange(len(some))[:, None]
+        node = np.broadcast_to(trees["root"], (len(some), len(trees["root"])))
+        while True:
+            low = some[row, trees["column"][node]] <= trees["threshold"][node]
+            below = np.where(low, trees["left"][node], trees["right"][node])
+            if np.array_equal(below, node):
+                break
+            node = below
+        total[start : start + at_once] = trees["step"][node].sum(axis=1)
+    return total
+
+
+def cuts_of(column: Floats) -> Floats:
+    """Return where a column (n,) may be cut, shape (n_cuts,), rising.
+
+    Each cut is halfway between neighbouring values, of more than 64 of them at 63 quantiles: no cut
+    is a value.
+    """
+    values = np.unique(column)
+    below = values[:-1]
+    if len(values) > _PARTS:
+        place = np.arange(1, _PARTS) * len(column) // _PARTS
+        below = np.setdiff1d(np.sort(column)[place], values[-1:])
+    above = values[np.searchsorted(values, below, side="right")]
+    return np.asarray(below / 2 + above / 2)
+
+
+def as_codes(values: Floats, cuts: Sequence[Floats]) -> NDArray[np.float32]:
+    """Return how many cuts lie below each value of (n, p), as scikit-learn's trees like them best.
+
+    A value is at most cut k where its code is at most k.
+    """
+    codes = np.empty(values.shape, dtype=np.float32, order="F")
+    for j, known in enumerate(cuts):
+        codes[:, j] = np.searchsorted(known, values[:, j])
+    return codes
+
+
+def grown(
+    codes: NDArray[np.float32], target: Floats, weights: Floats, seed: int
+) -> DecisionTreeRegressor:
+    """Fit a tree of eight leaves at most, of 20 rows each at least, by weighted least squares.
+
+    ``codes`` (n, p), ``target``, ``weights`` (n,); ``seed``: of the columns that each cut is looked
+    for in.
+    """
+    from sklearn.tree import DecisionTreeRegressor
+
+    return DecisionTreeRegressor(
+        max_leaf_nodes=_LEAVES,
+        min_samples_leaf=LEAF_ROWS,
+        max_features=min(_COLUMNS_A_CUT, codes.shape[1]),
+        random_state=seed,
+    ).fit(codes, target, sample_weight=weights)
+
+
+def joined(
+    trees: Sequence[DecisionTreeRegressor], steps: Sequence[Floats], cuts: Sequence[Floats]
+) -> TreeSum:
+    """Return trees of codes as trees of values.
+
+    ``steps``: what each node of each tree adds. ``cuts``: of the columns, as the codes were made.
+    """
+    sizes = [len(step) for step in steps]
+    root = np.cumsum([0, *sizes])[:-1].astype(np.int64)
+    made: TreeSum = {
+        "root": root,
+        "left": np.empty(sum(sizes), dtype=np.int64),
+        "right": np.empty(sum(sizes), dtype=np.int64),
+        "column": np.zeros(sum(sizes), dtype=np.int64),
+        "threshold": np.zeros(sum(sizes)),
+        "step": np.concatenate([np.empty(0), *steps]),
+    }
+    for start, size, tree in zip(root, sizes, trees, strict=True):
+        found, own = tree.tree_, np.arange(size)
+        leaf = found.children_left == -1
+        here = slice(start, start + size)
+        made["left"][here] = start + np.where(leaf, own, found.children_left)
+        made["right"][here] = start + np.where(leaf, own, found.children_right)
+        for node in start + np.flatnonzero(~leaf):
+            column = found.feature[node - start]
+            made["column"][node] = column
+            made["threshold"][node] = cuts[column][int(found.threshold[node - start])]
+    return made

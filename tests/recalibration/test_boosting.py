@@ -1,0 +1,167 @@
+"""Boosting: scikit-learn's trees summed, a stump by hand, and where there is nothing to find."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeRegressor
+
+from lore_core import Dataset, InputError, negative_log_likelihood
+from lore_core.data.progress import Cancelled
+from lore_core.recalibration import BoostingRecalibration, LogisticRecalibration, boosting
+from lore_core.recalibration.boosting import fewest_as_good
+from lore_core.recalibration.tree_sums import as_codes, cuts_of, joined, sum_of_trees
+
+
+def rows(n, seed, effect=2.0, k=3):
+    """Confidences that are too high in one square of the first two features, by ``effect``."""
+    rng = np.random.default_rng(seed)
+    vectors = rng.dirichlet(np.full(k, 0.6), n)
+    x = rng.normal(size=(n, 4)) * [1, 10, 1, 5] + 7
+    top, c = vectors.argmax(axis=1), vectors.max(axis=1)
+    wrong = (x[:, 0] > 7) & (x[:, 1] > 7)
+    odds = np.log(c / (1 - c)) - effect * wrong
+    right = rng.random(n) < 1 / (1 + np.exp(-odds))
+    return Dataset(vectors, np.where(right, top, (top + 1) % k), features=x)
+
+
+def nll(data):
+    return negative_log_likelihood(data.probabilities, data.labels)
+
+
+def test_trees_are_scikit_learns():
+    """Cut at codes and applied to values, by another's own predictions of the codes."""
+    rng = np.random.default_rng(0)
+    fitted, new = (rng.normal(size=(n, 3)) for n in (500, 2000))
+    # A column of few values, and one of a single value.
+    fitted[:, 1], new[:, 1] = rng.integers(0, 4, 500), rng.integers(-1, 6, 2000)
+    fitted[:, 2] = new[:, 2] = 3.0
+    cuts = [cuts_of(column) for column in fitted.T]
+    assert [len(cut) for cut in cuts] == [63, 3, 0]
+    assert not np.isin(np.concatenate(cuts), fitted).any()
+    trees = [
+        DecisionTreeRegressor(max_leaf_nodes=n, random_state=n).fit(
+            as_codes(fitted, cuts), fitted[:, 0] * fitted[:, 1] + rng.normal(size=500)
+        )
+        for n in (2, 5, 30)
+    ]
+    together = joined(trees, [tree.tree_.value.ravel() for tree in trees], cuts)
+    expected = sum(tree.predict(as_codes(new, cuts)) for tree in trees)
+    np.testing.assert_allclose(sum_of_trees(together, new), expected, atol=1e-12)
+    one = np.array([sum_of_trees(together, row[None])[0] for row in new[:50]])
+    assert np.array_equal(one, sum_of_trees(together, new[:50]))
+
+
+def test_a_stump_by_hand():
+    """One feature that is 0 or 1, one confidence: two leaves, two Newton steps."""
+    # 60 rows of which 45 are right, and 60 of which 15 are: one log-odds for all leaves 0 of 30.
+    side = np.repeat([0.0, 1.0], 60)
+    right = np.concatenate([np.arange(60) < 45, np.arange(60) < 15])
+    vectors = np.tile([0.8, 0.2], (120, 1))
+    data = Dataset(vectors, (~right).astype(int), features=side[:, None])
+    base = LogisticRecalibration(strength=1e9)
+    start = base.fit(data).recalibrate(data).confidence
+    np.testing.assert_allclose(start, 0.5, atol=1e-3)
+    growing = boosting._Growing.of(data, base)
+    growing.add()
+    made = joined(growing.trees, growing.steps, growing.cuts)
+    # Platt's targets: 61/62 for right rows and 1/62 for wrong ones, of 60 each. Every row has
+    # p (1 − p) = 1/4; a leaf of 45 right and 15 wrong rows has the sum of residuals
+    # 45 (61/62 − 1/2) + 15 (1/62 − 1/2) = 30 · 30/62, and Σ h + 1 = 60/4 + 1 = 16.
+    expected = 0.1 * 30 * (30 / 62) / 16
+    seen = np.column_stack([np.zeros((2, 2)), [0.0, 1.0]])
+    np.testing.assert_allclose(sum_of_trees(made, seen), [expected, -expected], rtol=1e-3)
+    assert made["threshold"][0] == 0.5
+
+
+def test_it_finds_what_is_wrong_in_one_place():
+    calibration, evaluation = rows(3000, 1), rows(3000, 2)
+    method = BoostingRecalibration().fit(calibration)
+    assert method.remark == ""
+    logistic = LogisticRecalibration().fit(calibration).recalibrate(evaluation)
+    after = method.recalibrate(evaluation)
+    assert nll(after) < nll(logistic) - 0.01
+    assert np.array_equal(after.predictions, evaluation.predictions)
+
+
+def test_where_nothing_is_left_it_is_the_regression_and_says_so():
+    calibration, evaluation = rows(1000, 4, effect=0), rows(200, 5)
+    method = BoostingRecalibration().fit(calibration)
+    assert method.remark == "no trees: logistic regression alone"
+    expected = LogisticRecalibration().fit(calibration).recalibrate(evaluation).probabilities
+    assert np.array_equal(method.recalibrate(evaluation).probabilities, expected)
+
+
+def test_the_fewest_within_a_standard_error():
+    rng = np.random.default_rng(0)
+    start = rng.random(400)
+    # 0.2 less everywhere is surely less; 0.001 more of that is not, with a deviation of 0.1.
+    much = start - 0.2
+    little = much - 0.001 + rng.permutation(np.repeat([-0.1, 0.1], 200))
+    assert fewest_as_good(np.array([start, much, little])) == 1
+    assert fewest_as_good(np.array([start, start, start])) == 0
+
+
+def test_leaves_of_weighted_rows():
+    data = rows(300, 6)
+    w = np.random.default_rng(7).lognormal(size=300)
+    w /= w.mean()
+    heavy = dataclasses.replace(data, weights=w)
+    growing = boosting._Growing.of(heavy, LogisticRecalibration(strength=10.0).fit(heavy))
+    before, a = growing.odds, growing.targets
+    tree, step = growing.add()
+    leaf = tree.apply(growing.codes)
+    assert len(set(leaf)) > 3
+    for one in set(leaf):
+        top, bottom = 0.0, 1.0
+        for i in np.flatnonzero(leaf == one):
+            p = 1 / (1 + np.exp(-before[i]))
+            top += w[i] * (a[i] - p)
+            bottom += w[i] * p * (1 - p)
+        assert step[one] == pytest.approx(0.1 * top / bottom)
+        np.testing.assert_allclose(growing.odds[leaf == one] - before[leaf == one], step[one])
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 60, 81])
+def test_few_rows(n):
+    after = BoostingRecalibration().fit(rows(n, 6)).recalibrate(rows(50, 7))
+    assert ((after.confidence > 0) & (after.confidence < 1)).all()
+
+
+def test_sure_rows_that_are_wrong_stay_finite():
+    n = 400
+    data = Dataset(
+        np.tile([1.0, 0.0], (n, 1)),
+        (np.arange(n) % 2).astype(int),
+        features=(np.arange(n) % 2)[:, None] + np.random.default_rng(0).normal(size=(n, 1)) * 0.01,
+    )
+    method = BoostingRecalibration(n_trees=40).fit(data)
+    assert abs(method.step_).max() <= 0.1 * 4
+    assert np.isfinite(nll(method.recalibrate(data)))
+
+
+def test_it_needs_the_features_of_the_fit():
+    data = rows(90, 8)
+    method = BoostingRecalibration(n_trees=1).fit(data)
+    bare = Dataset(data.probabilities, data.labels)
+    for act in (BoostingRecalibration().fit, method.recalibrate):
+        with pytest.raises(InputError, match="Boosting must have the features of every row"):
+            act(bare)
+    with pytest.raises(InputError, match="'n_trees' must be"):
+        BoostingRecalibration(n_trees=-1).fit(data)
+
+
+def test_progress_and_cancelling():
+    data, shares = rows(400, 9), []
+    BoostingRecalibration().fit(data, progress=lambda share, message: shares.append(share))
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+    def stop(share, message):
+        if message.startswith("comparing: 3"):
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        BoostingRecalibration().fit(data, progress=stop)
