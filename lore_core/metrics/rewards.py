@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.number_text import percent
 from lore_core.data.validation import (
     InputError,
@@ -18,7 +18,7 @@ from lore_core.data.validation import (
     check_lengths,
     check_positive,
 )
-from lore_core.data.weights import as_weights, linearised
+from lore_core.data.weights import as_weights
 from lore_core.metrics.global_metrics import NORMAL_95
 
 
@@ -119,13 +119,18 @@ def reward_curve(
         bad = grid[~(np.isfinite(grid) & (grid >= 1))][0]
         raise InputError(f"'ratios' must be finite and at least 1 (w ≥ u); got {bad:g}.")
     reward, answered, gain, error = (np.empty(len(grid)) for _ in range(4))
+    rows = _RowsAlike.of(c, before, a, w, thresholds=1 - 1 / grid)
+    total = rows.mass.sum()
     for k, ratio in enumerate(grid):
-        own = _rewards(c, a, ratio)
-        reward[k] = np.average(own, weights=w)
-        answered[k] = np.average(c >= 1 - 1 / ratio, weights=w)
-        difference = linearised(own - _rewards(before, a, ratio), w)
-        gain[k] = difference.mean()
-        error[k] = difference.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
+        answers = rows.own > rows.position[k]
+        own = rows.rewards(answers, ratio)
+        reward[k] = (rows.mass * own).sum() / total
+        answered[k] = (rows.mass * answers).sum() / total
+        difference = own - rows.rewards(rows.before > rows.position[k], ratio)
+        gain[k] = (rows.mass * difference).sum() / total
+        # As of linearised values, whose scatter is the error of the weighted mean.
+        scatter = (rows.squares * (difference - gain[k]) ** 2).sum() * (n / total) ** 2
+        error[k] = np.sqrt(scatter / (n - 1) / n) if n > 1 else np.nan
     return RewardCurve(
         ratio=grid,
         reward=reward,
@@ -137,10 +142,38 @@ def reward_curve(
     )
 
 
-def _rewards(confidence: Floats, outcome: Floats, ratio: float) -> Floats:
-    """Reward of each row in units of u."""
-    answer = confidence >= 1 - 1 / ratio
-    return np.where(answer, -(1 - outcome) * ratio, -1.0)
+@dataclass(frozen=True)
+class _RowsAlike:
+    """Rows that no threshold tells apart, together: a million are some thousand kinds."""
+
+    position: Ints  #: (r,); of each threshold among all, in their order
+    own: Ints  #: (m,); how many thresholds the confidence reaches
+    before: Ints  #: (m,); the same before
+    outcome: Floats  #: (m,)
+    mass: Floats  #: (m,); sums of the rows' weights
+    squares: Floats  #: (m,); and of their squares
+
+    @classmethod
+    def of(
+        cls, c: Floats, before: Floats, a: Floats, weights: Floats | None, *, thresholds: Floats
+    ) -> _RowsAlike:
+        order = np.argsort(thresholds, kind="stable")
+        reached = [np.searchsorted(thresholds[order], x, side="right") for x in (c, before)]
+        position, sides = np.argsort(order), (len(thresholds) + 1, len(thresholds) + 1, 2)
+        w = np.ones(len(c)) if weights is None else weights
+        if np.prod(sides) > len(c):  # each row is a kind
+            return cls(position, reached[0], reached[1], a, w, w**2)
+        kind = np.ravel_multi_index((*reached, a.astype(np.int64)), sides)
+        size = int(np.prod(sides))
+        own, other, outcome = np.unravel_index(np.arange(size), sides)
+        mass, squares = (
+            np.asarray(np.bincount(kind, weights=x, minlength=size), np.float64) for x in (w, w**2)
+        )
+        return cls(position, own, other, outcome.astype(np.float64), mass, squares)
+
+    def rewards(self, answers: Mask, ratio: float) -> Floats:
+        """Reward of each kind in units of u, where it ``answers`` or is unsure."""
+        return np.where(answers, -(1 - self.outcome) * ratio, -1.0)
 
 
 def describe_rewards(

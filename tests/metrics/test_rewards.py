@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from lore_core import InputError, reward_curve
+from lore_core.data.weights import linearised
 from lore_core.metrics import describe_rewards, unsure_threshold
 
 
@@ -27,6 +28,25 @@ def test_gain_is_paired_with_the_baseline():
     half = 1.959963984540054 * np.std([0, 3], ddof=1) / np.sqrt(2)
     assert curve.gain_low == pytest.approx([1.5 - half])
     assert curve.gain_high == pytest.approx([1.5 + half])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [2, 60, 5000])  # each row by itself, and rows alike together
+def test_row_by_row(n, weighted):
+    rng = np.random.default_rng(n)
+    c, before = rng.choice(np.r_[np.linspace(0, 1, 41), 0.75], (2, n))  # some on a threshold
+    a = (rng.random(n) < 0.7).astype(float)
+    w = rng.uniform(0.1, 3, n) if weighted else None
+    ratios = np.r_[20.0, 4.0, 1.0, rng.uniform(1, 50, 8), 4.0]
+    curve = reward_curve(c, a, ratios, baseline=before, weights=w)
+    for k, ratio in enumerate(ratios):
+        own, other = (np.where(x >= 1 - 1 / ratio, (a - 1) * ratio, -1.0) for x in (c, before))
+        assert curve.reward[k] == pytest.approx(np.average(own, weights=w))
+        assert curve.answered[k] == pytest.approx(np.average(c >= 1 - 1 / ratio, weights=w))
+        apart = linearised(own - other, w)
+        half = 1.959963984540054 * apart.std(ddof=1) / np.sqrt(n)
+        assert curve.gain_low[k] == pytest.approx(apart.mean() - half, abs=1e-12)
+        assert curve.gain_high[k] == pytest.approx(apart.mean() + half, abs=1e-12)
 
 
 def test_at_ratio_one_everything_is_answered():
