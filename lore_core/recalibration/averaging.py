@@ -17,7 +17,7 @@ _N_STEPS = 20
 _MARGIN = 1e-4
 #: Precision of the prior belief that no global line is needed: standard deviation 0.32.
 _LINE_STRENGTH = 10.0
-#: Levels a cube root of rows.
+#: Levels for a cube root of rows.
 _LEVELS = 0.8
 #: Weight of a row whose outcome is certain, so that such rows alone can be cut too.
 _SMALLEST_SPREAD = 1e-9
@@ -98,17 +98,20 @@ def on_line(confidence: Floats, slope: float, intercept: float) -> Floats:
     return expit(slope * _log_odds(confidence) + intercept)
 
 
-def confidence_levels(confidence: Floats) -> tuple[ConfidenceBins, Floats]:
-    """Cut confidences into about 0.8·∛n levels of equal weight, and return the mean of each.
+def confidence_levels(
+    confidence: Floats, n_levels: int | None = None
+) -> tuple[ConfidenceBins, Floats]:
+    """Cut confidences into levels of equal weight, and return the mean of each.
 
-    ``confidence`` (n,): confidences of calibration rows; equal ones share a level.
+    ``confidence`` (n,): confidences of calibration rows; equal ones share a level. ``n_levels``: at
+    most so many; by default about 0.8·∛n.
 
     A row weighs √(p(1 − p)), the standard deviation of its outcome. With equal numbers of rows
     instead, a classifier that is nearly always right would spend its levels on telling 0.998 from
     0.999 and put its few doubtful rows together with sure ones.
     """
     ordered = np.sort(confidence)
-    n_levels = max(1, round(_LEVELS * len(ordered) ** (1 / 3)))
+    n_levels = n_levels or most_levels(len(ordered))
     weight = np.cumsum(np.sqrt(ordered * (1.0 - ordered)) + _SMALLEST_SPREAD)
     shares = weight[-1] * np.arange(1, n_levels) / n_levels
     starts = np.searchsorted(weight, shares) + 1
@@ -118,6 +121,33 @@ def confidence_levels(confidence: Floats) -> tuple[ConfidenceBins, Floats]:
     level = bins.assign(confidence)
     count = np.bincount(level, minlength=bins.n_bins)
     return bins, np.bincount(level, weights=confidence, minlength=bins.n_bins) / count
+
+
+def most_levels(n_rows: int) -> int:
+    """Return 0.8·∛n, rounded, 1 at least: ∛n is the rate at which a step function learns."""
+    return int(max(1, round(_LEVELS * n_rows ** (1 / 3))))
+
+
+def fewest_levels(confidence: Floats, price: float) -> tuple[ConfidenceBins, Floats]:
+    """Cut confidences into as few levels as cost at most a share of their NLL.
+
+    ``confidence`` (n,): inside (0, 1). ``price``: the share, such as 0.03. Where it takes more than
+    0.8·∛n levels, there are so many.
+
+    Were confidences c right, the outcomes would have an expected NLL of
+    H(q) = −Σ c log q + (1 − c) log(1 − q) under other confidences q: a level costs H(q) / H(c) − 1.
+    """
+    lowest = _expected_nll(confidence, confidence)
+    most = most_levels(len(confidence))
+    for n_levels in range(1, most):
+        levels, means = confidence_levels(confidence, n_levels)
+        if _expected_nll(confidence, means[levels.assign(confidence)]) <= lowest * (1 + price):
+            return levels, means
+    return confidence_levels(confidence, most)
+
+
+def _expected_nll(confidence: Floats, told: Floats) -> float:
+    return -float(confidence @ np.log(told) + (1.0 - confidence) @ np.log1p(-told))
 
 
 def _log_odds(confidence: Floats) -> Floats:

@@ -52,6 +52,7 @@ WORDS = " ".join(TEXT.split())
         ("Twenty steps", averaging._N_STEPS == 20),
         (r"+ 5 \left( (\alpha - 1)^2", averaging._LINE_STRENGTH == 10.0),  # halved in the loss
         (r"$0.8 \sqrt[3]{n}$", averaging._LEVELS == 0.8),
+        ("as few as cost at most 3 % of the NLL", smooth_lore._PRICE == 0.03),
         ("one of 5 bins of equal mass", lore.SmoothLoRe().n_bins == (1, 5)),
         ("$s$ of 0.25, 1, 4, 16 or ∞", smooth_tuning.STRENGTHS == (0.25, 1.0, 4.0, 16.0)),
         ("0, 1, 5 or 20 pseudo-rows", smooth_tuning.PSEUDO_ROWS == (0.0, 1.0, 5.0, 20.0)),

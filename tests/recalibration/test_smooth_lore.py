@@ -136,6 +136,7 @@ def test_new_rows_are_corrected_by_the_calibration_rows(rows, levels):
     after = method.recalibrate(new, new_z)
     if levels:
         assert set(after.confidence.round(12)) <= set(method.level_confidence_.round(12))
+        assert 1 < len(method.level_confidence_) <= round(0.8 * len(data) ** (1 / 3))
         assert np.abs(after.confidence - expected).max() < 0.3
         return
     np.testing.assert_allclose(after.confidence, expected, atol=1e-9)

@@ -16,6 +16,7 @@ from lore_core import (
 )
 from lore_core.recalibration.averaging import (
     confidence_levels,
+    fewest_levels,
     global_line,
     model_weights,
     on_line,
@@ -213,6 +214,21 @@ def test_levels_tell_doubtful_rows_apart_rather_than_sure_ones():
     # Equal weights, up to a row; equal numbers would have put all 50 with sure ones.
     assert weight.max() - weight.min() < 1
     assert size[0] < 20
+
+
+def test_as_few_levels_as_a_share_of_the_nll_pays():
+    # Told 0.75 instead of 0.9 and 0.6 (both 500 times), rows lose 0.5623 − 0.4990 nats of 0.4990
+    # each: 12.7 %. Two levels lose nothing.
+    entropy = lambda p, q: -p * np.log(q) - (1 - p) * np.log(1 - q)  # noqa: E731
+    own = (entropy(0.9, 0.9) + entropy(0.6, 0.6)) / 2
+    price = (entropy(0.9, 0.75) + entropy(0.6, 0.75)) / 2 / own - 1
+    assert price == pytest.approx(0.127, abs=0.001)
+    rows = np.repeat([0.6, 0.9], 500)
+    for share, means in [(0.126, [0.6, 0.9]), (0.128, [0.75])]:
+        assert fewest_levels(rows, share)[1].tolist() == pytest.approx(means)
+    # Never more than 0.8·∛1000 = 8.
+    assert fewest_levels(np.linspace(0.01, 0.99, 1000), 0.0)[0].n_bins == 8
+    assert fewest_levels(np.array([0.7]), 0.03)[1].tolist() == [0.7]
 
 
 def test_one_level_and_certain_rows():
