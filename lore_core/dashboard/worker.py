@@ -7,6 +7,7 @@ import queue
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lore_core.comparison import Comparison
@@ -18,9 +19,11 @@ from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
+from lore_core.embedding.embed import embed
 from lore_core.embedding.result import Embedding
 from lore_core.kernel_sums.schedule import fewer_threads, one_thread_a_product
 from lore_core.reading.handover import Arrays, dataset_from
+from lore_core.recalibration import standard_recalibrators
 from lore_core.view.chance import chance_band_of
 from lore_core.view.methods import Grouping, comparison_of, intervals_of, recalibrators_of
 from lore_core.view.vector import (
@@ -33,6 +36,8 @@ from lore_core.view.view import View
 
 #: How much less of the processors than pages; more than maps, for a reader waits.
 _LESS = 3
+#: Seconds without a question after which there is time to warm up.
+_AT_EASE = 0.5
 
 
 def fitted(
@@ -81,6 +86,17 @@ WORK: dict[str, Callable[..., Any]] = {
 }
 
 
+def warm_up() -> None:
+    """Do a small task, and so load what the first reader would wait for: a second or more."""
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), 120)
+    labels = (p.cumsum(axis=1) < rng.random((120, 1))).sum(axis=1)
+    rows = Dataset(p, labels, rng.normal(size=(120, 2))).with_split(0.5)
+    view = View(rows, maps={"map": embed(rows.features, "identity")})
+    made = fitted(view, None, [item.label for item in standard_recalibrators()], None, None)
+    simulated(view, None, {name: item.confidence for name, item in made.datasets.items()}, None)
+
+
 def main() -> None:
     """Do what standard input asks for, and tell of it on standard output."""
     incoming, out = beside_streams(_LESS)
@@ -98,8 +114,16 @@ def main() -> None:
     def tell(done: float, message: str) -> None:
         write_message(out, {"done": done, "message": message}, {})
 
+    def question() -> tuple[Any, Arrays] | None:
+        try:
+            return asked.get(timeout=_AT_EASE)
+        except queue.Empty:
+            warm_up()
+            return asked.get()
+
     try:
-        while (message := asked.get()) is not None:
+        message = question()
+        while message is not None:
             told, arrays = message
             match told:
                 case {"keep": name, "dataset": of}:
@@ -110,6 +134,7 @@ def main() -> None:
                     del kept[name]
                 case _:
                     write_message(out, *_done(told, arrays, kept, tell))
+            message = asked.get()
     except BrokenPipeError:
         os._exit(1)  # the same, while it told of its progress
 

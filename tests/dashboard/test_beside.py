@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
+import sys
 import tempfile
 import time
 
@@ -118,6 +120,28 @@ def test_where_there_is_no_room_they_come_by_the_pipe(monkeypatch, tmp_path):
     for wrong in (["<f8", [2**21], 0], ["<f8", [2**20], 8], ["|O", [8], 0], ["<f8", [-1], 0]):
         with pytest.raises(ValueError, match="of another kind"):
             mapped(path, {"large": wrong})
+
+
+def test_after_warming_up_a_fit_imports_nothing(view):
+    """In a fresh process, as those beside the server are."""
+    code = """
+import sys
+import lore_core as lore
+from lore_core.dashboard import worker
+from lore_core.view import View
+worker.warm_up()
+before = set(sys.modules)
+data = lore.demo.synthetic(300).dataset.with_split(0.5)
+view = View(data, maps={"map": lore.embed(data.features, "identity")})
+before |= {name for name in sys.modules if "demo" in name}
+labels = [item.label for item in lore.standard_recalibrators()]
+made = worker.fitted(view, None, labels, None, view.embedding)
+confidences = {name: item.confidence for name, item in made.datasets.items()}
+assert worker.simulated(view, None, confidences, None)
+print(sorted(set(sys.modules) - before))
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"
 
 
 def test_nothing_but_known_kinds_is_made_of_what_is_heard(view):
