@@ -16,6 +16,7 @@ from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.places.average import Against, Average, Excess, excess_of
 from lore_core.places.slices import Slice, slice_tables
 from lore_core.places.tree import level_tree, neighbour_graph
+from lore_core.places.wider import is_wider, words_of
 from lore_core.regions.joined_rows import nearest_rows
 from lore_core.variables.cutting import Attribute
 
@@ -137,7 +138,7 @@ class SearchedHalf:
         pool = sorted([*self._slices, *regions], key=lambda item: -item.interest)
         residual = self.half.confidence - self.half.outcome
         chosen: list[tuple[_Proposed, Candidate]] = []
-        for item in pool:
+        for item in map(self._widened, pool):
             conditions = item.found if isinstance(item.found, tuple) else ()
             new = Candidate(self._mask(item.found, nearest), int(np.sign(item.excess)), conditions)
             off = self.half.mean(residual, new.inside[self.searched])
@@ -149,6 +150,34 @@ class SearchedHalf:
             if len(chosen) == most:
                 break
         return [candidate for _, candidate in chosen]
+
+    @cached_property
+    def _lists(self) -> dict[str, list[tuple[_Proposed, Mask]]]:
+        """Every list of words of each column of texts, with the half's rows that hold it."""
+        found: dict[str, list[tuple[_Proposed, Mask]]] = {}
+        for item in self._slices:
+            conditions = item.found if isinstance(item.found, tuple) else ()
+            name = words_of(conditions, self.half.attributes)
+            if name is not None:
+                held = conditions[0].holds(self.half.attributes)
+                found.setdefault(name, []).append((item, held))
+        return found
+
+    def _widened(self, item: _Proposed) -> _Proposed:
+        """Return what is told in place of a list of words: the longest around it, as wrong."""
+        conditions = item.found if isinstance(item.found, tuple) else ()
+        name = words_of(conditions, self.half.attributes)
+        if name is None:
+            return item
+        held, sign = conditions[0].holds(self.half.attributes), int(np.sign(item.excess))
+        around = [
+            (int(wide.sum()), other)
+            for other, wide in self._lists[name]
+            if other.interest > 0
+            and np.sign(other.excess) == sign
+            and is_wider(wide, held, sign, self.average)
+        ]
+        return max(around, key=lambda pair: pair[0])[1] if around else item
 
     def _interest(self, excess: Excess, n_columns: int) -> Floats:
         n = len(self.half)

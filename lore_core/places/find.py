@@ -34,6 +34,7 @@ from lore_core.places.candidates import (
 from lore_core.places.held_out import Held, Tried, try_on
 from lore_core.places.mostly import mostly
 from lore_core.places.overall import OVERALL_ALPHA, mean_gap_p
+from lore_core.places.wider import is_wider, words_of
 from lore_core.variables.attributes import telling_attributes
 from lore_core.variables.predicate import Predicate
 from lore_core.variables.words import word_attributes
@@ -338,7 +339,7 @@ def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Place]
         return float(interest(average.of_rows(found.inside), len(rows), found.weight))
 
     kept: list[tuple[Candidate, Place]] = []
-    for item in sorted(confirmed, key=worth, reverse=True):
+    for item in sorted(_widest(confirmed, rows, average), key=worth, reverse=True):
         candidate, held = item.candidate, item.held
         around, same = _around(candidate, held, kept)
         chosen = np.flatnonzero(candidate.inside)
@@ -357,6 +358,19 @@ def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Place]
         )
         kept.append((candidate, place))
     return [place for _, place in kept]
+
+
+def _widest(confirmed: list[Tried], rows: Rows, average: Average) -> list[Tried]:
+    """Leave out lists of words in place of which a longer one is told."""
+
+    def is_part(narrow: Candidate, wide: Candidate) -> bool:
+        of, around = (words_of(item.conditions, rows.attributes) for item in (narrow, wide))
+        if of is None or of != around or narrow.sign != wide.sign:
+            return False
+        return is_wider(wide.inside, narrow.inside, narrow.sign, average)
+
+    found = [item.candidate for item in confirmed]
+    return [item for item in confirmed if not any(is_part(item.candidate, one) for one in found)]
 
 
 def _around(

@@ -22,12 +22,14 @@ MAX_ROWS = 200_000
 _MOST_WORDS, _FEWEST_ROWS = 300, 20
 #: Words and groups in so small or large a share of the rows name no place.
 _SMALLEST, _LARGEST = 0.005, 0.5
-#: Words that are grouped, so many a group on average, and those that are named of one, at most.
-_GROUPED, _OF_GROUP, _MOST_NAMED = 400, (6, 12), 12
+#: Words that are grouped, the most frequent, each in at least so many rows; words of a group.
+_GROUPED, _FEWEST_GROUPED, _OF_GROUP = 400, 6, (6, 24)
 #: Words of a group that its name says.
 _SAID = 3
 #: Numbers that say in which company a word is found; words met together less often are strangers.
 _NUMBERS, _MET = 32, 2
+#: Shorter than this share of the longest a word's numbers are rounding errors.
+_SMALL = 1e-6
 
 
 def words_held(texts: Sequence[str], words: Sequence[str]) -> NDArray[np.int64]:
@@ -47,9 +49,11 @@ def word_attributes(dataset: Dataset) -> list[Attribute]:
 
     Notes
     -----
-    Groups are k-means of words by the singular vectors of their positive pointwise mutual
-    information, log(n n_ab / (n_a n_b)), over pairs met in two texts or more. Words of grammar are
-    in none.
+    Words, the 400 most frequent of those in at least 6 rows, are placed by the singular vectors of
+    their positive pointwise mutual information, log(n n_ab / (n_a n_b)), over pairs met in two
+    texts or more, and joined by average linkage of the cosines. Every branch of 6 to 24 words is a
+    group: a topic is a branch at some height, whatever the others are. Words of grammar are in
+    none.
     """
     if len(dataset) > MAX_ROWS:
         return []
@@ -59,9 +63,12 @@ def word_attributes(dataset: Dataset) -> list[Attribute]:
             held, words = _vocabulary(texts_of(dataset, name))
         except ValueError:  # said by scikit-learn of texts without any frequent word
             continue
-        frequent = np.argsort(-np.asarray(held.sum(axis=0)).ravel(), kind="stable")
+        rows = np.asarray(held.sum(axis=0)).ravel()
+        frequent = np.argsort(-rows, kind="stable")
+        alone = rows >= max(_FEWEST_ROWS, _SMALLEST * len(dataset))
         found += [
-            _attribute(name, (words[k],), 1, held[:, [k]]) for k in frequent[:_MOST_WORDS].tolist()
+            _attribute(name, (words[k],), 1, held[:, [k]])
+            for k in frequent[alone[frequent]][:_MOST_WORDS].tolist()
         ]
         for group in _groups(held, words, frequent):
             for least in (1, 2):
@@ -93,18 +100,18 @@ def _vocabulary(texts: Sequence[str]) -> tuple[sparse.csr_matrix, NDArray[np.obj
     """Return which words stand in which text, and the words; neither rare nor everywhere."""
     from sklearn.feature_extraction.text import CountVectorizer
 
-    least = max(_FEWEST_ROWS, int(np.ceil(_SMALLEST * len(texts))))
-    made = CountVectorizer(binary=True, token_pattern=WORD, min_df=least, max_df=_LARGEST)
+    made = CountVectorizer(binary=True, token_pattern=WORD, min_df=_FEWEST_GROUPED, max_df=_LARGEST)
     return made.fit_transform(texts), made.get_feature_names_out()
 
 
 def _groups(held: sparse.csr_matrix, words: NDArray[np.object_], frequent: Ints) -> list[Ints]:
     """Return words, by their place, that are found in the same texts; each the frequent first."""
-    from sklearn.cluster import KMeans
+    from scipy.cluster.hierarchy import linkage
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     about = np.array([k for k in frequent if words[k] not in ENGLISH_STOP_WORDS][:_GROUPED])
-    if len(about) < 2 * max(_OF_GROUP):
+    fewest, most = _OF_GROUP
+    if len(about) <= most:
         return []
     chosen = held[:, about].astype(np.float64)
     rows = np.asarray(chosen.sum(axis=0)).ravel()
@@ -114,10 +121,14 @@ def _groups(held: sparse.csr_matrix, words: NDArray[np.object_], frequent: Ints)
     expected = np.outer(rows, rows) / chosen.shape[0]
     information = np.log(np.where(known, met / expected, 1.0)).clip(min=0.0)
     left, size, _ = np.linalg.svd(information)
-    places = (left * np.sqrt(size))[:, :_NUMBERS]
-    places /= np.maximum(np.linalg.norm(places, axis=1, keepdims=True), 1e-12)
-    groups = []
-    for each in _OF_GROUP:
-        group = KMeans(len(about) // each, n_init=4, random_state=0).fit_predict(places)
-        groups += [about[group == k][:_MOST_NAMED] for k in range(group.max() + 1)]
-    return [group for group in groups if len(group) > 1]
+    places = (left * size)[:, :_NUMBERS]
+    length = np.linalg.norm(places, axis=1)
+    # Who meets nobody, or only strangers to all, has no place among the others.
+    placed = length > _SMALL * length.max(initial=0.0)
+    if placed.sum() <= most:
+        return []
+    about = about[placed]
+    branches = [[k] for k in range(len(about))]
+    for one, other, *_ in linkage(places[placed], "average", metric="cosine"):
+        branches.append(sorted(branches[int(one)] + branches[int(other)]))
+    return [about[branch] for branch in branches if fewest <= len(branch) <= most]

@@ -11,8 +11,10 @@ import pytest
 from benchmarks._answer_logs import TOPICS, answer_log, as_dataset, found_in
 from lore_core.data.dataset import Dataset
 from lore_core.data.texts import is_prose, texts_of
+from lore_core.places.average import Average
 from lore_core.places.find import find_places
 from lore_core.places.sentences import describe_place, evidence_of
+from lore_core.places.wider import is_wider
 from lore_core.variables.words import word_attributes
 
 
@@ -62,9 +64,25 @@ def test_the_planted_topic_is_found_and_named(log):
     assert {*said.words} <= {*TOPICS["travel"]}
     np.testing.assert_array_equal(np.flatnonzero(place.holds(rows)), place.rows)
     sentence = describe_place(place)
-    assert sentence.startswith("Rows with two or more of “")
+    assert re.match("Rows with (any|two or more) of “", sentence)
     assert "in question: promised" in sentence
     assert all(f"“{word}”" in evidence_of(place, search) for word in said.words)
+
+
+def test_of_two_lists_the_longer_one_is_told_where_it_is_as_wrong():
+    """40 rows are off by 0.3; those added by 0.3, by −0.1, or not at all."""
+    c = np.full(1000, 0.8)
+    short = np.arange(1000) < 40
+    for count, share, told in ((60, 0.5, True), (60, 0.9, False), (200, 0.8, False)):
+        wide = np.arange(1000) < 40 + count
+        a = (np.arange(1000) % 10 < 8).astype(float)
+        a[:40] = np.arange(40) % 2
+        a[40 : 40 + count] = np.arange(count) % 10 < 10 * share
+        average = Average.of(c, a, "zero", None)
+        assert is_wider(wide, short, 1, average) == told, (count, share)
+        assert not is_wider(short, wide, 1, average)
+    elsewhere = np.arange(1000) >= 10
+    assert not is_wider(elsewhere, short, 1, average)
 
 
 def test_without_texts_there_are_no_words():
