@@ -10,7 +10,7 @@ from _geometries import drawn_classes, geometry
 from _report import markdown_table
 from _trials import APART, percent
 
-from lore_core.chance.vector_band import vector_band
+from lore_core.chance.vector_bands import vector_band
 from lore_core.chance.whole_vector import ALPHA, vector_chance
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset

@@ -19,7 +19,7 @@ from .simulation import (
     null_band as null_band,
     null_errors as null_errors,
 )
-from .vector_band import VectorBand as VectorBand, vector_band as vector_band
+from .vector_bands import VectorBand as VectorBand, vector_band as vector_band
 from .whole_vector import (
     VectorChance as VectorChance,
     classes_by_chance as classes_by_chance,

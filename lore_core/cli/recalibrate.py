@@ -14,6 +14,9 @@ from lore_core.recalibration.registry import METHODS, named_recalibrator
 if TYPE_CHECKING:
     from lore_core import Dataset, Recalibrator
 
+#: Dimensions of the map of local methods, where features are as many.
+_DIMENSIONS = 20
+
 
 @click.command(
     epilog=examples(
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--map",
     "map_",
-    default="pca-20",
+    show_default="pca-20, with fewer features of as many dimensions",
     metavar="MAP",
     help="Feature map of local methods, fitted on the calibration rows: pca, identity or tsne, "
     "with its dimensions.",
@@ -118,7 +121,7 @@ def recalibrate(
     model: str | None,
     data: tuple[str, ...],
     method: str,
-    map_: str,
+    map_: str | None,
     gamma: float,
     bins: int,
     group: str | None,
@@ -235,7 +238,7 @@ def _fit(
     data: tuple[str, ...],
     columns: tuple[str, ...],
     method: str,
-    map_: str,
+    map_: str | None,
     gamma: float,
     bins: int,
     group: str | None,
@@ -248,7 +251,7 @@ def _fit(
     from lore_core.cli.view import load_data, map_name
     from lore_core.data.dataset import EVALUATION
     from lore_core.data.validation import InputError
-    from lore_core.embedding import make_map
+    from lore_core.embedding import MapName, make_map
 
     drawn = sample_of(data, columns, fit_rows, seed)
     dataset = load_data(data, columns) if drawn is None else drawn
@@ -269,7 +272,9 @@ def _fit(
                 f"'{dataset.name}' must have features for a local method; it has none. Choose a "
                 "global one, such as --method temperature."
             )
-        name = map_name(map_, rows.features.shape[1])
+        # (PCA has no more dimensions than there are rows or features.)
+        most = min(_DIMENSIONS, *rows.features.shape)
+        name = MapName("pca", most) if map_ is None else map_name(map_, rows.features.shape[1])
         with Progress() as report:
             # On these rows alone: the rows to come will be placed by the same map.
             embedding = make_map(rows, name, progress=report)

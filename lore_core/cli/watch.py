@@ -12,7 +12,7 @@ from lore_core.cli.options import ViewOptions, draws_option, examples, view_opti
 from lore_core.cli.output import Progress, json_option, note, say, text_table
 from lore_core.cli.sums import SumsOptions, plan_of, sums_options
 from lore_core.data.json_text import as_json
-from lore_core.data.number_text import percent, rows_words
+from lore_core.data.number_text import batches_words, percent, rows_words
 
 if TYPE_CHECKING:
     from lore_core.partitions.batches import Batches
@@ -106,7 +106,7 @@ def watch(
         chart = movement_figure(
             table,
             level=level,
-            rows=f"{len(watched)} batches on {batches.plan.embedding.name.title}",
+            rows=f"{batches_words(len(watched))} on {batches.plan.embedding.name.title}",
             mode=figure.mode,
         )
         figure.write(chart, table, content, quiet=json_)
@@ -119,7 +119,7 @@ def watch(
         say(f"{of.name}: {change_words(of.change, batches.plan.bins)}")
     say("")
     say(
-        f"{rows_words(sum(of.n_rows for of in watched))} in {len(watched)} batches on "
+        f"{rows_words(sum(of.n_rows for of in watched))} in {batches_words(len(watched))} on "
         f"{batches.plan.note}. p: how often a model that does not change shows a place that "
         f"changed as much since all earlier batches together; * at {percent(level, 0)} or less."
     )

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.chance.simulation import NullBand
-from lore_core.chance.vector_band import VectorBand
+from lore_core.chance.vector_bands import VectorBand
 from lore_core.chance.whole_vector import VectorChance
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.summary import Summary

@@ -86,6 +86,11 @@ def rows_words(n_rows: int) -> str:
     return f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}"
 
 
+def batches_words(n_batches: int) -> str:
+    """Write a number of batches: ``"1 batch"``, ``"12 batches"``."""
+    return f"{n_batches:,} {'batch' if n_batches == 1 else 'batches'}"
+
+
 def neighbours_words(effective_size: float) -> str:
     """Write how many rows a local error rests on: ``"31 effective neighbours"``."""
     n = round(effective_size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from lore_core.chance.vector_band import VectorBand, vector_band
+from lore_core.chance.vector_bands import VectorBand, vector_band
 from lore_core.chance.whole_vector import VectorChance, classes_by_chance, vector_chance
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset

@@ -19,7 +19,7 @@ from lore_core import (
     composition,
 )
 from lore_core.chance import NullBand
-from lore_core.chance.vector_band import VectorBand
+from lore_core.chance.vector_bands import VectorBand
 from lore_core.chance.whole_vector import VectorChance
 from lore_core.comparison import Summary
 from lore_core.comparison.rewards import compare_rewards

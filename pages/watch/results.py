@@ -12,7 +12,14 @@ import streamlit as st
 from lore_core import InputError
 from lore_core.cell_sums import Change, LocalErrorSums, change_between, metrics_of_sums
 from lore_core.cell_sums.stored import digest
-from lore_core.data.number_text import p_sentence, percent, rows_words, signed_points, unbroken
+from lore_core.data.number_text import (
+    batches_words,
+    p_sentence,
+    percent,
+    rows_words,
+    signed_points,
+    unbroken,
+)
 from lore_core.figures import movement_figure, shared_limit, sums_landscape_figure
 from lore_core.partitions import Batches, Watched, movement_frame
 from lore_core.partitions.batches import change_words, movement_words, place_words
@@ -79,7 +86,7 @@ def _movement(batches: Batches, watched: list[Watched]) -> None:
     table = movement_frame(watched)
     marked = [of.name for of in watched if of.is_marked(_LEVEL)]
     n_rows = rows_words(sum(of.n_rows for of in watched))
-    count = f"{len(watched)} batch{'es' * (len(watched) > 1)}"
+    count = batches_words(len(watched))
     if len(watched) == 1:
         st.info("One batch is kept: from the second on each is held against those before it.")
     elif marked:
@@ -171,7 +178,7 @@ def _maps(kept: Kept, name: str, held: str, gamma: float, change: Change) -> Non
     found = [("1", box) for box in _boxes(change)]
     names = kept.batches.names
     position = names.index(name)
-    count = f"{position} batch{'es' * (position > 1)} before it"
+    count = f"{batches_words(position)} before it"
     first = sums_landscape_figure(
         earlier,
         axes=axes,

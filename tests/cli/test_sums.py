@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import lore_core as lore
 from lore_core.cli import main, sums
 
 
@@ -135,3 +136,15 @@ def test_a_report_of_sums(run, parts, tmp_path, monkeypatch, capsys):
     assert f"lore report '{parts}'" in (out / "rerun.sh").read_text()
     assert main(["report", parts, "--group", "site", "-o", str(out)]) == 1
     assert "fit into memory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("n_features", "dimensions"), [(1, 1), (4, 4), (24, 20)])
+def test_a_local_method_of_few_features_needs_no_map_named(tmp_path, n_features, dimensions):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.05, 0.95, 300)
+    rows = lore.Dataset(p, rng.random(300) < p, rng.normal(size=(300, n_features)))
+    path, model = tmp_path / "rows.npz", tmp_path / "m.lore"
+    lore.save_npz(rows, path)
+    assert main(["recalibrate", "--fit", str(path), "--method", "lore", "--save", str(model)]) == 0
+    fitted = lore.load_recalibrator(model.read_bytes()).fitted_on_
+    assert fitted.feature_maps[None].transform(rows.features).shape == (300, dimensions)

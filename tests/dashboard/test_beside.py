@@ -22,6 +22,12 @@ from lore_core.data.progress import Cancelled
 from lore_core.view import View
 from lore_core.view.chance import chance_band_of
 from lore_core.view.methods import Grouping, comparison_of, recalibrators_of
+from lore_core.view.vector import (
+    vector_band_of,
+    vector_chance_of,
+    vector_curve_of,
+    vector_errors_of,
+)
 from pages.shared import beside
 
 LABELS = ["No recalibration", "Temperature scaling", "LoRe"]
@@ -81,6 +87,23 @@ def test_the_result_is_the_same_to_the_last_bit(view, workers):
     assert simulated.wait(60)
     same(here(view, n_draws=60), told.with_simulated(simulated.result()))
     same(chance_band_of(view), band.result())
+
+
+def test_the_whole_vector_is_the_same_to_the_last_bit(view, workers):
+    # (Of weighted rows nothing is said of it.)
+    alike = View(dataclasses.replace(view.dataset, weights=None), maps=view.maps)
+    errors, curve = vector_errors_of(alike), vector_curve_of(alike)
+    expected = {
+        "vector errors": errors,
+        "vector chance": vector_chance_of(alike, errors),
+        "vector curve": curve,
+        "vector band": vector_band_of(alike, curve),
+    }
+    for work, result in expected.items():
+        options = {"curve": curve} if work == "vector band" else {}
+        task = workers.begin(Task(work, alike, options))
+        assert task.wait(60)
+        same(result, task.result())
 
 
 def test_large_arrays_come_in_a_file(view, workers, monkeypatch, tmp_path):

@@ -52,6 +52,14 @@ def test_p_values_in_words():
     assert written.p_sentence(0.0001) == "p < 0.001"
 
 
+def test_batches():
+    assert [written.batches_words(n) for n in (1, 2, 1200)] == [
+        "1 batch",
+        "2 batches",
+        "1,200 batches",
+    ]
+
+
 def test_units():
     assert POINTS.text(0.0213) + POINTS.word == "2.1 points"
     assert PERCENT.text(0.877) + PERCENT.word == "87.7 %"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from lore_core.data.number_text import percent
+from lore_core.data.number_text import batches_words, percent
 from lore_core.figures.pictures.marks import (
     Axis,
     Band,
@@ -92,7 +92,7 @@ def movement_figure(
             f"{percent(level, 0)} of batches. ALCE and MLCE are larger where a batch has few rows. "
             "Bands: where the exact number surely is."
         ),
-        alt=f"Supported MLCE, ALCE and ECE of {len(at)} batches; {len(changed)} are marked",
+        alt=f"Supported MLCE, ALCE and ECE of {batches_words(len(at))}; marked: {len(changed)}",
         name="movement",
         table=movement,
         panels=tuple(panels),

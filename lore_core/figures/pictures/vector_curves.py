@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lore_core.chance.vector_band import VectorBand
+from lore_core.chance.vector_bands import VectorBand
 from lore_core.figures.pictures.curves import GAMMA, marked
 from lore_core.figures.pictures.marks import (
     Axis,
