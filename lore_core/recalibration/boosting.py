@@ -18,7 +18,9 @@ from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.dataset_rows import rows_of
 from lore_core.recalibration.logistic_regression import (
     LogisticRecalibration,
+    Regression,
     feature_table,
+    fitted_regression,
     regression_log_odds,
 )
 from lore_core.recalibration.other_classes import OtherClasses
@@ -112,7 +114,8 @@ class BoostingRecalibration(Recalibrator):
         if wanted is None:
             some = _some(calibration, _CHOSEN_ON)
             wanted = chosen_number(some, base.strength_, part_of(progress, 0.0, 0.7))
-        growing = _Growing.of(calibration, base)
+        fitted: Any = base.state()
+        growing = _Growing.of(calibration, fitted)
         for number in range(wanted):
             tell(progress, 0.7 + 0.3 * number / wanted, f"tree {number + 1} of {wanted}")
             growing.add()
@@ -127,10 +130,10 @@ class BoostingRecalibration(Recalibrator):
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
         """Add what the trees say to what the regression says."""
-        values, odds = _seen(state["base"], rows)
-        fitted = state["base"].state()["other_classes"]
+        fitted: Any = state["base"].state()
+        values, odds = _seen(fitted, rows)
         confidence = expit(odds + sum_of_trees(state, values))
-        return OtherClasses(**fitted).complete(rows, confidence)
+        return OtherClasses(**fitted["other_classes"]).complete(rows, confidence)
 
     @staticmethod
     def parts(state: State) -> list[Recalibrator]:
@@ -151,9 +154,10 @@ def chosen_number(calibration: Dataset, strength: float, progress: Progress | No
     for left_out in range(_FOLDS):
         here = np.flatnonzero(fold == left_out)
         known = calibration.rows(fold != left_out)
-        base = LogisticRecalibration(strength=strength).fit(known)
-        growing = _Growing.of(known, base)
-        parts.append((here, growing, _Watched.of(calibration.rows(here), base, growing.cuts)))
+        features = feature_table(known.features, known.name, BoostingRecalibration.label)
+        fitted = fitted_regression(known, features, strength)
+        growing = _Growing.of(known, fitted)
+        parts.append((here, growing, _Watched.of(calibration.rows(here), fitted, growing.cuts)))
     weights = as_weights(calibration.weights)
     targets = smoothed_targets(calibration.outcome, weights)
     losses: list[Floats] = []
@@ -193,9 +197,9 @@ class _Growing:
     steps: list[Floats] = field(default_factory=list)
 
     @classmethod
-    def of(cls, rows: Dataset, base: LogisticRecalibration) -> Self:
-        """Return the rows as a regression that was fitted on them leaves them."""
-        values, odds = _seen(base, rows_of(rows, None, BoostingRecalibration.label))
+    def of(cls, rows: Dataset, fitted: Regression) -> Self:
+        """Return the rows as a :class:`Regression` that was fitted on them leaves them."""
+        values, odds = _seen(fitted, rows_of(rows, None, BoostingRecalibration.label))
         cuts = [cuts_of(column) for column in values.T]
         weights = as_weights(rows.weights)
         return cls(
@@ -232,9 +236,9 @@ class _Watched:
     odds: Floats  #: (n,)
 
     @classmethod
-    def of(cls, rows: Dataset, base: LogisticRecalibration, cuts: list[Floats]) -> Self:
+    def of(cls, rows: Dataset, fitted: Regression, cuts: list[Floats]) -> Self:
         """Return the rows as a regression and the cuts of other rows see them."""
-        values, odds = _seen(base, rows_of(rows, None, BoostingRecalibration.label))
+        values, odds = _seen(fitted, rows_of(rows, None, BoostingRecalibration.label))
         return cls(as_codes(values, cuts), odds)
 
     def follow(self, tree: DecisionTreeRegressor, step: Floats) -> None:
@@ -242,9 +246,8 @@ class _Watched:
         self.odds = self.odds + step[tree.apply(self.codes)]
 
 
-def _seen(base: Recalibrator, rows: Rows) -> tuple[Floats, Floats]:
+def _seen(fitted: Regression, rows: Rows) -> tuple[Floats, Floats]:
     """Return what trees look at, shape (n, 2 + p), and the regression's log-odds, shape (n,)."""
-    fitted: Any = base.state()
     features = feature_table(
         rows.features, rows.name, BoostingRecalibration.label, len(fitted["weights"])
     )

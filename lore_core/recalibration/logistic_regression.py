@@ -27,8 +27,8 @@ _STRENGTHS = (1e6, 1e4, 1e3, 1e2, 1e1, 1.0)
 _FOLDS = 4
 
 
-class State(TypedDict):
-    """What the regression fits."""
+class Regression(TypedDict):
+    """What gives the log-odds of the confidence."""
 
     slope: float  #: of the log-odds
     weights: Floats  #: (p,) of the features, each less its centre and divided by its scale
@@ -36,6 +36,11 @@ class State(TypedDict):
     scale: Floats  #: (p,)
     of_class: Floats  #: (K,) what is added where a class is predicted
     strength: float  #: the penalty that was chosen
+
+
+class State(Regression):
+    """What logistic recalibration fits."""
+
     other_classes: dict[str, float]  #: temperature and offset of OtherClasses
 
 
@@ -71,32 +76,11 @@ class LogisticRecalibration(Recalibrator):
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         features = feature_table(calibration.features, calibration.name, self.label)
-        weights = as_weights(calibration.weights)
-        centre, scale = features.mean(axis=0), features.std(axis=0)
-        scale[~(scale > 0)] = 1.0
-        odds = top_log_odds(calibration.probabilities, calibration.predictions)
-        unit = float(np.sqrt(np.mean(odds**2))) or 1.0
-        problem = LogisticProblem(
-            np.column_stack([odds / unit, (features - centre) / scale]),
-            calibration.predictions,
-            smoothed_targets(calibration.outcome, weights),
-            calibration.n_classes,
-            weights,
-        )
-        strength = (
-            problem.best_strength()
-            if self.strength is None
-            else check_positive(self.strength, "strength")
-        )
-        found = problem.fit(problem.start, strength, tolerance=1e-10)
-        p = features.shape[1]
+        strength = self.strength
+        if strength is not None:
+            strength = check_positive(strength, "strength")
         return {
-            "slope": float(found[0]) / unit,
-            "weights": found[1 : 1 + p],
-            "centre": centre,
-            "scale": scale,
-            "of_class": found[-1] + found[1 + p : -1],
-            "strength": strength,
+            **fitted_regression(calibration, features, strength),
             "other_classes": dataclasses.asdict(OtherClasses.fit(calibration)),
         }
 
@@ -110,7 +94,41 @@ class LogisticRecalibration(Recalibrator):
         return OtherClasses(**state["other_classes"]).complete(rows, confidence)
 
 
-def regression_log_odds(state: State, rows: Rows, features: Floats) -> Floats:
+def fitted_regression(
+    calibration: Dataset, features: Floats, strength: float | None = None
+) -> Regression:
+    """Fit the regression alone, without the shares of the other classes.
+
+    ``features`` (n, p): of the rows, as :func:`feature_table` returns them. ``strength``: the
+    penalty; None: chosen by cross-validation.
+    """
+    weights = as_weights(calibration.weights)
+    centre, scale = features.mean(axis=0), features.std(axis=0)
+    scale[~(scale > 0)] = 1.0
+    odds = top_log_odds(calibration.probabilities, calibration.predictions)
+    unit = float(np.sqrt(np.mean(odds**2))) or 1.0
+    problem = LogisticProblem(
+        np.column_stack([odds / unit, (features - centre) / scale]),
+        calibration.predictions,
+        smoothed_targets(calibration.outcome, weights),
+        calibration.n_classes,
+        weights,
+    )
+    if strength is None:
+        strength = problem.best_strength()
+    found = problem.fit(problem.start, strength, tolerance=1e-10)
+    p = features.shape[1]
+    return {
+        "slope": float(found[0]) / unit,
+        "weights": found[1 : 1 + p],
+        "centre": centre,
+        "scale": scale,
+        "of_class": found[-1] + found[1 + p : -1],
+        "strength": strength,
+    }
+
+
+def regression_log_odds(state: Regression, rows: Rows, features: Floats) -> Floats:
     """Return the log-odds that the regression gives each row, shape (n,).
 
     ``features`` (n, p): of the rows, as :func:`feature_table` returns them.
