@@ -193,8 +193,9 @@ def topic_section(run: Runs) -> str:
 Questions of twelve topics by templates, each with two or three of the twelve words of its topic,
 15 % with one of another's; confidence and whether the answer is right, no class, no feature. Half
 of the rows are shown. One topic, 8 % of the rows, is too sure; or none. What is listed comes from
-words and groups of words, which know nothing of the outcomes. Recall and precision: of the rows of
-the topic, and of the rows in places mostly of it.
+words and groups of words, which know nothing of the outcomes; with them any place is listed of at
+most 1 % of calibrated logs. Recall and precision: of the rows of the topic, and of the rows in
+places mostly of it.
 
 {markdown_table(head, rows)}
 """

@@ -86,6 +86,16 @@ def test_tensors_are_read_as_their_numbers(made):
     np.testing.assert_array_equal(means, laplacian_means(z, None, a, bandwidth=1.0).mean)
 
 
+def test_sums_of_bfloat16_are_rounded():
+    p, y, _ = rows()
+    off = p * np.linspace(0.995, 1.005, 30)[:, None]
+    given = lore.Dataset(Tensor(off, "torch.bfloat16"), y)
+    np.testing.assert_allclose(given.probabilities, p, rtol=1e-6)
+    for made in (Tensor(off, "torch.float32"), Tensor(p * 0.98, "torch.bfloat16")):
+        with pytest.raises(lore.InputError, match="must sum to 1"):
+            lore.Dataset(made, y)
+
+
 @pytest.mark.parametrize("kind", ["float32", "bfloat16"])
 def test_arrays_of_jax(kind):
     jnp = pytest.importorskip("jax.numpy")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
@@ -12,7 +13,8 @@ from benchmarks._answer_logs import TOPICS, answer_log, as_dataset, found_in
 from lore_core.data.dataset import Dataset
 from lore_core.data.texts import is_prose, texts_of
 from lore_core.places.average import Average
-from lore_core.places.find import find_places
+from lore_core.places.find import find_places, halves_of
+from lore_core.places.held_out import try_on
 from lore_core.places.sentences import describe_place, evidence_of
 from lore_core.places.wider import is_wider
 from lore_core.variables.words import word_attributes
@@ -83,6 +85,24 @@ def test_of_two_lists_the_longer_one_is_told_where_it_is_as_wrong():
         assert not is_wider(short, wide, 1, average)
     elsewhere = np.arange(1000) >= 10
     assert not is_wider(elsewhere, short, 1, average)
+
+
+def test_words_must_be_surer_than_columns():
+    """A place that words name is listed at four times its adjusted p-value, others at it."""
+    log = answer_log(3000, gap=0.2, random_state=2)
+    texts = as_dataset(log)
+    column = dataclasses.replace(texts, metadata=None, groups={"planted": log.planted.astype(str)})
+    for rows, part in ((texts, 4), (column, 1)):
+        halves = halves_of(rows)
+        tried = [
+            item
+            for half, held in halves.turns
+            for item in try_on(held, half.candidates(None, 0.2, 12), halves.rows, "zero", 2)
+        ]
+        p = min(item.held.p_adjusted for item in tried if item.confirmed(1.0, halves.min_gap))
+        assert 0 < p < 0.2
+        assert halves.search(alpha=1.01 * part * p).places
+        assert not halves.search(alpha=0.99 * part * p).places
 
 
 def test_without_texts_there_are_no_words():
