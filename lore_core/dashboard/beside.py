@@ -16,9 +16,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from io import BufferedReader
-from typing import Any
+from typing import IO, Any
 
-from lore_core.dashboard.large_arrays import forget, mapped, new_file
+from lore_core.dashboard.large_arrays import mapped, new_file, path_of
 from lore_core.dashboard.maps_told import map_told
 from lore_core.dashboard.messages import hear_all, start_beside, write_message
 from lore_core.dashboard.results_told import result_from, result_told
@@ -207,16 +207,13 @@ class _Worker:
 
     def do(self, task: Task, *, threads: int) -> None:
         """Do a task; one that ends the process ends nothing else."""
-        file = new_file()
-        try:
+        with new_file() or contextlib.nullcontext() as file:
             self._do(task, threads, file)
-        finally:
-            forget(file)
 
-    def _do(self, task: Task, threads: int, file: str | None) -> None:
+    def _do(self, task: Task, threads: int, file: IO[bytes] | None) -> None:
         self._task, start = task, time.monotonic()
         with contextlib.suppress(OSError):  # what ended it is told below
-            self._ask(task, threads, file)
+            self._ask(task, threads, path_of(file))
         while (message := self._heard.get()) is not None:
             told, arrays = message
             if "done" in told:

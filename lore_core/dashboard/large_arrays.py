@@ -9,9 +9,10 @@ import contextlib
 import math
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -23,18 +24,20 @@ _LARGE, _LEFT_ALONE = 2**22, 2**32
 _ALIGNED = 64
 
 
-def new_file() -> str | None:
-    """Return a new empty file's path; None where files cannot be used so.
+def new_file() -> IO[bytes] | None:
+    """Return a new file without a name, of which nothing can stay behind; None where none can be.
 
-    A file that is mapped has no name any more, so that nothing is left behind: not on Windows.
+    Only Linux lets another process open it (:func:`path_of`).
     """
-    if os.name != "posix":
-        return None
-    with contextlib.suppress(OSError):
-        handle, path = tempfile.mkstemp(prefix="lore-result-")
-        os.close(handle)
-        return path
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            return tempfile.TemporaryFile()
     return None
+
+
+def path_of(file: IO[bytes] | None) -> str | None:
+    """Return where other processes of this account find a file, as long as it is open here."""
+    return None if file is None else f"/proc/{os.getpid()}/fd/{file.fileno()}"
 
 
 def put_apart(arrays: Arrays, path: str | None) -> tuple[Arrays, dict[str, Any]]:
@@ -61,26 +64,20 @@ def put_apart(arrays: Arrays, path: str | None) -> tuple[Arrays, dict[str, Any]]
     return {name: array for name, array in arrays.items() if name not in large}, begin
 
 
-def mapped(path: str | None, begin: dict[str, Any]) -> Arrays:
+def mapped(file: IO[bytes] | None, begin: dict[str, Any]) -> Arrays:
     """Return arrays that :func:`put_apart` wrote; ValueError or TypeError if it did not.
 
-    They are read-only, and take memory as far as they are looked at.
+    They are read-only, take memory as far as they are looked at, and stay when the file is closed.
     """
     if not begin:
         return {}
-    if path is None:
+    if file is None:
         raise ValueError("no file was given")
-    size, found = Path(path).stat().st_size, {}
+    size, found = os.fstat(file.fileno()).st_size, {}
     for name, (word, shape, start) in begin.items():
         dtype, sides = np.dtype(str(word)), tuple(map(int, shape))
         length = math.prod(sides) * dtype.itemsize
         if dtype.kind not in "biuf" or min(sides) < 1 or not 0 <= int(start) <= size - length:
             raise ValueError("an array of another kind")
-        found[name] = np.asarray(np.memmap(path, dtype, "r", int(start), sides))
+        found[name] = np.asarray(np.memmap(file, dtype, "r", int(start), sides))
     return found
-
-
-def forget(path: str | None) -> None:
-    """Take the name of a file away; what is mapped of it stays."""
-    if path is not None:
-        Path(path).unlink(missing_ok=True)
