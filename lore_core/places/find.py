@@ -114,6 +114,12 @@ class PlaceSearch:
     accuracy: float
     #: Chance that any place is listed if no place is worse than what it is compared with.
     alpha: float
+    by_words: bool = False  #: Whether there were words of texts that could name a place
+
+    @property
+    def strictest(self) -> float:
+        """What chance is left to places that are confirmed hardest: those that words name."""
+        return self.alpha * (_BY_WORDS if self.by_words else 1.0)
 
     @property
     def gap(self) -> float:
@@ -286,6 +292,7 @@ class Halves:
             confidence=self.rows.mean(self.rows.confidence),
             accuracy=self.rows.mean(self.rows.outcome),
             alpha=alpha,
+            by_words=any(item.words for item in self.rows.attributes),
         )
 
 

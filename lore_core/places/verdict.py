@@ -108,7 +108,7 @@ def _on_average(overall: Overall, real: bool, top_label: bool) -> str:
 def _nowhere(overall: Overall, search: PlaceSearch) -> str:
     if search.tried == 0:
         return describe_search(search)
-    gap = detectable_gap(overall, search.alpha)
+    gap = detectable_gap(overall, search.strictest)
     further = "off" if search.against == "zero" else "further off"
     power = (
         ""
@@ -127,7 +127,7 @@ def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> flo
     overall : Overall
         Of the rows that are searched.
     alpha : float
-        Of the search.
+        Of the search; of places that words name what it leaves to these.
     share : float
         Rows of the place, as a share of all.
 

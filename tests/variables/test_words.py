@@ -94,6 +94,7 @@ def test_words_must_be_surer_than_columns():
     column = dataclasses.replace(texts, metadata=None, groups={"planted": log.planted.astype(str)})
     for rows, part in ((texts, 4), (column, 1)):
         halves = halves_of(rows)
+        assert halves.search(alpha=0.04).strictest == 0.04 / part
         tried = [
             item
             for half, held in halves.turns
