@@ -37,7 +37,7 @@ from lore_core.view.view import View
 #: How much less of the processors than pages; more than maps, for a reader waits.
 _LESS = 3
 #: Seconds without a question after which there is time to warm up.
-_AT_EASE = 0.5
+_AT_EASE = 3.0
 
 
 def fitted(

@@ -18,6 +18,9 @@ from lore_core import (
 )
 from lore_core.recalibration import LevelLoRe
 
+#: The sixty runs are compared once, by one worker.
+pytestmark = pytest.mark.xdist_group("paper")
+
 #: The script's own NLL of the methods that replace the top-label confidence (.507, .494, isotonic
 #: .480) cannot be had from its definitions: with two classes p_other = 1 − c', which gives the
 #: values here (and the paper's .48 for histogram binning): see
@@ -70,9 +73,9 @@ def test_lore_smooth_beats_all_methods_and_lore_levels_holds_up_in_its_worst_pla
     error = result.sd["max group-wise MCE"] / np.sqrt(60)
     worst = result.table["max group-wise MCE"]
     assert worst["LoRe levels"] < worst.min() + 2 * error["LoRe levels"]
-    # What levels are for; temperature scaling's is lower still.
+    # What levels are for.
     mlce = result.table["MLCE"]
-    assert mlce["Temperature scaling"] < mlce["LoRe levels"] < mlce["LoRe smooth"] / 2
+    assert mlce["LoRe levels"] < mlce["Temperature scaling"] < mlce["LoRe smooth"] / 2
 
 
 def test_local_errors_go_with_the_worst_group_more_than_average_ones(result):
