@@ -78,8 +78,8 @@ WORK: dict[str, Callable[..., Any]] = {
     "intervals": simulated,
     "chance band": lambda view, progress: chance_band_of(view, progress=progress),
     "vector errors": vector_errors_of,
-    "vector chance": lambda view, progress: vector_chance_of(
-        view, vector_errors_of(view), progress=progress
+    "vector chance": lambda view, progress, errors: vector_chance_of(
+        view, errors, progress=progress
     ),
     "vector curve": vector_curve_of,
     "vector band": lambda view, progress, curve: vector_band_of(view, curve, progress=progress),

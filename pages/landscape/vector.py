@@ -19,7 +19,7 @@ from pages.shared.vector import list_classes
 def show_vector(view: View, on_map: Embedding, axes: str) -> None:
     """Draw rows by the class that is most wrong around them, and list every class."""
     dataset, errors = view.evaluation, compute.vectors(view)
-    chance = compute.vectors_by_chance(view)
+    chance = compute.vectors_by_chance(view, errors)
     table = compute.classes(view, errors, chance)
     st.markdown(f"**{unbroken(chance.sentence)}** {plain(describe_classes(table))}")
     big, side = st.columns([1.5, 1], gap="medium")

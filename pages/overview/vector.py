@@ -35,8 +35,8 @@ def show_vector_overview(view: View) -> None:
         return
     errors = compute.vectors(view)
     chance = None
-    if is_ready(compute.vector_chance_asked(view), _SOON):
-        chance = compute.vectors_by_chance(view)
+    if is_ready(compute.vector_chance_asked(view, errors), _SOON):
+        chance = compute.vectors_by_chance(view, errors)
     with tiles:
         _tiles(view, errors, chance)
     if chance is None:
@@ -47,7 +47,7 @@ def show_vector_overview(view: View) -> None:
         waiting = st.container()
         list_classes(class_table(view.evaluation, errors, **view.bins))
         _say_rest(view)
-        compute.vectors_by_chance(view, waiting)
+        compute.vectors_by_chance(view, errors, waiting)
         st.rerun()
         return
     table = compute.classes(view, errors, chance)

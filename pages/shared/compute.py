@@ -299,10 +299,12 @@ def rewards(
 taught = _kept(8, "Learning what could be gained …", "target", "seed")(methods.taught_of)
 
 
-def _vector_asked(work: str, title: str, view: View, columns: float, *parts: Part) -> Asked:
+def _vector_asked(
+    work: str, title: str, view: View, columns: float, *parts: Part, **options: Any
+) -> Asked:
     """Return some work on the whole vector; ``columns``: how often each class is summed up."""
     expected = _COLUMN_SECONDS * columns * view.dataset.n_classes * len(view.evaluation)
-    return Asked(work, view, view.key(*parts), title, expected)
+    return Asked(work, view, view.key(*parts), title, expected, options)
 
 
 def vectors(view: View) -> VectorErrors:
@@ -312,18 +314,20 @@ def vectors(view: View) -> VectorErrors:
     return errors
 
 
-def vector_chance_asked(view: View) -> Asked:
+def vector_chance_asked(view: View, errors: VectorErrors) -> Asked:
     """Return the work behind :func:`vectors_by_chance`."""
     title = "Simulating every class"
-    return _vector_asked("vector chance", title, view, _DRAWN, *_FITTED, "seed")
+    return _vector_asked("vector chance", title, view, _DRAWN, *_FITTED, "seed", errors=errors)
 
 
-def vectors_by_chance(view: View, place: DeltaGenerator | None = None) -> VectorChance:
+def vectors_by_chance(
+    view: View, errors: VectorErrors, place: DeltaGenerator | None = None
+) -> VectorChance:
     """Test of the whole vector's local errors.
 
-    ``place``: where it is said how far it is; by default here.
+    ``errors``: from :func:`vectors`. ``place``: where it is said how far it is; by default here.
     """
-    test: VectorChance = awaited(vector_chance_asked(view), place)
+    test: VectorChance = awaited(vector_chance_asked(view, errors), place)
     return test
 
 

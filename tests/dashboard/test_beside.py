@@ -101,8 +101,8 @@ def test_the_whole_vector_is_the_same_to_the_last_bit(view, workers):
         "vector band": vector_band_of(alike, curve),
     }
     for work, result in expected.items():
-        options = {"curve": curve} if work == "vector band" else {}
-        task = workers.begin(Task(work, alike, options))
+        options = {"vector chance": {"errors": errors}, "vector band": {"curve": curve}}
+        task = workers.begin(Task(work, alike, options.get(work, {})))
         assert task.wait(60)
         same(result, task.result())
 
