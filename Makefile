@@ -68,7 +68,7 @@ paper: $(DEV_INSTALLED) chromium kernels ## Write docs/paper.md: the paper's fig
 	@exec $(PY) -m benchmarks.paper --runs "$$LORE_MAKE_RUNS" --images $$LORE_MAKE_IMAGES --compas $$LORE_MAKE_COMPAS
 
 # Some ten minutes, and 3 GB for that long: two environments that are thrown away.
-CORE := data metrics reading recalibration shipping partitions places regions view embedding figures report
+CORE := data metrics reading recalibration shipping mergeable regions view embedding figures report
 # (Numbers saved by other versions differ in their last bit, and old libraries warn of themselves.)
 versions: ## Test the core with the lowest and the newest versions that are allowed.
 	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; python=$(or $(PYTHON),python3); failed=0; \

@@ -17,7 +17,7 @@ from _trials import APART, Trial, percent
 from _worlds import World, blobs, calibrated
 
 import lore_core as lore
-from lore_core.conclusions import conclude_bandwidths, conclude_groups, conclude_recalibration
+from lore_core.comparison import conclude_bandwidths, conclude_groups, conclude_recalibration
 from lore_core.data.dataset import Dataset
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import local_errors, scaled_bandwidth

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import lore_core as lore
 from lore_core.data.dataset import Dataset
-from lore_core.variables.attributes import telling_attributes
+from lore_core.regions.variables.attributes import telling_attributes
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from _trials import APART
 
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.metrics.global_metrics import wilson_interval
-from lore_core.places import (
+from lore_core.regions import (
     Overall,
     Place,
     PlaceSearch,

@@ -15,7 +15,7 @@ from lore_core.data.weights import linearised
 from lore_core.metrics.global_metrics import share_interval
 from lore_core.metrics.local_error import local_errors
 from lore_core.metrics.proper_scores import row_brier
-from lore_core.places import conclude, find_places, overall_gap
+from lore_core.regions import conclude, find_places, overall_gap
 
 
 def weighted_null(seed: int, n: int, spread: float, rare: float = 0.0) -> dict[str, float]:

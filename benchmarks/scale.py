@@ -26,9 +26,17 @@ import pyarrow as pa
 import pyarrow.parquet
 from _measure import machine
 
-from lore_core.cell_sums import LocalDistribution, LocalErrorSums, bandwidth_curve_of_sums
 from lore_core.kernel_sums import laplacian_sums
-from lore_core.partitions import Partition, Plan, partitions_of, sample_rows, sum_files
+from lore_core.mergeable import (
+    LocalDistribution,
+    LocalErrorSums,
+    Partition,
+    Plan,
+    bandwidth_curve_of_sums,
+    partitions_of,
+    sample_rows,
+    sum_files,
+)
 
 CLASSES, FEATURES = 4, 8
 FILE_ROWS, GROUP_ROWS = 2_500_000, 2**18
@@ -38,8 +46,8 @@ GAMMAS = (0.2, 0.5, 1.0)
 RUN = """
 import sys, time, json
 from pathlib import Path
-from lore_core.partitions import Plan, partitions_of, sum_files
-from lore_core.cell_sums import stored
+from lore_core.mergeable import Plan, partitions_of, sum_files
+from lore_core.mergeable import stored
 files, kept, workers, plan = sys.argv[1:]
 plan, workers = Plan.load(Path(plan)), int(workers)
 started = time.perf_counter()
@@ -54,7 +62,7 @@ BEFORE = """
 import json, sys, time
 from pathlib import Path
 import numpy as np
-from lore_core.partitions import Plan, partitions_of
+from lore_core.mergeable import Plan, partitions_of
 paths = sorted(Path(sys.argv[1]).glob("*.parquet"))
 started = time.perf_counter()
 """
@@ -270,7 +278,7 @@ def beside_rivals(sums: LocalErrorSums, ours: Summed, files: Path, plan: Path) -
 
 def measured(files: Path, work: Path, n_rows: int, cells: int) -> str:
     """Return the page."""
-    from lore_core.partitions import make_plan
+    from lore_core.mergeable import make_plan
 
     load = os.getloadavg()[0]
     paths = sorted(files.glob("*.parquet"))

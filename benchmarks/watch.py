@@ -15,7 +15,7 @@ import time
 import joblib
 import numpy as np
 
-from lore_core.cell_sums import LocalErrorSums, change_between
+from lore_core.mergeable import LocalErrorSums, change_between
 
 _BATCHES = 6
 _LEVELS = (0.05, 0.01)

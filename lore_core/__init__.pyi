@@ -1,7 +1,6 @@
 """The public names of the library: this is the one list of them. The rest is in the rooms."""
 
 from . import (
-    cell_sums as cell_sums,
     chance as chance,
     comparison as comparison,
     dashboard as dashboard,
@@ -10,18 +9,15 @@ from . import (
     embedding as embedding,
     figures as figures,
     kernel_sums as kernel_sums,
+    mergeable as mergeable,
     metrics as metrics,
-    partitions as partitions,
-    places as places,
     reading as reading,
     recalibration as recalibration,
     regions as regions,
     report as report,
     shipping as shipping,
-    variables as variables,
     view as view,
 )
-from .cell_sums.sums import LocalErrorSums as LocalErrorSums
 from .chance.intervals import calibration_intervals as calibration_intervals
 from .chance.significance import local_significance as local_significance
 from .chance.simulation import (
@@ -52,6 +48,7 @@ from .embedding import (
     Embedding as Embedding,
     embed as embed,
 )
+from .mergeable.cell_sums.sums import LocalErrorSums as LocalErrorSums
 from .metrics.bandwidth import (
     BandwidthCurve as BandwidthCurve,
     bandwidth_curve as bandwidth_curve,
@@ -74,7 +71,6 @@ from .metrics.proper_scores import (
     negative_log_likelihood as negative_log_likelihood,
 )
 from .metrics.rewards import reward_curve as reward_curve
-from .places.find import find_places as find_places
 from .reading import (
     load as load,
     load_runs as load_runs,
@@ -101,16 +97,17 @@ from .regions.made_of import (
     composition as composition,
     describe_composition as describe_composition,
 )
+from .regions.places.find import find_places as find_places
 from .regions.selection import (
     Region as Region,
     region_report as region_report,
 )
-from .report import write_report as write_report
-from .shipping import Predictor as Predictor
-from .shipping.files import recalibrate_file as recalibrate_file
-from .variables.gaps import (
+from .regions.variables.gaps import (
     gap_along as gap_along,
     rank_variables as rank_variables,
 )
+from .report import write_report as write_report
+from .shipping import Predictor as Predictor
+from .shipping.files import recalibrate_file as recalibrate_file
 
 __version__: str

@@ -112,8 +112,8 @@ def compare(
         )
         return
     from lore_core.cli.view import open_view
+    from lore_core.comparison import conclude_recalibration
     from lore_core.comparison.most_probable import about_predictions
-    from lore_core.conclusions import conclude_recalibration
     from lore_core.view.where import places_of
 
     with Progress() as progress:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from lore_core import BandwidthCurve
     from lore_core.chance import NullBand
+    from lore_core.mergeable import Run
     from lore_core.metrics.metric import CurveKey
-    from lore_core.partitions import Run
 
 
 @click.command(
@@ -60,7 +60,7 @@ def curve(
     sums over cells of the map, with bounds (columns *_at_least, *_at_most) and without chance.
     """
     from lore_core.cli.view import needs_map, open_view
-    from lore_core.conclusions import conclude_bandwidths
+    from lore_core.comparison import conclude_bandwidths
     from lore_core.view.chance import chance_band_of
     from lore_core.view.where import curve_of
 
@@ -121,8 +121,8 @@ def _give_sums(
     progress: Progress,
 ) -> None:
     """Give the curve that sums know."""
-    from lore_core.cell_sums import bandwidth_curve_of_sums
     from lore_core.data.progress import part_of
+    from lore_core.mergeable import bandwidth_curve_of_sums
 
     found = bandwidth_curve_of_sums(run.sums, progress=part_of(progress, 0.8, 1.0))
     name = run.plan.embedding.name.title

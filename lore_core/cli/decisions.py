@@ -39,10 +39,10 @@ def decisions(
     model, or more data. -o writes the reward over many ratios w/u, as a figure or numbers.
     """
     from lore_core.cli.view import open_view
+    from lore_core.comparison.conclusions.retraining import conclude_retraining
     from lore_core.comparison.retraining import retraining_frame
     from lore_core.comparison.rewards import compare_rewards
     from lore_core.comparison.tables import stacked
-    from lore_core.conclusions.retraining import conclude_retraining
     from lore_core.data.dataset import TOP_LABEL
     from lore_core.metrics.rewards import describe_rewards, unsure_threshold
     from lore_core.view.methods import taught_of

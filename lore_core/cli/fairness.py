@@ -54,8 +54,8 @@ def fairness(
     group and confidence bin. The paper's maximum over cells however small is in --json.
     """
     from lore_core.cli.view import open_view
+    from lore_core.comparison import conclude_groups
     from lore_core.comparison.tables import stacked
-    from lore_core.conclusions import conclude_groups
     from lore_core.data.validation import InputError
     from lore_core.view.methods import (
         counted_from,

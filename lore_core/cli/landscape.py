@@ -15,8 +15,8 @@ from lore_core.metrics.catalogue import MIN_BIN_ROWS
 
 if TYPE_CHECKING:
     from lore_core.figures.pictures.landscape_picture import Value
+    from lore_core.mergeable import Run
     from lore_core.metrics import ReliabilityTable
-    from lore_core.partitions import Run
     from lore_core.regions import Outline
 
 
@@ -158,9 +158,9 @@ def _give_sums(
     progress: Progress,
 ) -> None:
     """Give what of the map is known without rows."""
-    from lore_core.cell_sums import LocalDistribution
     from lore_core.data.number_text import POINTS
     from lore_core.data.progress import part_of
+    from lore_core.mergeable import LocalDistribution
     from lore_core.regions import SumsLandscape
 
     gamma = 0.2 if given.gamma is None else given.gamma

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from lore_core.partitions import Run
+    from lore_core.mergeable import Run
 
 #: Simulations of chance where rows are summed in cells.
 _DRAWS_OF_SUMS = 99
@@ -160,8 +160,8 @@ def _give_sums(
     progress: Progress,
 ) -> None:
     """Give the metrics that sums know."""
-    from lore_core.cell_sums import metrics_of_sums, null_errors_of_sums
     from lore_core.data.progress import part_of
+    from lore_core.mergeable import metrics_of_sums, null_errors_of_sums
 
     gamma = 0.2 if given.gamma is None else given.gamma
     chance = None

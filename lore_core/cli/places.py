@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lore_core.comparison import Taught
-    from lore_core.places import PlaceSearch
+    from lore_core.regions import PlaceSearch
     from lore_core.view import View
 
 #: What places are compared with, for every command that shows them.
@@ -45,7 +45,7 @@ def places(given: ViewOptions, *, against: Any, numbers: NumberOptions) -> None:
     rows are made of.
     """
     from lore_core.cli.view import open_view
-    from lore_core.places.sentences import describe_search
+    from lore_core.regions.places.sentences import describe_search
     from lore_core.view.methods import taught_of
     from lore_core.view.where import places_of
 

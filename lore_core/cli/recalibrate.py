@@ -191,7 +191,7 @@ def recalibrate(
 def _several(sources: tuple[str, ...]) -> list[Path]:
     """Return the files where more than one is meant."""
     from lore_core.data.validation import InputError
-    from lore_core.partitions import parquet_files
+    from lore_core.mergeable import parquet_files
 
     if not sources or (len(sources) == 1 and Path(sources[0]).expanduser().is_file()):
         return []

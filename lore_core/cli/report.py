@@ -16,7 +16,7 @@ from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 
 if TYPE_CHECKING:
     from lore_core.data.progress import Progress as LibraryProgress
-    from lore_core.partitions import Run
+    from lore_core.mergeable import Run
     from lore_core.report import Source
 
 

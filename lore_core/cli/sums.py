@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
     from lore_core.data.progress import Progress
     from lore_core.embedding import MapName
-    from lore_core.partitions import Partition, Plan, Run
+    from lore_core.mergeable import Partition, Plan, Run
 
 #: Up to so many rows everything is exact, and every row is compared with every other.
 EXACT_ROWS = 2_000_000
@@ -99,7 +99,7 @@ def run_of(
     """
     from lore_core.data.progress import part_of
     from lore_core.data.validation import InputError
-    from lore_core.partitions import parquet_files, partitions_of, rows_in
+    from lore_core.mergeable import parquet_files, partitions_of, rows_in
 
     wanted = always or sums.wanted
     if given.apart and wanted:
@@ -130,7 +130,7 @@ def other_run(
     Raises InputError if they are no Parquet files, or a column is missing.
     """
     from lore_core.data.validation import InputError
-    from lore_core.partitions import parquet_files, partitions_of
+    from lore_core.mergeable import parquet_files, partitions_of
 
     files = parquet_files(data)
     if not files:
@@ -144,7 +144,7 @@ def summed(
     """Sum parts as the options say."""
     import logging
 
-    from lore_core.partitions import sum_files
+    from lore_core.mergeable import sum_files
 
     # What the library says in one sentence Dask would say in a page.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
@@ -165,7 +165,7 @@ def is_large(data: tuple[str, ...], sums: SumsOptions) -> bool:
     of several runs. Raises InputError if sums were asked for of other data.
     """
     from lore_core.data.validation import InputError
-    from lore_core.partitions import parquet_files, rows_in
+    from lore_core.mergeable import parquet_files, rows_in
     from lore_core.reading.file_pairs import half_of
 
     place = Path(data[0]).expanduser()
@@ -193,9 +193,9 @@ def open_whole(
     """
     from lore_core.data.dataset import CALIBRATION
     from lore_core.data.progress import part_of
-    from lore_core.partitions import make_plan, parquet_files, partitions_of, sample_rows
-    from lore_core.partitions.run import planned
-    from lore_core.partitions.whole import write_whole
+    from lore_core.mergeable import make_plan, parquet_files, partitions_of, sample_rows
+    from lore_core.mergeable.partitions.run import planned
+    from lore_core.mergeable.partitions.whole import write_whole
     from lore_core.reading.file_pairs import half_of
 
     halves: dict[str, list[Path]] = {"cal": [], "test": []}
@@ -229,7 +229,7 @@ def sample_of(
     from lore_core.cli.output import Progress as Shown
     from lore_core.cli.view import column_mapping
     from lore_core.data.dataset import CALIBRATION
-    from lore_core.partitions import parquet_files, partitions_of, rows_in, sample_rows
+    from lore_core.mergeable import parquet_files, partitions_of, rows_in, sample_rows
     from lore_core.reading.file_pairs import half_of
 
     files = [] if data[0].startswith("demo") else parquet_files(data)
@@ -270,8 +270,8 @@ def plan_of(
     from lore_core.cli.view import column_mapping
     from lore_core.data.validation import InputError
     from lore_core.embedding import MapName
-    from lore_core.partitions import make_plan
-    from lore_core.partitions.run import planned
+    from lore_core.mergeable import make_plan
+    from lore_core.mergeable.partitions.run import planned
 
     if len(given.maps) > 1 or given.maps == ("none",):
         raise InputError("'--map' must name one map where rows are summed in cells.")

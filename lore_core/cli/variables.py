@@ -43,8 +43,8 @@ def variables(
     from lore_core import gap_along
     from lore_core.cli.view import open_view
     from lore_core.data.validation import InputError
-    from lore_core.variables import describe_variable
-    from lore_core.variables.attributes import attribute, columns
+    from lore_core.regions import describe_variable
+    from lore_core.regions.variables.attributes import attribute, columns
     from lore_core.view.variables import ranking_of
 
     view = open_view(dataclasses.replace(given, maps=("none",)))

@@ -96,7 +96,7 @@ def load_data(
     mapping = column_mapping(columns)
     paths = [Path(item).expanduser() for item in data]
     if not apart and (len(data) > 2 or any(not path.exists() for path in paths)):
-        from lore_core.partitions import parquet_files, read_whole
+        from lore_core.mergeable import parquet_files, read_whole
 
         files = parquet_files(data)
         if len(files) > 2 or (files and not paths[0].exists()):

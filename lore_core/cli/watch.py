@@ -15,7 +15,7 @@ from lore_core.data.json_text import as_json
 from lore_core.data.number_text import batches_words, percent, rows_words
 
 if TYPE_CHECKING:
-    from lore_core.partitions.batches import Batches
+    from lore_core.mergeable.partitions.batches import Batches
 
 #: What the exit code is where the newest batch is marked and --fail is given.
 _MARKED = 3
@@ -62,7 +62,7 @@ def watch(
     """
     from lore_core.data.progress import part_of
     from lore_core.data.validation import InputError
-    from lore_core.partitions.batches import change_words, movement_frame, movement_words
+    from lore_core.mergeable.partitions.batches import change_words, movement_frame, movement_words
 
     if sums.directory is not None:
         raise InputError("'--sums' is not needed: the first DATA is where sums are kept.")
@@ -130,8 +130,8 @@ def _opened(given: ViewOptions, sums: SumsOptions, progress: Progress) -> Batche
     """Open the directory and add the batches that are new."""
     from lore_core.data.progress import part_of
     from lore_core.data.validation import InputError
-    from lore_core.partitions import Batches, parquet_files, partitions_of
-    from lore_core.partitions.run import planned
+    from lore_core.mergeable import Batches, parquet_files, partitions_of
+    from lore_core.mergeable.partitions.run import planned
 
     place, *named = given.data
     files = parquet_files(named) if named else []

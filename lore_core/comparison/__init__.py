@@ -1,4 +1,4 @@
-"""Measurements side by side: one summary, methods, groups, runs."""
+"""Measurements side by side: one summary, methods, groups, runs, and what they come to in words."""
 
 from __future__ import annotations
 

@@ -1,5 +1,14 @@
 """Public names of this room."""
 
+from .conclusions.bandwidths import conclude_bandwidths as conclude_bandwidths
+from .conclusions.conclusion import Conclusion as Conclusion
+from .conclusions.groups import conclude_groups as conclude_groups
+from .conclusions.recalibration import conclude_recalibration as conclude_recalibration
+from .conclusions.retraining import (
+    conclude_retraining as conclude_retraining,
+    retraining_at_place as retraining_at_place,
+)
+from .conclusions.whole_vector import conclude_vector as conclude_vector
 from .difference import (
     ConfidenceDifference as ConfidenceDifference,
     confidence_difference as confidence_difference,

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lore_core.cell_sums.local_values import Weight
-from lore_core.cell_sums.summaries import metrics_of_sums
-from lore_core.cell_sums.sums import LocalErrorSums
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError
+from lore_core.mergeable.cell_sums.local_values import Weight
+from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
+from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 
 
 @dataclass(frozen=True)

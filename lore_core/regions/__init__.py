@@ -1,4 +1,8 @@
-"""Sets of rows: found or drawn, what is true of them, what they are made of, how to mend them."""
+"""Where: sets of rows, found or drawn, what is true of them and what they are made of.
+
+``variables`` are the columns along which a gap is looked for, ``places`` the slices and regions
+where the confidence is worse than on average, with the verdict.
+"""
 
 from __future__ import annotations
 

@@ -17,6 +17,25 @@ from .made_of import (
     composition as composition,
     describe_composition as describe_composition,
 )
+from .places.find import (
+    Place as Place,
+    PlaceSearch as PlaceSearch,
+    find_places as find_places,
+)
+from .places.held_out import Held as Held
+from .places.overall import (
+    Overall as Overall,
+    overall_gap as overall_gap,
+)
+from .places.sentences import (
+    describe_place as describe_place,
+    evidence_of as evidence_of,
+)
+from .places.verdict import (
+    Verdict as Verdict,
+    conclude as conclude,
+    detectable_gap as detectable_gap,
+)
 from .region_recalibration import (
     RegionRecalibration as RegionRecalibration,
     recalibrate_region as recalibrate_region,
@@ -36,4 +55,11 @@ from .selection import (
     Selection as Selection,
     region_report as region_report,
     report_by as report_by,
+)
+from .variables.gaps import (
+    describe_variable as describe_variable,
+    gap_along as gap_along,
+    gap_grid as gap_grid,
+    rank_variables as rank_variables,
+    smooth_gap as smooth_gap,
 )

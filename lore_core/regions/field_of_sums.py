@@ -7,9 +7,6 @@ from functools import cached_property
 
 import numpy as np
 
-from lore_core.cell_sums.kernel_bounds import Bounded
-from lore_core.cell_sums.local_values import LocalValues, Weight
-from lore_core.cell_sums.sums import LocalErrorSums
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.number_text import (
     percent,
@@ -20,6 +17,9 @@ from lore_core.data.number_text import (
 )
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError, check_integer
+from lore_core.mergeable.cell_sums.kernel_bounds import Bounded
+from lore_core.mergeable.cell_sums.local_values import LocalValues, Weight
+from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.regions.field import Field, field_at_nodes, grid_of, smoothed_field
 

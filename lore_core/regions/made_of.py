@@ -17,8 +17,8 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import share_words
 from lore_core.data.validation import InputError, check_lengths
 from lore_core.metrics.global_metrics import NORMAL_95
-from lore_core.variables.attributes import PAIR, PREDICTED, RIGHT, TRUE, attributes
-from lore_core.variables.cutting import Attribute
+from lore_core.regions.variables.attributes import PAIR, PREDICTED, RIGHT, TRUE, attributes
+from lore_core.regions.variables.cutting import Attribute
 
 COLUMNS = [
     "attribute",
@@ -63,7 +63,7 @@ def composition(
     ----------
     dataset : Dataset
         All rows: classes, groups, metadata, images and features are looked at
-        (:func:`~lore_core.variables.attributes.attributes`).
+        (:func:`~lore_core.regions.variables.attributes.attributes`).
     inside : array-like of bool, of shape (n,)
         The set.
     among : array-like of bool, of shape (n,), optional

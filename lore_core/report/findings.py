@@ -11,11 +11,11 @@ import pandas as pd
 from lore_core.chance.intervals import N_SIMULATED
 from lore_core.chance.simulation import NullBand, NullErrors
 from lore_core.chance.whole_vector import describe_classes
+from lore_core.comparison.conclusions.retraining import conclude_retraining
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.retraining import Taught, retraining_frame
 from lore_core.comparison.rewards import compare_rewards
 from lore_core.comparison.summary import Summary
-from lore_core.conclusions.retraining import conclude_retraining
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError
@@ -23,8 +23,8 @@ from lore_core.embedding import Embedding, embed
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.rewards import RewardCurve, describe_rewards
 from lore_core.metrics.vector_error import VECTOR_COUNTS_ALIKE
-from lore_core.places import PlaceSearch, Verdict
 from lore_core.recalibration import Recalibrator, offered_recalibrators, standard_recalibrators
+from lore_core.regions import PlaceSearch, Verdict
 from lore_core.report.settings import ReportSettings
 from lore_core.view import View
 from lore_core.view.chance import chance_band_of, chance_errors_of

@@ -10,13 +10,6 @@ from typing import Any
 from markupsafe import Markup
 
 from lore_core import __version__
-from lore_core.cell_sums.summaries import (
-    LocalDistribution,
-    bandwidth_curve_of_sums,
-    metrics_of_sums,
-    null_errors_of_sums,
-)
-from lore_core.cell_sums.sums import LocalErrorSums
 from lore_core.data.csv_text import csv_text
 from lore_core.data.json_text import as_json
 from lore_core.data.progress import Progress, part_of
@@ -29,6 +22,13 @@ from lore_core.figures import (
 from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.figures.svg import drawing
 from lore_core.figures.svg.style import page_rules, theme_rules
+from lore_core.mergeable.cell_sums.summaries import (
+    LocalDistribution,
+    bandwidth_curve_of_sums,
+    metrics_of_sums,
+    null_errors_of_sums,
+)
+from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions.field_of_sums import SumsLandscape

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lore_core.variables.attributes import (
+from lore_core.regions.variables.attributes import (
     attribute,
     columns,
     says_the_truth,
     telling_attributes,
 )
-from lore_core.variables.cutting import Attribute
-from lore_core.variables.gaps import gap_along, gap_grid, rank_variables, smooth_gap
-from lore_core.variables.words import word_attributes
+from lore_core.regions.variables.cutting import Attribute
+from lore_core.regions.variables.gaps import gap_along, gap_grid, rank_variables, smooth_gap
+from lore_core.regions.variables.words import word_attributes
 from lore_core.view.view import View
 
 
@@ -23,8 +23,8 @@ from lore_core.view.view import View
 class Along:
     """Gaps along one column."""
 
-    table: pd.DataFrame  #: One row a part, see :func:`~lore_core.variables.gaps.gap_along`.
-    #: Of a number, the smoothed gap, see :func:`~lore_core.variables.gaps.smooth_gap`.
+    table: pd.DataFrame  #: One row a part, see :func:`~lore_core.regions.variables.gaps.gap_along`.
+    #: Of a number, the smoothed gap, see :func:`~lore_core.regions.variables.gaps.smooth_gap`.
     curve: pd.DataFrame | None
     #: Whether the column says the true class, along which any model looks wrong.
     tells_the_truth: bool

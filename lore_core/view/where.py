@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from lore_core.comparison.conclusions.retraining import retraining_at_place
 from lore_core.comparison.retraining import Taught
-from lore_core.conclusions.retraining import retraining_at_place
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.progress import Progress
@@ -20,16 +20,16 @@ from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, s
 from lore_core.metrics.corp import IsotonicReliability, isotonic_reliability
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import LocalErrors, local_errors
-from lore_core.places import sentences
-from lore_core.places.average import Against
-from lore_core.places.find import Halves, Place, PlaceSearch, halves_of
-from lore_core.places.overall import Overall, overall_gap
-from lore_core.places.sentences import describe_place
-from lore_core.places.verdict import Verdict, conclude
 from lore_core.regions.evidence import RowEvidence, row_evidence
 from lore_core.regions.field import Field, Outline, error_field, rows_outline, smoothed_field
 from lore_core.regions.joined_rows import rows_like
 from lore_core.regions.made_of import composition
+from lore_core.regions.places import sentences
+from lore_core.regions.places.average import Against
+from lore_core.regions.places.find import Halves, Place, PlaceSearch, halves_of
+from lore_core.regions.places.overall import Overall, overall_gap
+from lore_core.regions.places.sentences import describe_place
+from lore_core.regions.places.verdict import Verdict, conclude
 from lore_core.view.variables import telling_of
 from lore_core.view.view import View
 
@@ -138,7 +138,7 @@ def field_of(
 
     Exact for one confidence bin on the kernel's own map; else the rows' own errors, averaged.
     ``only`` is a mask of rows: where none of them is the nearest row there is no value. With
-    :meth:`PlaceSearch.inside <lore_core.places.find.PlaceSearch.inside>` that leaves what is beyond
+    :meth:`PlaceSearch.inside <lore_core.regions.PlaceSearch.inside>` that leaves what is beyond
     chance.
     """
     rows = None if bin_index is None else errors.bin_index == bin_index
@@ -166,7 +166,7 @@ def field_of(
 def view_halves(view: View, *, against: Against | Literal["auto"] = "auto") -> Halves:
     """Halve the evaluation rows to be searched: what depends neither on the map nor on γ.
 
-    ``against``: see :func:`~lore_core.places.find.find_places`.
+    ``against``: see :func:`~lore_core.regions.places.find.find_places`.
     """
     return halves_of(view.evaluation, target=view.target, against=against, random_state=view.seed)
 
@@ -181,7 +181,7 @@ def places_of(
     """Find where the confidence of the evaluation rows is worse than on average.
 
     ``view``: what is looked at; without a map only columns are searched. ``against``, ``progress``:
-    see :func:`~lore_core.places.find.find_places`. ``halves``: from :func:`view_halves`, where they
+    see :func:`~lore_core.regions.find_places`. ``halves``: from :func:`view_halves`, where they
     are kept.
     """
     halves = view_halves(view, against=against) if halves is None else halves

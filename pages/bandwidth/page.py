@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from lore_core.conclusions import conclude_bandwidths
+from lore_core.comparison import conclude_bandwidths
 from lore_core.data.number_text import decimal
 from lore_core.figures import bandwidth_figure, suggestion_figure
 from lore_core.metrics.catalogue import ALCE, ECE, MLCE_SUPPORTED

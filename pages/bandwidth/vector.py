@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lore_core.conclusions import conclude_vector
+from lore_core.comparison import conclude_vector
 from lore_core.data.number_text import rows_words
 from lore_core.figures import vector_curve_figure
 from lore_core.metrics.vector_bandwidth import VectorKey

@@ -7,8 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import InputError
-from lore_core.comparison import retraining_frame
-from lore_core.conclusions import conclude_retraining
+from lore_core.comparison import conclude_retraining, retraining_frame
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import HUNDREDTHS, PLAIN, Unit, percent, rows_words
 from lore_core.figures import reward_figure

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import Comparison
-from lore_core.conclusions import conclude_groups
+from lore_core.comparison import conclude_groups
 from lore_core.data.number_text import gap_words, percent, rows_words
 from lore_core.figures import group_figure, landscape_figure, reliability_figure, shared_limit
 from lore_core.metrics.catalogue import (

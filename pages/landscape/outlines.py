@@ -8,9 +8,9 @@ from lore_core import Embedding
 from lore_core.figures.browser.preview import PreviewOutlines
 from lore_core.figures.pictures.landscape import outlined_region
 from lore_core.figures.pictures.landscape_picture import OutlinedRegion
-from lore_core.places.average import Against
-from lore_core.places.find import Halves, PlaceSearch
 from lore_core.regions.field import rows_outline
+from lore_core.regions.places.average import Against
+from lore_core.regions.places.find import Halves, PlaceSearch
 from lore_core.view import View
 from lore_core.view.where import places_of, view_halves
 from pages.shared.controls import GAMMAS

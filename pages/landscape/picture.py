@@ -18,8 +18,8 @@ from lore_core.figures import (
 )
 from lore_core.figures.browser.landscape import Layer, LiveLandscape
 from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, Value
-from lore_core.places.find import PlaceSearch
 from lore_core.regions import Field, Outline, Selection
+from lore_core.regions.places.find import PlaceSearch
 from lore_core.view.scene import Scene
 from pages.landscape.marked import Marked, calibration_found, calibration_inside, rows_inside
 from pages.landscape.preview import feed, glimpse_of, rows_of

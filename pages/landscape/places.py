@@ -10,14 +10,14 @@ import streamlit as st
 from lore_core import Embedding, describe_composition
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import share_words, unbroken
-from lore_core.places.average import Against
-from lore_core.places.find import Place, PlaceSearch
-from lore_core.places.sentences import (
+from lore_core.regions import telling_rows
+from lore_core.regions.places.average import Against
+from lore_core.regions.places.find import Place, PlaceSearch
+from lore_core.regions.places.sentences import (
     describe_place,
     describe_search,
     evidence_of,
 )
-from lore_core.regions import telling_rows
 from lore_core.view import View, where
 from pages.shared import compute
 from pages.shared.charts import csv_button

@@ -21,8 +21,8 @@ from lore_core.figures.browser.preview import PreviewOutlines, packed_preview
 from lore_core.figures.pictures.every_row import EveryRow, every_row
 from lore_core.figures.pictures.landscape import row_hovers
 from lore_core.figures.pictures.picture import shortened
-from lore_core.places.find import PlaceSearch
 from lore_core.regions import telling_column
+from lore_core.regions.places.find import PlaceSearch
 from lore_core.view import View
 from lore_core.view.preview import MOST_ROWS, PreviewField, PreviewRows, preview_rows
 from lore_core.view.scene import Scene

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import Comparison
-from lore_core.conclusions import conclude_recalibration
+from lore_core.comparison import conclude_recalibration
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures import bandwidth_figure
 from lore_core.metrics.glossary import GLOSSARY

@@ -26,20 +26,20 @@ from lore_core.comparison.rewards import compare_rewards
 from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve
 from lore_core.metrics.vector_bandwidth import VectorCurve
 from lore_core.metrics.vector_error import VectorErrors
-from lore_core.places import Verdict
-from lore_core.places.average import Against
-from lore_core.places.find import PlaceSearch
 from lore_core.regions import (
     Field,
     Outline,
     RegionRecalibration,
     Selection,
+    Verdict,
     recalibrate_region,
     rows_outline,
     rows_with,
     smoothed_field,
 )
-from lore_core.variables.attributes import PREDICTED, TRUE, attribute, columns
+from lore_core.regions.places.average import Against
+from lore_core.regions.places.find import PlaceSearch
+from lore_core.regions.variables.attributes import PREDICTED, TRUE, attribute, columns
 from lore_core.view import View, chance, methods, variables, vector, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene

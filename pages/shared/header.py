@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lore_core.conclusions import Conclusion
+from lore_core.comparison import Conclusion
 from lore_core.data.number_text import unbroken
 from lore_core.metrics.glossary import GLOSSARY
-from lore_core.places.verdict import Verdict
+from lore_core.regions.places.verdict import Verdict
 from pages.shared import login
 from pages.shared.session import current, problem
 from pages.shared.whole_data import whole_data

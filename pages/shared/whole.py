@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lore_core.cell_sums import (
+from lore_core.data.number_text import POINTS, unbroken
+from lore_core.figures import bandwidth_figure, sums_landscape_figure
+from lore_core.mergeable import (
     BoundedCurve,
     LocalDistribution,
     bandwidth_curve_of_sums,
     metrics_of_sums,
 )
-from lore_core.data.number_text import POINTS, unbroken
-from lore_core.figures import bandwidth_figure, sums_landscape_figure
+from lore_core.mergeable.partitions.whole import WholeData
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.metric import CurveKey
-from lore_core.partitions.whole import WholeData
 from lore_core.regions import SumsLandscape
 from lore_core.view import View
 from pages.shared.charts import show_chart

@@ -9,7 +9,7 @@ import streamlit as st
 from lore_core.data.number_text import p_words
 from lore_core.figures import shared_limit, variable_figure, variable_grid_figure
 from lore_core.metrics.glossary import COCHRAN, GLOSSARY, HOLM
-from lore_core.variables import describe_variable
+from lore_core.regions import describe_variable
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column

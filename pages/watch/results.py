@@ -10,8 +10,6 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import InputError
-from lore_core.cell_sums import Change, LocalErrorSums, change_between, metrics_of_sums
-from lore_core.cell_sums.stored import digest
 from lore_core.data.number_text import (
     batches_words,
     p_sentence,
@@ -21,8 +19,17 @@ from lore_core.data.number_text import (
     unbroken,
 )
 from lore_core.figures import movement_figure, shared_limit, sums_landscape_figure
-from lore_core.partitions import Batches, Watched, movement_frame
-from lore_core.partitions.batches import change_words, movement_words, place_words
+from lore_core.mergeable import (
+    Batches,
+    Change,
+    LocalErrorSums,
+    Watched,
+    change_between,
+    metrics_of_sums,
+    movement_frame,
+)
+from lore_core.mergeable.cell_sums.stored import digest
+from lore_core.mergeable.partitions.batches import change_words, movement_words, place_words
 from lore_core.regions import SumsLandscape
 from lore_core.regions.field import Outline
 from pages.shared.charts import csv_button, show_chart

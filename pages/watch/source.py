@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from lore_core import InputError
-from lore_core.partitions import Batches
+from lore_core.mergeable import Batches
 from pages.shared.files import State, check_inside, is_local, named_path, state_of
 from pages.shared.header import plain
 

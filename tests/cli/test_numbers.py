@@ -21,8 +21,8 @@ class TestMetrics:
         for name, value in summary.values.items():
             assert found["metrics"][name]["value"] == value
         aimed = dataset.evaluation.target()
-        said = lore.places.conclude(
-            lore.places.overall_gap(aimed.confidence, aimed.outcome, n_bins=5),
+        said = lore.regions.conclude(
+            lore.regions.overall_gap(aimed.confidence, aimed.outcome, n_bins=5),
             lore.find_places(dataset.evaluation, points, gamma=0.3),
         )
         assert found["verdict"] == {
@@ -211,8 +211,8 @@ class TestPlaces:
         search = lore.find_places(dataset.evaluation, points, gamma=0.3, against="zero")
         assert len(search.places) >= 1
         for item, place in zip(found["places"], search.places, strict=True):
-            assert item["sentence"] == lore.places.describe_place(place)
-            assert item["evidence"] == lore.places.evidence_of(place, search)
+            assert item["sentence"] == lore.regions.describe_place(place)
+            assert item["evidence"] == lore.regions.evidence_of(place, search)
             assert item["gap"] == place.gap
             assert item["held_out_p_adjusted"] == place.held.p_adjusted
         assert (found["tried"], found["against"]) == (search.tried, "zero")
@@ -223,7 +223,7 @@ class TestPlaces:
     def test_a_region_is_described(self, run_json, file, dataset, points):
         found = run_json("places", file, "--gamma", "0.3")["places"]
         search = lore.find_places(dataset.evaluation, points, gamma=0.3)
-        known = lore.variables.attributes.telling_attributes(dataset.evaluation)
+        known = lore.regions.variables.attributes.telling_attributes(dataset.evaluation)
         for number, (item, place) in enumerate(zip(found, search.places, strict=True)):
             made_of = lore.composition(dataset.evaluation, search.mask(number), coded=known)
             assert item["made_of"] == (lore.describe_composition(made_of) * place.is_region)

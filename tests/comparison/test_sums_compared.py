@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lore_core import InputError, local_errors
-from lore_core.cell_sums import LocalErrorSums
 from lore_core.comparison import compare_sums
+from lore_core.mergeable import LocalErrorSums
 
 
 def _rows(seed, wrong):

@@ -14,12 +14,12 @@ from lore_core.data.weights import as_weights, effective_rows, linearised
 from lore_core.kernel_sums import laplacian_means, weighted_means
 from lore_core.metrics.corp import isotonic_reliability
 from lore_core.metrics.global_metrics import share_interval
-from lore_core.places import find_places
-from lore_core.places.average import Average
-from lore_core.places.overall import overall_gap
 from lore_core.recalibration.mmce_optimization import maximum_mean_calibration_error
 from lore_core.recalibration.registry import own_recalibrators
-from lore_core.variables.gaps import gap_along
+from lore_core.regions import find_places
+from lore_core.regions.places.average import Average
+from lore_core.regions.places.overall import overall_gap
+from lore_core.regions.variables.gaps import gap_along
 
 #: Metrics that do not rest on halves of the rows drawn at random.
 _FIXED = ["accuracy", "mean_confidence", "NLL", "Brier", "ALCE", "MLCE", "ECE", "MCE"]

@@ -14,7 +14,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import lore_core as lore
-from lore_core import chance, comparison, metrics, places, recalibration, regions, variables
+from lore_core import chance, comparison, metrics, recalibration, regions
 from lore_core.recalibration.registry import own_recalibrators
 from tests.data.test_weights import some_rows
 
@@ -25,9 +25,8 @@ ROWS = {
     "evaluation", "runs", "X", "exact",
 }  # fmt: skip
 ROOMS = (
-    "cell_sums", "chance", "comparison", "conclusions", "dashboard", "data", "demo", "embedding",
-    "metrics", "partitions", "places", "reading", "recalibration", "regions", "report", "shipping",
-    "variables",
+    "chance", "comparison", "dashboard", "data", "demo", "embedding", "mergeable", "metrics",
+    "reading", "recalibration", "regions", "report", "shipping",
 )  # fmt: skip
 
 
@@ -69,7 +68,7 @@ AS_REPEATED = {
         *both(r), weights=r.weights
     ),
     "gap_along": lambda r: lore.gap_along(*both(r), r.groups["site"], weights=r.weights)["gap"],
-    "gap_grid": lambda r: variables.gap_grid(
+    "gap_grid": lambda r: regions.gap_grid(
         *both(r), r.groups["site"], r.predictions.astype(str), weights=r.weights, min_rows=1
     )["gap"],
     "group_report": lambda r: lore.group_report(
@@ -169,12 +168,12 @@ OTHERWISE = {
     "null_errors": lambda r: chance.null_errors(
         r.confidence, r.features, weights=r.weights, n_draws=9
     ).expected("alce"),
-    "overall_gap": lambda r: places.overall_gap(*both(r), weights=r.weights).gap_p,
+    "overall_gap": lambda r: regions.overall_gap(*both(r), weights=r.weights).gap_p,
     "rank_variables": lambda r: lore.rank_variables(r).select_dtypes("number"),
     "recalibrate_region": region_recalibrated,
     "row_evidence": lambda r: lore.row_evidence(r, r.features, 3).accuracy,
     # (Neighbours are counted off: of repeated rows the same share is other rows.)
-    "smooth_gap": lambda r: variables.smooth_gap(
+    "smooth_gap": lambda r: regions.smooth_gap(
         *both(r), r.features[:, 0], bandwidth=0.5, n_points=5, weights=r.weights
     )["gap"],
     "suggest_bandwidth": lambda r: (

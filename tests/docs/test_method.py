@@ -11,8 +11,8 @@ from scipy import stats
 
 import lore_core as lore
 from lore_core.chance import intervals, significance
-from lore_core.places import average, candidates, find, overall, tree, verdict
 from lore_core.recalibration import averaging, smooth_lore, smooth_tuning, tuning
+from lore_core.regions.places import average, candidates, find, overall, tree, verdict
 
 TEXT = (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
 WORDS = " ".join(TEXT.split())

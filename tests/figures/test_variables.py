@@ -8,7 +8,7 @@ import pytest
 
 from lore_core import gap_along
 from lore_core.figures import variable_figure, variable_grid_figure
-from lore_core.variables import gap_grid, smooth_gap
+from lore_core.regions import gap_grid, smooth_gap
 
 NASTY = ("<b>x</b>", "a & b", "<script>alert(1)</script>")
 

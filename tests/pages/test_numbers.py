@@ -75,8 +75,8 @@ def test_overview(open_page, dataset, points, target, binning, bins, gamma):
     bars = next(t for t in page.figure("reliability")["data"] if t.get("name") == "accuracy")
     np.testing.assert_allclose(array(bars["y"]), table.accuracy[table.count > 0] * 100)
     search = lore.find_places(rows, points, target=target, gamma=gamma)
-    said = lore.places.conclude(
-        lore.places.overall_gap(c, a, **how), search, top_label=target == "top-label"
+    said = lore.regions.conclude(
+        lore.regions.overall_gap(c, a, **how), search, top_label=target == "top-label"
     )
     assert said.sentence in page.text.replace("\\", "")
 

@@ -11,14 +11,14 @@ import pytest
 
 import lore_core as lore
 from lore_core.cli import main
-from lore_core.comparison.tables import metric_table
-from lore_core.conclusions import (
+from lore_core.comparison import (
     conclude_bandwidths,
     conclude_groups,
     conclude_recalibration,
 )
+from lore_core.comparison.tables import metric_table
 from lore_core.metrics.catalogue import CATALOGUE, TILES
-from lore_core.places import describe_place, evidence_of
+from lore_core.regions import describe_place, evidence_of
 from lore_core.report import ReportSettings, report_files
 from lore_core.view import View
 from lore_core.view.chance import chance_band_of, chance_errors_of

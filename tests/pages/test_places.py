@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.places.sentences import describe_place, describe_search, evidence_of, name_of_place
+from lore_core.regions.places.sentences import (
+    describe_place,
+    describe_search,
+    evidence_of,
+    name_of_place,
+)
 from lore_core.view import View
 from lore_core.view.where import calibration_rows_of
 from pages.shared import places as shared
@@ -55,8 +60,8 @@ def test_places_are_listed_and_outlined(open_page, planted, search):
 
 def test_the_overview_says_the_verdict_and_lists_its_places(open_page, planted, view, search):
     aimed = planted.evaluation.target()
-    overall = lore.places.overall_gap(aimed.confidence, aimed.outcome)
-    said = lore.places.conclude(overall, search)
+    overall = lore.regions.overall_gap(aimed.confidence, aimed.outcome)
+    said = lore.regions.conclude(overall, search)
     page = open_page("overview", planted)
     text = _plain(page.text)
     assert text.count(said.sentence) == 1

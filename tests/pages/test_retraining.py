@@ -7,8 +7,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 
-from lore_core.comparison import taught
-from lore_core.conclusions import conclude_retraining
+from lore_core.comparison import conclude_retraining, taught
 
 
 def test_the_sentence_is_the_librarys_of_the_rows_that_are_chosen(open_page, made):

@@ -83,7 +83,7 @@ class TestRegion:
         assert page.errors == []
         rows = dataset.evaluation
         mask = inside(dataset, embedding, region, "evaluation")
-        known = lore.variables.attributes.telling_attributes(rows)
+        known = lore.regions.variables.attributes.telling_attributes(rows)
         expected = lore.composition(rows, mask, coded=known)
         clear = expected[expected["p_adjusted"] < 0.05].head(9)
         assert len(clear) >= 1

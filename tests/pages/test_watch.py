@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core.partitions import Batches, make_plan, partitions_of
+from lore_core.mergeable import Batches, make_plan, partitions_of
 from pages.shared.header import plain
 
 

@@ -7,8 +7,8 @@ from scipy import stats
 
 from lore_core import Dataset, InputError, composition, describe_composition
 from lore_core.regions.made_of import ratio_interval
-from lore_core.variables.attributes import attributes
-from lore_core.variables.cutting import cut
+from lore_core.regions.variables.attributes import attributes
+from lore_core.regions.variables.cutting import cut
 
 
 def rows(n, *, labels=None, predictions=None, **fields):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lore_core import InputError, local_errors
-from lore_core.cell_sums import LocalErrorSums
-from lore_core.cell_sums.summaries import LocalDistribution
+from lore_core.mergeable import LocalErrorSums
+from lore_core.mergeable.cell_sums.summaries import LocalDistribution
 from lore_core.regions import SumsLandscape
 
 _GAMMA, _BINS = 0.4, 4

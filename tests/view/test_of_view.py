@@ -9,7 +9,7 @@ import pytest
 
 import lore_core as lore
 from lore_core.comparison.rewards import compare_rewards
-from lore_core.variables.predicate import Predicate
+from lore_core.regions.variables.predicate import Predicate
 from lore_core.view import View
 from lore_core.view.chance import chance_band_of, chance_errors_of
 from lore_core.view.methods import (
@@ -61,9 +61,9 @@ def test_places_and_the_verdict(view):
     expected = lore.find_places(view.evaluation, view.points(), gamma=0.5, random_state=1)
     np.testing.assert_array_equal(found.inside(), expected.inside())
     c, a = view.aimed.confidence, view.aimed.outcome
-    overall = lore.places.overall_gap(c, a, n_bins=3, random_state=1)
-    assert verdict_of(view, found) == lore.places.conclude(overall, expected)
-    assert verdict_of(view, None) == lore.places.conclude(overall, None)
+    overall = lore.regions.overall_gap(c, a, n_bins=3, random_state=1)
+    assert verdict_of(view, found) == lore.regions.conclude(overall, expected)
+    assert verdict_of(view, None) == lore.regions.conclude(overall, None)
 
 
 def test_calibration_rows_of_a_place_by_its_words_or_by_the_map(view):

@@ -42,7 +42,7 @@ def movement_figure(
     Parameters
     ----------
     movement : DataFrame
-        Of :func:`~lore_core.partitions.batches.movement_frame`, a row a batch.
+        Of :func:`~lore_core.mergeable.partitions.batches.movement_frame`, a row a batch.
     level : float
         Batches with p up to this are marked.
     rows : str

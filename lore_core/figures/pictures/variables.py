@@ -48,14 +48,14 @@ def variable_figure(
     Parameters
     ----------
     table : DataFrame
-        From :func:`~lore_core.variables.gaps.gap_along`. A number stands upright over its number
+        From :func:`~lore_core.regions.gap_along`. A number stands upright over its number
         line; names are listed from top to bottom.
     name : str
         The variable.
     rows : str
         Which rows these are, in words.
     curve : DataFrame, optional
-        From :func:`~lore_core.variables.gaps.smooth_gap`, of a number.
+        From :func:`~lore_core.regions.variables.gaps.smooth_gap`, of a number.
     overall : float, optional
         Gap of all rows, as a line to hold the bars against.
     mode, height
@@ -190,7 +190,7 @@ def variable_grid_figure(
     Parameters
     ----------
     grid : DataFrame
-        From :func:`~lore_core.variables.gaps.gap_grid`.
+        From :func:`~lore_core.regions.variables.gaps.gap_grid`.
     names : tuple of str
         The variables across and up.
     limit : float

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from lore_core.conclusions import conclude_groups
+from lore_core.comparison import conclude_groups
 from lore_core.figures.svg import Drawing
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from lore_core.comparison import Conclusion, conclude_bandwidths
 from lore_core.comparison.tables import metric_table
-from lore_core.conclusions import Conclusion, conclude_bandwidths
 from lore_core.figures.svg import Drawing
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render

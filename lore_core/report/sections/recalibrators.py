@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from lore_core.comparison import conclude_recalibration
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.most_probable import about_predictions
 from lore_core.comparison.tables import beyond_chance
-from lore_core.conclusions import conclude_recalibration
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.validation import InputError
 from lore_core.figures.style import method_color

@@ -1,0 +1,175 @@
+"""Whether the errors of new rows differ from those of earlier ones by more than chance."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from lore_core.data.arrays import Floats, Ints
+from lore_core.data.validation import InputError, check_integer
+from lore_core.mergeable.cell_sums.local_values import Weight, turned
+from lore_core.mergeable.cell_sums.sums import LocalErrorSums
+
+#: Rows that are compared with one another share a confidence bin and a cell this wide: 2 to the
+#: minus this, by dimensions of the map.
+_STRATUM = {1: 3, 2: 2, 3: 1}
+#: Places are so many times as wide as that: 2 to the power of these.
+_SCALES = (0, 1, 2, 3)
+#: Rows of a place at least, before and after.
+_FEWEST_ROWS = 30
+#: Simulated numbers at a time.
+_STEP = 4_000_000
+
+
+@dataclass(frozen=True)
+class Change:
+    """What changed from some rows to others, and whether chance alone changes as much."""
+
+    #: How often rows whose errors are the same everywhere show a place that changed as much.
+    p_value: float
+    #: Places, the one that changed most (in standard errors) first. Columns: ``bin`` (−1: all),
+    #: ``from_<m>, to_<m>`` a dimension m of the map (NaN: all of it), ``rows_before``,
+    #: ``rows_after``, ``change`` (in the signed error, after − before), ``z``.
+    places: pd.DataFrame
+    #: Share of the new rows that have no earlier row of their bin and cell to be compared with.
+    unseen: float
+    n_draws: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Strata:
+    """Cells of confidence bin and place, shape (s,) each."""
+
+    keys: Ints
+    bins: Ints
+    places: Ints  #: (s, d)
+    rows: Floats
+    right: Floats
+    confidence: Floats  #: Mean
+
+    @classmethod
+    def of(cls, sums: LocalErrorSums, level: int) -> _Strata:
+        coarse = dataclasses.replace(sums, cells=sums.cells.at_level(level))
+        cells = coarse.cells
+        rows, other = (cells.table[weight] for weight in (Weight.ROWS, Weight.OTHER))
+        flip = turned(sums.bins)[cells.bin_index]
+        return cls(
+            cells.keys,
+            cells.bin_index,
+            cells.coordinates,
+            rows.astype(np.float64),
+            np.where(flip, other, rows - other).astype(np.float64),
+            coarse.mean_confidence_of_cells(),
+        )
+
+    def at(self, chosen: Ints) -> _Strata:
+        return _Strata(*(getattr(self, field.name)[chosen] for field in dataclasses.fields(self)))
+
+
+def change_between(
+    before: LocalErrorSums,
+    after: LocalErrorSums,
+    *,
+    n_draws: int = 999,
+    random_state: int = 0,
+) -> Change:
+    """Test whether the signed error changed anywhere between two sets of rows.
+
+    Parameters
+    ----------
+    before, after : LocalErrorSums
+        Sums of rows that are no part of one another, on one map and in the same bins.
+    n_draws : int
+        Simulations; p is no less than 1 / (n_draws + 1).
+    random_state : int
+        Of the simulations.
+
+    Raises
+    ------
+    InputError
+        If the sums are of different maps or bins.
+
+    Notes
+    -----
+    Only rows of one stratum, a confidence bin and a narrow cell of the map, are compared: more rows
+    in a bad place are no change of the error there. With nA, nB the rows of a stratum before and
+    after, N = nA + nB, K of them right, and r̄ the mean of confidence − outcome, a place (one or
+    all bins; a cell of several widths, or all of the map) has, summed over its strata,
+
+    z = Σ (nA nB / N) (r̄B − r̄A) / √(Σ nA nB K (N − K) / (N² (N − 1))),
+
+    the statistic of Cochran, Mantel and Haenszel; ``change`` is the mean of r̄B − r̄A, weighted by
+    nA nB / N. The largest size of z over all places is held against its distribution where, in
+    every stratum, the right rows are divided by chance (hypergeometric). That is exact where all
+    rows of a stratum have one confidence and are right with one probability; where their mean
+    confidences differ, so may their accuracies.
+    """
+    if before.place != after.place or before.bins.edges.tolist() != after.bins.edges.tolist():
+        raise InputError("sums can only be compared where they share map and confidence bins.")
+    n_draws = check_integer(n_draws, "n_draws", minimum=19)
+    level = max(before.wide_level(_STRATUM), after.wide_level(_STRATUM))
+    one, two = _Strata.of(before, level), _Strata.of(after, level)
+    _, here, there = np.intersect1d(one.keys, two.keys, return_indices=True)
+    unseen = 1.0 - float(two.rows[there].sum() / max(two.rows.sum(), 1.0))
+    a, b = one.at(here), two.at(there)
+    n, right = a.rows + b.rows, a.right + b.right
+    weight = a.rows * b.rows / n
+    expected = right * b.rows / n
+    moved = weight * (b.confidence - a.confidence) - (b.right - expected)
+    spread = a.rows * b.rows * right * (n - right) / (n**2 * np.maximum(n - 1, 1))
+    width = before.width_at(level)
+    members, named = _places(a, b, width, before.n_dimensions)
+    variance = members @ spread
+    known = variance > 0
+    members, named, variance = members[known], named[known], variance[known]
+    if not len(variance):
+        return Change(1.0, named.assign(change=[], z=[]), unseen, n_draws)
+    z = (members @ moved) / np.sqrt(variance)
+    random = np.random.default_rng(random_state)
+    largest = np.empty(n_draws)
+    step = max(1, _STEP // len(n))
+    for start in range(0, n_draws, step):
+        count = min(step, n_draws - start)
+        drawn = random.hypergeometric(
+            right.astype(np.int64)[:, None],
+            (n - right).astype(np.int64)[:, None],
+            b.rows.astype(np.int64)[:, None],
+            (len(n), count),
+        )
+        scores = (members @ (expected[:, None] - drawn)) / np.sqrt(variance)[:, None]
+        largest[start : start + count] = np.abs(scores).max(axis=0)
+    beyond = np.count_nonzero(largest >= np.abs(z).max() - 1e-9)
+    table = named.assign(change=(members @ moved) / (members @ weight), z=z)
+    order = np.argsort(-np.abs(z), kind="stable")
+    return Change(
+        (1 + beyond) / (1 + n_draws), table.iloc[order].reset_index(drop=True), unseen, n_draws
+    )
+
+
+def _places(a: _Strata, b: _Strata, width: float, d: int) -> tuple[sparse.csr_matrix, pd.DataFrame]:
+    """Return which strata are of which place, (p, s), and where places are."""
+    blocks, tables = [], []
+    for of_bin in (True, False):
+        bins = a.bins if of_bin else np.full(len(a.bins), -1)
+        for scale in (*_SCALES, None):
+            places = np.zeros_like(a.places) if scale is None else a.places >> scale
+            labels, inverse = np.unique(
+                np.column_stack([bins, places]), axis=0, return_inverse=True
+            )
+            inverse = inverse.ravel()
+            before, after = (np.bincount(inverse, s.rows, len(labels)) for s in (a, b))
+            enough = (before >= _FEWEST_ROWS) & (after >= _FEWEST_ROWS)
+            ones = np.ones(len(inverse))
+            block = sparse.csr_matrix((ones, (inverse, np.arange(len(inverse)))))
+            blocks.append(block[enough])
+            table = pd.DataFrame({"bin": labels[enough, 0]})
+            for m in range(d):
+                low = labels[enough, 1 + m] * width * (1 if scale is None else 2**scale)
+                table[f"from_{m + 1}"] = np.nan if scale is None else low
+                table[f"to_{m + 1}"] = np.nan if scale is None else low + width * 2**scale
+            tables.append(table.assign(rows_before=before[enough], rows_after=after[enough]))
+    return sparse.vstack(blocks, format="csr"), pd.concat(tables, ignore_index=True)

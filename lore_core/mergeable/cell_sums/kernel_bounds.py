@@ -1,0 +1,228 @@
+"""Kernel sums of rows that are known by their cells, and between what bounds they surely lie.
+
+The derivation is in ``docs/mergeable.md``. In short, with h the width of a cell, s = d·γ, L = h/s
+and Λ = h/γ:
+
+* From a corner of the grid every cell lies on one side in each dimension, so the kernel of its
+  rows is log-linear there. At the weighted mean place of a cell it is therefore too small by a
+  factor in [1, e^(Λ²/8)] (Jensen below, Hoeffding's lemma above).
+* Between the corners of a cell, the kernel of a row in another column and row of cells *is* the
+  interpolation with hyperbolic sines. Of a row in the same column it is more than that, by
+  2 sinh(u) sinh(L − v)/sinh L ≤ tanh(L/2) times its kernel in the other dimensions.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lore_core.data.arrays import Floats, Ints
+from lore_core.data.progress import Progress, tell
+from lore_core.kernel_sums import laplacian_sums
+from lore_core.mergeable.cell_sums.cells import OFFSET_BITS, Cells, packed
+from lore_core.mergeable.cell_sums.dense import Boxes
+
+#: What rounding in the kernel sums may add, as a share of a sum (docs of `laplacian_sums`).
+_ROUNDING = 1e-10
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A number a target, and the bounds that hold it."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True)
+class BoundedNumber:
+    """One number, and the bounds that hold it."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Points and bins where sums are wanted, and the corners of the cells they are in."""
+
+    bin_index: Ints  #: (t,)
+    coordinates: Ints  #: (t, d); their cells
+    offset: Floats  #: (t, d); place within the cell, in [0, 1]
+
+    @cached_property
+    def _corners(self) -> list[Ints]:
+        d = self.coordinates.shape[1]
+        return [
+            self.coordinates + np.array(corner) for corner in itertools.product((0, 1), repeat=d)
+        ]
+
+    @cached_property
+    def corners(self) -> tuple[Ints, Ints, Ints]:
+        """Return bins (c,) and coordinates (c, d) of the corners, and which are whose (t, 2^d)."""
+        return _distinct(self.bin_index, self._corners)
+
+    def slab_corners(self, m: int) -> tuple[Ints, Ints, Ints, Ints]:
+        """Corners in the other dimensions than ``m``, among cells of one coordinate there.
+
+        Returns the bin and coordinate (c,), the other coordinates (c, d − 1), and which are whose.
+        """
+        d = self.coordinates.shape[1]
+        others = [k for k in range(d) if k != m]
+        # Where the m-th coordinate is the cell's own and not its upper neighbour's.
+        own = [c for c, corner in enumerate(itertools.product((0, 1), repeat=d)) if not corner[m]]
+        bins, places, whose = _distinct(self.bin_index, [self._corners[c] for c in own])
+        return bins, places[:, m], places[:, others], whose
+
+
+def _distinct(bin_index: Ints, corners: list[Ints]) -> tuple[Ints, Ints, Ints]:
+    keys = np.concatenate([packed(bin_index, corner) for corner in corners])
+    _, first, whose = np.unique(keys, return_index=True, return_inverse=True)
+    n = len(bin_index)
+    places = np.concatenate(corners)[first]
+    return bin_index[first % n], places, whose.reshape(len(corners), n).T
+
+
+@dataclass(frozen=True, eq=False)
+class CellSums:
+    """Kernel sums of cells at targets: of all rows in the cells of the targets, or at their places.
+
+    ``cells``: the sources. ``width``: h, of a cell.
+    """
+
+    cells: Cells
+    width: float
+    targets: Targets
+    boxes: Boxes | None = None  #: Where the targets are the cells themselves, and fill boxes
+    progress: Progress | None = None
+
+    def at_corners(self, weight: int, scales: list[float]) -> list[Floats]:
+        """Return sums at the corners of each target's cell, (t, 2^d), at each of some scales s."""
+        if self.boxes is not None:
+            return self._in_boxes(self.boxes, weight, scales, range(self.cells.n_dimensions))
+        bins, places, whose = self.targets.corners
+        sources, weights, used = self._sources(weight)
+        sums = laplacian_sums(
+            places * self.width,
+            sources,
+            weights,
+            bandwidth=scales,
+            target_groups=bins,
+            source_groups=self.cells.bin_index[used],
+            progress=self._told,
+        )
+        return [of_scale[whose.T].T for of_scale in sums]
+
+    def in_slabs(self, weight: int, scales: list[float]) -> list[list[Floats]]:
+        """For each dimension the sums of rows in the target's slab, without that dimension.
+
+        One a scale, of shape (t, 2^(d − 1)): at the corners in the other dimensions.
+        """
+        d = self.cells.n_dimensions
+        if self.boxes is not None:
+            return [
+                self._in_boxes(self.boxes, weight, scales, [k for k in range(d) if k != m])
+                for m in range(d)
+            ]
+        sources, weights, used = self._sources(weight)
+        cells, bins = self.cells.coordinates[used], self.cells.bin_index[used]
+        return [self._slab(m, sources, weights, cells, bins, scales) for m in range(d)]
+
+    def _in_boxes(
+        self, boxes: Boxes, weight: int, scales: list[float], axes: Sequence[int]
+    ) -> list[Floats]:
+        weights = self.cells.table[weight].astype(np.float64)
+        places = self.cells.mean_offset(weight)
+        return [boxes.sums(weights, places, self.width / s, axes) for s in scales]
+
+    def _slab(
+        self, m: int, sources: Floats, weights: Floats, cells: Ints, bins: Ints, scales: list[float]
+    ) -> list[Floats]:
+        target_bins, slabs, places, whose = self.targets.slab_corners(m)
+        both = np.column_stack(
+            [np.concatenate([bins, target_bins]), np.concatenate([cells[:, m], slabs])]
+        )
+        _, group = np.unique(packed(both[:, 0], both[:, 1:]), return_inverse=True)
+        of_sources, of_targets = group[: len(bins)], group[len(bins) :]
+        others = [k for k in range(cells.shape[1]) if k != m]
+        if not others:
+            total = np.bincount(of_sources, weights=weights, minlength=int(group.max()) + 1)
+            return [np.asarray(total[of_targets][whose], np.float64)] * len(scales)
+        sums = laplacian_sums(
+            places * self.width,
+            sources[:, others],
+            weights,
+            bandwidth=scales,
+            target_groups=of_targets,
+            source_groups=of_sources,
+            progress=self._told,
+        )
+        return [of_scale[whose.T].T for of_scale in sums]
+
+    def _sources(self, weight: int) -> tuple[Floats, Floats, Ints]:
+        weights = self.cells.table[weight]
+        used = np.flatnonzero(weights)
+        places = self.cells.coordinates[used] + self.cells.mean_offset(weight)[used]
+        return places * self.width, weights[used].astype(np.float64), used
+
+    def _told(self, share: float) -> None:
+        tell(self.progress, share, "kernel sums of cells")
+
+
+@dataclass(frozen=True)
+class Factors:
+    """How far sums are off at one scale.
+
+    ``length``: L. ``dimensions``: d.
+    """
+
+    length: float
+    dimensions: int
+
+    @property
+    def _rounded(self) -> float:
+        # Places are known to half of 2^−16 of a finest cell.
+        return self.length * self.dimensions * 2.0 ** -(OFFSET_BITS + 1) + _ROUNDING
+
+    @property
+    def least(self) -> float:
+        """Least ratio of the true sum to that of the mean places, seen from a corner."""
+        return float(np.exp(-self._rounded))
+
+    @property
+    def most(self) -> float:
+        """Largest such ratio."""
+        return float(np.exp((self.length * self.dimensions) ** 2 / 8 + self._rounded))
+
+    @property
+    def within(self) -> float:
+        """Most that the kernel of a row in the same slab exceeds the interpolated one by."""
+        return float(np.tanh(self.length / 2))
+
+    @property
+    def slab(self) -> float:
+        """Largest ratio of the true sum in a slab, without its dimension, to the interpolated."""
+        return float(self.most * ((1 + np.exp(self.length)) / 2) ** (self.dimensions - 1))
+
+    def interpolation(self, offset: Floats) -> Floats:
+        """Shares of the corners of a cell at places (t, d) within it: (t, 2^d)."""
+        total = np.sinh(self.length)
+        ends = [
+            (np.sinh(self.length * (1 - column)) / total, np.sinh(self.length * column) / total)
+            for column in offset.T
+        ]
+        shares = [np.ones(len(offset))]
+        for end in ends:
+            shares = [share * of_end for share in shares for of_end in end]
+        return np.stack(shares).T
+
+    def usual_excess(self, offset: Floats) -> Floats:
+        """Return what kernels of evenly spread rows of the same slab exceed the interpolated by."""
+        middle = np.cosh(self.length * (offset - 0.5)) / np.cosh(self.length / 2)
+        return np.asarray(2 / self.length * (1 - middle))

@@ -1,0 +1,377 @@
+"""LocalErrorSums: local calibration errors of any number of rows, from sums that merge."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lore_core.data.arrays import Floats, Ints
+from lore_core.data.binning import ConfidenceBins, confidence_bins
+from lore_core.data.progress import Progress
+from lore_core.data.validation import (
+    InputError,
+    Points,
+    as_coordinates,
+    as_placed_rows,
+    check_integer,
+    check_positive,
+)
+from lore_core.mergeable.cell_sums import stored
+from lore_core.mergeable.cell_sums.cells import HIGHEST_LEVEL, Cells, cells_of_rows, joined
+from lore_core.mergeable.cell_sums.dense import Boxes
+from lore_core.mergeable.cell_sums.kernel_bounds import Targets
+from lore_core.mergeable.cell_sums.local_values import UNIT, LocalValues, Weight, turned, values_at
+from lore_core.metrics.global_metrics import ReliabilityTable, wilson_interval
+
+#: Cells kept by default: some 170 bytes each in the plane.
+MAX_CELLS = 2**20
+#: Narrowest cells are 2 to the minus this wide.
+_FINEST = {1: 14, 2: 10, 3: 8}
+#: Cells no wider than this share of γ are fine enough for summaries; finer ones are joined.
+_FINE_ENOUGH = 1 / 32
+#: Sums of whole numbers are exact up to so many rows.
+MOST_ROWS = 2**31
+#: Row scores are summed in units of this.
+_SCORE_UNIT = 2.0**-36
+
+
+@dataclass(frozen=True, eq=False)
+class LocalErrorSums:
+    """Sums of rows on a map, by confidence bin and cell of a grid, that tell their local errors.
+
+    Made in one pass by :meth:`of`; ``+`` joins the sums of other rows. Everything is a sum of
+    whole numbers, so the sums of some rows are the same to the last bit in whatever parts and
+    order they were added. The size is bounded by ``max_cells``: where the rows fill more cells of
+    a width, cells twice as wide are used.
+
+    ``docs/mergeable.md`` has the derivation and the proof of the bounds.
+    """
+
+    bins: ConfidenceBins  #: Confidence bins, the same in all that is added
+    max_cells: int  #: Most cells kept
+    place: str  #: What the coordinates are of; only sums of one place can be added
+    cells: Cells
+    #: (3, n_bins): rows, right rows, and Σ confidence in units of 2^−30.
+    of_bins: Ints
+    #: By name of a score: its rows and its sum over them in units of 2^−36.
+    scores: dict[str, tuple[int, int]]
+
+    @classmethod
+    def of(
+        cls,
+        confidence: ArrayLike,
+        outcome: ArrayLike,
+        embedding: Points,
+        *,
+        n_bins: int = 15,
+        bins: ConfidenceBins | None = None,
+        max_cells: int = MAX_CELLS,
+        place: str = "",
+        at_least_level: int = 0,
+        scores: Mapping[str, Floats] | None = None,
+    ) -> Self:
+        """Sum rows.
+
+        Parameters
+        ----------
+        confidence, outcome : array-like of shape (n,)
+            Confidences in [0, 1]; 1 where the prediction was right, else 0.
+        embedding : Embedding or array-like of shape (n, d)
+            Coordinates in one to three dimensions, in the units of γ.
+        n_bins : int
+            Confidence bins of equal width.
+        bins : ConfidenceBins, optional
+            Other bins; bins of equal mass must come from a sample, the same for all parts.
+        max_cells : int
+            Most cells kept. More cells make the bounds narrower.
+        place : str
+            What the coordinates are of, such as the digest of a map.
+        at_least_level : int
+            A level the cells are known to come to, as those of other parts did; saves time.
+        scores : mapping of str to ndarray of shape (n,), optional
+            Further numbers a row whose mean is wanted, such as ``NLL`` and ``Brier``; absolute
+            values up to 1,000.
+
+        Raises
+        ------
+        InputError
+            If an argument is out of range, the lengths disagree, or there are more than three
+            dimensions.
+        """
+        c, a, z = as_placed_rows(confidence, outcome, embedding)
+        if not 1 <= z.shape[1] <= 3:
+            raise InputError(
+                f"'embedding' must have 1 to 3 dimensions to be summed in cells; got {z.shape[1]}."
+            )
+        max_cells = check_integer(max_cells, "max_cells", minimum=16)
+        chosen = confidence_bins([], n_bins) if bins is None else bins
+        if chosen.n_bins > 10_000:
+            raise InputError(f"'bins' must be 10,000 at most; got {chosen.n_bins:,}.")
+        index = chosen.assign(c)
+        whole = np.rint(c / UNIT).astype(np.int64)
+        right = a.astype(np.int64)
+        edges = chosen.edges / UNIT
+        flip = turned(chosen)[index]
+        lift = np.where(
+            flip,
+            np.ceil(edges[1:])[index].astype(np.int64) - whole,
+            whole - np.floor(edges[:-1])[index].astype(np.int64),
+        )
+        weights = {
+            Weight.ROWS: np.ones(len(c), dtype=np.int64),
+            Weight.OTHER: np.where(flip, right, 1 - right),
+            Weight.LIFT: lift,
+            Weight.VARIANCE: np.rint(c * (1 - c) / UNIT).astype(np.int64),
+        }
+        of_bins = np.zeros((3, chosen.n_bins), dtype=np.int64)
+        for row, values in zip(of_bins, (weights[Weight.ROWS], right, whole), strict=True):
+            np.add.at(row, index, values)
+        return cls(
+            bins=chosen,
+            max_cells=max_cells,
+            place=place,
+            cells=cells_of_rows(
+                index,
+                z,
+                [weights[name] for name in Weight],
+                _FINEST[z.shape[1]],
+                max_cells,
+                at_least_level,
+            ),
+            of_bins=of_bins,
+            scores={
+                name: (len(c), sum(np.rint(values / _SCORE_UNIT).astype(np.int64).tolist()))
+                for name, values in (scores or {}).items()
+            },
+        )
+
+    @classmethod
+    def nothing(
+        cls, n_dimensions: int, bins: ConfidenceBins, *, max_cells: int = MAX_CELLS, place: str = ""
+    ) -> Self:
+        """Return the sums of no rows, to which others can be added."""
+        columns = len(Weight) * (1 + 2 * n_dimensions)
+        none = np.empty(0, dtype=np.int64)
+        return cls(
+            bins=bins,
+            max_cells=max_cells,
+            place=place,
+            cells=Cells(n_dimensions, 0, none, np.empty((columns, 0), dtype=np.int64)),
+            of_bins=np.zeros((3, bins.n_bins), dtype=np.int64),
+            scores={},
+        )
+
+    @classmethod
+    def joined(cls, parts: Iterable[LocalErrorSums]) -> LocalErrorSums:
+        """Add several at once, which is faster than one by one.
+
+        Raises InputError if there is none, or bins, dimensions, size or place differ.
+        """
+        several = list(parts)
+        if not several:
+            raise InputError("'parts' must hold at least one; got none.")
+        first = several[0]
+        for other in several[1:]:
+            first._check_like(other)
+        scores: dict[str, tuple[int, int]] = {}
+        for part in several:
+            for name, (count, total) in part.scores.items():
+                before = scores.get(name, (0, 0))
+                scores[name] = (before[0] + count, before[1] + total)
+        result = dataclasses.replace(
+            first,
+            cells=joined([part.cells for part in several], first.max_cells),
+            of_bins=np.sum([part.of_bins for part in several], axis=0),
+            scores=dict(sorted(scores.items())),
+        )
+        if result.n_rows > MOST_ROWS:
+            raise InputError(
+                f"sums hold {MOST_ROWS:,} rows at most, to be exact; got {result.n_rows:,}."
+            )
+        return result
+
+    def __add__(self, other: LocalErrorSums) -> LocalErrorSums:
+        """Return the sums of both sets of rows."""
+        return type(self).joined([self, other])
+
+    def __repr__(self) -> str:
+        return (
+            f"LocalErrorSums({self.n_rows:,} rows, {self.n_dimensions}-D, {len(self.cells):,} "
+            f"cells of width {self.width:g}, {self.bins.n_bins} bins)"
+        )
+
+    def _check_like(self, other: LocalErrorSums) -> None:
+        for what, one, two in (
+            ("confidence bins", self.bins.edges.tolist(), other.bins.edges.tolist()),
+            ("ways of choosing bins", self.bins.binning, other.bins.binning),
+            ("dimensions", self.n_dimensions, other.n_dimensions),
+            ("'max_cells'", self.max_cells, other.max_cells),
+            ("maps", self.place, other.place),
+        ):
+            if one != two:
+                raise InputError(f"sums can only be added where they share {what}; these differ.")
+
+    @property
+    def n_dimensions(self) -> int:
+        """Dimensions d of the map."""
+        return self.cells.n_dimensions
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that were summed."""
+        return int(self.of_bins[0].sum())
+
+    @property
+    def width(self) -> float:
+        """Width h of a cell, in units of the coordinates."""
+        return self.width_at(self.cells.level)
+
+    def width_at(self, level: int) -> float:
+        """Return the width of cells of a level."""
+        return float(np.ldexp(1.0, level - _FINEST[self.n_dimensions]))
+
+    def wide_level(self, bits: Mapping[int, int]) -> int:
+        """Return the level of cells 2^−bits wide, or the own where that is higher.
+
+        ``bits``: by dimensions of the map.
+        """
+        return max(_FINEST[self.n_dimensions] - bits[self.n_dimensions], self.cells.level)
+
+    @property
+    def least_gamma(self) -> float:
+        """Least γ that local errors are given for: the width of a cell."""
+        return self.width
+
+    @cached_property
+    def reliability(self) -> ReliabilityTable:
+        """What each confidence bin promised and what it got: exact up to 2^−31."""
+        count, right, promised = self.of_bins
+        low, high = wilson_interval(right, count)
+        with np.errstate(invalid="ignore"):
+            return ReliabilityTable(
+                self.bins, count, promised * UNIT / count, right / count, low, high
+            )
+
+    @property
+    def accuracy(self) -> float:
+        """Share of right rows."""
+        return float(self.of_bins[1].sum() / self.n_rows)
+
+    @property
+    def mean_confidence(self) -> float:
+        """Mean confidence."""
+        return float(self.of_bins[2].sum() * UNIT / self.n_rows)
+
+    def mean_score(self, name: str) -> float:
+        """Mean of a score over the rows that had it; NaN where none had."""
+        count, total = self.scores.get(name, (0, 0))
+        return total * _SCORE_UNIT / count if count else float("nan")
+
+    @cached_property
+    def cell_mean_places(self) -> Floats:
+        """Mean place of the rows of each cell, shape (m, d)."""
+        places = (self.cells.coordinates + self.cells.mean_offset(Weight.ROWS)) * self.width
+        return np.asarray(places)
+
+    def mean_confidence_of_cells(self) -> Floats:
+        """Mean confidence of the rows of each cell, shape (m,)."""
+        index = self.cells.bin_index
+        edges = self.bins.edges / UNIT
+        lift = self.cells.table[Weight.LIFT] / self.cells.table[Weight.ROWS]
+        flip = turned(self.bins)[index]
+        whole = np.where(flip, np.ceil(edges[1:])[index] - lift, np.floor(edges[:-1])[index] + lift)
+        return np.asarray(np.clip(whole * UNIT, 0.0, 1.0))
+
+    def at_least_as_fine(self, gamma: float) -> LocalErrorSums:
+        """Return the same rows in cells as wide as is fine enough for summaries at ``gamma``."""
+        wide = int(np.floor(np.log2(check_positive(gamma, "gamma") * _FINE_ENOUGH)))
+        level = min(wide + _FINEST[self.n_dimensions], HIGHEST_LEVEL)
+        if level <= self.cells.level:
+            return self
+        return dataclasses.replace(self, cells=self.cells.at_level(level))
+
+    def local_values(
+        self,
+        confidence: ArrayLike,
+        embedding: Points,
+        *,
+        gamma: float = 0.2,
+        progress: Progress | None = None,
+    ) -> LocalValues:
+        """Local errors at any places, of the summed rows in the bins of some confidences.
+
+        Parameters
+        ----------
+        confidence : array-like of shape (t,)
+            Tells the confidence bin.
+        embedding : Embedding or array-like of shape (t, d)
+            Where.
+        gamma : float
+            Bandwidth γ, no less than :attr:`least_gamma`.
+        progress : callable, optional
+            Called with the share done and a short message; may raise to cancel.
+
+        Returns
+        -------
+        LocalValues
+            Arrays of shape (t,); NaN where no summed row has that bin.
+        """
+        c, _, z = as_placed_rows(confidence, np.zeros(np.shape(confidence)), embedding)
+        if z.shape[1] != self.n_dimensions:
+            raise InputError(
+                f"'embedding' must have the {self.n_dimensions} dimensions of the sums; got "
+                f"{z.shape[1]}."
+            )
+        within = as_coordinates(z, "embedding") / self.width
+        cell = np.floor(within)
+        targets = Targets(self.bins.assign(c), cell.astype(np.int64), within - cell)
+        return self._at(targets, gamma, None, progress)
+
+    def cell_values(self, *, gamma: float = 0.2, progress: Progress | None = None) -> LocalValues:
+        """Local errors at the mean place of each cell, with bounds for every row in it.
+
+        Arrays of shape (m,), in the order of :attr:`cells`.
+        """
+        return self._at(self._own_targets, gamma, self._boxes, progress)
+
+    @cached_property
+    def _own_targets(self) -> Targets:
+        return Targets(
+            self.cells.bin_index, self.cells.coordinates, self.cells.mean_offset(Weight.ROWS)
+        )
+
+    @cached_property
+    def _boxes(self) -> Boxes:
+        return Boxes(self.cells)
+
+    def _at(
+        self, targets: Targets, gamma: float, boxes: Boxes | None, progress: Progress | None
+    ) -> LocalValues:
+        gamma = check_positive(gamma, "gamma")
+        if gamma < self.least_gamma:
+            raise InputError(
+                f"'gamma' must be at least {self.least_gamma:g}, the width of a cell of these sums;"
+                f" got {gamma:g}. Sum the rows with more cells ('max_cells'), or measure a sample."
+            )
+        return values_at(
+            self.cells, self.bins, self.width, targets, gamma, boxes=boxes, progress=progress
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the sums to a ``.npz`` file, as a whole or not at all; nothing is pickled."""
+        stored.write(path, self)
+
+    @classmethod
+    def load(cls, path: str | Path) -> LocalErrorSums:
+        """Read what :meth:`save` wrote.
+
+        Raises InputError if there is no such file, or it is damaged or of another kind.
+        """
+        return stored.read(path)

@@ -1,0 +1,241 @@
+"""Sums of batches, a day's rows each, kept in a directory; how their errors move."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lore_core.data.binning import ConfidenceBins
+from lore_core.data.number_text import decimal, p_words, rows_words, share_words, signed_points
+from lore_core.data.progress import Progress, part_of, tell
+from lore_core.data.validation import InputError
+from lore_core.mergeable.cell_sums.change import Change, change_between
+from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
+from lore_core.mergeable.cell_sums.sums import LocalErrorSums
+from lore_core.mergeable.partitions.files import partitions_of
+from lore_core.mergeable.partitions.plan import Plan
+from lore_core.mergeable.partitions.run import PLAN, planned, sum_files
+from lore_core.metrics.catalogue import ALCE, CATALOGUE, ECE, MLCE_SUPPORTED
+
+_SUFFIX = ".sums.npz"
+#: Metrics that are listed batch by batch.
+_SHOWN = ("accuracy", "mean_confidence", ECE.name, ALCE.name, MLCE_SUPPORTED.name)
+
+
+@dataclass(frozen=True)
+class Batches:
+    """A directory of sums, a file a batch, all on one map and in the same bins."""
+
+    directory: Path
+    plan: Plan
+
+    @classmethod
+    def opened(cls, directory: str | Path) -> Batches:
+        """Open a directory in which batches are kept. Raises InputError if there is none."""
+        place = Path(directory).expanduser()
+        plan = planned(place)
+        if plan is None:
+            raise InputError(
+                f"'{directory}' must be a directory of batches; it has no plan. Name the first "
+                "batches behind it: lore watch DIR 'day-*.parquet'."
+            )
+        return cls(place, plan)
+
+    @classmethod
+    def begun(cls, directory: str | Path, plan: Plan) -> Batches:
+        """Make a directory for batches. Raises InputError if it cannot be written."""
+        place = Path(directory).expanduser()
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"'{directory}' must be a directory that can be written; got {error.strerror}."
+            ) from error
+        plan.save(place / PLAN)
+        return cls(place, plan)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the batches in their order: as texts are, but numbers by size."""
+        found = (path.name.removesuffix(_SUFFIX) for path in self.directory.glob(f"*{_SUFFIX}"))
+        return sorted(found, key=_in_order)
+
+    def sums(self, name: str) -> LocalErrorSums:
+        """Return the sums of a batch.
+
+        Raises InputError if they are damaged, or of another map or other bins.
+        """
+        sums = LocalErrorSums.load(self.directory / f"{name}{_SUFFIX}")
+        if sums.place != self.plan.digest:
+            raise InputError(
+                f"the batch '{name}' must be on the map and in the bins of '{self.directory}'; it "
+                "was summed with others. Remove it and sum it again."
+            )
+        return sums
+
+    def add(
+        self,
+        files: Sequence[Path],
+        *,
+        n_workers: int = 1,
+        cluster: str | None = None,
+        progress: Progress | None = None,
+    ) -> list[str]:
+        """Sum files that are no batches yet, each as one; return the names of the new ones.
+
+        A batch is called as its file without the suffix, and stays what it was when it was summed:
+        the file may go. ``n_workers``, ``cluster``: see
+        :func:`~lore_core.mergeable.sum_files`. Raises InputError if a file cannot be read, or
+        two have one name; batches before it are kept.
+        """
+        new = {path.stem: path for path in files if path.stem not in self.names}
+        if len({path.stem for path in files}) < len(files):
+            raise InputError("two of the files have one name, which names the batch. Rename one.")
+        for step, (name, path) in enumerate(new.items()):
+            said = part_of(progress, step / len(new), (step + 1) / len(new), f"summing {name}")
+            run = sum_files(
+                partitions_of([path]),
+                self.plan,
+                n_workers=n_workers,
+                cluster=cluster,
+                progress=said,
+            )
+            run.sums.save(self.directory / f"{name}{_SUFFIX}")
+        return list(new)
+
+    def movement(
+        self,
+        *,
+        gamma: float = 0.2,
+        n_draws: int = 999,
+        random_state: int = 0,
+        progress: Progress | None = None,
+    ) -> list[Watched]:
+        """Measure every batch, and hold each against all before it.
+
+        ``gamma``: bandwidth of the local metrics. ``n_draws``: simulations of a test. Raises
+        InputError if there is no batch, or ``gamma`` is less than the sums allow.
+        """
+        names = self.names
+        if not names:
+            raise InputError(f"'{self.directory}' must hold a batch; it has none.")
+        return list(self._moved(names, gamma, n_draws, random_state, progress))
+
+    def _moved(
+        self,
+        names: Sequence[str],
+        gamma: float,
+        n_draws: int,
+        random_state: int,
+        progress: Progress | None,
+    ) -> Iterator[Watched]:
+        for step, (name, before, sums) in enumerate(self.in_turn()):
+            tell(progress, step / len(names), f"looking at {name}")
+            metrics = metrics_of_sums(sums, gamma=gamma).set_index("metric")
+            change = None
+            if before is not None:
+                change = change_between(before, sums, n_draws=n_draws, random_state=random_state)
+            yield Watched(name, sums.n_rows, metrics, change)
+
+    def in_turn(self) -> Iterator[tuple[str, LocalErrorSums | None, LocalErrorSums]]:
+        """Yield the name of each batch, the sums of all before it (None: none) and its own.
+
+        Raises InputError if a batch is damaged, of another map, or has no rows.
+        """
+        before: LocalErrorSums | None = None
+        for name in self.names:
+            sums = self.sums(name)
+            if not sums.n_rows:
+                raise InputError(f"the batch '{name}' must have rows to evaluate; it has none.")
+            yield name, before, sums
+            before = sums if before is None else before + sums
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What one batch shows."""
+
+    name: str
+    n_rows: int
+    metrics: (
+        pd.DataFrame
+    )  #: Of :func:`~lore_core.mergeable.cell_sums.summaries.metrics_of_sums`, by name
+    change: Change | None  #: Held against all batches before; None for the first
+
+    @property
+    def p_value(self) -> float:
+        """How often chance alone shows as much; NaN for the first."""
+        return float("nan") if self.change is None else self.change.p_value
+
+    def is_marked(self, level: float) -> bool:
+        """Whether it changed by more than chance does in a share ``level`` of batches."""
+        return bool(np.nan_to_num(self.p_value, nan=1.0) <= level)
+
+
+def movement_frame(watched: Sequence[Watched]) -> pd.DataFrame:
+    """List batches, one a row: ``batch, rows``, metrics with bounds, ``p_value, unseen``."""
+    rows = []
+    for of in watched:
+        row: dict[str, object] = {"batch": of.name, "rows": of.n_rows}
+        for name, metric in of.metrics.iterrows():
+            row[str(name)] = metric["value"]
+            if metric["at_least"] < metric["at_most"]:
+                row[f"{name} at least"] = metric["at_least"]
+                row[f"{name} at most"] = metric["at_most"]
+        row["p_value"] = of.p_value
+        row["unseen"] = np.nan if of.change is None else of.change.unseen
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def movement_words(watched: Sequence[Watched], level: float) -> dict[str, list[str]]:
+    """Write batches as columns of a table for reading; those with p up to ``level`` have a star."""
+    columns = {
+        "batch": [of.name for of in watched],
+        "rows": [f"{of.n_rows:,}" for of in watched],
+    }
+    for name in _SHOWN:
+        metric = CATALOGUE[name]
+        columns[metric.heading] = [metric.text(of.metrics["value"][name]) for of in watched]
+    columns["new places"] = [
+        "" if of.change is None else share_words(of.change.unseen) for of in watched
+    ]
+    columns["p"] = [p_words(of.p_value) + (" *" if of.is_marked(level) else "") for of in watched]
+    return columns
+
+
+def change_words(change: Change, bins: ConfidenceBins) -> str:
+    """Say where a batch changed most; nothing where no place has rows enough."""
+    if change.places.empty:
+        return "No place has enough rows, before and after, to be compared."
+    most = change.places.iloc[0].to_dict()
+    where = place_words(most, bins)
+    return (
+        f"confidence − accuracy moved most {where}, by {signed_points(most['change'])} points: "
+        f"{rows_words(int(most['rows_after']))}, {rows_words(int(most['rows_before']))} before."
+    )
+
+
+def place_words(place: Mapping[Hashable, Any], bins: ConfidenceBins) -> str:
+    """Say where a place is; ``place``: a row of :attr:`Change.places`."""
+    k = int(place["bin"])
+    where = "at all confidences" if k < 0 else f"at confidence {bins.name(k)}"
+    ends = [(place[f"from_{m}"], place[f"to_{m}"]) for m in (1, 2, 3) if f"from_{m}" in place]
+    if ends and math.isfinite(ends[0][0]):
+        where += ", on the map " + " × ".join(
+            f"{decimal(low, 2)} to {decimal(high, 2)}" for low, high in ends
+        )
+    return where
+
+
+def _in_order(name: str) -> list[tuple[int, int, str]]:
+    """Put numbers in a name in the order of their size."""
+    parts = re.split(r"(\d+)", name)
+    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]

@@ -1,0 +1,254 @@
+"""What rows become: which columns are read, on which map and in which bins they are summed."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from lore_core.data import number_files
+from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
+from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
+from lore_core.data.progress import Progress, tell
+from lore_core.data.validation import InputError
+from lore_core.embedding.embed import embed
+from lore_core.embedding.names import MapName
+from lore_core.embedding.result import Embedding
+from lore_core.embedding.stored import as_embedding, as_numbers
+from lore_core.mergeable.cell_sums.sums import MAX_CELLS, LocalErrorSums
+from lore_core.mergeable.partitions.files import Partition
+from lore_core.metrics.proper_scores import row_brier, row_nll
+from lore_core.reading.arrow_tables import columns_of_table
+from lore_core.reading.assemble import assemble
+from lore_core.reading.checks import check_data
+from lore_core.reading.file_rows import read_rows
+from lore_core.reading.guess import guess
+from lore_core.reading.mapping import ColumnMapping
+from lore_core.recalibration.values import Arrays, decode, encode
+
+#: Rows the map and bins of equal mass are made of, from so many places of the files.
+SAMPLE_ROWS = 100_000
+_SAMPLE_PLACES = 64
+#: Rows in memory at a time, and cells that are held before they are joined.
+_BATCH_ROWS = 2**18
+_KIND = number_files.Kind("lore-sums-plan", 1, "a plan of sums", "--sums", compressed=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Everything but the rows that sums depend on: with the same plan sums can be added."""
+
+    mapping: ColumnMapping  #: Columns
+    target: str  #: ``"top-label"`` or a class name
+    embedding: Embedding  #: The map; it holds no rows
+    bins: ConfidenceBins
+    max_cells: int
+    note: str  #: What the map was made of, in words
+
+    def dataset(self, table: pa.Table, name: str) -> Dataset | None:
+        """Return rows of a file, without calibration rows; None where there are no others."""
+        columns = columns_of_table(name, table)
+        read = assemble([read_rows(columns, guess(columns, self.mapping))], name=name).dataset
+        if read.split is None:
+            return read
+        kept = read.split != CALIBRATION
+        return read.rows(kept) if kept.any() else None
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of the files that are read."""
+        return list(dict.fromkeys(n for names in self.mapping.columns().values() for n in names))
+
+    def sums(self, part: Partition) -> LocalErrorSums:
+        """Sum the rows of a part.
+
+        Raises InputError, which names the file, if a value breaks a rule of the data contract.
+        """
+        held: list[LocalErrorSums] = []
+        row, level = part.first_row, 0
+        for table in part.batches(_BATCH_ROWS, self.columns):
+            try:
+                rows = self.dataset(table, part.name)
+            except InputError as error:
+                raise InputError(f"{error} (Rows are counted from row {row:,} on.)") from error
+            row += table.num_rows
+            if rows is None:
+                continue
+            held.append(self._sums_of(rows, level))
+            level = max(level, held[-1].cells.level)
+            if sum(len(sums.cells) for sums in held) > 2 * self.max_cells:
+                held = [LocalErrorSums.joined(held)]
+        if held:
+            return LocalErrorSums.joined(held)
+        return LocalErrorSums.nothing(
+            self.embedding.n_components, self.bins, max_cells=self.max_cells, place=self.digest
+        )
+
+    def _sums_of(self, rows: Dataset, level: int) -> LocalErrorSums:
+        chosen = TOP_LABEL if self.target == TOP_LABEL else rows.class_names.index(self.target)
+        aimed = rows.target(chosen)
+        scores = {}
+        if rows.complete:
+            scores["NLL"] = row_nll(rows.probabilities, rows.labels)
+            scores["Brier"] = row_brier(rows.probabilities, rows.labels)
+        if rows.features is None:
+            raise InputError(f"'{rows.name}' must have features; it has none.")
+        return LocalErrorSums.of(
+            aimed.confidence,
+            aimed.outcome,
+            self.embedding.transform(rows.features),
+            bins=self.bins,
+            max_cells=self.max_cells,
+            place=self.digest,
+            at_least_level=level,
+            scores=scores,
+        )
+
+    @property
+    def digest(self) -> str:
+        """Sha256 of the plan."""
+        return number_files.digest(*self._taken_apart())
+
+    def save(self, path: Path) -> None:
+        """Write the plan, for later rows."""
+        _KIND.write(path, *self._taken_apart())
+
+    @classmethod
+    def load(cls, path: Path) -> Plan:
+        """Read what :meth:`save` wrote. Raises InputError if it is damaged or of another kind."""
+        header, arrays = _KIND.read(path)
+        binning: Binning = next(name for name in get_args(Binning) if name == header["binning"])
+        return cls(
+            mapping=ColumnMapping(**header["mapping"]),
+            target=header["target"],
+            embedding=as_embedding(decode(header["map"], arrays, {})),
+            bins=ConfidenceBins(arrays["edges"], binning),
+            max_cells=header["max_cells"],
+            note=header["note"],
+        )
+
+    def _taken_apart(self) -> tuple[dict[str, Any], Mapping[str, Any]]:
+        arrays = Arrays()
+        of_map = encode(as_numbers(self.embedding), arrays, lambda _: None, "a map")
+        header = {
+            "mapping": dataclasses.asdict(self.mapping),
+            "target": self.target,
+            "map": of_map,
+            "binning": self.bins.binning,
+            "max_cells": self.max_cells,
+            "note": self.note,
+        }
+        # (As JSON gives it back, so that a plan that was read has the same digest.)
+        return json.loads(json.dumps(header)), {**arrays.by_name, "edges": self.bins.edges}
+
+
+def make_plan(
+    parts: Sequence[Partition],
+    *,
+    mapping: ColumnMapping | None = None,
+    target: str = TOP_LABEL,
+    feature_map: MapName | None = None,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    max_cells: int = MAX_CELLS,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> Plan:
+    """Look at a sample of the rows, and make the map.
+
+    Parameters
+    ----------
+    parts : sequence of Partition
+        Where the rows are. At most 100,000 rows are looked at: as many from the start of each of up
+        to 64 row groups, evenly spaced over all files.
+    mapping : ColumnMapping, optional
+        Columns whose role is not to be guessed.
+    target : str
+        ``"top-label"`` or a class name.
+    feature_map : MapName, optional
+        Map of one to three dimensions; by default the first two principal components.
+    n_bins, binning
+        Confidence bins; those of equal mass are those of the sample.
+    max_cells : int
+        See :class:`~lore_core.mergeable.cell_sums.sums.LocalErrorSums`.
+    random_state : int
+        Of the map.
+    progress : callable, optional
+        Called with the share done and a short message; may raise to stop.
+
+    Raises
+    ------
+    InputError
+        If the rows have no features, a column is missing or a value breaks a rule.
+    """
+    tell(progress, 0.0, "reading a sample of the rows")
+    table = _sample(parts)
+    name = parts[0].name
+    columns = columns_of_table(name, table)
+    given = dataclasses.replace(
+        mapping or ColumnMapping(), groups=(), metadata=(), images="", row_id=""
+    )
+    guessed = guess(columns, given)
+    if guessed.weight:
+        raise InputError(
+            f"'{name}' has weights of rows ('{guessed.weight}'), which sums over cells cannot let "
+            'count. Leave them out (--column weight=, mapping={"weight": ""}), or give files that '
+            "fit into memory together."
+        )
+    sample = assemble([read_rows(columns, guessed)], name=name).dataset
+    check_data(sample, given.accept or ())
+    if target != TOP_LABEL and target not in sample.class_names:
+        raise InputError(
+            f"'target' must be top-label or a class ({', '.join(sample.class_names[:10])}); got "
+            f"{target!r}."
+        )
+    if sample.features is None:
+        raise InputError(
+            f"'{name}' must have features (columns f_*) to be summed on a map; it has none. "
+            "`lore metrics --map none` measures what is global, with all rows in memory."
+        )
+    method = feature_map or MapName("pca", min(2, sample.features.shape[1]))
+    d = sample.features.shape[1] if method.method == "identity" else method.n_components or 2
+    if d > 3:
+        raise InputError(
+            f"'feature_map' must have 1 to 3 dimensions where rows are summed in cells; got {d}."
+        )
+    made = embed(sample.features, method.method, d, random_state=random_state, progress=progress)
+    chosen = TOP_LABEL if target == TOP_LABEL else sample.class_names.index(target)
+    return Plan(
+        mapping=dataclasses.replace(guessed, class_names=sample.class_names),
+        target=target,
+        embedding=as_embedding(as_numbers(made)),
+        bins=confidence_bins(sample.target(chosen).confidence, n_bins, binning),
+        max_cells=max_cells,
+        note=f"{made.label}, made of {len(sample):,} rows from {_places(parts)} places",
+    )
+
+
+def _places(parts: Sequence[Partition]) -> int:
+    return min(sum(len(part.row_groups) for part in parts), _SAMPLE_PLACES)
+
+
+def _sample(parts: Sequence[Partition]) -> pa.Table:
+    groups = [(part, group) for part in parts for group in part.row_groups]
+    chosen = np.unique(np.linspace(0, len(groups) - 1, _SAMPLE_PLACES).astype(np.int64))
+    rows = -(-SAMPLE_ROWS // len(chosen))
+    tables = []
+    for place in chosen.tolist():
+        part, group = groups[place]
+        one = dataclasses.replace(part, row_groups=(group,))
+        tables.append(next(one.batches(rows)))
+    return pa.concat_tables(tables)
+
+
+def key_of(part: Partition, plan_digest: str) -> str:
+    """Return the name of a part's sums: another where the file changed, or the plan."""
+    said = f"{part.path} {part.row_groups} {part.stamp} {plan_digest}"
+    return hashlib.sha256(said.encode()).hexdigest()[:24]

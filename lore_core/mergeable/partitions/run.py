@@ -1,0 +1,195 @@
+"""All parts of all files, by one process or several, into one set of sums."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import joblib  # type: ignore[import-untyped]
+from joblib.externals.loky.process_executor import (  # type: ignore[import-untyped]
+    BrokenProcessPool,
+)
+
+from lore_core.data.progress import Progress, part_of, tell
+from lore_core.data.validation import InputError
+from lore_core.mergeable.cell_sums.sums import LocalErrorSums
+from lore_core.mergeable.partitions.cluster import sum_on_cluster
+from lore_core.mergeable.partitions.files import Partition
+from lore_core.mergeable.partitions.plan import Plan, key_of
+
+PLAN = "plan.npz"
+#: Share of the progress that joining takes.
+_JOINING = 0.1
+#: How often parts are given to new processes where one was ended from outside.
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Run:
+    """Sums of all rows, and how they came about."""
+
+    sums: LocalErrorSums
+    plan: Plan
+    n_files: int
+    #: Parts summed now, and parts whose sums a former run had kept.
+    n_summed: int
+    n_kept: int
+
+
+def planned(directory: Path) -> Plan | None:
+    """Return the plan that a directory of sums was made with; None where there is none.
+
+    Raises InputError if it is damaged.
+    """
+    place = directory / PLAN
+    return Plan.load(place) if place.exists() else None
+
+
+def sum_files(
+    parts: Sequence[Partition],
+    plan: Plan,
+    *,
+    directory: str | Path | None = None,
+    n_workers: int = 1,
+    cluster: str | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Sum the rows of every part.
+
+    Parameters
+    ----------
+    parts : sequence of Partition
+        Of :func:`~lore_core.mergeable.partitions.files.partitions_of`.
+    plan : Plan
+        What rows become.
+    directory : str or Path, optional
+        Where the sums of each part are kept, with the plan. What a former run left there is not
+        summed again. By default nothing is kept.
+    n_workers : int
+        Processes at work. The result does not depend on it, to the last bit.
+    cluster : str, optional
+        Address of a Dask scheduler, ``tcp://…:8786``, whose workers sum the parts and join the
+        sums; the package ``distributed`` is needed. Files and ``directory`` have the same paths on
+        all its machines.
+    progress : callable, optional
+        Called with the share done and a short message; may raise to stop.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or a value breaks a rule; the message names the file and says how
+        to go on. Sums of other parts are kept. If the cluster cannot be reached, or is lost.
+    MemoryError
+        If worker processes were ended from outside again and again. Once or twice costs no more
+        than the parts they were at.
+    """
+    summing = part_of(progress, 0.0, 1 - _JOINING)
+    n_files = len({part.path for part in parts})
+    if cluster is not None and directory is None:
+        # (Workers on other machines do not see a folder of this one.)
+        with _going_on(None):
+            sums = sum_on_cluster(plan, dict.fromkeys(parts), cluster, progress=summing)
+        return Run(sums, plan, n_files, len(parts), 0)
+    with _kept_in(directory) as place, _going_on(directory):
+        if not (place / PLAN).exists():
+            plan.save(place / PLAN)
+        tag = plan.digest
+        paths = {part: place / f"{key_of(part, tag)}.npz" for part in parts}
+        n_open = len(_open(paths))
+        if cluster is not None:
+            sums = sum_on_cluster(plan, dict(paths), cluster, progress=summing)
+            return Run(sums, plan, n_files, n_open, len(parts) - n_open)
+        for attempt in range(_ATTEMPTS):
+            left = _open(paths)
+            try:
+                _sum_all(plan, left, paths, n_workers, summing)
+                break
+            except BrokenProcessPool as error:
+                # What the other workers had finished is there; nothing else is done again.
+                if attempt == _ATTEMPTS - 1:
+                    hint = "" if directory is None else " Run it again to go on."
+                    raise MemoryError(
+                        "worker processes were ended from outside, most likely for want of "
+                        f"memory; take fewer workers or cells.{hint}"
+                    ) from error
+        sums = _joined(list(paths.values()), part_of(progress, 1 - _JOINING, 1.0))
+    return Run(sums, plan, n_files, n_open, len(parts) - n_open)
+
+
+@contextmanager
+def _going_on(directory: str | Path | None) -> Iterator[None]:
+    """Say how to go on where something stands in the way."""
+    try:
+        yield
+    except InputError as error:
+        kept = "(--sums DIR keeps the sums of the parts that were read.)"
+        if directory is not None:
+            kept = f"Sums of other parts are kept in '{directory}': the same again goes on."
+        raise InputError(f"{error} {kept}") from error
+
+
+def _open(paths: Mapping[Partition, Path]) -> list[Partition]:
+    """Return the parts that no former run has summed."""
+    return [part for part, path in paths.items() if not _is_whole(path)]
+
+
+def _sum_all(
+    plan: Plan,
+    left: Sequence[Partition],
+    paths: Mapping[Partition, Path],
+    n_workers: int,
+    progress: Progress | None,
+) -> None:
+    total = sum(part.n_rows for part in paths)
+    done = total - sum(part.n_rows for part in left)
+    tell(progress, done / total, f"{done:,} of {total:,} rows summed")
+    with joblib.Parallel(n_jobs=n_workers, return_as="generator_unordered") as pool:
+        for rows in pool(joblib.delayed(_sum_part)(plan, part, paths[part]) for part in left):
+            done += rows
+            tell(progress, done / total, f"{done:,} of {total:,} rows summed")
+
+
+def _sum_part(plan: Plan, part: Partition, path: Path) -> int:
+    plan.sums(part).save(path)
+    return part.n_rows
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a former run left sums that can be read."""
+    if not path.exists():
+        return False
+    try:
+        LocalErrorSums.load(path)
+    except InputError:
+        return False
+    return True
+
+
+def _joined(paths: Sequence[Path], progress: Progress | None) -> LocalErrorSums:
+    """Add some at a time, so that no more than these are in memory."""
+    held: list[LocalErrorSums] = []
+    for step, path in enumerate(paths, start=1):
+        held.append(LocalErrorSums.load(path))
+        if sum(len(sums.cells) for sums in held) > 2 * held[0].max_cells:
+            held = [LocalErrorSums.joined(held)]
+        tell(progress, step / len(paths), "joining the sums of all parts")
+    return LocalErrorSums.joined(held)
+
+
+@contextmanager
+def _kept_in(directory: str | Path | None) -> Iterator[Path]:
+    if directory is None:
+        with tempfile.TemporaryDirectory(prefix="lore-sums-") as made:
+            yield Path(made)
+        return
+    place = Path(directory).expanduser()
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"'{directory}' must be a directory that can be written; got {error.strerror}."
+        ) from error
+    yield place

@@ -1,0 +1,1 @@
+"""The gap along any column: classes, groups, metadata, inputs."""

@@ -1,0 +1,250 @@
+"""What is known about each row of a dataset, column by column."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.data.arrays import Floats, Mask
+from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.validation import InputError, check_integer
+from lore_core.regions.variables.cutting import Attribute, Origin, cut, is_line
+
+PREDICTED, TRUE, PAIR = "predicted class", "true class", "true and predicted class"
+BRIGHTNESS = "image brightness"
+#: Value of :data:`PAIR` where both classes are one.
+RIGHT = "right"
+#: More feature columns without names than this are an embedding, whose axes mean nothing.
+MAX_UNNAMED_FEATURES = 20
+#: More feature columns than this are passed over even with names.
+MAX_FEATURES = 200
+#: Names like these (f_0, x12, 7) do not tell what a feature is.
+_NUMBERED = re.compile(r"[a-z]*[_\- ]?\d+", re.IGNORECASE)
+#: Names of columns that tell rows apart.
+_IDENTIFIER = re.compile(r"(^|[_\W])(id|ids|uuid|index|idx|row|key)($|[_\W])", re.IGNORECASE)
+#: Whole numbers that never repeat and span fewer than so many times the rows are identifiers.
+_IDENTIFIERS_SPREAD = 20
+#: In fewer rows rising whole numbers may well be more than row numbers.
+_MIN_COUNTED = 20
+#: Columns whose ranks are correlated like this say the same, seen on so many rows. Also how many
+#: are looked at first for whether one column follows from another.
+_SAME_ORDER, _COMPARED = 0.98, 4000
+#: Images are averaged so many at a time.
+_IMAGE_CHUNK = 4096
+
+
+def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
+    """Code every column of a dataset, numbers cut at quantiles into ``n_parts`` of equal size.
+
+    Predicted class, true class, both together where they differ, groups, metadata, image brightness
+    and features, unless there are more than 20 features without names of their own, or more than
+    200 with. Columns that say the same as an earlier one, or order the rows alike (rank correlation
+    of 0.98 or more), and constant ones, are left out.
+    """
+    n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
+    kept: list[Attribute] = []
+    divisions: set[bytes] = set()
+    orders: dict[bytes, list[Floats]] = {}
+
+    def add(attribute: Attribute, values: pd.Series[Any] | None = None) -> None:
+        if np.all(attribute.codes == attribute.codes[0]):
+            return
+        # Two columns that divide or order the rows alike are one piece of news, told by the first:
+        # what the reader calls it, not what was made of an image.
+        division = _division(attribute.codes)
+        if division in divisions:
+            return
+        order = None if values is None else _order(values)
+        if values is not None and order is not None:
+            missing = values.isna().to_numpy().tobytes()
+            alike = orders.setdefault(missing, [])
+            if alike and np.abs(np.array(alike) @ order).max() >= _SAME_ORDER:
+                return
+            alike.append(order)
+        divisions.add(division)
+        kept.append(attribute)
+
+    for item in _classes(dataset):
+        add(item)
+    for name, origin, values in columns(dataset):
+        add(cut(name, values, origin=origin, n_parts=n_parts), values)
+    return kept
+
+
+def _order(series: pd.Series[Any]) -> Floats | None:
+    """Return ranks of some rows, whose product with another column's is Spearman's correlation.
+
+    None where values have no order; 0 where one is missing.
+    """
+    if not is_line(series):
+        return None
+    some = series.iloc[np.linspace(0, len(series) - 1, min(len(series), _COMPARED)).astype(int)]
+    rank = some.rank()
+    ranks = (rank - rank.mean()).fillna(0.0).to_numpy(np.float64)
+    length = float(np.linalg.norm(ranks))
+    return np.asarray(ranks / length) if length else None
+
+
+def attribute(dataset: Dataset, name: str, *, n_parts: int = 4) -> Attribute:
+    """Code one column of a dataset, by the name :func:`attributes` gives it.
+
+    ``n_parts``: see :func:`attributes`. Raises InputError if there is no such column.
+    """
+    n_parts = check_integer(n_parts, "n_parts", minimum=2, maximum=1000)
+    for item in _classes(dataset) if name in (PREDICTED, TRUE, PAIR) else []:
+        if item.name == name:
+            return item
+    for known, origin, values in columns(dataset):
+        if known == name:
+            return cut(name, values, origin=origin, n_parts=n_parts)
+    raise InputError(f"'name' must be a column of the dataset; got {name!r}.")
+
+
+def says_the_truth(dataset: Dataset, attribute: Attribute) -> bool:
+    """Whether a column tells the true class: along it even a calibrated model looks wrong."""
+    return _division(attribute.codes) == _division(dataset.labels)
+
+
+def telling_attributes(
+    dataset: Dataset, *, target: str | int = TOP_LABEL, n_parts: int = 4
+) -> list[Attribute]:
+    """Code the columns along which a finding would be one: known before the truth is.
+
+    Those of :func:`attributes` without the true class, columns that follow from it or that it
+    follows from, columns that say which rows are right, and those with a name for every row.
+    """
+    outcome = dataset.target(target).outcome
+    found = []
+    for item in attributes(dataset, n_parts=n_parts):
+        if item.name in (TRUE, PAIR) or _follows(dataset.labels, item.codes):
+            continue
+        # (The predicted class of a classifier that is always right follows from the true one.)
+        if item.name != PREDICTED and _follows(item.codes, dataset.labels):
+            continue
+        if _follows(outcome, item.codes) or len(item.values) > len(dataset) / 2:
+            continue
+        found.append(item)
+    return found
+
+
+def _follows(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether ``one`` is known wherever ``other`` is, and not by having one value only."""
+    # (As a rule some rows tell already that it is not.)
+    ends = (_COMPARED, len(one))
+    return all(_is_one_for_each(one[:end], other[:end]) for end in ends) and bool(
+        np.any(one != one[0])
+    )
+
+
+def _is_one_for_each(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    first, _ = pd.factorize(one)
+    second, values = pd.factorize(other)
+    pairs = first.astype(np.int64) * len(values) + second
+    return len(pd.unique(pairs)) == len(values)
+
+
+def _division(codes: NDArray[np.integer[Any]]) -> bytes:
+    """Return bytes that two columns share exactly if they divide the rows alike."""
+    order = pd.factorize(codes)[0]
+    return hashlib.sha256(order.astype(np.int64).data).digest()
+
+
+def columns(
+    dataset: Dataset, *, identifiers: bool = False
+) -> list[tuple[str, Origin, pd.Series[Any]]]:
+    """List every column that says something about a row, classes apart: name, origin, values.
+
+    Columns that only tell the rows apart are left out, unless ``identifiers`` are asked for.
+    """
+    listed: list[tuple[str, Origin, pd.Series[Any]]] = []
+    taken = {PREDICTED, TRUE, PAIR}
+
+    def put(name: object, origin: Origin, values: Any) -> None:
+        series = pd.Series(np.asarray(values) if not isinstance(values, pd.Series) else values)
+        if not identifiers and _is_identifier(str(name), series):
+            return
+        text = str(name)
+        while text in taken:
+            text = f"{text} ({origin})"
+        taken.add(text)
+        listed.append((text, origin, series.reset_index(drop=True)))
+
+    groups, metadata = dataset.groups, dataset.metadata
+    if groups is not None:
+        for position, name in enumerate(groups.columns):
+            put(name, "group", groups.iloc[:, position])
+    if metadata is not None:
+        for position, name in enumerate(metadata.columns):
+            # Reading puts a group column in both places.
+            if groups is None or name not in groups.columns:
+                put(name, "metadata", metadata.iloc[:, position])
+    if dataset.images is not None:
+        put(BRIGHTNESS, "image", _brightness(dataset.images, dataset.has_image))
+    for name, values in _feature_columns(dataset):
+        put(name, "feature", values)
+    return listed
+
+
+def _is_identifier(name: str, series: pd.Series[Any]) -> bool:
+    """Whether a column only tells the rows apart: whole numbers or texts that never repeat.
+
+    Whole numbers that never repeat can also be a measure, incomes say: identifiers rise from row to
+    row, lie close together, or are called so.
+    """
+    is_whole = pd.api.types.is_integer_dtype(series)
+    if not (is_whole or series.dtype == object or pd.api.types.is_string_dtype(series)):
+        return False
+    if len(series) < _MIN_COUNTED or series.isna().any() or not series.is_unique:
+        return False
+    if not is_whole:
+        return True
+    values = series.to_numpy(np.int64)
+    close = int(values.max()) - int(values.min()) < _IDENTIFIERS_SPREAD * len(values)
+    return close or bool((np.diff(values) > 0).all()) or bool(_IDENTIFIER.search(name))
+
+
+def _classes(dataset: Dataset) -> list[Attribute]:
+    names = tuple(dataset.class_name(k) for k in range(dataset.n_classes))
+    pair = dataset.labels * dataset.n_classes + dataset.predictions
+    # What is right is told by either class alone.
+    pair = np.where(dataset.labels == dataset.predictions, -1, pair)
+    used, code = np.unique(pair, return_inverse=True)
+    pairs = tuple(
+        f"true {names[k // dataset.n_classes]} predicted {names[k % dataset.n_classes]}"
+        if k >= 0
+        else RIGHT
+        for k in used
+    )
+    return [
+        Attribute(PREDICTED, "class", dataset.predictions, names),
+        Attribute(TRUE, "class", dataset.labels, names),
+        Attribute(PAIR, "class", code.astype(np.int64), pairs),
+    ]
+
+
+def _brightness(pictures: NDArray[np.uint8], has_image: Mask | None) -> Floats:
+    """Mean grey level of each image, 0 to 1; NaN where a row has none."""
+    images = pictures.reshape(len(pictures), -1)
+    mean = np.empty(len(images))
+    for start in range(0, len(images), _IMAGE_CHUNK):
+        part = slice(start, start + _IMAGE_CHUNK)
+        mean[part] = images[part].mean(axis=1, dtype=np.float64) / 255
+    if has_image is not None:
+        mean[~has_image] = np.nan
+    return mean
+
+
+def _feature_columns(dataset: Dataset) -> list[tuple[str, NDArray[Any]]]:
+    features = dataset.features
+    if features is None:
+        return []
+    names = dataset.feature_labels
+    numbered = all(_NUMBERED.fullmatch(name) for name in names)
+    if features.shape[1] > (MAX_UNNAMED_FEATURES if numbered else MAX_FEATURES):
+        return []
+    return [(name, features[:, k]) for k, name in enumerate(names)]

@@ -1,0 +1,359 @@
+"""Along which variable is the confidence wrong? The signed gap over the values of a column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from lore_core.chance.many_tests import holm
+from lore_core.data.arrays import Floats
+from lore_core.data.binning import confidence_bins
+from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.number_text import p_sentence, signed_points
+from lore_core.data.validation import InputError, as_rows, check_integer, check_positive
+from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
+from lore_core.kernel_sums import weighted_means
+from lore_core.metrics.global_metrics import gap_table, set_sizes, wilson_interval
+from lore_core.regions.variables.attributes import telling_attributes
+from lore_core.regions.variables.cutting import Attribute, cut
+
+#: Names of a column that are shown one by one; the rarest beyond are put together.
+MAX_NAMES = 20
+#: Confidence bins from which each row's chance to be right is taken for the test.
+_NULL_BINS = 15
+#: Values are tested where this many rows, and this much variance Σ q(1 − q), stand behind them:
+#: with less, a gap is far from normal.
+_MIN_ROWS, _MIN_VARIANCE = 10, 3.0
+
+
+def gap_along(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    values: Any,
+    *,
+    n_bins: int = 12,
+    max_names: int = MAX_NAMES,
+    weights: ArrayLike | None = None,
+) -> pd.DataFrame:
+    """Mean confidence − accuracy for each part of a number, or each name of a column.
+
+    Parameters
+    ----------
+    confidence, outcome : array-like of shape (n,)
+        Confidences in [0, 1] and outcomes 0 or 1.
+    values : Attribute or array-like of shape (n,)
+        The column, or one that is cut already (:func:`~lore_core.regions.variables.cutting.cut`).
+    n_bins : int
+        Numbers are cut at quantiles into so many parts of about equal size; ties stay together.
+    max_names : int
+        Of more names than this the rarest are put together as ``"other"``.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0; parts are cut by rows.
+
+    Returns
+    -------
+    DataFrame
+        One row a part, in the order of the values, missing and other last: ``value`` (in words),
+        ``border`` (to the next part of a number, in words, else empty), ``rows, confidence,
+        accuracy, gap, gap_low, gap_high`` (95 %, Wilson's interval of the accuracy turned round).
+        Parts without rows are left out.
+
+    Raises
+    ------
+    InputError
+        If the lengths disagree or a number is out of range.
+    """
+    attribute = _attribute(values, n_bins, max_names)
+    c, a = as_rows(confidence, outcome, values=attribute.codes)
+    size = len(attribute.values)
+    table = gap_table(c, a, attribute.codes, size, as_weights(weights, len(c)))
+    borders = [*attribute.borders, *[""] * (size - len(attribute.borders))]
+    table.insert(0, "value", list(attribute.values))
+    table.insert(1, "border", borders)
+    return table[table["rows"] > 0].reset_index(drop=True)
+
+
+def smooth_gap(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    values: ArrayLike,
+    *,
+    bandwidth: float = 0.06,
+    n_points: int = 121,
+    weights: ArrayLike | None = None,
+) -> pd.DataFrame:
+    """Kernel-smoothed gap along a number, with a pointwise band.
+
+    Parameters
+    ----------
+    confidence, outcome : array-like of shape (n,)
+        Confidences in [0, 1] and outcomes 0 or 1.
+    values : array-like of shape (n,)
+        Numbers; rows without one are left out.
+    bandwidth : float
+        h > 0, as a share of the rows: neighbours are counted off in the order of the values, so
+        the curve is as smooth where values are dense as where they are far apart.
+    n_points : int
+        Where the curve is evaluated, at equal steps of rows.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0, in the kernel means.
+
+    Returns
+    -------
+    DataFrame
+        ``share`` (of the rows at or below, in [0, 1]), ``value``, ``gap, low, high`` (95 % at that
+        point), ``n_eff``. Empty without two different numbers.
+
+    Raises
+    ------
+    InputError
+        If the values are no numbers or the lengths disagree.
+
+    Notes
+    -----
+    With u the mid-rank of a row as a share of the rows, gap(u) = Σ_j (c_j − a_j) k(u, u_j) / Σ_j
+    k(u, u_j) and k = exp(−|u − u_j| / h), exactly, by one pass of running sums. The band is that of
+    Wilson for n_eff rows; it is a band for the smoothed gap, and for each point alone.
+    """
+    series = pd.Series(np.asarray(values))
+    c, a = as_rows(confidence, outcome, values=series)
+    if not pd.api.types.is_numeric_dtype(series):
+        raise InputError(f"'values' must hold numbers only to be smoothed; got {series.dtype}.")
+    x = series.to_numpy(np.float64)
+    known = np.isfinite(x)
+    w = chosen_weights(as_weights(weights, len(c)), known)
+    x, c, a = x[known], c[known], a[known]
+    if len(x) == 0 or x.min() == x.max():
+        return pd.DataFrame(columns=["share", "value", "gap", "low", "high", "n_eff"], dtype=float)
+    share = (stats.rankdata(x) - 0.5) / len(x)
+    at = np.linspace(0.0, 1.0, check_integer(n_points, "n_points", minimum=2))
+    means = weighted_means(
+        at, share, np.column_stack([c, a]), w, bandwidth=check_positive(bandwidth, "bandwidth")
+    )
+    promised, got = means.mean[:, 0], np.clip(means.mean[:, 1], 0.0, 1.0)
+    low, high = wilson_interval(got * means.effective_size, means.effective_size)
+    return pd.DataFrame(
+        {
+            "share": at,
+            "value": np.quantile(x, at),
+            "gap": promised - got,
+            "low": promised - high,
+            "high": promised - low,
+            "n_eff": means.effective_size,
+        }
+    )
+
+
+def gap_grid(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    values_x: Any,
+    values_y: Any,
+    *,
+    n_bins: int = 6,
+    max_names: int = 12,
+    min_rows: int = 20,
+    weights: ArrayLike | None = None,
+) -> pd.DataFrame:
+    """Mean gap for every combination of two columns' parts.
+
+    Parameters
+    ----------
+    confidence, outcome : array-like of shape (n,)
+        Confidences in [0, 1] and outcomes 0 or 1.
+    values_x, values_y, n_bins, max_names
+        The columns, cut as in :func:`gap_along`.
+    min_rows : int
+        Combinations of fewer rows are marked as not to be shown.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0.
+
+    Returns
+    -------
+    DataFrame
+        One row a combination, those without rows too: ``x, y`` (ordered categories), ``rows,
+        confidence, accuracy, gap, gap_low, gap_high, shown``.
+    """
+    across, up = (_attribute(values, n_bins, max_names) for values in (values_x, values_y))
+    c, a = as_rows(confidence, outcome, values_x=across.codes, values_y=up.codes)
+    n_x, n_y = len(across.values), len(up.values)
+    codes = up.codes.astype(np.int64) * n_x + across.codes
+    table = gap_table(c, a, codes, n_x * n_y, as_weights(weights, len(c)))
+    for place, name, codes, names in (
+        (0, "x", np.tile(np.arange(n_x), n_y), across.values),
+        (1, "y", np.repeat(np.arange(n_y), n_x), up.values),
+    ):
+        parts = pd.Categorical.from_codes(codes, pd.Index(names), ordered=True)
+        table.insert(place, name, pd.Series(parts))
+    table["shown"] = table["rows"] >= check_integer(min_rows, "min_rows")
+    return table
+
+
+def rank_variables(
+    dataset: Dataset, *, target: str | int = TOP_LABEL, n_bins: int = 12
+) -> pd.DataFrame:
+    """Rank all columns by the evidence that the gap differs along them: where to look first.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Rows. The true class, columns that tell it or which rows are right, and identifiers are
+        left out: along the answer even a calibrated model looks wrong.
+    target : "top-label" or int
+        See :meth:`~lore_core.data.dataset.Dataset.target`.
+    n_bins : int
+        Most parts of a number; fewer where there are too few rows to tell so many apart.
+
+    Returns
+    -------
+    DataFrame
+        Strongest evidence first: ``variable, origin, parts`` (tested), ``chi2, dof, p_value,
+        p_adjusted`` (Holm, for all variables ranked), ``spread`` (standard deviation of the true
+        gaps over the parts), and of the part that is surely furthest off, whose 95 % interval ends
+        furthest from 0, ``worst_value, worst_rows, worst_gap, worst_low, worst_high``.
+
+    Notes
+    -----
+    Cochran's Q of the parts' gaps g_b: Q = Σ_b w_b (g_b − ḡ)² with 1/w_b = Σ_{i∈b} q_i (1 − q_i) /
+    n_b² and ḡ their weighted mean; χ² with one degree of freedom less than parts if the gap is the
+    same everywhere. q is the accuracy at the row's confidence (15 equal-mass bins), not that of the
+    part: a part in which all rows happen to be right would seem certain. The spread is DerSimonian
+    and Laird's.
+
+    References
+    ----------
+    Cochran, "The combination of estimates from different experiments", Biometrics 10, 1954.
+    DerSimonian, Laird, "Meta-analysis in clinical trials", Controlled Clinical Trials 7, 1986.
+    """
+    aimed = dataset.target(target)
+    c, a, w = aimed.confidence, aimed.outcome, as_weights(aimed.weights)
+    q = _chance(c, a, w)
+    # Few rows, or rows that are nearly all right, tell fewer parts apart.
+    most = check_integer(n_bins, "n_bins", minimum=2)
+    doubt = (q * (1 - q)).sum() * effective_rows(w, len(c)) / len(c)
+    n_parts = int(np.clip(doubt / (2 * _MIN_VARIANCE), 2, most))
+    records = []
+    for attribute in telling_attributes(dataset, target=target, n_parts=n_parts):
+        record = _heterogeneity(c, a, w, q, _few_names(attribute, MAX_NAMES))
+        if record is not None:
+            records.append({"variable": attribute.name, "origin": attribute.origin, **record})
+    frame = pd.DataFrame(records, columns=RANKED)
+    frame = frame.sort_values("_log_p", kind="stable", ignore_index=True)
+    frame["p_adjusted"] = holm(frame["p_value"].to_numpy(np.float64))
+    return frame.drop(columns="_log_p")
+
+
+RANKED = [
+    "variable",
+    "origin",
+    "parts",
+    "chi2",
+    "dof",
+    "p_value",
+    "p_adjusted",
+    "spread",
+    "worst_value",
+    "worst_rows",
+    "worst_gap",
+    "worst_low",
+    "worst_high",
+    "_log_p",
+]
+
+
+def describe_variable(name: str, table: pd.DataFrame, ranking: pd.DataFrame | None = None) -> str:
+    """Say how the gap runs along a variable, and whether that is more than chance.
+
+    Parameters
+    ----------
+    name : str
+        The variable.
+    table : DataFrame
+        Its gaps, from :func:`gap_along`.
+    ranking : DataFrame, optional
+        From :func:`rank_variables`, for the evidence.
+    """
+    enough = table[table["rows"] >= min(_MIN_ROWS, int(table["rows"].max()))]
+    gap = enough["gap"].to_numpy()
+    low, high = enough.iloc[int(gap.argmin())], enough.iloc[int(gap.argmax())]
+    text = (
+        f"Along {name} the gap runs from {signed_points(low['gap'])} points ({low['value']}, "
+        f"{low['rows']:,} rows) to {signed_points(high['gap'])} ({high['value']}, "
+        f"{high['rows']:,} rows)"
+    )
+    ranked = None if ranking is None else ranking[ranking["variable"] == name]
+    if ranked is None or ranked.empty:
+        return f"{text}."
+    p, size = float(ranked["p_adjusted"].iloc[0]), len(ranking) if ranking is not None else 0
+    many = "" if size == 1 else f", adjusted for the {size:,} variables looked at"
+    verdict = "a difference beyond chance" if p < 0.05 else "this may well be chance"
+    return f"{text}: {verdict} ({p_sentence(p)}{many})."
+
+
+def _attribute(values: Any, n_bins: int, max_names: int) -> Attribute:
+    n_bins = check_integer(n_bins, "n_bins", minimum=2)
+    given = values if isinstance(values, Attribute) else cut("values", values, n_parts=n_bins)
+    return _few_names(given, check_integer(max_names, "max_names", minimum=2))
+
+
+def _few_names(attribute: Attribute, most: int) -> Attribute:
+    """Put the rarest names together where there are more than can be shown."""
+    size = len(attribute.values)
+    if attribute.numeric or size <= most:
+        return attribute
+    count = np.bincount(attribute.codes, minlength=size)
+    kept = np.sort(np.argsort(-count, kind="stable")[: most - 1])
+    place = np.full(size, len(kept), dtype=np.int64)
+    place[kept] = np.arange(len(kept))
+    names = (*(attribute.values[k] for k in kept), f"other ({size - len(kept):,} values)")
+    return Attribute(attribute.name, attribute.origin, place[attribute.codes], names)
+
+
+def _chance(c: Floats, a: Floats, w: Floats | None) -> Floats:
+    """Chance of each row to be right: the accuracy at its confidence, drawn to 1/2 by one row."""
+    bins = confidence_bins(c, _NULL_BINS, "equal-mass")
+    index = bins.assign(c)
+    right = np.bincount(index, weights=weighed(a, w), minlength=bins.n_bins)
+    rows = np.bincount(index, weights=w, minlength=bins.n_bins)
+    return np.asarray(((right + 0.5) / (rows + 1))[index])
+
+
+def _heterogeneity(
+    c: Floats, a: Floats, w: Floats | None, q: Floats, attribute: Attribute
+) -> dict[str, Any] | None:
+    size = len(attribute.values)
+    table = gap_table(c, a, attribute.codes, size, w)
+    sizes = set_sizes(attribute.codes, size, w)
+    square = np.ones(len(c)) if w is None else w**2
+    variance = np.bincount(attribute.codes, weights=square * (q * (1 - q)), minlength=size)
+    # So much of it as that of the equal rows that a part is worth.
+    of_equal = variance * np.square(sizes.per_mass)
+    used = np.flatnonzero((sizes.worth >= _MIN_ROWS) & (of_equal >= _MIN_VARIANCE))
+    if len(used) < 2:
+        return None
+    table = table.iloc[used]
+    gap = table["gap"].to_numpy()
+    weight = sizes.mass[used] ** 2 / variance[used]
+    mean = (weight * gap).sum() / weight.sum()
+    chi2, dof = float((weight * (gap - mean) ** 2).sum()), len(used) - 1
+    excess = (chi2 - dof) / (weight.sum() - (weight**2).sum() / weight.sum())
+    worst = int(np.argmax(np.maximum(table["gap_low"], -table["gap_high"])))
+    row = table.iloc[worst]
+    log_p = float(stats.chi2.logsf(chi2, dof))
+    return {
+        "parts": len(used),
+        "chi2": chi2,
+        "dof": dof,
+        "p_value": float(np.exp(log_p)),
+        "spread": float(np.sqrt(max(excess, 0.0))),
+        "worst_value": attribute.values[used[worst]],
+        "worst_rows": int(row["rows"]),
+        "worst_gap": float(row["gap"]),
+        "worst_low": float(row["gap_low"]),
+        "worst_high": float(row["gap_high"]),
+        "_log_p": log_p,
+    }

@@ -1,7 +1,0 @@
-"""The gap along any column: classes, groups, metadata, inputs."""
-
-from __future__ import annotations
-
-from lore_core._lazy import attach
-
-__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,0 +1,74 @@
+"""The statistic of a change by hand, and a planted change where it is and nowhere else."""
+
+import numpy as np
+import pytest
+
+from lore_core import InputError
+from lore_core.mergeable import LocalErrorSums, change_between
+
+
+def _rows(seed, n, planted=0.0):
+    rng = np.random.default_rng(seed)
+    z, c = rng.normal(size=(n, 2)), rng.uniform(0.5, 1, n)
+    wrong = 0.1 + planted * (z[:, 0] > 1)
+    return c, (rng.random(n) < c - wrong).astype(float), z
+
+
+def test_the_statistic_is_that_of_cochran_mantel_and_haenszel():
+    # Two strata of one bin: 40 of 50 rows right before and 30 of 50 after; 45 of 60, and 33 of 40.
+    counts = [((40, 50), (30, 50), 0.1), ((45, 60), (33, 40), 0.6)]
+    sums = []
+    for when in (0, 1):
+        right = np.concatenate([np.arange(of[when][1]) < of[when][0] for of in counts])
+        place = np.repeat([of[2] for of in counts], [of[when][1] for of in counts])
+        c = np.full(len(right), 0.75 if when == 0 else 0.77)
+        z = np.column_stack([place, place])
+        sums.append(LocalErrorSums.of(c, right.astype(float), z, n_bins=1))
+    moved = spread = weight = 0.0
+    for (right_a, n_a), (right_b, n_b), _ in counts:
+        n, k = n_a + n_b, right_a + right_b
+        moved += n_a * n_b / n * (0.02 - (right_b / n_b - right_a / n_a))
+        spread += n_a * n_b * k * (n - k) / (n**2 * (n - 1))
+        weight += n_a * n_b / n
+    found = change_between(*sums, n_draws=99)
+    whole = found.places[(found.places["bin"] < 0) & found.places["from_1"].isna()].iloc[0]
+    assert whole["z"] == pytest.approx(moved / np.sqrt(spread), abs=1e-6)
+    assert whole["change"] == pytest.approx(moved / weight, abs=1e-6)
+    assert (whole["rows_before"], whole["rows_after"]) == (110, 90)
+    assert found.unseen == 0
+
+
+def test_a_planted_change_is_found_where_it_is():
+    before = LocalErrorSums.of(*_rows(0, 8000))
+    assert change_between(before, LocalErrorSums.of(*_rows(1, 3000)), n_draws=199).p_value > 0.05
+    found = change_between(before, LocalErrorSums.of(*_rows(2, 3000, planted=0.3)), n_draws=199)
+    assert found.p_value == 1 / 200
+    most = found.places.iloc[0]
+    assert most["z"] > 0
+    assert most["from_1"] >= 0 or np.isnan(most["from_1"])
+    # The same rows in other parts, or drawn again with the same seed: the same answer.
+    parts = [LocalErrorSums.of(*(v[k::2] for v in _rows(2, 3000, planted=0.3))) for k in (0, 1)]
+    again = change_between(before, parts[1] + parts[0], n_draws=199)
+    np.testing.assert_array_equal(again.places["z"], found.places["z"])
+
+
+def test_more_rows_in_a_bad_place_are_no_change():
+    # Places and confidences move a long way; what is right at each of them does not.
+    p = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        sums = []
+        for middle, n in ((0.0, 1500), (0.7, 800)):
+            z = rng.normal(middle, 1, size=(n, 2))
+            c = rng.beta(4 + 3 * middle, 2, n)
+            a = rng.random(n) < np.clip(c - 0.25 * (z[:, 0] > 1), 0, 1)
+            sums.append(LocalErrorSums.of(c, a.astype(float), z, max_cells=2**14))
+        p.append(change_between(*sums, n_draws=99, random_state=seed).p_value)
+    # 60 draws from a share of 10 %: more than 13 in one of a hundred cases.
+    assert np.sum(np.array(p) <= 0.1) <= 13
+
+
+def test_other_maps_are_refused():
+    rows = _rows(0, 100)
+    with pytest.raises(InputError, match="share map"):
+        change_between(LocalErrorSums.of(*rows), LocalErrorSums.of(*rows, place="other"))

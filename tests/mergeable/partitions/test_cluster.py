@@ -1,0 +1,72 @@
+"""Parts summed by processes of a Dask cluster: the same sums, whoever is lost on the way."""
+
+import dataclasses
+import os
+import signal
+
+import pytest
+
+from lore_core import InputError
+from lore_core.mergeable import Partition, make_plan, partitions_of, sum_files
+from lore_core.mergeable.cell_sums import stored
+
+distributed = pytest.importorskip("distributed")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+    ) as made:
+        yield made
+
+
+def _counted(part, log, flag=None):
+    """Return a part that writes down when it is read, and ends its reader once."""
+
+    class Counted(Partition):
+        def batches(self, n_rows, columns=None):
+            with log.open("a") as file:
+                file.write(f"{self.name}\n")
+            if flag is not None and not flag.exists():
+                flag.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return Partition.batches(self, n_rows, columns)
+
+    return Counted(**dataclasses.asdict(part))
+
+
+def test_a_killed_worker_costs_one_part(cluster, files, tmp_path):
+    parts, log = partitions_of(files), tmp_path / "log"
+    plan = make_plan(parts)
+    expected = stored.digest(sum_files(parts, plan).sums)
+    flags = [None, tmp_path / "flag", None]
+    counted = [_counted(part, log, flag) for part, flag in zip(parts, flags, strict=True)]
+    kept = tmp_path / "sums"
+    run = sum_files(counted, plan, directory=kept, cluster=cluster.scheduler_address)
+    assert stored.digest(run.sums) == expected
+    assert (run.n_summed, run.n_kept) == (3, 0)
+    # Each once, and the part that was being read a second time; what was kept is not read again.
+    assert len(log.read_text().split()) == 4
+    again = sum_files(counted, plan, directory=kept, cluster=cluster.scheduler_address)
+    assert (again.n_kept, len(log.read_text().split())) == (3, 4)
+    nowhere = sum_files(parts, plan, cluster=cluster.scheduler_address)
+    assert stored.digest(nowhere.sums) == expected
+
+
+def test_what_is_unreadable_or_lost_is_one_sentence(cluster, files, tmp_path, monkeypatch):
+    monkeypatch.setattr("lore_core.mergeable.partitions.cluster._ANSWERS", 0.5)
+    parts = partitions_of(files)
+    plan = make_plan(parts)
+    content = bytearray(files[1].read_bytes())
+    content[4 : len(content) // 2] = b"\0" * (len(content) // 2 - 4)
+    files[1].write_bytes(bytes(content))
+    kept = tmp_path / "sums"
+    with pytest.raises(InputError, match=r"part-1\.parquet.*the same again goes on"):
+        sum_files(parts, plan, directory=kept, cluster=cluster.scheduler_address)
+    with pytest.raises(InputError, match="no scheduler answers"):
+        sum_files(parts, plan, cluster="tcp://127.0.0.1:1")

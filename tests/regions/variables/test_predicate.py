@@ -1,0 +1,57 @@
+"""A slice as data chooses the rows that its codes chose, and the same ones of any split."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lore_core as lore
+from lore_core.regions.places.slices import conditions_of
+from lore_core.regions.variables.attributes import PREDICTED, attributes
+from lore_core.regions.variables.predicate import Predicate
+
+
+@pytest.fixture
+def dataset():
+    rng = np.random.default_rng(3)
+    n = 400
+    gaps = rng.random(n) < 0.1
+    counted = rng.poisson(1.0, n) * 10.0
+    counted[counted == 0] = rng.choice([0.0, -5.0], (counted == 0).sum())
+    frame = pd.DataFrame(
+        {
+            "number": np.where(gaps, np.nan, rng.normal(size=n)),
+            "heavy": np.where(rng.random(n) < 0.6, 0.0, rng.normal(size=n)),
+            "few": rng.choice([0.1, 1 / 3, 0.25], n),
+            "whole": rng.integers(0, 4, n),
+            "counted": counted,
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), "D"),
+            "truth value": rng.random(n) < 0.3,
+            "name": np.where(gaps, None, rng.choice(["a", "b", "< 3"], n)),
+            "endless": np.where(rng.random(n) < 0.05, np.inf, rng.normal(size=n)),
+        }
+    )
+    p = rng.uniform(0.5, 1, n)
+    labels = rng.integers(0, 2, n)
+    return lore.Dataset(np.column_stack([p, 1 - p]), labels, metadata=frame)
+
+
+@pytest.mark.parametrize("n_parts", [3, 8])
+def test_chooses_the_rows_of_the_codes_in_every_split(dataset, n_parts):
+    known = [item for item in attributes(dataset, n_parts=n_parts) if "true" not in item.name]
+    assert len(known) >= 9
+    some = np.arange(0, len(dataset), 3)
+    for column, item in enumerate(known):
+        for condition in conditions_of(item, column):
+            chosen, said = condition.holds(known), condition.predicate(known)
+            np.testing.assert_array_equal(said.holds(dataset), chosen, err_msg=str(said))
+            np.testing.assert_array_equal(said.holds(dataset.rows(some)), chosen[some])
+
+
+def test_the_predicted_class_and_a_column_that_is_not_there(dataset):
+    dataset = dataset.with_confidence(np.ones(len(dataset)))
+    found = Predicate(PREDICTED, dataset.class_name(0)).holds(dataset)
+    np.testing.assert_array_equal(found, dataset.predictions == 0)
+    with pytest.raises(lore.InputError, match="must have a column 'age'; it has none"):
+        Predicate("age", "< 30", -np.inf, 30).holds(dataset)
