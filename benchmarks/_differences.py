@@ -15,16 +15,16 @@ from _trials import APART, Trial, percent
 from numpy.typing import NDArray
 
 import lore_core as lore
-from lore_core.chance.means import (
-    MOST_SKEWED,
-    expected_skewness,
-    joint_intervals,
-)
 from lore_core.data.dataset import Dataset
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.metrics.catalogue import ALCE_HELD_OUT, BRIER, ECE_HELD_OUT, MEAN_CONFIDENCE, NLL
 from lore_core.metrics.global_metrics import wilson_interval
 from lore_core.metrics.local_error import scaled_bandwidth
+from lore_core.metrics.means import (
+    MOST_SKEWED,
+    expected_skewness,
+    joint_intervals,
+)
 from lore_core.metrics.measured import Measured
 from lore_core.metrics.metric import Metric, RowMean
 from lore_core.metrics.worst_places import worst_places

@@ -8,12 +8,12 @@ from _trials import APART, percent
 from _verdict_sections import Runs
 
 from lore_core.chance.intervals import calibration_intervals
-from lore_core.chance.means import mean_interval
 from lore_core.chance.simulation import null_errors
 from lore_core.data.dataset import Dataset
 from lore_core.data.weights import linearised
 from lore_core.metrics.global_metrics import share_interval
 from lore_core.metrics.local_error import local_errors
+from lore_core.metrics.means import mean_interval
 from lore_core.metrics.proper_scores import row_brier
 from lore_core.regions import conclude, find_places, overall_gap
 

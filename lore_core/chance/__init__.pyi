@@ -2,10 +2,6 @@
 
 from .budget import affordable_intervals as affordable_intervals
 from .intervals import calibration_intervals as calibration_intervals
-from .means import (
-    joint_intervals as joint_intervals,
-    mean_interval as mean_interval,
-)
 from .significance import (
     Significance as Significance,
     local_significance as local_significance,

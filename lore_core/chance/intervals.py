@@ -15,7 +15,6 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from lore_core.chance.central_interval import TIE, central_interval
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.progress import Progress, tell
@@ -30,6 +29,7 @@ from lore_core.data.validation import (
 from lore_core.data.weights import as_weights, weighed
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.metrics.catalogue import ALCE, ECE, MCE, MLCE, MLCE_SUPPORTED
+from lore_core.metrics.central_interval import TIE, central_interval
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 
 #: Simulations of each true error tried.

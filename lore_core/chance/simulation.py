@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lore_core.chance.central_interval import TIE, central_interval
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.number_text import (
@@ -40,6 +39,7 @@ from lore_core.kernel_sums import laplacian_sums, weighted_means
 from lore_core.kernel_sums.schedule import thread_count
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.catalogue import ECE, ECE_DEBIASED
+from lore_core.metrics.central_interval import TIE, central_interval
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, scaled_bandwidth
 from lore_core.metrics.metric import ChanceKey, CurveKey

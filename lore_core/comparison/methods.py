@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.chance.means import MOST_SKEWED, expected_skewness, joint_intervals
 from lore_core.comparison.most_probable import most_probable_classes
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
@@ -23,6 +22,7 @@ from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, OnMaps, Points
 from lore_core.embedding.several import chosen_map
 from lore_core.metrics.catalogue import COMPARED, RANKED_BY
+from lore_core.metrics.means import MOST_SKEWED, expected_skewness, joint_intervals
 from lore_core.metrics.metric import Metric, RowMean
 from lore_core.recalibration import NoRecalibration, Recalibrator
 
@@ -72,7 +72,7 @@ class Comparison:
         -------
         DataFrame
             One row a method but ``to``: ``difference, low, high, p_value``, for all methods at once
-            (:func:`~lore_core.chance.means.joint_intervals`). The last three are NaN where the mean
+            (:func:`~lore_core.metrics.joint_intervals`). The last three are NaN where the mean
             would be too skewed (:attr:`untold`).
         """
         labels = list(self.summaries)
@@ -114,7 +114,7 @@ class Comparison:
 
         Rows that are too rare here to rely on decide it: those that a method calls nearly
         impossible and the first does not
-        (:func:`~lore_core.chance.means.expected_skewness`), or a handful that alone differ.
+        (:func:`~lore_core.metrics.means.expected_skewness`), or a handful that alone differ.
         """
         found = {name: item.index[item["low"].isna()] for name, item in self.differences.items()}
         return {name: [str(label) for label in item] for name, item in found.items() if len(item)}

@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.chance.intervals import calibration_intervals
-from lore_core.chance.means import mean_interval
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import percent, share_words, signed_points
@@ -20,6 +19,7 @@ from lore_core.data.weights import chosen_weights
 from lore_core.metrics.catalogue import COMPARED, DESCRIBED
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, known_mean
+from lore_core.metrics.means import mean_interval
 from lore_core.metrics.measured import Measured
 from lore_core.metrics.worst_places import WorstPlace, worst_places
 

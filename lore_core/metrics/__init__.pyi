@@ -33,6 +33,10 @@ from .local_error import (
     local_errors as local_errors,
     maximum_local_calibration_error as maximum_local_calibration_error,
 )
+from .means import (
+    joint_intervals as joint_intervals,
+    mean_interval as mean_interval,
+)
 from .metric import Metric as Metric
 from .proper_scores import (
     brier_score as brier_score,

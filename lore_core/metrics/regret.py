@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.chance.means import joint_intervals
 from lore_core.data.arrays import Floats
 from lore_core.data.validation import InputError, as_confidence, as_rows, check_lengths
+from lore_core.metrics.means import joint_intervals
 
 #: Thresholds tried, and draws behind the bound on the best of them.
 _LEVELS, _DRAWS = 40, 2000

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.chance.means import mean_interval
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import gap_words, signed_points
 from lore_core.data.validation import InputError, check_integer, check_lengths
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.global_metrics import share_interval
+from lore_core.metrics.means import mean_interval
 from lore_core.metrics.measured import Measured
 from lore_core.recalibration import PlattScaling, Recalibrator, TemperatureScaling
 from lore_core.regions.selection import RegionReport, region_report

@@ -32,30 +32,28 @@ def write(path: str | Path, sums: LocalErrorSums) -> None:
     KIND.write(path, *_taken_apart(sums))
 
 
-def read(path: str | Path) -> LocalErrorSums:
-    """Read sums.
+def read(path: str | Path) -> dict[str, Any]:
+    """Read what sums are made of, by the names of their fields.
 
     Raises InputError if there is no such file, or it is damaged, changed or of another kind.
     """
-    from lore_core.mergeable.cell_sums.sums import LocalErrorSums
-
     header, arrays = KIND.read(path)
     _check(header, arrays)
     binning: Binning = next(name for name in get_args(Binning) if name == header["binning"])
     columns = [arrays[f"column_{k}"] for k in range(header["columns"])]
-    return LocalErrorSums(
-        bins=ConfidenceBins(arrays["edges"], binning),
-        max_cells=header["max_cells"],
-        place=header["place"],
-        cells=Cells(
+    return {
+        "bins": ConfidenceBins(arrays["edges"], binning),
+        "max_cells": header["max_cells"],
+        "place": header["place"],
+        "cells": Cells(
             header["dimensions"],
             header["level"],
             arrays["keys"],
             np.stack([column.astype(np.int64) for column in columns]),
         ),
-        of_bins=arrays["of_bins"],
-        scores={name: (int(n), int(total)) for name, (n, total) in header["scores"].items()},
-    )
+        "of_bins": arrays["of_bins"],
+        "scores": {name: (int(n), int(total)) for name, (n, total) in header["scores"].items()},
+    }
 
 
 def _check(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:

@@ -374,4 +374,4 @@ class LocalErrorSums:
 
         Raises InputError if there is no such file, or it is damaged or of another kind.
         """
-        return stored.read(path)
+        return cls(**stored.read(path))

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from lore_core.chance import joint_intervals, mean_interval
-from lore_core.chance.means import MOST_SKEWED, expected_skewness
+from lore_core.metrics import joint_intervals, mean_interval
+from lore_core.metrics.means import MOST_SKEWED, expected_skewness
 from lore_core.metrics.proper_scores import class_nll
 
 
