@@ -44,6 +44,8 @@ from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, scaled_bandwidth
 from lore_core.metrics.metric import ChanceKey, CurveKey
 
+#: Of rows drawn in cells two values this near are the same: confidences are rounded there.
+_CELL_TIE = 2.0**-29
 #: Bytes of kernel sums held at once.
 _MEMORY = 2.0**27
 _MOST_COLUMNS = 64
@@ -111,6 +113,8 @@ class NullErrors:
     mce: Floats
     share: Floats  #: (s,); shares of rows, from 0 to 1
     lce: Floats  #: (b, s); the LCE that this share of the rows stays below, for each draw
+    #: Cells of like rows whose outcomes were drawn together, an estimate; None: each row's own
+    n_cells: int | None = None
 
     @property
     def n_draws(self) -> int:
@@ -128,8 +132,9 @@ class NullErrors:
         draws = getattr(self, metric)
         if not np.isfinite(observed) or not np.isfinite(draws).all():
             return float("nan")
-        reached = np.sum(draws >= observed * (1 - TIE))
-        above = np.sum(draws > observed * (1 + TIE))
+        near = TIE * observed if self.n_cells is None else _CELL_TIE
+        reached = np.sum(draws >= observed - near)
+        above = np.sum(draws > observed + near)
         return float((1 + (reached + above) / 2) / (1 + len(draws)))
 
     def band(self, level: float = 0.9) -> tuple[Floats, Floats]:
@@ -246,7 +251,7 @@ def null_errors(
         for name, values in drawn.items():
             parts.setdefault(name, []).append(values)
     joined = {name: np.concatenate(values) for name, values in parts.items()}
-    return NullErrors(gamma=float(gamma), share=share, **joined)
+    return NullErrors(gamma=float(gamma), share=share, n_cells=None, **joined)
 
 
 def affordable_null_draws(
@@ -299,10 +304,11 @@ def describe_maximum(errors: LocalErrors, null: NullErrors | None = None) -> str
     )
     if null is None:
         return text
+    together = "" if null.n_cells is None else f", of rows in {null.n_cells:,} cells of like rows,"
     return (
-        f"{text} p is how often {null.n_draws} simulations in which every confidence is right show "
-        "as much. A maximum is set by one row: a small p says that some row is wrong, a large one "
-        "does not say that a whole place, whose rows are tested together, is right."
+        f"{text} p is how often {null.n_draws} simulations{together} in which every confidence is "
+        "right show as much. A maximum is set by one row: a small p says that some row is wrong, a "
+        "large one does not say that a whole place, whose rows are tested together, is right."
     )
 
 

@@ -195,7 +195,8 @@ def as_probabilities(values: ArrayLike, name: str = "probabilities") -> Floats:
             f"each row of '{name}' must sum to 1; row {row} sums to {total[row]:.6g} "
             f"({int(bad.sum())} such rows). Pass one column for every class."
         )
-    return np.asarray(array / total[:, None])
+    array /= total[:, None]
+    return np.asarray(array)
 
 
 def as_labels(values: ArrayLike, n_classes: int, name: str = "labels") -> Ints:

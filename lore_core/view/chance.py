@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from lore_core.chance.simulation import (
     NullBand,
     NullErrors,
@@ -11,7 +13,12 @@ from lore_core.chance.simulation import (
 )
 from lore_core.data.binning import confidence_bins
 from lore_core.data.progress import Progress
+from lore_core.mergeable import LocalErrorSums, null_errors_of_sums
+from lore_core.mergeable.cell_sums.summaries import FINE_ENOUGH_TO_DRAW
 from lore_core.view.view import View
+
+#: Simulations, where they can be waited for.
+_DRAWS = 200
 
 
 def chance_errors_of(
@@ -24,11 +31,29 @@ def chance_errors_of(
     """All summaries at the view's γ if every confidence were right; None without simulations.
 
     ``bin_index``: confidence bin of the CDF; by default all rows. ``n_draws``: simulations; by
-    default what takes some seconds, which for very many rows is none.
+    default 200, or what takes some seconds, which may be none. Where those of each row by itself
+    take longer than that, rows are drawn together with those like them, up to three dimensions.
     """
     c, points = view.aimed.confidence, view.points()
-    if n_draws is None:
-        n_draws = affordable_null_draws(len(points), points.shape[1], 1)
+    n_dimensions = points.shape[1]
+    wanted = _DRAWS if n_draws is None else n_draws
+    affordable = affordable_null_draws(len(points), n_dimensions, 1, wanted=wanted)
+    if affordable < wanted and n_dimensions <= 3 and view.aimed.weights is None:
+        sums = LocalErrorSums.of(c, np.zeros(len(c)), points, bins=confidence_bins(c, **view.bins))
+        fine = sums.at_least_as_fine(view.gamma, FINE_ENOUGH_TO_DRAW)
+        if n_draws is None:
+            wanted = affordable_null_draws(len(fine.cells), n_dimensions, 1, wanted=wanted)
+        if not wanted:
+            return None
+        return null_errors_of_sums(
+            fine,
+            gamma=view.gamma,
+            n_draws=wanted,
+            bin_index=bin_index,
+            random_state=view.seed,
+            progress=progress,
+        )
+    n_draws = affordable if n_draws is None else n_draws
     if not n_draws:
         return None
     within = None

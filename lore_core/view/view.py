@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, as_block
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import CALIBRATION, EVALUATION, TOP_LABEL, Dataset, Target
 from lore_core.data.validation import InputError, check_integer, check_positive
@@ -115,7 +115,7 @@ class View:
         is none.
         """
         embedding = self.embedding if on is None else on
-        return embedding.coordinates[self.dataset.in_split(split)]
+        return embedding.coordinates[as_block(self.dataset.in_split(split))]
 
     def known(self, embedding: Embedding) -> Embedding:
         """Return the calibration rows on a map: what methods are fitted on, and saved with."""

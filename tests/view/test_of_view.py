@@ -166,3 +166,17 @@ def test_rewards_are_held_against_the_first(view):
     wrong = 1 - view.aimed.outcome[rows].mean()
     assert found["sure"].reward[0] == pytest.approx(-4 * wrong)
     assert found["sure"].n_rows == rows.sum()
+
+
+def test_chance_is_drawn_in_cells_where_single_rows_would_take_too_long(view, monkeypatch):
+    assert chance_errors_of(view).n_cells is None
+    monkeypatch.setattr("lore_core.chance.simulation._SWEEP_BUDGET", 1e5)
+    drawn = chance_errors_of(view)
+    assert drawn.n_cells < len(view.evaluation)
+    assert f"of rows in {drawn.n_cells:,} cells of like rows" in lore.describe_maximum(
+        errors_of(view), drawn
+    )
+    assert chance_errors_of(view, n_draws=30).n_draws == 30  # as many as were asked for
+    # Rows with weights are not summed in cells.
+    weighted = dataclasses.replace(view.dataset, weights=np.ones(len(view.dataset)))
+    assert chance_errors_of(view.with_(dataset=weighted), n_draws=30).n_cells is None

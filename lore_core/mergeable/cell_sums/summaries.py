@@ -16,7 +16,7 @@ from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError, check_positive
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.mergeable.cell_sums.kernel_bounds import Bounded, BoundedNumber
-from lore_core.mergeable.cell_sums.local_values import LocalValues, Weight
+from lore_core.mergeable.cell_sums.local_values import UNIT, LocalValues, Weight
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 from lore_core.metrics.bandwidth import BandwidthCurve, default_gammas
 from lore_core.metrics.catalogue import ALCE, DESCRIBED, MLCE, MLCE_SUPPORTED
@@ -26,6 +26,8 @@ from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 _SHARES = np.linspace(0.0, 1.0, 101)
 #: Shares of the rows whose largest LCE is said.
 _SAID = (0.5, 0.9, 0.99)
+#: Rows in cells no wider than this share of γ are drawn together.
+FINE_ENOUGH_TO_DRAW = 1 / 2
 #: Sums of one step of simulation.
 _STEP_SUMS = 20_000_000
 
@@ -251,16 +253,34 @@ def null_errors_of_sums(
     *,
     gamma: float = 0.2,
     n_draws: int = 100,
+    bin_index: int | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> NullErrors:
-    """Draw what ALCE, supported MLCE and the LCE of rows are if every confidence is right.
+    """Draw what the summaries and the LCE of rows are if every confidence is right.
 
-    Rows of a cell and bin have nearly one confidence, so the number of right ones among them is
-    drawn from a binomial distribution at their mean. An estimate without a bound. The MLCE of all
-    rows, which single rows decide, is NaN.
+    Parameters
+    ----------
+    sums : LocalErrorSums
+        The rows.
+    gamma : float
+        Bandwidth γ.
+    n_draws : int
+        Sets of outcomes drawn.
+    bin_index : int, optional
+        Confidence bin whose CDF is wanted; by default that of all rows.
+    random_state, progress
+        See :func:`~lore_core.chance.null_errors`.
+
+    Notes
+    -----
+    Rows of one bin in a cell no wider than γ/2 have nearly one confidence and one place. The number
+    of right ones among them is drawn from a binomial distribution at their mean, and its distance
+    from that made to vary as the sum of their outcomes does, Σ c (1 − c). An estimate without a
+    bound; docs/mergeable.md says how near it comes. Rows that are alone in their cell, which decide
+    the MLCE where data are sparse, are drawn as they are.
     """
-    fine = sums.at_least_as_fine(check_positive(gamma, "gamma"))
+    fine = sums.at_least_as_fine(check_positive(gamma, "gamma"), FINE_ENOUGH_TO_DRAW)
     cells = fine.cells
     rows = cells.table[Weight.ROWS]
     places = fine.cell_mean_places
@@ -272,20 +292,26 @@ def null_errors_of_sums(
         places, None, rows, bandwidth=[scale, scale / 2], target_groups=bins
     )
     supported = mass * (mass / square) >= MIN_EFFECTIVE_SIZE
+    alike = rows * confidence * (1 - confidence)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        narrower = np.sqrt(np.clip(cells.table[Weight.VARIANCE] * UNIT / alike, 0.0, 1.0))
+    narrower[alike <= UNIT * rows] = 1.0  # (nothing varies, but in rounding)
+    chosen = np.ones(len(rows), dtype=bool) if bin_index is None else bins == bin_index
+    ranks = _SHARES * rows[chosen].sum()
     step = max(1, min(n_draws, _STEP_SUMS // len(cells)))
     drawn: dict[str, list[Floats]] = {
-        name: [] for name in ("mlce_supported", "alce", "ece", "mce", "lce")
+        name: [] for name in ("mlce", "mlce_supported", "alce", "ece", "mce", "lce")
     }
-    ranks = _SHARES * rows.sum()
     for start in range(0, n_draws, step):
         count = min(step, n_draws - start)
         right = random.binomial(rows[:, None], confidence[:, None], (len(rows), count))
-        gap = rows[:, None] * confidence[:, None] - right
+        gap = narrower[:, None] * (rows[:, None] * confidence[:, None] - right)
         local = laplacian_sums(places, None, gap, bandwidth=scale, target_groups=bins)
         error = np.abs(local / mass[:, None])
         of_bins = np.stack([np.bincount(bins, column, fine.bins.n_bins) for column in gap.T])
         full = np.bincount(bins, rows, fine.bins.n_bins)
         drawn["alce"].append((rows[:, None] * error).sum(axis=0) / rows.sum())
+        drawn["mlce"].append(error.max(axis=0))
         drawn["mlce_supported"].append(
             np.max(error, axis=0, where=supported[:, None], initial=0.0)
             if supported.any()
@@ -293,11 +319,13 @@ def null_errors_of_sums(
         )
         drawn["ece"].append(np.abs(of_bins).sum(axis=1) / rows.sum())
         drawn["mce"].append((np.abs(of_bins) / np.maximum(full, 1)).max(axis=1))
-        drawn["lce"].append(np.stack([_at_ranks(column, rows, ranks) for column in error.T]))
+        drawn["lce"].append(
+            np.stack([_at_ranks(column, rows[chosen], ranks) for column in error[chosen].T])
+        )
         if progress is not None:
             progress((start + count) / n_draws, "simulating calibrated rows")
     put = {name: np.concatenate(parts) for name, parts in drawn.items()}
-    return NullErrors(gamma=gamma, mlce=np.full(n_draws, np.nan), share=_SHARES, **put)
+    return NullErrors(gamma=gamma, share=_SHARES, n_cells=len(cells), **put)
 
 
 def _share_below(error: Floats, rows: Ints, asked: Floats) -> Floats:

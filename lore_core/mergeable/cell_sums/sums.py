@@ -289,9 +289,12 @@ class LocalErrorSums:
         whole = np.where(flip, np.ceil(edges[1:])[index] - lift, np.floor(edges[:-1])[index] + lift)
         return np.asarray(np.clip(whole * UNIT, 0.0, 1.0))
 
-    def at_least_as_fine(self, gamma: float) -> LocalErrorSums:
-        """Return the same rows in cells as wide as is fine enough for summaries at ``gamma``."""
-        wide = int(np.floor(np.log2(check_positive(gamma, "gamma") * _FINE_ENOUGH)))
+    def at_least_as_fine(self, gamma: float, share: float = _FINE_ENOUGH) -> LocalErrorSums:
+        """Return the same rows in cells as wide as is fine enough for summaries at ``gamma``.
+
+        ``share``: the width as a share of γ, at most.
+        """
+        wide = int(np.floor(np.log2(check_positive(gamma, "gamma") * share)))
         level = min(wide + _FINEST[self.n_dimensions], HIGHEST_LEVEL)
         if level <= self.cells.level:
             return self

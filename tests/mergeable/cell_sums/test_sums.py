@@ -153,13 +153,27 @@ def test_chance_is_what_simulated_rows_make_of_it():
     c, a, z = _rows(3000)
     drawn = null_errors_of_sums(LocalErrorSums.of(c, a, z), gamma=0.5, n_draws=150)
     rows = null_errors(c, z, gamma=0.5, n_draws=150)
-    for name in ("alce", "ece", "mlce_supported"):
+    assert rows.n_cells is None
+    assert drawn.n_cells < len(c)
+    for name in ("alce", "ece", "mce", "mlce", "mlce_supported"):
         one, two = getattr(drawn, name), getattr(rows, name)
         assert one.mean() == pytest.approx(two.mean(), abs=4 * two.std() / np.sqrt(75))
         assert one.std() == pytest.approx(two.std(), rel=0.3)
-    assert np.isnan(drawn.p_value("mlce", 0.3))
     low, high = drawn.band()
     assert (low <= high).all()
+    # Rows that are alone are drawn as they are: their gap comes again, but for its rounding.
+    observed = float(rows.mlce[0])
+    assert drawn.p_value("mlce", observed) == drawn.p_value("mlce", observed + 1e-9)
+
+
+def test_the_cdf_of_one_bin_by_chance():
+    c, a, z = _rows(3000)
+    within = confidence_bins(c).assign(c) == 12
+    drawn = null_errors_of_sums(LocalErrorSums.of(c, a, z), gamma=0.5, n_draws=150, bin_index=12)
+    rows = null_errors(c, z, gamma=0.5, n_draws=150, within=within, n_shares=101)
+    middle, two = drawn.lce.mean(axis=0)[50], rows.lce.mean(axis=0)[50]
+    assert middle == pytest.approx(two, abs=4 * rows.lce[:, 50].std() / np.sqrt(75))
+    assert drawn.ece.mean() == pytest.approx(rows.ece.mean(), rel=0.1)
 
 
 def test_a_curve_between_its_bounds():
