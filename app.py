@@ -73,7 +73,7 @@ def show() -> None:
             # The demo opens on what it is for.
             st.switch_page("pages/landscape/page.py")
         controls.keep_settings(page.url_path)
-        job_panel()
+        job_panel(page.url_path)
         is_step = st.session_state.get("_shown") == page.url_path
         st.session_state["_shown"] = page.url_path
         with hurry(_say_how_many_come_before, is_step=is_step):

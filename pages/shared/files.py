@@ -14,8 +14,9 @@ from lore_core import InputError
 from lore_core.reading.raw_file import RawFile
 from pages.shared.gate import answers_this_machine_only
 
-#: Of each file its path, size and time.
-State = tuple[tuple[str, int, int], ...]
+#: Of a file its path, size and time; and of several.
+FileState = tuple[str, int, int]
+State = tuple[FileState, ...]
 _STARTED_IN = Path.cwd()
 #: What a proxy adds to what it passes on.
 _FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-Ip")

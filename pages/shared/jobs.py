@@ -58,7 +58,8 @@ class Job:
     """One function running in a thread of its own.
 
     ``work`` takes a progress callable and returns what ``done`` gets, in the thread. ``seconds``:
-    rough estimate of the duration, by :func:`at_this_pace`.
+    rough estimate of the duration, by :func:`at_this_pace`. ``page``: the one that says itself
+    where it was cancelled or failed; by default none does.
     """
 
     def __init__(
@@ -67,8 +68,10 @@ class Job:
         work: Callable[[Progress], Any],
         done: Callable[[Any], None],
         seconds: float,
+        page: str | None = None,
     ) -> None:
         self.name = name
+        self.page = page
         self.seconds = seconds
         self.fraction = 0.0
         self.message = ""
@@ -86,6 +89,11 @@ class Job:
     def running(self) -> bool:
         """True until the work is done, failed or stopped."""
         return self._thread.is_alive()
+
+    def ends_within(self, seconds: float) -> bool:
+        """Wait so long, and return whether it has ended by then."""
+        self._thread.join(seconds)
+        return not self.running
 
     def _is_wanted(self) -> bool:
         """Whether anybody who waits for it is there, or was a moment ago: a reload takes one."""
@@ -172,11 +180,12 @@ def start_job(
     work: Callable[[Progress], Any],
     done: Callable[[Any], None],
     seconds: float,
+    page: str | None = None,
 ) -> None:
     """Start making ``key``; another job of this session is stopped first.
 
     ``key``: what is made; two sessions that want the same share one job. ``name``, ``work``,
-    ``done``, ``seconds``: see :class:`Job`.
+    ``done``, ``seconds``, ``page``: see :class:`Job`.
     """
     if join_job(key):
         return
@@ -184,8 +193,13 @@ def start_job(
     jobs = _running()
     for finished in [other for other, job in list(jobs.items()) if not job.running]:
         jobs.pop(finished, None)
-    jobs[key] = Job(name, work, done, seconds)
+    jobs[key] = Job(name, work, done, seconds, page)
     _wait_for(jobs[key])
+
+
+def forget_job() -> None:
+    """Leave this session without a job: nothing is said of it any more."""
+    st.session_state.pop(_KEY, None)
 
 
 def cancel_job() -> None:
@@ -219,15 +233,20 @@ def _watch() -> None:
         st.button("Cancel", on_click=cancel_job, key="cancel_job", width="content")
 
 
-def job_panel() -> None:
-    """Show this session's job while it runs, and once how it ended."""
+def job_panel(page: str) -> None:
+    """Show this session's job while it runs, and once how it ended.
+
+    ``page``: the one that is shown; what it says itself is not said twice.
+    """
     job = current_job()
     if job is None:
         return
     if job.running:
         _watch()
         return
-    del st.session_state[_KEY]
+    forget_job()
+    if job.page == page and (job.error or job.cancelled):
+        return
     if job.error:
         st.error(plain(job.error), icon=":material/error:")
     elif job.cancelled:

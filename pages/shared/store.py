@@ -118,6 +118,7 @@ class Store:
         self.maps: Kept[Embedding] = Kept(24, on_disk=MAPS)
         self.runs: Kept[Any] = Kept(12)  #: Comparisons over many runs, with what was asked
         self.reports: Kept[bytes] = Kept(3, on_disk=REPORTS)  #: Packed
+        self.watched: Kept[Any] = Kept(12)  #: What is known of batches, by their directory
 
 
 @st.cache_resource

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import streamlit as st
 
 from lore_core import InputError
 from lore_core.mergeable import Batches
-from pages.shared.files import State, check_inside, is_local, named_path, state_of
+from lore_core.mergeable.partitions.run import PLAN
+from pages.shared.files import FileState, State, check_inside, is_local, named_path, state_of
 from pages.shared.header import plain
 
 _KEPT = "_watch_source"
@@ -23,6 +25,28 @@ class Kept:
 
     batches: Batches
     state: State  #: Of its files, with their paths: what tells this from any other
+
+    @cached_property
+    def _states(self) -> dict[str, FileState]:
+        return {path: (path, size, time) for path, size, time in self.state}
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the batches that were there, in their order."""
+        return [name for name in self.batches.names if self.path_of(name) in self._states]
+
+    @property
+    def plan_state(self) -> FileState:
+        """The state of the file that says on which map and in which bins they are."""
+        return self._states[str(self.batches.directory / PLAN)]
+
+    def state_of(self, name: str) -> FileState:
+        """Return the state of a batch's file."""
+        return self._states[self.path_of(name)]
+
+    def path_of(self, name: str) -> str:
+        """Return the path of a batch's file, as it is in :attr:`state`."""
+        return str(self.batches.path_of(name))
 
 
 def choose(container: st.delta_generator.DeltaGenerator) -> Kept | None:

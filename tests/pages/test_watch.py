@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from lore_core.mergeable import Batches, make_plan, partitions_of
+from lore_core.mergeable import Batches, make_plan, metrics_of_sums, partitions_of
 from pages.shared.header import plain
+from pages.shared.jobs import Job
+from pages.watch import looking
+
+PATIENCE = 30
 
 
 @pytest.fixture
@@ -30,17 +36,80 @@ def kept(tmp_path):
 
 
 @pytest.fixture
-def watch(open_page):
-    page = open_page("watch")
-    if not page.app.text_input:
-        pytest.skip("paths are offered only on the reader's own machine")
+def begin(open_page):
+    """Open the page on a directory, without waiting for what is looked at in the background."""
+
+    def begin(directory=None, page=None):
+        page = page or open_page("watch")
+        if not page.app.text_input:
+            pytest.skip("paths are offered only on the reader's own machine")
+        if directory is not None:
+            page.app.text_input(key="watch_path").set_value(str(directory))
+        return page.run()
+
+    return begin
+
+
+@pytest.fixture
+def watch(begin):
+    page = begin()
 
     def look(directory):
-        page.app.text_input(key="watch_path").set_value(str(directory))
-        return page.run()
+        return settled(begin(directory, page))
 
     look.page = page
     return look
+
+
+def is_at_work(page):
+    return any(button.key == "cancel_job" for button in page.app.button)
+
+
+def settled(page):
+    """Draw the page until nothing is at work."""
+    end = time.monotonic() + PATIENCE
+    while is_at_work(page):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+        page.run()
+    return page
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """Let so many batches be measured, and note every one that is."""
+
+    class Gate:
+        def __init__(self):
+            self.free, self.rows, self.n_asked = threading.Semaphore(0), [], 0
+
+        def measure(self, sums, *, gamma):
+            self.n_asked += 1
+            assert self.free.acquire(timeout=PATIENCE)
+            self.rows.append(sums.n_rows)
+            return metrics_of_sums(sums, gamma=gamma)
+
+        def let(self, count, page):
+            """Let some more be measured, and draw the page when they were."""
+            before = len(self.rows)
+            self.free.release(count)
+            end = time.monotonic() + PATIENCE
+            while len(self.rows) < before + count or self.is_behind(page):
+                assert time.monotonic() < end
+                time.sleep(0.05)
+                page.run()
+
+        def is_behind(self, page):
+            return len(page.app.dataframe) == 0 or n_seen(page) < len(self.rows)
+
+    made = Gate()
+    monkeypatch.setattr(looking, "metrics_of_sums", made.measure)
+    return made
+
+
+def n_seen(page):
+    """How many batches have numbers in the table."""
+    return int((page.app.dataframe[0].value["rows"] != "…").sum())
 
 
 def test_batches_are_those_of_the_command(watch, kept):
@@ -71,7 +140,6 @@ def test_batches_are_those_of_the_command(watch, kept):
 def test_other_directories_are_one_sentence(watch, kept, tmp_path, monkeypatch):
     def said(directory):
         (sentence,) = watch(directory).errors
-        assert watch.page.figures == []
         return sentence.replace("\\", "")
 
     assert "does not exist" in said(tmp_path / "nowhere")
@@ -96,3 +164,73 @@ def test_other_directories_are_one_sentence(watch, kept, tmp_path, monkeypatch):
     (kept.directory / "plan.npz").unlink()
     (kept.directory / "plan.npz").symlink_to(other.directory / "plan.npz")
     assert "lies outside" in said(kept.directory)
+
+
+def test_batches_fill_in_and_two_readers_share_the_work(begin, kept, gate):
+    page = begin(kept.directory)
+    assert is_at_work(page)
+    assert page.app.dataframe[0].value["batch"].tolist() == kept.names
+    assert n_seen(page) == 0
+    gate.let(2, page)
+    assert n_seen(page) == 2
+    assert is_at_work(page)
+    assert "None of the first 2 batches shows a change beyond chance" in page.text
+    assert plain(f"{kept.names[2]} has not been looked at yet.") in page.text
+    other = begin(kept.directory)
+    assert is_at_work(other)
+    assert n_seen(other) == 2
+    page.go("runs")  # who leaves does not lose it
+    assert is_at_work(page)
+    gate.let(1, other)
+    settled(page).go("watch")
+    assert not is_at_work(page)
+    for shown in (page, settled(other)):
+        assert n_seen(shown) == 3
+        assert plain(f"by more than chance in {kept.names[2]}.") in shown.text
+    assert len(gate.rows) == 3
+
+
+def test_cancel_keeps_what_was_found_and_goes_on_when_asked(begin, kept, gate):
+    page = begin(kept.directory)
+    gate.let(1, page)
+    end = time.monotonic() + PATIENCE
+    while gate.n_asked < 2:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    page.app.button(key="cancel_job").click()
+    page.run()
+    gate.free.release()  # it stops at its next step: the batch that is being measured is finished
+    settled(page)
+    assert "Cancelled: 2 of 3 batches have been looked at, and what was found stays." in page.text
+    assert page.errors == []
+    assert n_seen(page.run()) == 2
+    assert not is_at_work(page)
+    page.app.button(key="watch_go_on").click()
+    page.run()
+    gate.let(1, page)
+    assert n_seen(settled(page)) == 3
+    assert len(gate.rows) == 3
+    assert "Cancelled" not in page.text
+
+
+def test_a_failure_is_said_once_and_not_begun_again(begin, kept, gate, monkeypatch):
+    begun = []
+    run = Job._run
+    monkeypatch.setattr(Job, "_run", lambda job: (begun.append(job), run(job))[1])
+    gate.free.release(99)
+    sums = kept.path_of("day-2")
+    whole = sums.read_bytes()
+    sums.write_bytes(whole[:2000] + b"?" + whole[2001:])
+    for page in (settled(begin(kept.directory)), settled(begin(kept.directory))):
+        for _ in range(2):
+            (sentence,) = page.errors
+            assert "'day-2.sums.npz' is damaged" in sentence.replace("\\", "")
+            assert "Before that 1 of 3 batches have been looked at." in sentence
+            page.run()
+    assert len(begun) == 1
+    page.app.button(key="watch_go_on").click()
+    assert len(settled(page.run()).errors) == 1
+    assert len(begun) == 2
+    sums.write_bytes(whole)
+    assert settled(page.run()).errors == []
+    assert n_seen(page) == 3

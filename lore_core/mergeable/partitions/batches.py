@@ -67,12 +67,16 @@ class Batches:
         found = (path.name.removesuffix(_SUFFIX) for path in self.directory.glob(f"*{_SUFFIX}"))
         return sorted(found, key=_in_order)
 
+    def path_of(self, name: str) -> Path:
+        """Return the file that holds the sums of a batch."""
+        return self.directory / f"{name}{_SUFFIX}"
+
     def sums(self, name: str) -> LocalErrorSums:
         """Return the sums of a batch.
 
         Raises InputError if they are damaged, or of another map or other bins.
         """
-        sums = LocalErrorSums.load(self.directory / f"{name}{_SUFFIX}")
+        sums = LocalErrorSums.load(self.path_of(name))
         if sums.place != self.plan.digest:
             raise InputError(
                 f"the batch '{name}' must be on the map and in the bins of '{self.directory}'; it "
@@ -107,7 +111,7 @@ class Batches:
                 cluster=cluster,
                 progress=said,
             )
-            run.sums.save(self.directory / f"{name}{_SUFFIX}")
+            run.sums.save(self.path_of(name))
         return list(new)
 
     def movement(
@@ -144,18 +148,34 @@ class Batches:
                 change = change_between(before, sums, n_draws=n_draws, random_state=random_state)
             yield Watched(name, sums.n_rows, metrics, change)
 
-    def in_turn(self) -> Iterator[tuple[str, LocalErrorSums | None, LocalErrorSums]]:
+    def in_turn(
+        self, names: Sequence[str] | None = None, before: LocalErrorSums | None = None
+    ) -> Iterator[tuple[str, LocalErrorSums | None, LocalErrorSums]]:
         """Yield the name of each batch, the sums of all before it (None: none) and its own.
 
-        Raises InputError if a batch is damaged, of another map, or has no rows.
+        ``names``: of batches, in their order; by default all. ``before``: the sums of those before
+        the first of them. Raises InputError if a batch is damaged, of another map, or has no rows.
         """
-        before: LocalErrorSums | None = None
-        for name in self.names:
+        for name in self.names if names is None else names:
             sums = self.sums(name)
             if not sums.n_rows:
                 raise InputError(f"the batch '{name}' must have rows to evaluate; it has none.")
             yield name, before, sums
             before = sums if before is None else before + sums
+
+    def joined(self, names: Sequence[str], progress: Progress | None = None) -> LocalErrorSums:
+        """Return the sums of some batches together; at least one.
+
+        Raises InputError if one of them is damaged, or of another map or other bins.
+        """
+        held: list[LocalErrorSums] = []
+        for step, name in enumerate(names):
+            tell(progress, step / len(names), f"joining {name} and those before it")
+            held.append(self.sums(name))
+            # (Some at a time: faster than one by one, and no more than these are in memory.)
+            if sum(len(sums.cells) for sums in held) > 2 * held[0].max_cells:
+                held = [LocalErrorSums.joined(held)]
+        return LocalErrorSums.joined(held)
 
 
 @dataclass(frozen=True)

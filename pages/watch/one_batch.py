@@ -1,0 +1,164 @@
+"""Where one batch changed: its landscape beside that of those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from lore_core.data.number_text import batches_words, p_sentence, signed_points
+from lore_core.figures import shared_limit, sums_landscape_figure
+from lore_core.mergeable import Batches, Change
+from lore_core.mergeable.partitions.batches import change_words, place_words
+from lore_core.regions import SumsLandscape
+from lore_core.regions.field import Outline
+from pages.shared.charts import show_chart
+from pages.shared.controls import theme_mode
+from pages.shared.files import State
+from pages.shared.header import plain
+from pages.watch.looking import N_PLACES, Look
+from pages.watch.source import Kept
+
+#: Batches with p up to this are marked; how often that is wrong was measured at it.
+LEVEL = 0.01
+_CHOSEN = "watch_batch"
+_ALL, _ONE = "all before it", "the one before"
+
+
+def chosen_batch() -> str | None:
+    """Return the name of the batch that the reader looks at."""
+    name: str | None = st.session_state.get(_CHOSEN)
+    return name
+
+
+def show_batch(look: Look) -> None:
+    """Show where one batch differs from those before it."""
+    later = look.names[1:]
+    if not later:
+        return
+    st.subheader("Where did it change?", anchor=False)
+    left, right = st.columns(2, vertical_alignment="bottom")
+    name = left.selectbox("Batch", later[::-1], key=_CHOSEN, persist_state="session")
+    held = right.segmented_control(
+        "Shown beside",
+        [_ALL, _ONE],
+        default=_ALL,
+        required=True,
+        key="watch_beside",
+        persist_state="session",
+        help="The test is always against all before it.",
+    )
+    seen = next((of for of in look.watched() if of.name == name), None)
+    if seen is None:
+        st.caption(plain(f"{name} has not been looked at yet."))
+        return
+    change = seen.change
+    assert change is not None  # it is not the first
+    bins = look.kept.batches.plan.bins
+    marked = seen.is_marked(LEVEL)
+    start = "Beyond chance" if marked else "No more than chance shows"
+    say = st.warning if marked else st.info
+    say(plain(f"{start}, {p_sentence(change.p_value)}: {change_words(change, bins)}"))
+    _maps(look, name, held, change)
+    if change.places.empty:
+        return
+    most = change.places.head(N_PLACES)
+    listed = {
+        "place": [place_words(row, bins) for row in most.to_dict("records")],
+        "change, points": [signed_points(value) for value in most["change"]],
+        "rows before": [f"{int(n):,}" for n in most["rows_before"]],
+        "rows of the batch": [f"{int(n):,}" for n in most["rows_after"]],
+    }
+    st.dataframe(pd.DataFrame(listed), hide_index=True)
+    st.caption(
+        "Change of confidence − accuracy against all earlier batches, the largest in standard "
+        "errors first. p is that of the first; the others may overlap it, and have no test of "
+        "their own."
+    )
+
+
+def _maps(look: Look, name: str, held: str, change: Change) -> None:
+    """Draw the landscapes of a batch and of what it is held against, in one frame and scale."""
+    names = look.names
+    position = names.index(name)
+    others = names[:position] if held == _ALL else names[position - 1 : position]
+    earlier, own = (_landscape(_Part.of(look.kept, of), look.gamma) for of in (others, [name]))
+    if earlier.field is None or own.field is None:
+        st.caption("The map is no plane: there is no landscape to draw.")
+        return
+    limit = shared_limit(
+        np.concatenate([of.values.mean_signed.value[of.supported] for of in (earlier, own)])
+    )
+    axes = look.kept.batches.plan.embedding.name.title
+    found = [("1", box) for box in _boxes(change)]
+    count = f"{batches_words(position)} before it"
+    first = sums_landscape_figure(
+        earlier,
+        axes=axes,
+        limit=limit,
+        found=found,
+        title=count if held == _ALL else names[position - 1],
+        mode=theme_mode(),
+        height=480,
+    )
+    second = sums_landscape_figure(
+        own,
+        axes=axes,
+        limit=limit,
+        frame=first.picture.extent,
+        found=found,
+        title=name,
+        mode=theme_mode(),
+        height=480,
+    )
+    left, right = st.columns(2)
+    with left:
+        show_chart(first, "watch_before", narrow=True)
+    with right:
+        show_chart(second, "watch_batch_map", narrow=True)
+    said = "1: where it changed most. " if found else ""
+    st.caption(
+        f"{said}Two maps differ by chance as well, more so where rows are few; whether the batch "
+        "differs from all before it by more than that is what p says."
+    )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some batches of a directory, as their files are now."""
+
+    batches: Batches
+    names: list[str]
+    states: State
+
+    @classmethod
+    def of(cls, kept: Kept, names: list[str]) -> _Part:
+        return cls(kept.batches, names, (kept.plan_state, *map(kept.state_of, names)))
+
+
+@st.cache_resource(
+    max_entries=16,
+    show_spinner="Looking at the map …",
+    hash_funcs={_Part: lambda part: part.states},
+)
+def _landscape(part: _Part, gamma: float) -> SumsLandscape:
+    return SumsLandscape.of(part.batches.joined(part.names), gamma=gamma)
+
+
+def _boxes(change: Change) -> Iterator[Outline]:
+    """Outline the place that changed most, where it is a part of a map in the plane."""
+    if change.places.empty:
+        return
+    most = change.places.iloc[0]
+    if not np.isfinite(most["from_1"]):
+        return
+    inside = np.zeros((12, 12))
+    inside[1:-1, 1:-1] = 1.0
+    x, y = (
+        low + (high - low) * (np.arange(12) - 0.5) / 10
+        for low, high in ((most[f"from_{m}"], most[f"to_{m}"]) for m in (1, 2))
+    )
+    yield Outline(x, y, inside)
