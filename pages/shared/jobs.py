@@ -217,7 +217,8 @@ def cancel_job() -> None:
 @st.fragment(run_every=0.5)
 def _watch() -> None:
     job = current_job()
-    if job is None:
+    if job is None:  # cancelled here, and left to others who wait for it, too
+        st.rerun()
         return
     if not job.running:
         st.rerun()

@@ -24,7 +24,7 @@ from pages.watch.source import Kept
 #: Simulations behind each p, and places of a batch that are kept.
 N_DRAWS, N_PLACES = 999, 5
 #: The job, and the page that shows it.
-_WORK, _PAGE = "Looking at batches", "watch"
+_WORK, _PAGE = "Movement of the batches", "watch"
 #: Rough seconds of each step, a megabyte of a file of sums: to join, to compare, to measure.
 _JOIN, _COMPARE, _MEASURE = 0.2, 0.5, 1.1
 #: Seconds of any file, however small.
@@ -226,6 +226,11 @@ def see_to(look: Look) -> Job | None:
         st.rerun()  # so that its progress is on screen from the start
     forget_job()
     return job
+
+
+def is_looking(job: Job) -> bool:
+    """Whether a job is at work on batches, and this session waits for it."""
+    return job.name == _WORK and job.running and job is current_job()
 
 
 def go_on(look: Look) -> None:

@@ -14,12 +14,12 @@ from pages.shared.charts import csv_button, show_chart
 from pages.shared.controls import theme_mode
 from pages.shared.header import plain
 from pages.shared.jobs import Job, current_job
-from pages.watch.looking import N_DRAWS, Look, go_on, see_to
+from pages.watch.looking import N_DRAWS, Look, go_on, is_looking, see_to
 from pages.watch.one_batch import LEVEL, chosen_batch, show_batch
 from pages.watch.source import Kept
 
 #: Seconds between two drawings while batches are looked at.
-_EVERY = 1.0
+_EVERY = 2.0
 
 
 def show(kept: Kept, gamma: float) -> None:
@@ -32,7 +32,7 @@ def show(kept: Kept, gamma: float) -> None:
         )
         return
     job = see_to(look)
-    works = job is not None and job is current_job() and job.running
+    works = job is not None and is_looking(job)
     if not works:
         _left_out(look, job)
     # While there is work it is drawn anew by itself, without what stands around it.
@@ -53,16 +53,27 @@ def _left_out(look: Look, job: Job | None) -> None:
     n_seen, n = len(look.watched()), len(look.names)
     if n_seen == n:
         return
-    so_far = f"{n_seen:,} of {n:,} batches have been looked at"
+    so_far = f"Looked at so far: {n_seen:,} of {batches_words(n)}"
+    text, button = st.columns([5, 1.2], vertical_alignment="center")
     if job is not None and job.error:
-        st.error(
-            f"{_sentence(job.error)} Before that {so_far}." if n_seen else _sentence(job.error),
-            icon=":material/error:",
+        text.error(f"{_sentence(job.error)} {so_far}.", icon=":material/error:")
+    elif job is not None and job.running and job is current_job():
+        text.info(
+            f"{plain(job.name)} comes first, then the batches that are left. {so_far}.",
+            icon=":material/hourglass_empty:",
         )
+        return
     else:
-        stay = ", and what was found stays" if n_seen else ""
-        st.info(f"Cancelled: {so_far}{stay}.", icon=":material/cancel:")
-    st.button("Go on", key="watch_go_on", icon=":material/play_arrow:", on_click=go_on, args=[look])
+        stays = "; what was found stays" if n_seen else ""
+        text.info(f"Cancelled. {so_far}{stays}.", icon=":material/cancel:")
+    button.button(
+        "Go on",
+        key="watch_go_on",
+        icon=":material/play_arrow:",
+        width="stretch",
+        on_click=go_on,
+        args=[look],
+    )
 
 
 def _movement(look: Look, n_around: int) -> None:

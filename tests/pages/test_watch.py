@@ -100,7 +100,9 @@ def gate(monkeypatch):
                 page.run()
 
         def is_behind(self, page):
-            return len(page.app.dataframe) == 0 or n_seen(page) < len(self.rows)
+            if len(page.app.dataframe) == 0:
+                return True
+            return n_seen(page) < min(len(self.rows), len(page.app.dataframe[0].value))
 
     made = Gate()
     monkeypatch.setattr(looking, "metrics_of_sums", made.measure)
@@ -201,7 +203,7 @@ def test_cancel_keeps_what_was_found_and_goes_on_when_asked(begin, kept, gate):
     page.run()
     gate.free.release()  # it stops at its next step: the batch that is being measured is finished
     settled(page)
-    assert "Cancelled: 2 of 3 batches have been looked at, and what was found stays." in page.text
+    assert "Cancelled. Looked at so far: 2 of 3 batches; what was found stays." in page.text
     assert page.errors == []
     assert n_seen(page.run()) == 2
     assert not is_at_work(page)
@@ -211,6 +213,13 @@ def test_cancel_keeps_what_was_found_and_goes_on_when_asked(begin, kept, gate):
     assert n_seen(settled(page)) == 3
     assert len(gate.rows) == 3
     assert "Cancelled" not in page.text
+    kept.path_of("day-2").rename(kept.path_of("day-11"))  # what is before the others is known
+    page.run()
+    gate.let(1, page)
+    settled(page)
+    expected = [f"{of.p_value:.2g}" for of in kept.movement()[1:]]
+    shown = page.app.dataframe[0].value["p"][1:]
+    assert [f"{float(p.removesuffix(' *')):.2g}" for p in shown] == expected
 
 
 def test_a_failure_is_said_once_and_not_begun_again(begin, kept, gate, monkeypatch):
@@ -225,7 +234,7 @@ def test_a_failure_is_said_once_and_not_begun_again(begin, kept, gate, monkeypat
         for _ in range(2):
             (sentence,) = page.errors
             assert "'day-2.sums.npz' is damaged" in sentence.replace("\\", "")
-            assert "Before that 1 of 3 batches have been looked at." in sentence
+            assert "Looked at so far: 1 of 3 batches." in sentence
             page.run()
     assert len(begun) == 1
     page.app.button(key="watch_go_on").click()
