@@ -204,6 +204,7 @@ def test_cancel_keeps_what_was_found_and_goes_on_when_asked(begin, kept, gate):
     gate.free.release()  # it stops at its next step: the batch that is being measured is finished
     settled(page)
     assert "Cancelled. Looked at so far: 2 of 3 batches; what was found stays." in page.text
+    assert "nothing else changed" not in page.text
     assert page.errors == []
     assert n_seen(page.run()) == 2
     assert not is_at_work(page)
