@@ -44,11 +44,13 @@ FILE_ROWS, GROUP_ROWS = 2_500_000, 2**18
 CHECKED = 5_000
 GAMMAS = (0.2, 0.5, 1.0)
 RUN = """
-import sys, time, json
+import os, sys, time, json
 from pathlib import Path
 from lore_core.mergeable import Plan, partitions_of, sum_files
-from lore_core.mergeable import stored
-files, kept, workers, plan = sys.argv[1:]
+from lore_core.mergeable.cell_sums import stored
+files, kept, workers, plan, processors = sys.argv[1:]
+if processors == "one":
+    os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
 plan, workers = Plan.load(Path(plan)), int(workers)
 started = time.perf_counter()
 run = sum_files(partitions_of(sorted(Path(files).glob("*.parquet"))), plan, directory=kept,
@@ -144,11 +146,14 @@ def _table(rng: np.random.Generator, n: int) -> pa.Table:
     return pa.table({**columns, "label": label.astype(np.int32)})
 
 
-def run_alone(files: Path, kept: Path, plan: Path, workers: int) -> Summed:
-    """Sum in a process of its own, so that its memory is seen."""
+def run_alone(files: Path, kept: Path, plan: Path, workers: int, processors: str = "all") -> Summed:
+    """Sum in a process of its own, so that its memory is seen.
+
+    ``processors``: of the machine, ``all`` or ``one``.
+    """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
-        [sys.executable, "-c", RUN, files, kept, str(workers), plan],
+        [sys.executable, "-c", RUN, files, kept, str(workers), plan, processors],
         capture_output=True,
         text=True,
         check=True,
@@ -184,7 +189,9 @@ def run_rival(code: str, files: Path, plan: Path) -> tuple[float, int, float] | 
 def run_killed(files: Path, kept: Path, plan: Path) -> None:
     """Kill a run as soon as two parts are done."""
     process = subprocess.Popen(
-        [sys.executable, "-c", RUN, files, kept, "1", plan], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", RUN, files, kept, "1", plan, "all"],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     for _ in range(3):
         process.stdout.readline()
@@ -287,13 +294,16 @@ def measured(files: Path, work: Path, n_rows: int, cells: int) -> str:
     plan = make_plan(parts, max_cells=cells)
     place = work / "plan.npz"
     plan.save(place)
+    alone = run_alone(files, work / "alone", place, 1, "one")
+    print(f"one process on one processor: {alone.seconds:.0f} s", flush=True)
+    shutil.rmtree(work / "alone")
     one = run_alone(files, work / "one", place, 1)
     print(f"one process: {one.seconds:.0f} s", flush=True)
     two = run_alone(files, work / "two", place, 2)
     print(f"two processes: {two.seconds:.0f} s", flush=True)
     run_killed(files, work / "killed", place)
     again = run_alone(files, work / "killed", place, 2)
-    same = one.digest == two.digest == again.digest
+    same = alone.digest == one.digest == two.digest == again.digest
     sums = sum_files(parts, plan, directory=work / "one").sums
     started = time.perf_counter()
     joined = sums + sums
@@ -322,13 +332,19 @@ def measured(files: Path, work: Path, n_rows: int, cells: int) -> str:
         *(
             f"| {name} | {run.seconds:.1f} | {n_rows / run.seconds:,.0f} | {run.processor:.0f} | "
             f"{run.peak / 2**30:.2f} GB |"
-            for name, run in (("one process", one), ("two processes", two))
+            for name, run in (
+                ("one process on one processor", alone),
+                ("one process", one),
+                ("two processes", two),
+            )
         ),
         "",
-        f"Two processes took {two.seconds / one.seconds:.0%} of the seconds of one, and "
-        f"{two.processor / one.processor:.0%} of its processor seconds. A run that was killed "
+        f"Of the seconds of one process on one processor, two on two took "
+        f"{two.seconds / alone.seconds:.0%}, an efficiency of "
+        f"{alone.seconds / two.seconds / 2:.0%}; of those of one that may use both, as it does to "
+        f"decode, {two.seconds / one.seconds:.0%}. A run that was killed "
         f"after {again.kept} of {len(parts)} parts went on and summed {again.summed}. "
-        f"Sums of all three runs are {'the same to the last bit' if same else 'NOT THE SAME'}.",
+        f"Sums of all four runs are {'the same to the last bit' if same else 'NOT THE SAME'}.",
         "",
         *beside_rivals(sums, one, files, place),
         "",
