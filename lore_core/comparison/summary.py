@@ -70,6 +70,7 @@ def summarize(
     min_group_size: int = 1,
     n_draws: int = 0,
     local_intervals: bool = True,
+    local: LocalErrors | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Summary:
@@ -95,6 +96,8 @@ def summarize(
         more; 0 for none. The other intervals need none.
     local_intervals : bool
         Simulate those of the local metrics too: on many rows they cost far more than all else.
+    local : LocalErrors, optional
+        Local errors of these rows, bins and γ, where they are known already.
     random_state : int
         Seed of the draws.
     progress : callable, optional
@@ -103,6 +106,8 @@ def summarize(
     rows = Measured(
         dataset, embedding, target, gamma, n_bins, binning, groups, min_group_size=min_group_size
     )
+    if local is not None:
+        rows.know(local)
     values = {m.name: m.measure(rows) for m in DESCRIBED if rows.allows(m)}
     row_values = rows.row_values()
     limits = {name: mean_interval(row_values[name])[1:] for name in row_values}

@@ -120,6 +120,10 @@ class Measured:
             weights=self.weights,
         )
 
+    def know(self, local: LocalErrors) -> None:
+        """Take local errors of these rows that were computed before."""
+        vars(self)["local_errors"] = local
+
     @cached_property
     def counted_gaps(self) -> pd.DataFrame:
         """Gaps of the groups that count, with intervals that all hold at once; needs groups."""

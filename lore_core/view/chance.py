@@ -15,6 +15,7 @@ from lore_core.data.binning import confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.mergeable import LocalErrorSums, null_errors_of_sums
 from lore_core.mergeable.cell_sums.summaries import FINE_ENOUGH_TO_DRAW
+from lore_core.mergeable.cell_sums.sums import level_at
 from lore_core.view.view import View
 
 #: Simulations, where they can be waited for.
@@ -39,14 +40,19 @@ def chance_errors_of(
     wanted = _DRAWS if n_draws is None else n_draws
     affordable = affordable_null_draws(len(points), n_dimensions, 1, wanted=wanted)
     if affordable < wanted and n_dimensions <= 3 and view.aimed.weights is None:
-        sums = LocalErrorSums.of(c, np.zeros(len(c)), points, bins=confidence_bins(c, **view.bins))
-        fine = sums.at_least_as_fine(view.gamma, FINE_ENOUGH_TO_DRAW)
+        sums = LocalErrorSums.of(
+            c,
+            np.zeros(len(c)),
+            points,
+            bins=confidence_bins(c, **view.bins),
+            at_least_level=level_at(view.gamma, n_dimensions, FINE_ENOUGH_TO_DRAW),
+        )
         if n_draws is None:
-            wanted = affordable_null_draws(len(fine.cells), n_dimensions, 1, wanted=wanted)
+            wanted = affordable_null_draws(len(sums.cells), n_dimensions, 1, wanted=wanted)
         if not wanted:
             return None
         return null_errors_of_sums(
-            fine,
+            sums,
             gamma=view.gamma,
             n_draws=wanted,
             bin_index=bin_index,

@@ -23,6 +23,7 @@ from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
 from lore_core.embedding.result import Embedding
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
+from lore_core.metrics.local_error import LocalErrors
 from lore_core.recalibration import Recalibrator, offered_recalibrators
 from lore_core.view.view import View
 
@@ -87,12 +88,16 @@ def simulating_of(view: View, *, n_methods: int = 1, on: Embedding | None = None
 
 
 def summary_of(
-    view: View, *, n_draws: int | None = None, progress: Progress | None = None
+    view: View,
+    *,
+    n_draws: int | None = None,
+    errors: LocalErrors | None = None,
+    progress: Progress | None = None,
 ) -> Summary:
     """Every metric of the evaluation rows; the local ones where there is a map.
 
-    ``n_draws``: simulations of each true error tried, behind the intervals of calibration errors; 0
-    for none. By default what takes some seconds.
+    ``errors``: of the view, where they are kept. ``n_draws``: simulations of each true error tried,
+    behind the intervals of calibration errors; 0 for none. By default what takes some seconds.
     """
     simulating = simulating_of(view)
     if n_draws is not None:
@@ -102,6 +107,7 @@ def summary_of(
         view.points_if_any,
         target=view.target,
         **view.local,
+        local=errors,
         random_state=view.seed,
         progress=progress,
         **simulating,

@@ -42,6 +42,15 @@ MOST_ROWS = 2**31
 _SCORE_UNIT = 2.0**-36
 
 
+def level_at(gamma: float, n_dimensions: int, share: float = _FINE_ENOUGH) -> int:
+    """Return the level of the widest cells that are fine enough for summaries at ``gamma``.
+
+    ``share``: see :meth:`LocalErrorSums.at_least_as_fine`.
+    """
+    wide = int(np.floor(np.log2(check_positive(gamma, "gamma") * share)))
+    return min(max(wide + _FINEST[n_dimensions], 0), HIGHEST_LEVEL)
+
+
 @dataclass(frozen=True, eq=False)
 class LocalErrorSums:
     """Sums of rows on a map, by confidence bin and cell of a grid, that tell their local errors.
@@ -294,8 +303,7 @@ class LocalErrorSums:
 
         ``share``: the width as a share of γ, at most.
         """
-        wide = int(np.floor(np.log2(check_positive(gamma, "gamma") * share)))
-        level = min(wide + _FINEST[self.n_dimensions], HIGHEST_LEVEL)
+        level = level_at(gamma, self.n_dimensions, share)
         if level <= self.cells.level:
             return self
         return dataclasses.replace(self, cells=self.cells.at_level(level))
