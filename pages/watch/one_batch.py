@@ -11,7 +11,7 @@ import streamlit as st
 
 from lore_core.data.number_text import batches_words, p_sentence, signed_points
 from lore_core.figures import shared_limit, sums_landscape_figure
-from lore_core.mergeable import Batches, Change
+from lore_core.mergeable import Batches, Change, LocalErrorSums
 from lore_core.mergeable.partitions.batches import change_words, place_words
 from lore_core.regions import SumsLandscape
 from lore_core.regions.field import Outline
@@ -139,13 +139,17 @@ class _Part:
         return cls(kept.batches, names, (kept.plan_state, *map(kept.state_of, names)))
 
 
-@st.cache_resource(
-    max_entries=16,
-    show_spinner="Looking at the map …",
-    hash_funcs={_Part: lambda part: part.states},
-)
+_HASHES = {_Part: lambda part: part.states}
+
+
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=_HASHES)
+def _sums(part: _Part) -> LocalErrorSums:
+    return part.batches.joined(part.names)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Looking at the map …", hash_funcs=_HASHES)
 def _landscape(part: _Part, gamma: float) -> SumsLandscape:
-    return SumsLandscape.of(part.batches.joined(part.names), gamma=gamma)
+    return SumsLandscape.of(_sums(part), gamma=gamma)
 
 
 def _boxes(change: Change) -> Iterator[Outline]:

@@ -151,6 +151,7 @@ def test_other_directories_are_one_sentence(watch, kept, tmp_path, monkeypatch):
     whole = sums.read_bytes()
     sums.write_bytes(whole[:2000] + b"?" + whole[2001:])
     assert "'day-2.sums.npz' is damaged" in said(kept.directory)
+    assert "give the rows of 'day-2' to lore watch once more." in watch.page.errors[0]
     sums.write_bytes((kept.directory / "plan.npz").read_bytes())
     assert "no file of sums" in said(kept.directory)
     other = Batches.begun(

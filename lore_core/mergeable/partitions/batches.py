@@ -76,7 +76,13 @@ class Batches:
 
         Raises InputError if they are damaged, or of another map or other bins.
         """
-        sums = LocalErrorSums.load(self.path_of(name))
+        try:
+            sums = LocalErrorSums.load(self.path_of(name))
+        except InputError as error:
+            raise InputError(
+                f"{error} That is: remove it from '{self.directory}' and give the rows of "
+                f"'{name}' to lore watch once more."
+            ) from error
         if sums.place != self.plan.digest:
             raise InputError(
                 f"the batch '{name}' must be on the map and in the bins of '{self.directory}'; it "
