@@ -77,6 +77,12 @@ def chance_errors_of(
     )
 
 
+def affordable_band(view: View) -> int:
+    """Return how many simulations of a whole curve take some seconds; 0 for none."""
+    points = view.points()
+    return affordable_null_draws(len(points), points.shape[1], len(view.gammas))
+
+
 def chance_band_of(
     view: View, *, n_draws: int | None = None, progress: Progress | None = None
 ) -> NullBand | None:
@@ -84,14 +90,12 @@ def chance_band_of(
 
     ``view``, ``n_draws``, ``progress``: see :func:`chance_errors_of`.
     """
-    points = view.points()
-    if n_draws is None:
-        n_draws = affordable_null_draws(len(points), points.shape[1], len(view.gammas))
+    n_draws = affordable_band(view) if n_draws is None else n_draws
     if not n_draws:
         return None
     return null_band(
         view.aimed.confidence,
-        points,
+        view.points(),
         view.gammas,
         **view.bins,
         n_draws=n_draws,

@@ -50,7 +50,8 @@ if whole:
     st.stop()
 
 # The curve comes at once, what is concluded from it with what chance shows.
-is_simulated = is_ready(compute.chance_asked(view), _SOON)
+asked = compute.chance_asked(view)
+is_simulated = asked is None or is_ready(asked, _SOON)
 chance = compute.chance_band(view) if is_simulated else None
 top = st.container()
 if is_simulated:
@@ -94,11 +95,11 @@ else:
         ),
         "curve",
     )
-    if is_simulated and chance is None:
+    if asked is None:
+        other = "Choose a 2-D map, or ask" if view.embedding.n_components > 2 else "Ask"
         st.caption(
             f"What a calibrated model would show is not drawn: simulating it on {view.rows} of "
-            f"{view.map_name} at every γ would take too long. Choose a 2-D map, or ask for one γ "
-            "on the Overview."
+            f"{view.map_name} at every γ would take too long. {other} for one γ on the Overview."
         )
 
 whole_curve(view, metric)

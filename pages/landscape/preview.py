@@ -201,8 +201,10 @@ class Preview:
 
     def _take_band(self) -> None:
         """Take what chance shows, where it is known by now."""
-        task = task_of(compute.chance_asked(self._view))
-        if task.wait(_GLANCE):
+        asked = compute.chance_asked(self._view)
+        if asked is None:
+            self._rests = True
+        elif (task := task_of(asked)).wait(_GLANCE):
             self._band = None if task.failed else task.result()
             self._rests = True
 

@@ -237,8 +237,10 @@ def intervals(view: View, result: Comparison, measured_on: Embedding | None) -> 
     )
 
 
-def chance_asked(view: View) -> Asked:
-    """Return the work behind :func:`chance_band`."""
+def chance_asked(view: View) -> Asked | None:
+    """Return the work behind :func:`chance_band`; None where it cannot be waited for."""
+    if not chance.affordable_band(view):
+        return None
     expected = _BAND_SECONDS * len(view.dataset)
     return Asked("chance band", view, view.key(*_EVERY_GAMMA), "Simulating chance", expected)
 
@@ -248,7 +250,8 @@ def chance_band(view: View, place: DeltaGenerator | None = None) -> NullBand | N
 
     ``place``: where it is said how far it is; by default here.
     """
-    band: NullBand | None = awaited(chance_asked(view), place)
+    asked = chance_asked(view)
+    band: NullBand | None = None if asked is None else awaited(asked, place)
     return band
 
 
