@@ -14,7 +14,6 @@ from lore_core.cli.lazy_commands import CommandGroup
 __all__ = ["lore", "main"]
 
 INPUT_ERROR = 1
-USAGE_ERROR = 2
 INTERRUPTED = 130
 
 #: Every command by name: its module, and the :class:`click.Command` in it. Imported when it is

@@ -141,17 +141,17 @@ def as_confidence(values: ArrayLike, name: str = "confidence") -> Floats:
     return np.clip(array, 0.0, 1.0)
 
 
-def as_outcome(values: ArrayLike, name: str = "outcome") -> Floats:
+def as_outcome(values: ArrayLike) -> Floats:
     """Return outcomes (was the prediction right?) as a float64 vector of 0 and 1.
 
     Raises InputError if not one-dimensional, empty, or holding anything but 0 and 1.
     """
-    array = as_vector(values, name)
+    array = as_vector(values, "outcome")
     bad = (array != 0) & (array != 1)
     if bad.any():
         row = _first(bad)
         raise InputError(
-            f"'{name}' must hold only 0 and 1; got {array[row]:.6g} at row {row}. "
+            f"'outcome' must hold only 0 and 1; got {array[row]:.6g} at row {row}. "
             "Pass 1 where the prediction was right and 0 where it was wrong."
         )
     return array

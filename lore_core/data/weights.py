@@ -17,24 +17,21 @@ from lore_core.data.validation import InputError, as_vector, check_lengths
 _ROUNDING = 1e-12
 
 
-def as_weights(
-    values: ArrayLike | None, n_rows: int | None = None, name: str = "weights"
-) -> Floats | None:
+def as_weights(values: ArrayLike | None, n_rows: int | None = None) -> Floats | None:
     """Return weights of mean 1, shape (n,); None where there are none or all are equal.
 
-    Raises InputError, which calls them ``name``, if they are not one-dimensional, of ``n_rows``
-    rows, finite and above 0.
+    Raises InputError if they are not one-dimensional, of ``n_rows`` rows, finite and above 0.
     """
     if values is None:
         return None
-    array = as_vector(values, name)
+    array = as_vector(values, "weights")
     if n_rows is not None:
-        check_lengths(**{name: array, "rows": range(n_rows)})
+        check_lengths(weights=array, rows=range(n_rows))
     bad = array <= 0
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise InputError(
-            f"'{name}' must be above 0; got {array[row]:.6g} at row {row} ({int(bad.sum())} such "
+            f"'weights' must be above 0; got {array[row]:.6g} at row {row} ({int(bad.sum())} such "
             "rows). Leave rows of weight 0 out: they count for nothing."
         )
     if array.min() == array.max():

@@ -32,24 +32,14 @@ def vector_errors_of(view: View, progress: Progress | None = None) -> VectorErro
 
 
 def vector_chance_of(
-    view: View,
-    errors: VectorErrors,
-    *,
-    n_draws: int | None = None,
-    progress: Progress | None = None,
+    view: View, errors: VectorErrors, *, progress: Progress | None = None
 ) -> VectorChance:
     """Test the whole vector's local errors.
 
-    ``errors``: from :func:`vector_errors_of`. ``n_draws``, ``progress``: see
-    :func:`~lore_core.chance.whole_vector.vector_chance`.
+    ``errors``: from :func:`vector_errors_of`.
     """
     return vector_chance(
-        view.evaluation,
-        view.points(),
-        errors,
-        n_draws=n_draws,
-        random_state=view.seed,
-        progress=progress,
+        view.evaluation, view.points(), errors, random_state=view.seed, progress=progress
     )
 
 

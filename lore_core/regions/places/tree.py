@@ -29,10 +29,10 @@ class Node:
     parent: int | None  #: The node around it; None for a country
 
 
-def neighbour_graph(z: Floats, k: int = _NEIGHBOURS) -> Any:
+def neighbour_graph(z: Floats) -> Any:
     """Symmetric graph of each row's nearest rows on the map, shape (n, n)."""
     n = len(z)
-    k = min(k + 1, n)
+    k = min(_NEIGHBOURS + 1, n)
     _, neighbour = nearest_rows(z, z, k)
     start = np.repeat(np.arange(n), k)
     return sparse.csr_array(
