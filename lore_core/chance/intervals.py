@@ -44,8 +44,6 @@ _COLUMNS = 64
 #: Bins with so many rows are not drawn row by row: the number of right ones among them is.
 _MANY = 5_000
 _GLOBAL, _LOCAL = (ECE.name, MCE.name), (ALCE.name, MLCE.name, MLCE_SUPPORTED.name)
-#: The metrics these intervals are for.
-ABSOLUTE = (*_GLOBAL, *_LOCAL)
 #: What a reader must know of them.
 ABOUT_INTERVALS = (
     "Chance adds to calibration errors; their intervals are for the true ones, so a value may lie "
