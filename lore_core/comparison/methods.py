@@ -21,6 +21,7 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, OnMaps, Points
 from lore_core.embedding.several import chosen_map
+from lore_core.kernel_sums.schedule import thread_count
 from lore_core.metrics.catalogue import COMPARED, RANKED_BY
 from lore_core.metrics.means import MOST_SKEWED, expected_skewness, joint_intervals
 from lore_core.metrics.metric import Metric, RowMean
@@ -75,11 +76,25 @@ class Comparison:
             (:func:`~lore_core.metrics.joint_intervals`). The last three are NaN where the mean
             would be too skewed (:attr:`untold`).
         """
-        labels = list(self.summaries)
-        against = labels[0] if to is None else to
-        rows = pd.DataFrame({m: self.summaries[m].row_values[metric.name] for m in labels})
+        against = next(iter(self.summaries)) if to is None else to
+        key = metric.name, against
+        if key not in self._known_differences:
+            self._known_differences[key] = self._difference(metric, against)
+        return self._known_differences[key].copy()
+
+    @cached_property
+    def _known_differences(self) -> dict[tuple[str, str], pd.DataFrame]:
+        """Differences that were asked for, by metric and method: they take all rows."""
+        return {}
+
+    def _difference(self, metric: Metric, against: str) -> pd.DataFrame:
+        rows = pd.DataFrame(
+            {label: item.row_values[metric.name] for label, item in self.summaries.items()}
+        )
         apart = rows.drop(columns=against).sub(rows[against], axis=0)
-        told = [name for name in apart if not self._is_skewed(metric, against, str(name))]
+        with ThreadPoolExecutor(thread_count(None)) as threads:
+            skewed = list(threads.map(partial(self._is_skewed, metric, against), apart))
+        told = apart.columns[~np.array(skewed, dtype=bool)]
         found = joint_intervals(apart[told]).reindex(apart.columns)
         return found.assign(difference=apart.mean())
 
@@ -96,7 +111,7 @@ class Comparison:
             self, summaries=summaries, low=_bound(summaries, "low"), high=_bound(summaries, "high")
         )
         # What is compared row by row, or place by place, stays as it is.
-        for name in ("differences", "_worst_places", "_most_probable"):
+        for name in ("_known_differences", "_worst_places", "_most_probable"):
             made.__dict__[name] = getattr(self, name)
         return made
 
@@ -124,7 +139,7 @@ class Comparison:
         """Metrics of the table whose differences have intervals."""
         return [item for item in COMPARED if item.is_paired and item.name in self.table]
 
-    @cached_property
+    @property
     def differences(self) -> dict[str, pd.DataFrame]:
         """Differences to the first method, by the name of each metric of :attr:`paired`."""
         return {metric.name: self.difference(metric) for metric in self.paired}

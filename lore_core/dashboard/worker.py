@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lore_core.comparison import Comparison
+from lore_core.comparison import Comparison, conclude_recalibration
 from lore_core.dashboard.large_arrays import put_apart
 from lore_core.dashboard.maps_told import map_from
 from lore_core.dashboard.messages import beside_streams, hear_all, write_message
@@ -59,6 +59,7 @@ def fitted(
     )
     # What the page shows of all rows of all methods is told with it.
     made.differences, made.most_probable(), made.worst_places()
+    conclude_recalibration(made)
     return made
 
 
