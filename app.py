@@ -17,7 +17,7 @@ from lore_core.kernel_sums.schedule import one_thread_a_product
 from lore_core.reading import apart
 from pages.shared import controls, header, live_chart, login, requests, session, token
 from pages.shared.assets import Assets
-from pages.shared.calm import hurry, share_the_interpreter
+from pages.shared.calm import hurry, share_the_interpreter, when_at_ease
 from pages.shared.gate import Gate
 from pages.shared.jobs import job_panel
 
@@ -87,6 +87,12 @@ def _say_how_many_come_before(pages: int) -> None:
     st.toast(f"{others} computed before this one.", icon=":material/hourglass_empty:")
 
 
+def _warm_up() -> None:
+    from lore_core.dashboard.warming import warm_pages  # it takes a second to be read
+
+    warm_pages()
+
+
 if __name__ == "__main__":
     show()
 else:
@@ -94,6 +100,7 @@ else:
     share_the_interpreter()
     apart.warm()
     WORKERS.warm()
+    when_at_ease(_warm_up)
     middleware = [Middleware(Gate), *login.demanded(), *token.demanded(), Middleware(Assets)]
     routes = [*requests.ROUTES, *live_chart.ROUTES]
     app = App(__file__, routes=routes, middleware=middleware)

@@ -7,7 +7,6 @@ import queue
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from lore_core.comparison import Comparison, conclude_recalibration
@@ -15,11 +14,11 @@ from lore_core.dashboard.large_arrays import put_apart
 from lore_core.dashboard.maps_told import map_from
 from lore_core.dashboard.messages import beside_streams, hear_all, write_message
 from lore_core.dashboard.results_told import result_from, result_told
+from lore_core.dashboard.warming import small_view
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
-from lore_core.embedding.embed import embed
 from lore_core.embedding.result import Embedding
 from lore_core.kernel_sums.schedule import fewer_threads, one_thread_a_product
 from lore_core.reading.handover import Arrays, dataset_from
@@ -89,11 +88,7 @@ WORK: dict[str, Callable[..., Any]] = {
 
 def warm_up() -> None:
     """Do a small task, and so load what the first reader would wait for: a second or more."""
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet(np.ones(3), 120)
-    labels = (p.cumsum(axis=1) < rng.random((120, 1))).sum(axis=1)
-    rows = Dataset(p, labels, rng.normal(size=(120, 2))).with_split(0.5)
-    view = View(rows, maps={"map": embed(rows.features, "identity")})
+    view = small_view()
     made = fitted(view, None, [item.label for item in standard_recalibrators()], None, None)
     simulated(view, None, {name: item.confidence for name, item in made.datasets.items()}, None)
 

@@ -15,6 +15,8 @@ from lore_core.kernel_sums.schedule import fewer_threads
 _calm = threading.Condition()
 #: Seconds that work waits for pages of other readers, and new pages for those with a hand on them.
 _MOMENT = 3.0
+#: Seconds without a page after which there is time for what nobody has asked for.
+_EASE = 2.0
 #: Pages that are computed at a time, and seconds after which one no longer counts as one of them:
 #: among ten at a time each waits for the interpreter at every step, and all take ten times as long.
 _AT_ONCE, _TURN = max(2, os.cpu_count() or 1), 2.0
@@ -127,6 +129,21 @@ def wait_for_calm() -> bool:
     """Wait until no page runs; where one always does, for a moment. Return whether none does."""
     with _calm:
         return _calm.wait_for(lambda: not _runs, _MOMENT)
+
+
+def when_at_ease(do: Callable[[], object]) -> None:
+    """Do something once, in the background, as soon as no page has run for some seconds."""
+
+    def wait() -> None:
+        since = time.monotonic()
+        while time.monotonic() - since < _EASE:
+            time.sleep(_MOMENT / 10)
+            if _runs or _waiting:
+                since = time.monotonic()
+        give_precedence()
+        do()
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def give_way(_share: float, _message: str) -> None:

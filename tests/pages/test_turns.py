@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+from lore_core.dashboard.warming import warm_pages
 from lore_core.kernel_sums.schedule import thread_count
 from pages.shared import calm
 from pages.shared.jobs import Job
@@ -112,3 +113,17 @@ def test_a_page_that_waits_for_work_elsewhere_lets_others_run(monkeypatch):
     waiting.join()
     assert not calm._runs
     assert not calm._waiting
+
+
+def test_what_nobody_asked_for_waits_for_the_pages(monkeypatch):
+    monkeypatch.setattr(calm, "_EASE", 0.05)
+    monkeypatch.setattr(calm, "_MOMENT", 0.1)
+    done = threading.Event()
+    with calm.hurry():
+        calm.when_at_ease(done.set)
+        assert not done.wait(0.4)
+    assert done.wait(10)
+
+
+def test_a_server_at_ease_can_warm_up():
+    warm_pages()  # (It would end a thread of the server with a traceback.)
