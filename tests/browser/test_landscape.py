@@ -224,10 +224,10 @@ def test_outlines_follow_the_slider(open_app, dataset):
 
 
 #: Rounds of five changes: γ, bins, bin, colour, theme.
-ROUNDS = 10
+ROUNDS = 6
 
 
-def test_fifty_changes_move_nothing_and_the_view_is_in_the_link(app):
+def test_thirty_changes_move_nothing_and_the_view_is_in_the_link(app):
     app.map.focus()
     for key in ("+", "+", "+", "ArrowLeft", "ArrowUp"):
         app.page.keyboard.press(key)

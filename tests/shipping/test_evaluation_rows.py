@@ -103,14 +103,13 @@ def test_no_number_of_an_evaluation_row_is_in_the_file(label, view, result):
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_other_evaluation_rows_give_the_same_file(label, view, result):
+def test_other_evaluation_rows_give_the_same_file(label, result, of_other_rows):
     """What the map made of all rows together is kept; all that is of evaluation rows is another."""
-    assert fitted_on_other_rows(view).recalibrators[label].to_bytes() == (
-        result.recalibrators[label].to_bytes()
-    )
+    assert of_other_rows.recalibrators[label].to_bytes() == result.recalibrators[label].to_bytes()
 
 
-def fitted_on_other_rows(view):
+@pytest.fixture(scope="module")
+def of_other_rows(view):
     random = np.random.default_rng(1)
     rows = view.dataset.in_split("evaluation")
 

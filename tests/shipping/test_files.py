@@ -215,8 +215,10 @@ def test_bad_files(model, new, tmp_path):
 
 
 SLOW = """
-import sys, time
+import signal, sys, time
 from lore_core.shipping.files import recalibrate_file
+# (What runs in the background of a shell inherits that Ctrl-C is ignored.)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 def progress(share, message):
     print(message, flush=True)
