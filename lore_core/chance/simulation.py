@@ -304,10 +304,10 @@ def describe_maximum(errors: LocalErrors, null: NullErrors | None = None) -> str
     )
     if null is None:
         return text
-    together = "" if null.n_cells is None else f", of rows in {null.n_cells:,} cells of like rows,"
+    drawn = "" if null.n_cells is None else f" (of rows in {null.n_cells:,} cells of like rows)"
     return (
-        f"{text} p is how often {null.n_draws} simulations{together} in which every confidence is "
-        "right show as much. A maximum is set by one row: a small p says that some row is wrong, a "
+        f"{text} p is how often {null.n_draws} simulations in which every confidence is right show "
+        f"as much{drawn}. A maximum is set by one row: a small p says that some row is wrong, a "
         "large one does not say that a whole place, whose rows are tested together, is right."
     )
 
