@@ -29,6 +29,8 @@ _LESS = 5
 #: When each page that runs began, and those that wait, in their order.
 _runs: list[float] = []
 _waiting: list[_Ticket] = []
+#: Whether any page has run.
+_was_seen = threading.Event()
 #: When the page of this thread began.
 _own = threading.local()
 
@@ -88,6 +90,7 @@ def aside() -> Iterator[None]:
 def _leave() -> None:
     """Give the turn back; a page that was left while it stood aside has none."""
     began, _own.began = _own.began, None
+    _was_seen.set()
     if began is not None:
         with _calm:
             _runs.remove(began)
@@ -132,9 +135,13 @@ def wait_for_calm() -> bool:
 
 
 def when_at_ease(do: Callable[[], object]) -> None:
-    """Do something once, in the background, as soon as no page has run for some seconds."""
+    """Do something once, in the background, when a page was seen and none has run for seconds.
+
+    Before the first page there is no ease: what it shows is being read, by a process of its own.
+    """
 
     def wait() -> None:
+        _was_seen.wait()
         since = time.monotonic()
         while time.monotonic() - since < _EASE:
             time.sleep(_MOMENT / 10)
