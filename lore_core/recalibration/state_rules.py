@@ -200,6 +200,10 @@ def check_fitted(made: Recalibrator, n_classes: int, n_features: int) -> None:
     ``n_classes``, ``n_features``: of the rows it was fitted on. Raises InputError.
     """
     name = type(made).__name__
+    if name not in STATES:  # no fault of the file's, and not to be taken for one
+        raise NotImplementedError(
+            f"what the state of a {name} must be is not said; add it to STATES of {__name__}"
+        )
     Text().check(made.label, f"{name}: label", {})
     Number(0, whole=True).check(made.n_rows_, f"{name}: calibration_rows", {})
     _check_settings(made)

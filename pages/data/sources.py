@@ -14,6 +14,7 @@ from lore_core.dashboard.kept_files import KEPT_FOR
 from lore_core.data.text_features import with_text_features
 from lore_core.data.texts import text_columns
 from lore_core.reading.file_pairs import sources_of
+from lore_core.reading.formats import READABLE
 from lore_core.reading.reading_report import NO_FEATURES
 from pages.shared.files import check_inside, is_local, named_path, states_of
 from pages.shared.header import plain
@@ -22,10 +23,6 @@ from pages.shared.on_disk import kept_files, problem
 from pages.shared.session import adopt, as_loaded, load_demo
 from pages.shared.store import kept_for
 
-_SUFFIXES = [
-    "npz", "csv", "tsv", "txt", "parquet", "feather", "arrow", "json", "jsonl", "ndjson", "eval",
-    "xlsx", "sqlite", "sqlite3", "db", "duckdb", "ddb",
-]  # fmt: skip
 _UPLOAD, _PATH, _DEMO = "Upload", "Path", "Demo"
 
 
@@ -79,7 +76,7 @@ def _what_is_kept() -> str:
 def _upload() -> tuple[list[Any], str] | None:
     files = st.file_uploader(
         "Predictions (.npz, .csv, .parquet, .json, .eval, .xlsx, .sqlite, …)",
-        type=_SUFFIXES,
+        type=[suffix.lstrip(".") for suffix in READABLE],
         accept_multiple_files=True,
         key="upload",
         help="One file, or two: names ending in _cal and _test become calibration and evaluation "

@@ -42,8 +42,6 @@ def browser_type_launch_args() -> dict:
             "--disable-sync",
             "--no-first-run",
             "--disable-quic",
-            "--use-gl=angle",
-            "--use-angle=swiftshader",
             "--enable-unsafe-swiftshader",
         ],
     }

@@ -6,15 +6,10 @@ import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from page_names import PAGES
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
-
-PAGES = (
-    *("data", "overview", "landscape", "variables", "bandwidth", "recalibrate", "fairness"),
-    *("runs", "watch", "decisions", "report"),
-)
-
 
 #: Streamlit's own: a section without a role of its own that has a name.
 NOT_OURS = {"exclude": [["[data-testid=stFileUploaderDropzone]"]]}

@@ -6,13 +6,12 @@ import dataclasses
 import json
 
 import numpy as np
+import page_names
 import pandas as pd
 import pytest
 
-PAGES = (
-    "data", "overview", "landscape", "variables", "bandwidth", "recalibrate", "fairness",
-    "decisions", "report",
-)  # fmt: skip
+#: Those of one evaluation; Runs and Watch have rows of their own.
+PAGES = tuple(name for name in page_names.PAGES if name not in ("runs", "watch"))
 NASTY = ("<b>x</b>", "a & b", "**[link](http://x)** $y$ :red[z]")
 
 FIGURES = {

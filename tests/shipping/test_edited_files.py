@@ -208,3 +208,9 @@ def test_a_signed_file_is_known(fitted):
         assert load_recalibrator(other) is not None
         with pytest.raises(InputError, match="must be signed with the key"):
             load_recalibrator(other, key=key)
+
+
+def test_a_method_without_rules_is_no_fault_of_the_file(fitted, monkeypatch):
+    monkeypatch.delitem(STATES, "PlattScaling")
+    with pytest.raises(NotImplementedError, match=r"PlattScaling .* add it to STATES of .*rules"):
+        load_recalibrator(fitted["PlattScaling"].to_bytes())

@@ -121,8 +121,18 @@ class _Frame:
                 low, high = self.y if mark.level else self.x
                 if low <= mark.at <= high:
                     self.rule(mark.at, mark.level, **_stroke(mark))
+                    if mark.text and not mark.level:
+                        self._write_beside(mark)
             case _:
                 raise TypeError(f"no drawing of a {type(mark).__name__} is known")
+
+    def _write_beside(self, mark: Rule) -> None:
+        """Write what an upright rule is at its upper end, on the side that has room."""
+        x, y = float(self.px(mark.at)), self.top + 9
+        if x < (self.left + self.right) / 2:
+            self.drawing.add("text", text=mark.text, x=x + 4, y=y)
+        else:
+            self.drawing.add("text", text=mark.text, kind="end", x=x - 4, y=y)
 
     def _placed(self, x: Numbers, y: Numbers) -> tuple[Floats, Floats]:
         return self.px(x), self.py(y)
