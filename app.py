@@ -16,6 +16,7 @@ from lore_core.dashboard.beside import WORKERS
 from lore_core.kernel_sums.schedule import one_thread_a_product
 from lore_core.reading import apart
 from pages.shared import controls, header, live_chart, login, requests, session, token
+from pages.shared.ahead import compute_ahead
 from pages.shared.assets import Assets
 from pages.shared.calm import hurry, share_the_interpreter, when_at_ease
 from pages.shared.gate import Gate
@@ -78,6 +79,7 @@ def show() -> None:
         st.session_state["_shown"] = page.url_path
         with hurry(_say_how_many_come_before, is_step=is_step):
             page.run()
+        compute_ahead()
     except InputError as error:
         st.error(header.plain(str(error)), icon=":material/error:")
 

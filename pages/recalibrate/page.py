@@ -21,6 +21,7 @@ from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import csv_button, next_step, show_chart
 from pages.shared.controls import curve_metric, metric_map, theme_mode, view_controls
 from pages.shared.header import conclude, question
+from pages.shared.live_chart import expect_charts
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared, grouping, grouping_control
 from pages.shared.places import is_searched
@@ -77,6 +78,7 @@ question(
     "binned anew by their new confidence.",
 )
 view = view_controls()
+expect_charts()
 dataset = view.dataset
 top = st.container()
 row = st.container(horizontal=True)

@@ -53,8 +53,11 @@ class Asked:
     options: Mapping[str, Any] = field(default_factory=dict)  #: What else is asked
 
 
-def task_of(asked: Asked) -> Task:
-    """Return the work, begun if nobody has asked for it before."""
+def task_of(asked: Asked, session: str | None = None) -> Task:
+    """Return the work, begun if nobody has asked for it before.
+
+    ``session``: whose work it is; by default the one whose page runs.
+    """
     work, key = asked.work, asked.key
     with _LOCK:
         task = _TASKS.get((work, key))
@@ -66,7 +69,7 @@ def task_of(asked: Asked) -> Task:
             else:  # no server, and nobody else who could be held up
                 task.end(WORK[work](asked.view, None, **asked.options))
             _TASKS[work, key] = task
-        task.sessions.add(this_session())
+        task.sessions.add(this_session() if session is None else session)
         _TASKS.move_to_end((work, key))
         _forget()
         return task

@@ -142,15 +142,20 @@ def when_at_ease(do: Callable[[], object]) -> None:
 
     def wait() -> None:
         _was_seen.wait()
-        since = time.monotonic()
-        while time.monotonic() - since < _EASE:
-            time.sleep(_MOMENT / 10)
-            if _runs or _waiting:
-                since = time.monotonic()
+        wait_for_ease()
         give_precedence()
         do()
 
     threading.Thread(target=wait, daemon=True).start()
+
+
+def wait_for_ease() -> None:
+    """Wait until no page has run for seconds."""
+    since = time.monotonic()
+    while time.monotonic() - since < _EASE:
+        time.sleep(_MOMENT / 10)
+        if _runs or _waiting:
+            since = time.monotonic()
 
 
 def give_way(_share: float, _message: str) -> None:

@@ -140,6 +140,11 @@ function takeBack(name) {
 }
 
 export default async ({ data, parentElement: root, setTriggerValue }) => {
+  const told = JSON.parse(new TextDecoder().decode(data));
+  if (!told.figure) {
+    plotlyAt(told.script).catch(() => {}); // what needs it says so
+    return;
+  }
   const name = nameOf(root);
   if (!charts.has(root)) {
     charts.set(root, takeBack(name) ?? new Chart());
@@ -147,7 +152,7 @@ export default async ({ data, parentElement: root, setTriggerValue }) => {
   }
   const chart = charts.get(root);
   chart.pick = (number) => setTriggerValue("picked", number);
-  await chart.show(JSON.parse(new TextDecoder().decode(data)));
+  await chart.show(told);
   return () => {
     if (!charts.delete(root)) return;
     giveUp(name);

@@ -40,6 +40,7 @@ _FALLBACKS = ("PCA 2-D", "All features")
 
 #: Controls whose setting lives in the link; the page shown, and those that were made on it.
 _LINKED, _PAGE, _MADE = "_linked", "_page", "_made"
+_VIEW = "_view_shown"
 
 
 def linked(key: str) -> dict[str, str]:
@@ -253,7 +254,15 @@ def view_controls(row: ControlRow | None = None, *, shows_vector: bool = False) 
         )
     if not shows_vector:
         say_vector_is_elsewhere()
-    return View(dataset, target, value, n_bins, binning, maps)
+    view = View(dataset, target, value, n_bins, binning, maps)
+    st.session_state[_VIEW] = view
+    return view
+
+
+def last_view() -> View | None:
+    """Return the view of the page that has just run, once; None where it had none."""
+    view: View | None = st.session_state.pop(_VIEW, None)
+    return view
 
 
 def map_control(view: View, container: st.delta_generator.DeltaGenerator) -> tuple[str, Embedding]:

@@ -14,7 +14,7 @@ from pages.shared import compute
 from pages.shared.charts import next_step
 from pages.shared.header import plain
 
-_COLUMN = "group_column"
+_COLUMN, _METHODS = "group_column", "methods"
 
 
 def grouping_control(dataset: Dataset, container: st.delta_generator.DeltaGenerator) -> None:
@@ -73,6 +73,13 @@ def preselected(offered: list[str]) -> list[str]:
     return [name for name in offered if name in standard]
 
 
+def chosen_methods(view: View) -> tuple[str, ...]:
+    """Return the methods that are compared, as long as :func:`compared` draws no other choice."""
+    offered = labels(local=view.is_local, weighted=view.dataset.weights is not None)
+    chosen = st.session_state.get(_METHODS)
+    return tuple(preselected(offered) if chosen is None else chosen)
+
+
 def pair_controls(
     result: Comparison,
     left: st.delta_generator.DeltaGenerator,
@@ -101,7 +108,7 @@ def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
         "Methods",
         offered,
         default=preselected(offered),
-        key="methods",
+        key=_METHODS,
         persist_state="session",
         help="The first is the one the others are held against.",
     )
