@@ -37,8 +37,9 @@ PAGES = (
 )
 #: Passes of the hand over the slider of γ, mouse moves a pass, moves by a key, openings of a link.
 SWEEPS, STEPS, MOVES, OPENINGS = 3, 60, 5, 3
-#: Seconds to wait for a server to rest, and seconds of processors in one that are rest.
-MOST_SETTLING, SETTLED = 120, 0.1
+#: Seconds to wait for a server to rest; seconds on end in which it must, since what nobody has
+#: asked for begins only when no page has run for two; and seconds of processors in one that are.
+MOST_SETTLING, ON_END, SETTLED = 120, 4, 0.1
 #: Milliseconds to wait for a page to rest.
 PAGE_PATIENCE = 180_000
 
@@ -100,10 +101,12 @@ def settle(process: int) -> None:
         times = [one.cpu_times() for one in (server, *server.children(recursive=True))]
         return sum(time.user + time.system for time in times)
 
+    rested = 0
     for _ in range(MOST_SETTLING):
         before = used()
         time.sleep(1.0)
-        if used() - before < SETTLED:
+        rested = rested + 1 if used() - before < SETTLED else 0
+        if rested == ON_END:
             return
 
 

@@ -17,6 +17,7 @@ from lore_core.comparison.summary import Summary
 from lore_core.data.binning import ConfidenceBins
 from lore_core.data.dataset import Dataset
 from lore_core.embedding.result import Embedding
+from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.metrics.vector_bandwidth import VectorCurve
@@ -30,6 +31,7 @@ from lore_core.view.methods import Grouping
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
+        BandwidthCurve,
         Comparison,
         ConfidenceBins,
         Grouping,

@@ -21,6 +21,7 @@ from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
 from lore_core.embedding.result import Embedding
 from lore_core.kernel_sums.schedule import fewer_threads, one_thread_a_product
+from lore_core.metrics import BandwidthCurve
 from lore_core.reading.handover import Arrays, dataset_from
 from lore_core.recalibration import standard_recalibrators
 from lore_core.view.chance import chance_band_of
@@ -32,6 +33,7 @@ from lore_core.view.vector import (
     vector_errors_of,
 )
 from lore_core.view.view import View
+from lore_core.view.where import recalibrated_curve_of
 
 #: How much less of the processors than pages; more than maps, for a reader waits.
 _LESS = 3
@@ -72,10 +74,18 @@ def simulated(
     return intervals_of(view, confidences, measured_on=measured_on, progress=progress)
 
 
+def curve_after(
+    view: View, progress: Progress | None, confidence: Floats, measured_on: Embedding
+) -> BandwidthCurve:
+    """Measure over γ what one method of :func:`fitted` made of the confidences."""
+    return recalibrated_curve_of(view, confidence, on=measured_on, progress=progress)
+
+
 #: What can be asked for, by its name.
 WORK: dict[str, Callable[..., Any]] = {
     "fits": fitted,
     "intervals": simulated,
+    "curve": curve_after,
     "chance band": lambda view, progress: chance_band_of(view, progress=progress),
     "vector errors": vector_errors_of,
     "vector chance": lambda view, progress, errors: vector_chance_of(
@@ -91,6 +101,7 @@ def warm_up() -> None:
     view = small_view()
     made = fitted(view, None, [item.label for item in standard_recalibrators()], None, None)
     simulated(view, None, {name: item.confidence for name, item in made.datasets.items()}, None)
+    curve_after(view, None, view.evaluation.confidence, view.embedding)
 
 
 def main() -> None:

@@ -253,7 +253,7 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
         )
     if findings.view.is_local:
         findings.method_curves = {
-            label: recalibrated_curve_of(findings.view, item)
+            label: recalibrated_curve_of(findings.view, item.confidence)
             for label, item in findings.comparison.datasets.items()
         }
     return None

@@ -83,16 +83,26 @@ def curve_of(view: View, progress: Progress | None = None) -> BandwidthCurve:
 
 
 def recalibrated_curve_of(
-    view: View, recalibrated: Dataset, *, on: Embedding | None = None
+    view: View,
+    confidence: Floats,
+    *,
+    on: Embedding | None = None,
+    progress: Progress | None = None,
 ) -> BandwidthCurve:
     """MLCE and ALCE over γ of the evaluation rows as a method left them.
 
-    ``recalibrated``: its evaluation rows after the method. ``on``: map to measure on; by default
-    the one the kernel works on.
+    ``confidence`` (n,): of the evaluation rows after the method. ``on``: map to measure on; by
+    default the one the kernel works on.
     """
-    c, a = recalibrated.confidence, recalibrated.outcome
+    rows = view.evaluation
     return bandwidth_curve(
-        c, a, view.points(on=on), view.gammas, **view.bins, weights=recalibrated.weights
+        confidence,
+        rows.outcome,
+        view.points(on=on),
+        view.gammas,
+        **view.bins,
+        weights=rows.weights,
+        progress=progress,
     )
 
 

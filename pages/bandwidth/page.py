@@ -16,7 +16,6 @@ from pages.shared.beside import is_ready
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import asks_for_vector, curve_metric, theme_mode, view_controls
 from pages.shared.header import conclude, question
-from pages.shared.live_chart import expect_charts
 from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready
 from pages.shared.session import current
 from pages.shared.whole import whole_curve
@@ -38,7 +37,6 @@ question(
 )
 whole = asks_for_vector(current().dataset)
 view = view_controls(shows_vector=True)
-expect_charts()
 if not view.is_local:
     next_step("pages/data/page.py", "load features on the Data page")
     st.stop()

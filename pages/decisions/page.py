@@ -18,7 +18,6 @@ from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import cost_controls, theme_mode, view_controls
 from pages.shared.header import plain, question
-from pages.shared.live_chart import expect_charts
 from pages.shared.methods import compared
 from pages.shared.places import title_of
 
@@ -31,7 +30,6 @@ question(
     "where the confidence reaches 1 − u/w.",
 )
 view = view_controls()
-expect_charts()
 result = compared(view)
 evaluation = view.evaluation
 first = next(iter(result.datasets))

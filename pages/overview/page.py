@@ -21,7 +21,6 @@ from pages.shared.controls import asks_for_vector, view_controls
 from pages.shared.diagram import diagram_choice, show_reliability
 from pages.shared.header import headline, plain, question
 from pages.shared.live import hear
-from pages.shared.live_chart import expect_charts
 from pages.shared.places import SEEN, is_searched
 from pages.shared.session import current
 from pages.shared.small_map import small_map
@@ -46,7 +45,6 @@ question(
 hear(_MAP)
 whole = asks_for_vector(current().dataset)
 view = view_controls(shows_vector=True)
-expect_charts()
 if whole:
     show_vector_overview(view)
     next_step("pages/landscape/page.py", "where is it wrong? The landscape")

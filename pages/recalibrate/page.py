@@ -21,7 +21,6 @@ from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import csv_button, next_step, show_chart
 from pages.shared.controls import curve_metric, metric_map, theme_mode, view_controls
 from pages.shared.header import conclude, question
-from pages.shared.live_chart import expect_charts
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared, grouping, grouping_control
 from pages.shared.places import is_searched
@@ -78,7 +77,6 @@ question(
     "binned anew by their new confidence.",
 )
 view = view_controls()
-expect_charts()
 dataset = view.dataset
 top = st.container()
 row = st.container(horizontal=True)
@@ -86,6 +84,9 @@ measured_on, measure_map = metric_map(view, row) if view.is_local else ("", None
 grouping_control(dataset, row)
 result = compared(view, measure_map)
 methods = list(result.datasets)
+if measure_map is not None and len(methods) > 1:
+    for curve in compute.method_curves_asked(view, result, _drawn_first(result), measure_map):
+        is_ready(curve, 0.0)  # begun, while the page is made
 search = compute.places(view) if view.target == TOP_LABEL and is_searched(view) else None
 conclude(top, conclude_recalibration(result, search))
 table, waiting = st.empty(), st.empty()
@@ -132,15 +133,12 @@ if measure_map is not None and len(methods) > 1:
         # Other methods are another choice.
         key=f"curves of {', '.join(methods)}",
     )
-    curves = {
-        name: compute.method_curve(view, name, measure_map, result.datasets[name])
-        for name in methods
-        if name in drawn
-    }
-    if curves:
+    names = [name for name in methods if name in drawn]
+    curves = compute.method_curves_asked(view, result, names, measure_map)
+    if names:
         show_chart(
             bandwidth_figure(
-                curves,
+                dict(zip(names, map(awaited, curves), strict=True)),
                 metric=metric,
                 rows=f"{len(dataset.evaluation):,} evaluation rows, measured on {measured_on}",
                 gamma=view.gamma,

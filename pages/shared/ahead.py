@@ -11,7 +11,7 @@ from pages.shared import compute
 from pages.shared.beside import Asked, task_of
 from pages.shared.calm import wait_for_ease
 from pages.shared.controls import last_view
-from pages.shared.jobs import at_this_pace, is_there, this_session
+from pages.shared.jobs import at_this_pace, this_session
 from pages.shared.methods import chosen_methods, grouping
 
 #: Nothing that takes longer than so many seconds is done before anybody asks for it.
@@ -53,14 +53,17 @@ def _serve() -> None:
             session, fits = _WANTED.popitem()
         result = _done(fits, session)
         if result is not None:
-            intervals = compute.intervals(fits.view, result, fits.options["measured_on"])
-            if intervals is not None:
-                _done(intervals, session)
+            on = fits.options["measured_on"]
+            more = [compute.intervals(fits.view, result, on)]
+            if on is not None:
+                more += compute.method_curves_asked(fits.view, result, list(result.datasets), on)
+            for asked in more:
+                _ = asked and _done(asked, session)
 
 
 def _done(asked: Asked, session: str) -> Any:
-    """Return what comes of some work; None where it takes long, fails, or nobody is there."""
-    if not is_there(session) or at_this_pace(asked.title, asked.expected) > _LONGEST:
+    """Return what comes of some work; None where it takes long, or fails."""
+    if at_this_pace(asked.title, asked.expected) > _LONGEST:
         return None
     task = task_of(asked, session)
     task.wait()

@@ -30,7 +30,7 @@ from pages.shared.jobs import (
 )
 
 #: Results that are kept: at most so many, and of so many bytes in memory and on the disk.
-_MOST, _MOST_BYTES, _MOST_APART = 64, 2**30, 2**33
+_MOST, _MOST_BYTES, _MOST_APART = 256, 2**30, 2**33
 #: Seconds until a reader is told what is waited for, and between two words about it.
 _SILENT, _EVERY = 0.3, 0.5
 #: Seconds between two looks whether anybody who wants some work is still there.

@@ -140,11 +140,6 @@ function takeBack(name) {
 }
 
 export default async ({ data, parentElement: root, setTriggerValue }) => {
-  const told = JSON.parse(new TextDecoder().decode(data));
-  if (!told.figure) {
-    plotlyAt(told.script).catch(() => {}); // what needs it says so
-    return;
-  }
   const name = nameOf(root);
   if (!charts.has(root)) {
     charts.set(root, takeBack(name) ?? new Chart());
@@ -152,7 +147,7 @@ export default async ({ data, parentElement: root, setTriggerValue }) => {
   }
   const chart = charts.get(root);
   chart.pick = (number) => setTriggerValue("picked", number);
-  await chart.show(told);
+  await chart.show(JSON.parse(new TextDecoder().decode(data)));
   return () => {
     if (!charts.delete(root)) return;
     giveUp(name);

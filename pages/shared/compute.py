@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import wraps
 from typing import Any, Literal
 
@@ -12,7 +12,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from lore_core import (
-    BandwidthCurve,
     Comparison,
     Dataset,
     Embedding,
@@ -53,8 +52,8 @@ _EVERY_GAMMA: tuple[Part, ...] = (*_BINS, "maps")
 #: Of so few rows a result is small, and at least so many of each kind are kept: with fewer twenty
 #: readers would push out each other's at every step.
 _FEW_ROWS, _ENTRIES = 20_000, 48
-#: Seconds a row, of every method or of a band: rough, until this machine has shown its own.
-_FIT_SECONDS, _SIMULATED_SECONDS, _BAND_SECONDS = 1e-5, 3e-5, 1.5e-4
+#: Seconds a row, of every method, a curve or a band: rough, until this machine has shown its own.
+_FIT_SECONDS, _SIMULATED_SECONDS, _CURVE_SECONDS, _BAND_SECONDS = 1e-5, 3e-5, 5e-6, 1.5e-4
 #: Seconds a row and column of kernel sums; models simulated, and bandwidths of a curve, about.
 _COLUMN_SECONDS, _DRAWN, _GAMMAS_DRAWN = 2e-7, 100, 12
 #: What a search for places depends on.
@@ -255,12 +254,22 @@ def chance_band(view: View, place: DeltaGenerator | None = None) -> NullBand | N
     return band
 
 
-@_kept(64, "Computing the curves …", *_FITTED)
-def method_curve(
-    view: View, method: str, on_map: Embedding, _recalibrated: Dataset
-) -> BandwidthCurve:
-    """MLCE and ALCE over γ after one method."""
-    return where.recalibrated_curve_of(view, _recalibrated, on=on_map)
+def method_curves_asked(
+    view: View, result: Comparison, names: Sequence[str], on_map: Embedding
+) -> list[Asked]:
+    """Return the work behind the MLCE and ALCE over γ after each of some methods."""
+    key = view.key(*_FITTED)
+    return [
+        Asked(
+            "curve",
+            view,
+            (key, name, on_map.digest),
+            "Computing the curves",
+            _CURVE_SECONDS * len(view.evaluation),
+            {"confidence": result.datasets[name].confidence, "measured_on": on_map},
+        )
+        for name in names
+    ]
 
 
 @_kept(32, "Comparing groups …", *_FITTED)

@@ -56,12 +56,6 @@ class _Shown:
         return replace(chart, lay_out=lambda figure: _turned(figure, self.seen))
 
 
-def expect_charts() -> None:
-    """Let the browser load what draws charts while the server computes the first of them."""
-    with st.container(key="expect_charts"):
-        _CHART(key="charts", data=json.dumps({"script": address_of(_SCRIPT)}).encode())
-
-
 def live_chart(
     chart: Chart, key: str, *, on_pick: Callable[[int], None] | None = None, still: bool = False
 ) -> Callable[[], Chart]:

@@ -21,7 +21,6 @@ from pages.shared.controls import (
     theme_mode,
 )
 from pages.shared.header import plain, question
-from pages.shared.live_chart import expect_charts
 from pages.shared.session import current
 
 #: Combinations of two variables with fewer rows stay empty.
@@ -86,7 +85,6 @@ question(
     "The gap of the evaluation rows over their groups, metadata, image brightness and named "
     "features, one by one and two by two.",
 )
-expect_charts()
 dataset = current().dataset
 columns = st.columns([2, 2, 1.6, 1.4], vertical_alignment="bottom")
 with columns[3]:
