@@ -128,7 +128,9 @@ def expected_skewness(
     """
     n, n_classes = first.shape
     sums = np.zeros(3)
-    for rows in np.array_split(np.arange(n), 1 + n * n_classes // _CHUNK):
+    step = max(1, _CHUNK // n_classes)
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
         weight = (first[rows] + other[rows]) / 2
         apart = of_class(other[rows]) - of_class(first[rows])
         apart = weighed(apart, chosen_weights(weights, rows))

@@ -51,6 +51,12 @@ class Asked:
     title: str  #: What is done, in words
     expected: float  #: Seconds it takes, a rough estimate
     options: Mapping[str, Any] = field(default_factory=dict)  #: What else is asked
+    of: str = ""  #: What tells it from other work of its kind on one page
+
+    @property
+    def name(self) -> str:
+        """Its name on the page."""
+        return f"{self.work} {self.of}".rstrip()
 
 
 def task_of(asked: Asked, session: str | None = None) -> Task:
@@ -175,10 +181,10 @@ def _watch(task: Task, asked: Asked, place: DeltaGenerator | None) -> None:
     if task.wait(_SILENT):
         return
     shown = (place or st).empty()
-    with shown.container(horizontal=True, vertical_alignment="bottom", key=f"awaited_{asked.work}"):
+    with shown.container(horizontal=True, vertical_alignment="bottom", key=f"awaited_{asked.name}"):
         bar = st.progress(0.0, text=f"**{asked.title}**")
         stop = (asked.work, asked.key), task
-        st.button("Cancel", key=f"stop_{asked.work}", on_click=_stop, args=stop, width="content")
+        st.button("Cancel", key=f"stop_{asked.name}", on_click=_stop, args=stop, width="content")
     expected = at_this_pace(asked.title, asked.expected)
     while not task.wait(_EVERY):
         elapsed, before = time.monotonic() - start, WORKERS.before(task)

@@ -267,6 +267,7 @@ def method_curves_asked(
             "Computing the curves",
             _CURVE_SECONDS * len(view.evaluation),
             {"confidence": result.datasets[name].confidence, "measured_on": on_map},
+            of=name,
         )
         for name in names
     ]
