@@ -31,8 +31,10 @@ def compute_ahead() -> None:
     view = last_view()
     if not WORKERS.are_there or view is None or view.calibration is None:
         return
-    on = view.embedding if view.is_local else None
-    fits = compute.fits(view, chosen_methods(view), grouping(view.dataset), on)
+    methods, on = chosen_methods(view), view.embedding if view.is_local else None
+    if not methods:
+        return
+    fits = compute.fits(view, methods, grouping(view.dataset), on)
     with _NEWS:
         _WANTED[this_session()] = fits
         _WANTED.move_to_end(this_session())
@@ -51,14 +53,21 @@ def _serve() -> None:
         wait_for_ease()
         with _NEWS:
             session, fits = _WANTED.popitem()
-        result = _done(fits, session)
-        if result is not None:
-            on = fits.options["measured_on"]
-            more = [compute.intervals(fits.view, result, on)]
-            if on is not None:
-                more += compute.method_curves_asked(fits.view, result, list(result.datasets), on)
-            for asked in more:
-                _ = asked and _done(asked, session)
+        compute_after(fits, session)
+
+
+def compute_after(fits: Asked, session: str) -> None:
+    """Compute the fits, and what Recalibrate asks for after them, one after the other."""
+    result = _done(fits, session)
+    if result is None:
+        return
+    on = fits.options["measured_on"]
+    more = [compute.intervals(fits.view, result, on)]
+    if on is not None:
+        more += compute.method_curves_asked(fits.view, result, list(result.datasets), on)
+    for asked in more:
+        if asked is not None:
+            _done(asked, session)
 
 
 def _done(asked: Asked, session: str) -> Any:

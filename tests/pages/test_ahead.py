@@ -1,0 +1,64 @@
+"""What the comparing pages ask for is computed while the page before them is looked at."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from types import SimpleNamespace
+
+import pytest
+
+from pages.shared import ahead, beside
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What is asked of the processes beside the server, by its name and key, in its order."""
+    noted: list[tuple[str, object]] = []
+    original = beside.task_of
+
+    def note(asked, session=None):
+        noted.append((asked.name, asked.key))
+        return original(asked, session)
+
+    for module in (ahead, beside):
+        monkeypatch.setattr(module, "task_of", note)
+    monkeypatch.setattr(ahead, "WORKERS", SimpleNamespace(are_there=True))
+    monkeypatch.setattr(ahead, "_WANTED", OrderedDict())
+    monkeypatch.setattr(ahead, "_THREADS", [None])  # served by the test itself
+    return noted
+
+
+@pytest.mark.parametrize("name", ["overview", "landscape", "decisions"])
+def test_all_that_recalibrate_asks_for_was_computed(open_page, made, asked, name):
+    page = open_page(name, made(seed=3), gamma=0.5, bins=10)
+    ((session, fits),) = ahead._WANTED.items()
+    asked.clear()
+    ahead.compute_after(fits, session)
+    before = set(asked)
+    assert {name for name, _ in before} >= {"fits", "intervals", "curve LoRe"}
+    asked.clear()
+    page.go("recalibrate")
+    assert asked
+    assert set(asked) <= before
+
+
+def test_what_takes_long_is_left_to_those_who_ask(open_page, made, monkeypatch, asked):
+    open_page("landscape", made(seed=4))
+    ((session, fits),) = ahead._WANTED.items()
+    monkeypatch.setattr(ahead, "_LONGEST", 0.0)
+    ahead.compute_after(fits, session)
+    assert not asked
+
+
+def test_without_rows_to_fit_on_nothing_is_wanted(open_page, made, asked):
+    open_page("landscape", made(seed=5, calibration=None))
+    assert not ahead._WANTED
+    assert not asked
+
+
+def test_of_many_readers_the_last_are_thought_of(open_page, made, monkeypatch, asked):
+    page = open_page("landscape", made(seed=6))
+    for reader in range(2 * ahead._MOST):
+        monkeypatch.setattr(ahead, "this_session", lambda reader=reader: f"reader {reader}")
+        page.run()
+    assert list(ahead._WANTED) == [f"reader {k}" for k in range(ahead._MOST, 2 * ahead._MOST)]
