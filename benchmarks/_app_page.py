@@ -128,7 +128,8 @@ Synthetic rows: {CLASSES} classes, {FEATURES} features, “PCA 2-D”; beside th
 The line of two points is the least a chart can be: a Plotly chart that Streamlit draws anew as a
 slider moves, in the same browser. The goals are for a machine that does nothing else; the load
 average below says how far that was so. Before each opening, drag and turn the server is let come to
-rest: it simulates, and makes fields of other γ, when nobody waits.
+rest: it simulates, makes fields of other γ and, of few rows, fits what other pages compare, when nobody
+waits.
 
 {markdown_table(["machine", ""], facts)}
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lore_core.data.arrays import Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.weights import chosen_weights
+from lore_core.kernel_sums.schedule import thread_count
 from lore_core.metrics.rewards import RewardCurve, reward_curve
 
 
@@ -16,7 +18,7 @@ def compare_rewards(
     datasets: Mapping[str, Dataset],
     ratios: ArrayLike | None = None,
     *,
-    rows: NDArray[np.bool_] | None = None,
+    rows: Mask | None = None,
 ) -> dict[str, RewardCurve]:
     """Reward of every method over cost ratios, and its gain over the first.
 
@@ -30,15 +32,17 @@ def compare_rewards(
     rows : ndarray of shape (n,), optional
         Mask of the rows that count; by default all.
     """
-    first = next(iter(datasets.values())).confidence
-    counted = np.ones(len(first), dtype=bool) if rows is None else rows
-    return {
-        method: reward_curve(
+    counted: Mask | slice = slice(None) if rows is None or rows.all() else rows
+    first = next(iter(datasets.values())).confidence[counted]
+
+    def curve(dataset: Dataset) -> RewardCurve:
+        return reward_curve(
             dataset.confidence[counted],
             dataset.outcome[counted],
             ratios,
-            baseline=first[counted],
+            baseline=first,
             weights=chosen_weights(dataset.weights, counted),
         )
-        for method, dataset in datasets.items()
-    }
+
+    with ThreadPoolExecutor(thread_count(None)) as threads:
+        return dict(zip(datasets, threads.map(curve, datasets.values()), strict=True))

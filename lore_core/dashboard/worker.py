@@ -25,7 +25,13 @@ from lore_core.metrics import BandwidthCurve
 from lore_core.reading.handover import Arrays, dataset_from
 from lore_core.recalibration import standard_recalibrators
 from lore_core.view.chance import chance_band_of
-from lore_core.view.methods import Grouping, comparison_of, intervals_of, recalibrators_of
+from lore_core.view.methods import (
+    Grouping,
+    comparison_of,
+    intervals_of,
+    recalibrators_of,
+    taught_of,
+)
 from lore_core.view.vector import (
     vector_band_of,
     vector_chance_of,
@@ -86,6 +92,7 @@ WORK: dict[str, Callable[..., Any]] = {
     "fits": fitted,
     "intervals": simulated,
     "curve": curve_after,
+    "taught": lambda view, _: taught_of(view),
     "chance band": lambda view, progress: chance_band_of(view, progress=progress),
     "vector errors": vector_errors_of,
     "vector chance": lambda view, progress, errors: vector_chance_of(
@@ -102,6 +109,7 @@ def warm_up() -> None:
     made = fitted(view, None, [item.label for item in standard_recalibrators()], None, None)
     simulated(view, None, {name: item.confidence for name, item in made.datasets.items()}, None)
     curve_after(view, None, view.evaluation.confidence, view.embedding)
+    taught_of(view)
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from lore_core.figures import reward_figure
 from lore_core.metrics import describe_rewards
 from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
+from pages.shared.beside import is_ready
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import cost_controls, theme_mode, view_controls
@@ -31,6 +32,8 @@ question(
 )
 view = view_controls()
 result = compared(view)
+top_label = view.with_(target=TOP_LABEL)
+is_ready(compute.taught_asked(top_label), 0.0)  # begun, while rewards are counted
 evaluation = view.evaluation
 first = next(iter(result.datasets))
 
@@ -104,7 +107,7 @@ st.caption(
 )
 
 st.subheader("Recalibrate, or retrain?")
-known = compute.taught(view.with_(target=TOP_LABEL))
+known = compute.taught(top_label)
 losses, gains = (
     (None, None) if known is None else (known.losses(inside), known.rewards(ratio, inside))
 )
