@@ -122,14 +122,14 @@ depends on the data, and until nothing moves any more.
 
 Written by `python benchmarks/app.py` in {minutes:.0f} minutes; do not edit.
 
-Headless Chromium, 1400 × 900 pixels, graphics by software, on the machine that also serves.
+Headless Chromium, 1400 × 900 pixels, on the machine that also serves, which has no graphics card.
 Synthetic rows: {CLASSES} classes, {FEATURES} features, “PCA 2-D”; beside the rows that are shown
 {CALIBRATION_SHARE:.0%} as many to fit on. Medians and, after a comma, what one in twenty exceeds.
 The line of two points is the least a chart can be: a Plotly chart that Streamlit draws anew as a
 slider moves, in the same browser. The goals are for a machine that does nothing else; the load
 average below says how far that was so. Before each opening, drag and turn the server is let come to
-rest: it simulates, makes fields of other γ and, of few rows, fits what other pages compare, when nobody
-waits.
+rest: it simulates, makes fields of other γ and, of few rows, fits what other pages compare, when
+nobody waits.
 
 {markdown_table(["machine", ""], facts)}
 
