@@ -185,7 +185,7 @@ class TestFigures:
 
     def test_colours_are_those_of_the_palette(self, pictures):
         known = {f"{side}-{name}" for side in "sf" for name in palette("light")}
-        known |= {"mid", "end", "grid", "drawing", "paper"}
+        known |= {"mid", "end", "beside", "grid", "drawing", "paper"}
         for picture in pictures.values():
             assert {word for kind in kinds(picture) for word in kind.split()} <= known
 
@@ -198,9 +198,11 @@ class TestFigures:
         full = np.flatnonzero(table.count)
         circles = elements(pictures["points"], "circle")
         assert len(circles) == len(full)
+        left, right = ends = 43, WIDTH - 16
+        assert {float(line.get("x1")) for line in elements(pictures["points"], "line")} >= {*ends}
         for circle, k in zip(circles, full, strict=True):
             assert float(circle.get("cx")) == pytest.approx(
-                38 + 264 * table.confidence[k], abs=0.01
+                left + (right - left) * table.confidence[k], abs=0.01
             )
             assert float(circle.get("cy")) == pytest.approx(
                 188 - 180 / 1.02 * table.accuracy[k], abs=0.01
@@ -247,11 +249,11 @@ assert len(chart.table) and chart.alt and chart.how_to_read
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize(("at", "side"), [(2.0, None), (8.0, "end")])
+@pytest.mark.parametrize(("at", "side"), [(2.0, "beside"), (8.0, "beside end")])
 def test_what_an_upright_rule_is_stands_beside_it_where_there_is_room(plain, at, side):
     picture = plain(Rule(at, Tint("ink"), text="γ = 0.2"))
     (words,) = [item for item in elements(picture, "text") if item.text == "γ = 0.2"]
     (line,) = [item for item in elements(picture, "line") if item.get("class") != "grid"]
     assert words.get("class") == side
     apart = float(words.get("x")) - float(line.get("x1"))
-    assert apart == (-4 if side else 4)
+    assert apart == (-4 if "end" in side else 4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -26,8 +27,8 @@ from lore_core.figures.svg.drawing import WIDTH, Drawing
 _LEFT, _RIGHT, _TOP, _BOTTOM, _BETWEEN = 38.0, 16.0, 8.0, 32.0, 6.0
 #: Heights of a panel, of one below it, and of a line of names.
 _HIGH, _LOW, _LINE = 180.0, 40.0, 18.0
-#: Width of a letter, and how many a name may have.
-_LETTER, _LONGEST = 5.6, 20
+#: Width of a letter and of a digit, and how many letters a name may have.
+_LETTER, _DIGIT, _LONGEST = 5.6, 5.0, 20
 #: Room beyond the outermost values, as a share of what lies between them.
 _PAD = 0.06
 #: About how many ticks an axis has.
@@ -39,7 +40,7 @@ def panel_drawing(picture: PanelPicture) -> Drawing:
     """Draw a picture; what is only a detail is left out."""
     panels = [panel.in_units() for panel in picture.panels if not panel.detail]
     names = [len(shortened(name, _LONGEST)) for _, name in panels[0].y.ticks]
-    left = min(130.0, 14 + _LETTER * max(names)) if names else _LEFT
+    left = min(130.0, 14 + _LETTER * max(names)) if names else _room_for_ticks(panels)
     top, bottom = _TOP, _TOP + (_LINE * len(names) or _HIGH)
     below = (len(panels) - 1) * (_BETWEEN + _LOW)
     drawing = Drawing(bottom + below + _BOTTOM, picture.alt)
@@ -53,6 +54,14 @@ def panel_drawing(picture: PanelPicture) -> Drawing:
     return drawing
 
 
+def _room_for_ticks(panels: Sequence[Panel]) -> float:
+    """Return how much room the ticks of upright axes need beside the axes' titles."""
+    spans = [_spans(panel)[1] for panel in panels]
+    ticks = [_ticks(panel.y, span) for panel, span in zip(panels, spans, strict=True)]
+    longest = max((len(words) for of_panel in ticks for _, words in of_panel), default=0)
+    return max(_LEFT, 18 + _DIGIT * longest)
+
+
 class _Frame:
     """The place of a panel, with its two scales."""
 
@@ -61,9 +70,7 @@ class _Frame:
     ) -> None:
         self.drawing, self.log = drawing, panel.x.log
         self.left, self.right, self.top, self.bottom = left, WIDTH - _RIGHT, top, bottom
-        reached = [_reached(mark) for mark in panel.marks if not mark.detail]
-        self.x = _span(panel.x, [x for x, _ in reached])
-        self.y = _span(panel.y, [y for _, y in reached])
+        self.x, self.y = _spans(panel)
 
     def px(self, x: Numbers | float) -> Floats:
         low, high = self.x
@@ -130,9 +137,9 @@ class _Frame:
         """Write what an upright rule is at its upper end, on the side that has room."""
         x, y = float(self.px(mark.at)), self.top + 9
         if x < (self.left + self.right) / 2:
-            self.drawing.add("text", text=mark.text, x=x + 4, y=y)
+            self.drawing.add("text", text=mark.text, kind="beside", x=x + 4, y=y)
         else:
-            self.drawing.add("text", text=mark.text, kind="end", x=x - 4, y=y)
+            self.drawing.add("text", text=mark.text, kind="beside end", x=x - 4, y=y)
 
     def _placed(self, x: Numbers, y: Numbers) -> tuple[Floats, Floats]:
         return self.px(x), self.py(y)
@@ -187,6 +194,12 @@ def _reached(mark: Mark) -> tuple[Numbers, Numbers]:
 
 def _from_zero(length: Numbers) -> Floats:
     return np.array([np.zeros(len(length)), length])
+
+
+def _spans(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the ends of both axes of a panel."""
+    across, upwards = zip(*[_reached(mark) for mark in panel.marks if not mark.detail], strict=True)
+    return _span(panel.x, list(across)), _span(panel.y, list(upwards))
 
 
 def _span(axis: Axis, values: list[Numbers]) -> tuple[float, float]:

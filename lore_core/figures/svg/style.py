@@ -37,6 +37,8 @@ def _rules(colors: Mapping[str, str]) -> str:
         "svg .mid { text-anchor: middle; }",
         "svg .end { text-anchor: end; }",
         f"svg .grid {{ stroke: {colors['line']}; stroke-width: 0.8; }}",
+        # (What stands on lines keeps them off its letters.)
+        f"svg .beside {{ paint-order: stroke; stroke: {colors['paper']}; stroke-width: 3px; }}",
         "svg path { stroke-linejoin: round; }",
     ]
     for name, color in colors.items():
