@@ -201,7 +201,7 @@ def check_fitted(made: Recalibrator, n_classes: int, n_features: int) -> None:
     """
     name = type(made).__name__
     if name not in STATES:  # no fault of the file's, and not to be taken for one
-        raise NotImplementedError(
+        raise RuntimeError(
             f"what the state of a {name} must be is not said; add it to STATES of {__name__}"
         )
     Text().check(made.label, f"{name}: label", {})

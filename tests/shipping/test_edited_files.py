@@ -212,5 +212,5 @@ def test_a_signed_file_is_known(fitted):
 
 def test_a_method_without_rules_is_no_fault_of_the_file(fitted, monkeypatch):
     monkeypatch.delitem(STATES, "PlattScaling")
-    with pytest.raises(NotImplementedError, match=r"PlattScaling .* add it to STATES of .*rules"):
+    with pytest.raises(RuntimeError, match=r"PlattScaling .* add it to STATES of .*rules"):
         load_recalibrator(fitted["PlattScaling"].to_bytes())
