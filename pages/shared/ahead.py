@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from lore_core.dashboard.beside import WORKERS
+from lore_core.view import View
 from pages.shared import compute
 from pages.shared.beside import Asked, task_of
 from pages.shared.calm import wait_for_ease
 from pages.shared.controls import last_view
 from pages.shared.jobs import at_this_pace, this_session
-from pages.shared.methods import chosen_methods, grouping
+from pages.shared.methods import chosen, compared_of, grouping_by
 
 #: Nothing that takes longer than so many seconds is done before anybody asks for it.
 _LONGEST = 5.0
 #: Readers whose next page is thought of, the one who came last first.
 _MOST = 8
-_WANTED: OrderedDict[str, Asked] = OrderedDict()
+_WANTED: OrderedDict[str, Callable[[], Asked | None]] = OrderedDict()
 _NEWS = threading.Condition()
 _THREADS: list[threading.Thread] = []
 
@@ -31,12 +34,9 @@ def compute_ahead() -> None:
     view = last_view()
     if not WORKERS.are_there or view is None or view.calibration is None:
         return
-    methods, on = chosen_methods(view), view.embedding if view.is_local else None
-    if not methods:
-        return
-    fits = compute.fits(view, methods, grouping(view.dataset), on)
     with _NEWS:
-        _WANTED[this_session()] = fits
+        # (What has to look at methods and rows is done later: the page has not ended yet.)
+        _WANTED[this_session()] = partial(_fits, view, *chosen())
         _WANTED.move_to_end(this_session())
         while len(_WANTED) > _MOST:
             _WANTED.popitem(last=False)
@@ -52,14 +52,23 @@ def _serve() -> None:
             _NEWS.wait_for(lambda: _WANTED)
         wait_for_ease()
         with _NEWS:
-            session, fits = _WANTED.popitem()
-        compute_after(fits, session)
+            session, wanted = _WANTED.popitem()
+        serve_one(wanted, session)
 
 
-def compute_after(fits: Asked, session: str) -> None:
+def _fits(view: View, methods: Sequence[str] | None, column: str | None) -> Asked | None:
+    """Return the fits of a view with what its reader chose; None where they take long."""
+    labels, on = compared_of(view, methods), view.embedding if view.is_local else None
+    if not labels or not _is_short(compute.fits(view, labels, None, on)):
+        return None
+    return compute.fits(view, labels, grouping_by(view.dataset, column), on)
+
+
+def serve_one(wanted: Callable[[], Asked | None], session: str) -> None:
     """Compute the fits, and what Recalibrate asks for after them, one after the other."""
-    result = _done(fits, session)
-    if result is None:
+    fits = wanted()
+    result = None if fits is None else _done(fits, session)
+    if fits is None or result is None:
         return
     on = fits.options["measured_on"]
     more = [compute.intervals(fits.view, result, on)]
@@ -70,9 +79,13 @@ def compute_after(fits: Asked, session: str) -> None:
             _done(asked, session)
 
 
+def _is_short(asked: Asked) -> bool:
+    return at_this_pace(asked.title, asked.expected) <= _LONGEST
+
+
 def _done(asked: Asked, session: str) -> Any:
     """Return what comes of some work; None where it takes long, or fails."""
-    if at_this_pace(asked.title, asked.expected) > _LONGEST:
+    if not _is_short(asked):
         return None
     task = task_of(asked, session)
     task.wait()

@@ -59,6 +59,7 @@ def keep_settings(page: str) -> None:
     """
     if st.session_state.get(_PAGE) != page:
         st.session_state[_PAGE], st.session_state[_MADE] = page, set()
+    st.session_state.pop(_VIEW, None)  # of a page that ended early
     for key in st.session_state.get(_LINKED, set()) - st.session_state[_MADE]:
         if key in st.session_state and key not in st.query_params:
             st.session_state[key] = st.session_state[key]

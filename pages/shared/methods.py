@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from lore_core import Comparison, Dataset, Embedding, standard_recalibrators
@@ -36,8 +38,12 @@ def grouping(dataset: Dataset) -> Grouping | None:
 
     Every page that compares asks for the same one, so that the comparison is computed once.
     """
-    chosen = st.session_state.get(_COLUMN)
-    return grouping_of(dataset, chosen if chosen in group_columns(dataset) else None)
+    return grouping_by(dataset, st.session_state.get(_COLUMN))
+
+
+def grouping_by(dataset: Dataset, column: str | None) -> Grouping | None:
+    """Return the grouping by a column, by the first where the data have no such."""
+    return grouping_of(dataset, column if column in group_columns(dataset) else None)
 
 
 def needs_calibration(view: View) -> None:
@@ -73,11 +79,15 @@ def preselected(offered: list[str]) -> list[str]:
     return [name for name in offered if name in standard]
 
 
-def chosen_methods(view: View) -> tuple[str, ...]:
-    """Return the methods that are compared, as long as :func:`compared` draws no other choice."""
+def chosen() -> tuple[list[str] | None, str | None]:
+    """Return which methods and which group column the reader chose; None: none so far."""
+    return st.session_state.get(_METHODS), st.session_state.get(_COLUMN)
+
+
+def compared_of(view: View, methods: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the methods that :func:`compared` compares where ``methods`` were chosen."""
     offered = labels(local=view.is_local, weighted=view.dataset.weights is not None)
-    chosen = st.session_state.get(_METHODS)
-    return tuple(preselected(offered) if chosen is None else chosen)
+    return tuple(preselected(offered) if methods is None else methods)
 
 
 def pair_controls(

@@ -31,9 +31,9 @@ def asked(monkeypatch):
 @pytest.mark.parametrize("name", ["overview", "landscape", "decisions"])
 def test_all_that_recalibrate_asks_for_was_computed(open_page, made, asked, name):
     page = open_page(name, made(seed=3), gamma=0.5, bins=10)
-    ((session, fits),) = ahead._WANTED.items()
+    ((session, wanted),) = ahead._WANTED.items()
     asked.clear()
-    ahead.compute_after(fits, session)
+    ahead.serve_one(wanted, session)
     before = set(asked)
     assert {name for name, _ in before} >= {"fits", "intervals", "curve LoRe"}
     asked.clear()
@@ -44,9 +44,9 @@ def test_all_that_recalibrate_asks_for_was_computed(open_page, made, asked, name
 
 def test_what_takes_long_is_left_to_those_who_ask(open_page, made, monkeypatch, asked):
     open_page("landscape", made(seed=4))
-    ((session, fits),) = ahead._WANTED.items()
+    ((session, wanted),) = ahead._WANTED.items()
     monkeypatch.setattr(ahead, "_LONGEST", 0.0)
-    ahead.compute_after(fits, session)
+    ahead.serve_one(wanted, session)
     assert not asked
 
 
