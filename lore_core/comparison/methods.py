@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -21,11 +23,13 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, OnMaps, Points
 from lore_core.embedding.several import chosen_map
-from lore_core.kernel_sums.schedule import thread_count
+from lore_core.kernel_sums.schedule import limited_threads, thread_count
 from lore_core.metrics.catalogue import COMPARED, RANKED_BY
 from lore_core.metrics.means import MOST_SKEWED, expected_skewness, joint_intervals
 from lore_core.metrics.metric import Metric, RowMean
 from lore_core.recalibration import NoRecalibration, Recalibrator
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -88,9 +92,12 @@ class Comparison:
         return {}
 
     def _difference(self, metric: Metric, against: str) -> pd.DataFrame:
+        values = {label: item.row_values for label, item in self.summaries.items()}
         rows = pd.DataFrame(
-            {label: item.row_values[metric.name] for label, item in self.summaries.items()}
+            {name: of[metric.name] for name, of in values.items() if of is not None}
         )
+        if len(rows.columns) < len(values):
+            raise RuntimeError(f"the rows of {metric.name} were left where they were measured")
         apart = rows.drop(columns=against).sub(rows[against], axis=0)
         with ThreadPoolExecutor(thread_count(None)) as threads:
             skewed = list(threads.map(partial(self._is_skewed, metric, against), apart))
@@ -107,10 +114,25 @@ class Comparison:
         summaries = {
             label: item.with_simulated(simulated[label]) for label, item in self.summaries.items()
         }
-        made = dataclasses.replace(
-            self, summaries=summaries, low=_bound(summaries, "low"), high=_bound(summaries, "high")
+        return self._with_the_known(
+            summaries=summaries, low=_bound(summaries, "low"), high=_bound(summaries, "high")
         )
-        # What is compared row by row, or place by place, stays as it is.
+
+    def without_row_values(self) -> Comparison:
+        """Return the same, but of differences only those to the first and what was asked before.
+
+        A fifth of what many rows take in memory is there for the others.
+        """
+        summaries = {
+            label: dataclasses.replace(item, row_values=None)
+            for label, item in self.summaries.items()
+        }
+        return self._with_the_known(summaries=summaries)
+
+    def _with_the_known(self, **changed: Any) -> Comparison:
+        """Return the same with some fields changed; what all rows were asked for stays known."""
+        made = dataclasses.replace(self, **changed)
+        _ = self.differences
         for name in ("_known_differences", "_worst_places", "_most_probable"):
             made.__dict__[name] = getattr(self, name)
         return made
@@ -254,8 +276,6 @@ def compare(
     measured_on = chosen_map(
         evaluation_embedding if metric_embedding is None else metric_embedding, None
     )
-    datasets: dict[str, Dataset] = {}
-    names: dict[str, str] = {}
     measure = partial(
         summarize,
         embedding=measured_on,
@@ -268,20 +288,20 @@ def compare(
         local_intervals=local_intervals,
         random_state=random_state,
     )
-    # One method is measured while the next is fitted.
-    with ThreadPoolExecutor(1) as beside:
-        measured: dict[str, Future[Summary]] = {}
-        try:
-            for position, (label, method) in enumerate(zip(labels, methods, strict=True)):
-                tell(progress, position / len(methods), label)
-                on = (calibration_embedding, evaluation_embedding)
-                known, new = on if method.needs_embedding else (None, None)
-                datasets[label] = method.fit(calibration, known).recalibrate(evaluation, new)
-                names[label] = _with_remark(label, method, evaluation, datasets[label])
-                measured[label] = beside.submit(measure, datasets[label])
-            summaries = {label: found.result() for label, found in measured.items()}
-        finally:  # who cancels does not wait for what has not begun
-            beside.shutdown(wait=False, cancel_futures=True)
+
+    def fitted_and_measured(method: Recalibrator) -> tuple[Dataset, Summary]:
+        on = (calibration_embedding, evaluation_embedding)
+        known, new = on if method.needs_embedding else (None, None)
+        made = method.fit(calibration, known).recalibrate(evaluation, new)
+        return made, measure(made)
+
+    found = dict(zip(labels, _side_by_side(fitted_and_measured, methods, progress), strict=True))
+    datasets = {label: made for label, (made, _) in found.items()}
+    summaries = {label: summary for label, (_, summary) in found.items()}
+    names = {
+        label: _with_remark(label, method, evaluation, datasets[label])
+        for label, method in zip(labels, methods, strict=True)
+    }
     tell(progress, 1.0, "done")
     table = pd.DataFrame({label: item.values for label, item in summaries.items()}).T
     return Comparison(
@@ -293,6 +313,29 @@ def compare(
         summaries=summaries,
         names=names,
     )
+
+
+def _side_by_side(
+    work: Callable[[Recalibrator], _Found],
+    methods: Sequence[Recalibrator],
+    progress: Progress | None,
+) -> list[_Found]:
+    """Do the work of all methods, as many at a time as there are threads, and one thread each.
+
+    Those of many settings, which lists name last, are begun first: nothing then waits for them.
+    """
+    threads = min(thread_count(None), len(methods))
+    with ThreadPoolExecutor(threads) as pool, limited_threads(1) if threads > 1 else nullcontext():
+        begun = {pool.submit(work, method): method for method in reversed(methods)}
+        try:
+            tell(progress, 0.0, methods[-1].label)
+            for done, one in enumerate(as_completed(begun), start=1):
+                one.result()
+                left = [method.label for found, method in begun.items() if not found.done()]
+                tell(progress, done / len(methods), left[0] if left else "done")
+        finally:  # who cancels does not wait for what has not begun
+            pool.shutdown(wait=False, cancel_futures=True)
+    return [one.result() for one in reversed(begun)]
 
 
 def _with_remark(label: str, method: Recalibrator, before: Dataset, after: Dataset) -> str:

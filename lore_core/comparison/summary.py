@@ -43,8 +43,9 @@ class Summary:
     #: :func:`~lore_core.chance.intervals.calibration_intervals`.
     intervals: pd.DataFrame
     #: Metrics that are means of rows, row by row, for paired differences; of weighted rows as
-    #: :func:`~lore_core.data.weights.linearised` makes them.
-    row_values: pd.DataFrame
+    #: :func:`~lore_core.data.weights.linearised` makes them. None where they were left behind
+    #: (:meth:`~lore_core.comparison.methods.Comparison.without_row_values`).
+    row_values: pd.DataFrame | None
     #: By metric: where its maximum lies on one half of the rows, and rows of the other half there.
     worst_places: dict[str, WorstPlace]
 

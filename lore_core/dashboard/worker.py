@@ -64,10 +64,9 @@ def fitted(
         measured_on=measured_on,
         progress=progress,
     )
-    # What the page shows of all rows of all methods is told with it.
-    made.differences, made.most_probable(), made.worst_places()
+    # What the page shows of all rows of all methods is told with it, and not the rows.
     conclude_recalibration(made)
-    return made
+    return made.without_row_values()
 
 
 def simulated(

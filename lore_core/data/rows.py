@@ -62,8 +62,13 @@ class Rows:
         new = as_confidence(confidence)
         check_lengths(confidence=new, probabilities=self.probabilities)
         vectors = formulas.with_confidence(self.probabilities, self.predicted, new)
-        return replace(self, probabilities=as_probabilities(vectors))
+        return replace(self, probabilities=as_probabilities(vectors, owned=True))
 
     def with_probabilities(self, probabilities: Floats) -> Rows:
-        """Replace the vectors, as :meth:`lore_core.Dataset.with_probabilities` does."""
-        return replace(self, probabilities=as_probabilities(as_probabilities(probabilities)))
+        """Replace the vectors, as :meth:`lore_core.Dataset.with_probabilities` does.
+
+        ``probabilities`` (n, K): made for this, and changed.
+        """
+        vectors = as_probabilities(probabilities, owned=True)
+        vectors /= vectors.sum(axis=1)[:, None]
+        return replace(self, probabilities=vectors)

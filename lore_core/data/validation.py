@@ -157,13 +157,15 @@ def as_outcome(values: ArrayLike) -> Floats:
     return array
 
 
-def as_probabilities(values: ArrayLike, name: str = "probabilities") -> Floats:
+def as_probabilities(
+    values: ArrayLike, name: str = "probabilities", *, owned: bool = False
+) -> Floats:
     """Return class probabilities as a float64 matrix (n, K) whose rows sum to 1.
 
     A vector (n,) is read as P(y = 1) of a binary problem. Rows within 1e-3 of summing to 1 (float16
     and rounded text files; 1e-2 of bfloat16, which has two digits) are rescaled. Raises InputError,
     which calls them ``name``, if they are not finite, outside [0, 1], not summing to 1, or of fewer
-    than two classes.
+    than two classes. ``owned``: nobody else has them, so they may be changed.
     """
     coarse = str(getattr(values, "dtype", "")).endswith("bfloat16")
     array = _as_float(values, name)
@@ -186,7 +188,7 @@ def as_probabilities(values: ArrayLike, name: str = "probabilities") -> Floats:
             f"'{name}' must lie in [0, 1]; got {worst:.6g} at row {row} "
             f"({int(bad.sum())} such rows). If these are scores, pass them as logits."
         )
-    array = np.clip(array, 0.0, 1.0)
+    array = np.clip(array, 0.0, 1.0, out=array if owned else None)
     total = array.sum(axis=1)
     bad = np.abs(total - 1.0) > (_COARSE_TOLERANCE if coarse else SUM_TOLERANCE)
     if bad.any():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lore_core.data.arrays import Floats
-from lore_core.kernel_sums.compiled import HAS_NUMBA
+from lore_core.kernel_sums.compiled import HAS_NUMBA, compiled
 from lore_core.kernel_sums.grid import as_passes
 from lore_core.kernel_sums.plain import plain_sums
 from lore_core.kernel_sums.plan_blocks import plan_blocks
@@ -44,11 +44,19 @@ def compute_sums(
         rows = layout if number == len(passes) - 1 else layout.copy()
         sums = np.zeros((now.n_sums, len(rows.index)))
         workers.run(plan(problem, rows, now, sums), share / len(passes))
-        targets = slice(None) if problem.is_self else rows.index < n_t
-        place = rows.index[targets]
         found = iter(sums)
         for entry in now.entries:
             result = results[entry.bandwidth] = np.zeros((m - entry.first, n_t))
             for column in result:
-                column[place] = next(found)[targets]
+                _put_back(rows.index, next(found), column)
     return results
+
+
+@compiled
+def _put_back(index, found, column):
+    """Write what was found for targets to where they stand; sources are beyond the column."""
+    n_t = len(column)
+    for i in range(len(index)):
+        row = index[i]
+        if row < n_t:
+            column[row] = found[i]

@@ -27,9 +27,7 @@ class LocalErrors:
     #: (n,); SLCE in [−1, 1]; positive = overconfident. NaN where ``exclude_self`` leaves no
     #: neighbour.
     signed: Floats
-    #: (n,); kernel means of confidence and outcome; ``signed`` is their difference.
-    confidence: Floats
-    accuracy: Floats
+    accuracy: Floats  #: (n,); kernel mean of the outcome
     mass: Floats  #: (n,); kernel mass Σk, of weighted rows Σwk
     #: (n,); n_eff = (Σk)² / Σk², the number of equal rows the mean is worth; k stands for wk where
     #: rows are weighted.
@@ -38,6 +36,11 @@ class LocalErrors:
     bins: ConfidenceBins  #: The partition
     gamma: float  #: Bandwidth γ (inf never occurs: the γ→∞ limit is the bin's gap)
     weights: Floats | None = None  #: (n,); of mean 1; None: all rows count alike
+
+    @property
+    def confidence(self) -> Floats:
+        """Kernel mean of the confidence, shape (n,): ``signed`` more than ``accuracy``."""
+        return self.signed + self.accuracy
 
     @property
     def absolute(self) -> Floats:
@@ -156,7 +159,6 @@ def local_errors(
     signed, accuracy = means.mean.T
     return LocalErrors(
         signed=signed,
-        confidence=signed + accuracy,
         accuracy=accuracy,
         mass=means.mass,
         effective_size=means.effective_size,

@@ -46,6 +46,10 @@ class Measured:
     groups: ArrayLike | None = None
     min_group_size: int = 1
     _by_row: dict[RowMean, Floats] = field(default_factory=dict, init=False, repr=False)
+    #: What takes kernel sums. (Before Python 3.12 a cached property is computed for one object at a
+    #: time, and methods are measured side by side.)
+    _local: list[LocalErrors] = field(default_factory=list, init=False, repr=False)
+    _told: list[KernelMeans] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
     def _aimed(self) -> Target:
@@ -105,24 +109,27 @@ class Measured:
             weights=self.weights,
         )
 
-    @cached_property
+    @property
     def local_errors(self) -> LocalErrors:
         """Each row against its neighbours; needs an embedding."""
         if self.embedding is None:
             raise InputError("'embedding' must be given for local errors; got none.")
-        return local_errors(
-            self.confidence,
-            self.outcome,
-            self.embedding,
-            gamma=self.gamma,
-            n_bins=self.n_bins,
-            binning=self.binning,
-            weights=self.weights,
-        )
+        if not self._local:
+            found = local_errors(
+                self.confidence,
+                self.outcome,
+                self.embedding,
+                gamma=self.gamma,
+                n_bins=self.n_bins,
+                binning=self.binning,
+                weights=self.weights,
+            )
+            self.know(found)
+        return self._local[0]
 
     def know(self, local: LocalErrors) -> None:
-        """Take local errors of these rows that were computed before."""
-        vars(self)["local_errors"] = local
+        """Take local errors of these rows."""
+        self._local[:] = [local]
 
     @cached_property
     def counted_gaps(self) -> pd.DataFrame:
@@ -211,21 +218,24 @@ class Measured:
         inside[np.random.default_rng(_SEED).permutation(n)[n // 2 :]] = True
         return inside
 
-    @cached_property
+    @property
     def told(self) -> KernelMeans:
         """Kernel means of the gap at every row, over the rows that are not held out; cf. `S_γ`."""
         if self.embedding is None:
             raise InputError("'embedding' must be given for local errors; got none.")
-        z, telling = as_coordinates(self.embedding), ~self.held_out
-        return weighted_means(
-            z,
-            z[telling],
-            (self.confidence - self.outcome)[telling],
-            chosen_weights(self.weights, telling),
-            bandwidth=scaled_bandwidth(self.gamma, z.shape[1]),
-            target_groups=self.bin_index,
-            source_groups=self.bin_index[telling],
-        )
+        if not self._told:
+            z, telling = as_coordinates(self.embedding), ~self.held_out
+            found = weighted_means(
+                z,
+                z[telling],
+                (self.confidence - self.outcome)[telling],
+                chosen_weights(self.weights, telling),
+                bandwidth=scaled_bandwidth(self.gamma, z.shape[1]),
+                target_groups=self.bin_index,
+                source_groups=self.bin_index[telling],
+            )
+            self._told.append(found)
+        return self._told[0]
 
     def held_out_gap(self, *, local: bool) -> Floats:
         """Gap of each held-out row in the direction the other half shows there, shape (n,).

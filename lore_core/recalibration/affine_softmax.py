@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.probabilities import log_probabilities, log_softmax, softmax
+from lore_core.data.probabilities import by_blocks, log_probabilities, log_softmax, softmax
 from lore_core.data.rows import Rows
 from lore_core.data.weights import as_weights, chosen_weights, weighed
 
@@ -358,14 +358,18 @@ def _chosen(problem: AffineProblem, start: Floats, candidates: Sequence[Penaltie
 
 def apply_affine(state: State, rows: Rows) -> Rows:
     """Correct the probabilities of rows by what :func:`fit_affine` found."""
-    x = _logs(rows.probabilities, state["offset"], state["centred"])
+    return rows.with_probabilities(
+        by_blocks(partial(_corrected, state), rows.probabilities, rows.predicted)
+    )
+
+
+def _corrected(state: State, probabilities: Floats, predicted: Ints) -> Floats:
+    x = _logs(probabilities, state["offset"], state["centred"])
     z = x * state["diagonal"] + state["bias"]
     if state["rest"].size:
         z += (x @ state["directions"] if state["directions"].size else x) @ state["rest"].T
     vectors = softmax(z)
-    if state["keep_class"]:
-        vectors = kept_on_top(vectors, rows.predicted)
-    return rows.with_probabilities(vectors)
+    return kept_on_top(vectors, predicted) if state["keep_class"] else vectors
 
 
 def kept_on_top(probabilities: Floats, predicted: Ints) -> Floats:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.probabilities import SMALLEST, expit, log_probabilities
+from lore_core.data.probabilities import SMALLEST, by_blocks, expit, log_probabilities
 from lore_core.data.rows import Rows
 from lore_core.data.validation import OnMaps
 from lore_core.data.weights import as_weights, weighed
@@ -83,12 +83,16 @@ def _ends(probabilities: Floats, predicted: Ints, of_class: bool) -> Floats:
     """Return log p, −log(1 − p) and 1 of each row, shape (n, 3)."""
     if of_class:
         other, own = log_probabilities(probabilities).T
-    else:
-        index = np.arange(len(predicted))
-        own = log_probabilities(probabilities)[index, predicted]
-        rest = probabilities.copy()
-        rest[index, predicted] = 0.0
-        other = np.log(np.maximum(rest.sum(axis=1), SMALLEST))
+        return np.column_stack([own, -other, np.ones(len(own))])
+    return by_blocks(_ends_of_top, probabilities, predicted)
+
+
+def _ends_of_top(probabilities: Floats, predicted: Ints) -> Floats:
+    index = np.arange(len(predicted))
+    own = log_probabilities(probabilities[index, predicted])
+    rest = probabilities.copy()
+    rest[index, predicted] = 0.0
+    other = np.log(np.maximum(rest.sum(axis=1), SMALLEST))
     return np.column_stack([own, -other, np.ones(len(own))])
 
 

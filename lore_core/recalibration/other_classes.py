@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.probabilities import PROBABILITY_FLOOR, log_softmax
+from lore_core.data.probabilities import PROBABILITY_FLOOR, by_blocks, log_softmax
 from lore_core.data.rows import Rows
 from lore_core.data.weights import as_weights, chosen_weights, weighed
 
@@ -85,9 +85,14 @@ class OtherClasses:
         ``rows``: with the classifier's own probabilities. ``confidence`` (n,): new top-label
         confidences, in [0, 1].
         """
-        vectors = self.shares(rows.probabilities, rows.predicted) * (1.0 - confidence)[:, None]
-        vectors[np.arange(len(vectors)), rows.predicted] = confidence
-        return rows.with_probabilities(vectors)
+        return rows.with_probabilities(
+            by_blocks(self._completed, rows.probabilities, rows.predicted, confidence)
+        )
+
+    def _completed(self, probabilities: Floats, predicted: Ints, confidence: Floats) -> Floats:
+        vectors = self.shares(probabilities, predicted) * (1.0 - confidence)[:, None]
+        vectors[np.arange(len(vectors)), predicted] = confidence
+        return vectors
 
 
 def _logs_of_the_others(probabilities: Floats, predicted: Ints, offset: float) -> Floats:

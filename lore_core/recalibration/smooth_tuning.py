@@ -136,10 +136,13 @@ def fitted_bases(calibration: Dataset) -> tuple[Recalibrator, list[Recalibrator]
     return first, more, changed, confidence_within(np.column_stack(starts))
 
 
-def _some(rows: Dataset) -> Dataset:
-    if len(rows) <= _MOST_FITTED:
-        return rows
-    return rows.rows(np.random.default_rng(0).permutation(len(rows))[:_MOST_FITTED])
+def _some(rows: Dataset, among: Ints | None = None) -> Dataset:
+    """Return rows a method is fitted on; ``among``: their numbers, by default all."""
+    n = len(rows) if among is None else len(among)
+    if n <= _MOST_FITTED:
+        return rows if among is None else rows.rows(among)
+    chosen = np.random.default_rng(0).permutation(n)[:_MOST_FITTED]
+    return rows.rows(chosen if among is None else among[chosen])
 
 
 def _cross_fitted(method: Recalibrator, rows: Dataset) -> Dataset:
@@ -147,7 +150,7 @@ def _cross_fitted(method: Recalibrator, rows: Dataset) -> Dataset:
     vectors = np.empty_like(rows.probabilities)
     for fold in np.unique(part):
         here = part == fold
-        fitted = method.clone().fit(_some(rows.rows(~here)))
+        fitted = method.clone().fit(_some(rows, np.flatnonzero(~here)))
         vectors[here] = fitted.recalibrate(rows.rows(here)).probabilities
     return rows.with_probabilities(vectors)
 

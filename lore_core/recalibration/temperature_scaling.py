@@ -8,6 +8,7 @@ import numpy as np
 
 from lore_core.data.probabilities import (
     PROBABILITY_FLOOR,
+    by_blocks,
     log_probabilities,
     log_softmax,
     softmax,
@@ -72,5 +73,7 @@ class TemperatureScaling(Recalibrator):
     @staticmethod
     def apply(state: State, rows: Rows) -> Rows:
         """Divide the logarithms of the probabilities by the temperature."""
-        logs = log_probabilities(rows.probabilities)
-        return rows.with_probabilities(softmax(logs / state["temperature"]))
+        temperature = state["temperature"]
+        return rows.with_probabilities(
+            by_blocks(lambda p: softmax(log_probabilities(p) / temperature), rows.probabilities)
+        )

@@ -81,12 +81,12 @@ def test_the_result_is_the_same_to_the_last_bit(view, workers):
     band = workers.begin(Task("chance band", view, {}))
     assert fits.wait(60)
     told = fits.result()
-    same(here(view), told)
+    same(here(view).without_row_values(), told)
     confidences = {name: item.confidence for name, item in told.datasets.items()}
     options = {"confidences": confidences, "measured_on": None}
     simulated = workers.begin(Task("intervals", view, options))
     assert simulated.wait(60)
-    same(here(view, n_draws=60), told.with_simulated(simulated.result()))
+    same(here(view, n_draws=60).without_row_values(), told.with_simulated(simulated.result()))
     same(chance_band_of(view), band.result())
 
 
@@ -121,7 +121,7 @@ def test_large_arrays_come_in_a_file(view, workers, monkeypatch, tmp_path):
     told = task.result()
     methods = [recalibrators_of(large)[label] for label in labels]
     expected = comparison_of(large, methods, {})
-    same(expected, told)
+    same(expected.without_row_values(), told)
     same(expected.differences, told.differences)
     same(expected.most_probable(), told.most_probable())
     assert not list(tmp_path.iterdir())

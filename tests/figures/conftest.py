@@ -101,7 +101,6 @@ def with_nan():
         signed[rows] = np.nan
         return LocalErrors(
             signed,
-            errors.confidence,
             errors.accuracy,
             errors.mass,
             errors.effective_size,
