@@ -84,7 +84,9 @@ class TestUpload:
         upload(page, bad)
         (sentence,) = page.errors
         assert "Traceback" not in sentence
+        assert "Error:" not in sentence
         assert "\n" not in sentence
+        assert 20 < len(sentence) < 400
         assert bad[0] in sentence.replace("\\", ""), "names the file"
         assert ONE_SENTENCE in page.text
         assert loaded(page).dataset.digest == before.digest
