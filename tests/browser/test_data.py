@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import signal
 
-import numpy as np
 import pytest
 from playwright.sync_api import expect
 
@@ -24,25 +22,30 @@ def other(tmp_path, write_classifier):
     )
 
 
-def test_a_pair_of_files(open_app, other):
-    app = open_app()
+def test_a_pair_of_files_takes_the_place_of_what_was_shown_and_stays(
+    open_app, other, light, server, open_tab
+):
+    app = open_app("landscape", gamma=0.5)
+    app.drawn("landscape")
+    app.lasso([(-1, -1), (1, -1), (1, 1), (-1, 1)])
+    app.sees("Selected region")
+    app.settle()
+    app.go("Data")
     shown_before = app.query()["data"]
     drop(app, *other)
     app.sees("130 evaluation + 60 calibration rows")
     app.until(lambda: app.query()["data"] != shown_before, "a link of its own")
     app.settle()
     app.sees(re.compile("Read 60 rows from 'other_cal.npz'"))
+    app.sees(re.compile("Nothing of it is kept on a disk"))  # as the server was told
+    key = app.query()["data"]
     app.go("Overview")
     app.sees("130 evaluation + 60 calibration rows")
     app.sees(re.compile("n = 130 evaluation rows"))
-
-
-def test_a_reload_and_a_link_keep_uploaded_data(open_app, other, light, server, open_tab):
-    app = open_app()
-    drop(app, *other)
-    app.sees("130 evaluation + 60 calibration rows")
-    app.settle()
-    key = app.query()["data"]
+    # What was selected on other data is gone.
+    app.go("Landscape")
+    app.drawn("landscape")
+    expect(app.page.get_by_text("Selected region")).to_have_count(0)
     app.page.reload()
     app.sees("130 evaluation + 60 calibration rows")
     app.settle()
@@ -53,42 +56,18 @@ def test_a_reload_and_a_link_keep_uploaded_data(open_app, other, light, server, 
         second.drawn("landscape")
 
 
-def test_what_was_selected_on_other_data_is_gone(open_app, other):
-    app = open_app("landscape", gamma=2.0)
-    app.drawn("landscape")
-    app.lasso([(-1, -1), (1, -1), (1, 1), (-1, 1)])
-    app.sees("Selected region")
-    app.settle()
-    app.go("Data")
-    drop(app, *other)
-    app.sees("130 evaluation + 60 calibration rows")
-    app.settle()
-    app.go("Landscape")
-    app.drawn("landscape")
-    app.settle()
-    expect(app.page.get_by_text("Selected region")).to_have_count(0)
-
-
-BAD = ["nan.csv", "truncated.npz", "pickled.npz"]
-
-
-@pytest.fixture
-def bad(tmp_path, write_classifier):
-    (tmp_path / "nan.csv").write_text("label,p_a,p_b\na,0.5,0.5\nb,nan,0.5\n")
+def test_a_bad_file_is_told_in_a_sentence_and_changes_nothing(open_app, tmp_path, write_classifier):
+    """Files bad in other ways: tests/pages/test_steps.py."""
+    bad = tmp_path / "truncated.npz"
     good = write_classifier(tmp_path / "good.npz", 200, 3).read_bytes()
-    (tmp_path / "truncated.npz").write_bytes(good[: len(good) // 2])
-    pickled = np.array([{"a": 1}] * 9, dtype=object)
-    np.savez(tmp_path / "pickled.npz", probs=np.full((9, 2), 0.5), labels=pickled)
-    return tmp_path
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_a_bad_file_is_told_in_a_sentence_and_changes_nothing(open_app, bad, name):
+    bad.write_bytes(good[: len(good) // 2])
     app = open_app()
+    app.sees("What did I load?")
+    app.sees(re.compile("small_cal"))
     header = app.sees("900 evaluation + 500 calibration rows")
     key = app.query()["data"]
-    drop(app, bad / name)
-    alert = app.page.get_by_test_id("stAlert").filter(has_text=name)
+    drop(app, bad)
+    alert = app.page.get_by_test_id("stAlert").filter(has_text=bad.name)
     expect(alert).to_be_visible()
     app.settle()
     sentence = alert.inner_text()
@@ -141,13 +120,3 @@ class TestLearnedMaps:
         )
         app.settle()
         assert app.chosen("Similar by") == "t-SNE 2-D"
-
-
-def test_a_server_ends_quietly_in_the_middle_of_a_map(light, start_server, open_tab):
-    with start_server() as fresh:
-        with open_tab(light, fresh) as app:
-            app.open("bandwidth", features="t-SNE 2-D")
-            expect(app.page.locator(".st-key-job")).to_contain_text("iteration")
-            fresh.process.send_signal(signal.SIGTERM)
-            assert fresh.process.wait(30) == 0
-        assert fresh.said.rstrip().endswith("(Ctrl-C closes it).")

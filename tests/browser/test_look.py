@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from playwright.sync_api import expect
 
@@ -10,12 +12,12 @@ from lore_core.figures.style import PAPER
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 FIGURES = {
-    "data": [],
-    "overview": ["reliability"],
     "landscape": ["chooser", "cdf"],
+    "overview": ["reliability"],
     "variables": ["along", "grid"],
     "bandwidth": ["curve", "suggestion"],
     "recalibrate": ["reliability_before", "cdf_compare", "method_curves"],
+    "data": [],
 }
 
 #: What sticks out of the window, and text that does not fit its control.
@@ -60,54 +62,57 @@ def ready(app, name):
     return app.settle()
 
 
-@pytest.mark.parametrize("width", [900, 1400])
-def test_nothing_is_cut_off(open_app, width):
-    app = open_app("overview", gamma=0.5)
-    app.page.set_viewport_size({"width": width, "height": 900})
-    for name in ("overview", "landscape", "variables", "bandwidth", "recalibrate", "data"):
-        if name != "overview":
-            app.go(name.title())
-        ready(app, name)
-        # Plotly follows a new width with a delay of its own.
-        app.until(
-            lambda: not app.page.evaluate(OVERFLOW),
-            lambda page=name: f"{page} at {width} px without {app.page.evaluate(OVERFLOW)}",
-        )
-        for key in FIGURES[name]:
-            box = app.chart(key).bounding_box()
-            inner = app.chart(key).locator(".main-svg").first.bounding_box()
-            assert inner["width"] <= box["width"] + 1, f"{key} at {width} px"
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_figures_have_the_pages_colour(
-    browser, browser_context_args, server, open_tab, scheme, light
-):
-    context = light
-    if scheme == "dark":
-        context = browser.new_context(**{**browser_context_args, "color_scheme": "dark"})
+@pytest.fixture
+def dark(browser, browser_context_args, server, open_tab):
+    """A tab of a reader whose browser is dark from the start."""
+    context = browser.new_context(**{**browser_context_args, "color_scheme": "dark"})
     with open_tab(context, server) as app:
-        app.open("landscape", gamma=0.5)
-        app.map_drawn()
-        ready(app, "landscape")
-        rgb = tuple(int(PAPER[scheme][i : i + 2], 16) for i in (1, 3, 5))
-        paper = f"rgb({rgb[0]}, {rgb[1]}, {rgb[2]})"
-        for node in (app.page.get_by_test_id("stApp"), app.map):
-            expect(node).to_have_css("background-color", paper)
-        for key in FIGURES["landscape"]:
-            assert app.read(key, "gd => gd._fullLayout.paper_bgcolor") == PAPER[scheme]
-        for name in ("overview", "variables", "bandwidth", "recalibrate", "data"):
+        app.open("landscape", gamma=0.5).map_drawn()
+        yield app
+    context.close()
+
+
+def test_nothing_is_cut_off_and_figures_have_the_pages_colour(dark):
+    """On every page, narrow and wide, in the theme it was come to in and in the other."""
+    names = dark.map.locator(".name").all_text_contents()
+    assert {"dog & co", "<b>emu</b>"} <= set(names), "names of the user are shown as they are"
+    app, schemes = dark, ["dark", "light"]
+    app.page.set_viewport_size({"width": 900, "height": 900})
+    for name in FIGURES:
+        if name != "landscape":
             app.go(name.title())
+        for scheme in schemes:
+            app.page.emulate_media(color_scheme=scheme)
             ready(app, name)
-            for key in FIGURES[name]:
-                shown = app.read(key, "gd => gd._fullLayout.paper_bgcolor")
-                assert shown == PAPER[scheme], f"{key} on {name}"
-    if scheme == "dark":
-        context.close()
+            has_colours(app, name, scheme)
+        for width in (900, 1400):
+            app.page.set_viewport_size({"width": width, "height": 900})
+            ready(app, name)
+            nothing_is_cut_off(app, name, width)
+        # The next page is come to in the other theme, and narrow.
+        schemes.reverse()
+        app.page.emulate_media(color_scheme=schemes[0])
+        app.page.set_viewport_size({"width": 900, "height": 900})
 
 
-def test_names_of_the_user_are_shown_as_they_are(open_app):
-    app = open_app("landscape", gamma=0.5)
-    app.map_drawn()
-    names = app.map.locator(".name").all_text_contents()
-    assert {"dog & co", "<b>emu</b>"} <= set(names)
+def has_colours(app, name, scheme):
+    rgb = tuple(int(PAPER[scheme][i : i + 2], 16) for i in (1, 3, 5))
+    paper = f"rgb({rgb[0]}, {rgb[1]}, {rgb[2]})"
+    expect(app.page.get_by_test_id("stApp")).to_have_css("background-color", paper)
+    if name == "landscape":
+        expect(app.map).to_have_css("background-color", paper)
+    for key in FIGURES[name]:
+        ground = partial(app.read, key, "gd => gd._fullLayout.paper_bgcolor")
+        app.until(lambda read=ground: read() == PAPER[scheme], f"{key} on {name} in {scheme}")
+
+
+def nothing_is_cut_off(app, name, width):
+    # Plotly follows a new width with a delay of its own.
+    app.until(
+        lambda: not app.page.evaluate(OVERFLOW),
+        lambda: f"{name} at {width} px without {app.page.evaluate(OVERFLOW)}",
+    )
+    for key in FIGURES[name]:
+        box = app.chart(key).bounding_box()
+        inner = app.chart(key).locator(".main-svg").first.bounding_box()
+        assert inner["width"] <= box["width"] + 1, f"{key} at {width} px"

@@ -36,11 +36,12 @@ def report(dataset, tmp_path_factory):
     )
 
 
-@pytest.fixture(params=["light", "dark"])
+@pytest.fixture
 def opened(browser, report, request):
     """The report from a file, where every request but that for the file itself is an error."""
     context = browser.new_context(
-        viewport={"width": 1000, "height": 900}, color_scheme=request.param
+        viewport={"width": 1000, "height": 900},
+        color_scheme=getattr(request, "param", "light"),
     )
     context.set_offline(True)
     tab = context.new_page()
@@ -56,6 +57,7 @@ def opened(browser, report, request):
     context.close()
 
 
+@pytest.mark.parametrize("opened", ["light", "dark"], indirect=True)
 def test_the_slider_works_without_a_network(opened):
     slider = opened.get_by_role("slider", name="Bandwidth γ")
     assert slider.get_attribute("aria-valuetext") == "0.4"
@@ -97,6 +99,7 @@ def test_a_place_is_marked_by_a_click_or_a_key(opened):
     assert opened.locator("#landscape .place").first.get_attribute("aria-pressed") == "true"
 
 
+@pytest.mark.parametrize("opened", ["light", "dark"], indirect=True)
 def test_paper_shows_the_still_picture(opened):
     opened.emulate_media(media="print")
     assert opened.locator(".still svg").is_visible()

@@ -9,14 +9,9 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
-@pytest.fixture
-def app(open_app):
+def test_a_handle_parts_two_methods_for_mouse_and_keys_or_they_stand_side_by_side(open_app, points):
     app = open_app("recalibrate", gamma=0.5)
     app.drawn("swipe")
-    return app
-
-
-def test_a_handle_parts_two_methods_for_mouse_and_keys(app):
     grip = app.page.get_by_role("slider", name="Before and after")
     names = app.seen("m.scene.against.names")
     assert names == [app.chosen("Before"), app.chosen("After")]
@@ -37,17 +32,12 @@ def test_a_handle_parts_two_methods_for_mouse_and_keys(app):
         app.until(lambda s=share: abs(app.seen("m.swipe.share + 1") - 1 - s) < 0.02, f"{share}")
     expect(grip).to_have_attribute("aria-valuenow", "0")
     assert app.seen("[m.view.x, m.view.y]") == view
-
-
-def test_both_methods_tell_their_error_where_one_points(app, points):
+    # Both methods tell their error where one points.
     app.map.scroll_into_view_if_needed()
     app.page.mouse.move(*app.map_place(*np.median(points, axis=0) + 0.2))
     hover = app.map.locator(".hover")
-    for name in app.seen("m.scene.against.names"):
+    for name in names:
         expect(hover).to_contain_text(f"{name}: local error")
-
-
-def test_side_by_side(app):
     app.page.get_by_test_id("stMain").get_by_role("radio", name="two").click()
     app.until_query("maps", "two")
     app.drawn("landscape_before")
