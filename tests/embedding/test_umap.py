@@ -10,7 +10,8 @@ from lore_core.embedding import embed, umap_map
 
 SHORT = {"n_epochs": 60, "n_neighbors": 10}
 
-pytestmark = pytest.mark.slow  # the first map of a process compiles for seconds
+# The first map of a process compiles for seconds: all are made by one.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("umap")]
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +29,8 @@ def test_same_seed_same_map(clusters, embedding):
     assert embed(clusters, "umap", **SHORT).digest == embedding.digest
 
 
-def test_new_rows_land_near_their_own_kind(clusters, embedding):
-    placed = embedding.transform(clusters)
+def test_new_rows_land_near_their_own_kind(others, embedding):
+    placed = embedding.transform(others)
     assert np.median(np.linalg.norm(placed - embedding.coordinates, axis=1)) < 0.2
     nearest = np.linalg.norm(placed[:, None] - embedding.coordinates[None], axis=2).argmin(axis=1)
     np.testing.assert_array_equal(nearest // 40, np.arange(120) // 40)

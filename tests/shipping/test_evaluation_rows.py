@@ -32,7 +32,13 @@ METHODS[-1].label = "Boosting, five trees"
 LABELS = [method.label for method in METHODS]
 
 
-@pytest.fixture(scope="module", params=MAPS)
+#: (The first UMAP of a process compiles for seconds: all are made by one.)
+MARKS = {"UMAP": pytest.mark.xdist_group("umap")}
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=MARKS.get(name, ())) for name in MAPS]
+)
 def view(request, make_rows):
     method, options = MAPS[request.param]
     rows = make_rows(300, 7)

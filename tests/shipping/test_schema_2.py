@@ -44,6 +44,7 @@ def test_every_file_gives_the_same_numbers(name, again, given):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("umap")
 def test_umap_is_made_anew_where_it_can_be(given):
     """On the machine and version it was fitted with; elsewhere it is refused in words."""
     method = load_recalibrator(FOLDER / f"{UMAP}.lore")
@@ -55,6 +56,7 @@ def test_umap_is_made_anew_where_it_can_be(given):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("umap")
 def test_another_umap_is_refused():
     (kept,) = load_recalibrator(FOLDER / f"{UMAP}.lore").fitted_on_.feature_maps.values()
     elsewhere = dataclasses.replace(kept._map, places=kept._map.places[::-1])
