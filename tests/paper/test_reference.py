@@ -42,10 +42,15 @@ _PUBLISHED = {
 
 
 @pytest.fixture(scope="module")
-def result(real_data):
+def runs(real_data):
+    return load_runs(real_data / "communities_runs")
+
+
+@pytest.fixture(scope="module")
+def result(runs):
     """All methods on all runs, over two processes."""
     found = compare_runs(
-        real_data / "communities_runs",
+        runs,
         [*standard_recalibrators(gamma=0.4, n_bins=5), LevelLoRe()],
         gamma=0.4,
         n_bins=5,
@@ -83,8 +88,8 @@ def test_local_errors_go_with_the_worst_group_more_than_average_ones(result):
     assert correlation["MLCE"] > correlation["ECE"] + 0.2
 
 
-def test_nll_of_two_classes_by_definition(real_data):
-    run = load_runs(real_data / "communities_runs")[0]
+def test_nll_of_two_classes_by_definition(runs):
+    run = runs[0]
     after = HistogramBinning(5).fit(run.calibration).recalibrate(run.evaluation)
     c, a = after.confidence, after.outcome
     by_hand = -np.log(np.maximum(np.where(a == 1, c, 1 - c), 1e-6)).mean()
