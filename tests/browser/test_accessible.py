@@ -35,14 +35,15 @@ NOT_OURS = {"exclude": [["[data-testid=stFileUploaderDropzone]"]]}
 
 
 def is_clean(app, what, context=NOT_OURS, options=None):
-    look = lambda: Axe().run(app.page, context=context, options=options)  # noqa: E731
+    def broken():
+        """Rules, and what breaks them."""
+        found = Axe().run(app.page, context=context, options=options).response["violations"]
+        return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
+
     app.settle()
     app.page.wait_for_load_state("networkidle")
     # (A theme comes bit by bit, and what is out of date is pale: the page at rest counts.)
-    app.until(
-        lambda: not look().violations_count,
-        lambda: f"{what}, without {look().generate_report()}",
-    )
+    app.until(lambda: not broken(), lambda: f"{what}, without {broken()}")
 
 
 #: What can be used, through all shadow roots; and what of it a key has come to.
