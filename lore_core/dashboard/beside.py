@@ -271,8 +271,14 @@ class _Worker:
 
     def _tell(self, told: Any, arrays: Arrays) -> None:
         assert self._process is not None
-        assert self._process.stdin is not None
-        write_message(self._process.stdin, told, arrays)
+        stdin = self._process.stdin
+        assert stdin is not None
+        try:
+            write_message(stdin, told, arrays)
+        except ValueError as error:
+            if stdin.closed:  # by `end`, in the middle of it
+                raise BrokenPipeError from error
+            raise
 
 
 def _rows_told(dataset: Dataset) -> tuple[Any, Arrays]:

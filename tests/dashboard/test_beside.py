@@ -224,6 +224,18 @@ def test_what_ends_it_ends_nothing_else(view, workers):
     assert again.result().n_draws
 
 
+def test_a_server_that_ends_as_a_task_begins_leaves_no_traceback(view):
+    """Another thread closes what the task is told by; an exception in a thread fails a test."""
+    workers = Workers(1)
+    assert workers.begin(Task("chance band", view, {})).wait(60)
+    workers._workers[0]._process.stdin.close()
+    task = workers.begin(Task("chance band", view, {}))
+    assert task.wait(60)
+    with pytest.raises(InputError, match="has ended"):
+        task.result()
+    workers.end()
+
+
 def test_what_nobody_wants_any_more_is_stopped(view, workers, monkeypatch):
     workers.warm()
     monkeypatch.setattr(beside, "WORKERS", workers)
