@@ -16,8 +16,10 @@ from lore_core.kernel_sums.prepare import Problem, as_problem
 from lore_core.kernel_sums.schedule import Phase, Plan, Step, Workers
 from lore_core.kernel_sums.underflow import GroupSources
 
+#: What rounding of coordinates may change, unless it is said; see :func:`laplacian_sums`.
+TOLERANCE = 1e-6
 #: Sums below this may have lost terms to underflow (which begins at 1e-300).
-_INEXACT_MASS = 1e-280
+INEXACT_MASS = 1e-280
 #: Size of one uninterrupted step of the fallback: targets of a search, or differences of
 #: coordinates in a loop over pairs.
 _STEP_TARGETS = 1024
@@ -47,7 +49,7 @@ def laplacian_sums(
     target_groups: ArrayLike | None = None,
     source_groups: ArrayLike | None = None,
     exclude_self: bool = False,
-    tolerance: float = 1e-6,
+    tolerance: float = TOLERANCE,
     n_jobs: int | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Floats:
@@ -135,7 +137,7 @@ def laplacian_means(
     source_groups: ArrayLike | None = None,
     exclude_self: bool = False,
     effective_size: bool = True,
-    tolerance: float = 1e-6,
+    tolerance: float = TOLERANCE,
     n_jobs: int | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> KernelMeans:
@@ -199,7 +201,7 @@ def laplacian_means(
     for b, h in enumerate(problem.bandwidths):
         mass[b] = sums[float(h)][m]
         smallest = sums[float(h) / 2][-1] if effective_size else mass[b]
-        inexact[b] = has_source & (smallest < _INEXACT_MASS)
+        inexact[b] = has_source & (smallest < INEXACT_MASS)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             for c in range(m):
                 np.divide(sums[float(h)][c], mass[b], out=mean[b, :, c])

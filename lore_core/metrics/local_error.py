@@ -14,7 +14,8 @@ from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points, as_placed_rows, check_positive
 from lore_core.data.weights import as_weights
-from lore_core.kernel_sums import weighted_means
+from lore_core.kernel_sums import KernelMeans, weighted_means
+from lore_core.kernel_sums.halves import means_of_all_and_some
 
 #: Fewer effective neighbours than this are no evidence, whatever they say.
 MIN_EFFECTIVE_SIZE = 10.0
@@ -156,6 +157,40 @@ def local_errors(
         exclude_self=exclude_self,
         progress=told(progress),
     )
+    return _as_local_errors(means, index, bins, gamma, w)
+
+
+def local_errors_and_half(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    embedding: Points,
+    some: Mask,
+    *,
+    gamma: float,
+    n_bins: int,
+    binning: Binning,
+) -> tuple[LocalErrors, KernelMeans]:
+    """Return :func:`local_errors`, and means of the gap c − a at all rows over some rows alone.
+
+    ``some``: a mask of shape (n,). The rest as there; rows all count alike.
+    """
+    c, a, z = as_placed_rows(confidence, outcome, embedding)
+    bins = confidence_bins(c, n_bins, binning)
+    index = bins.assign(c)
+    means, of_some = means_of_all_and_some(
+        z,
+        np.column_stack([c - a, a]),
+        some,
+        bandwidth=scaled_bandwidth(gamma, z.shape[1]),
+        groups=index,
+    )
+    return _as_local_errors(means, index, bins, gamma, None), of_some
+
+
+def _as_local_errors(
+    means: KernelMeans, index: Ints, bins: ConfidenceBins, gamma: float, weights: Floats | None
+) -> LocalErrors:
+    """Name kernel means of the gap and the outcome."""
     signed, accuracy = means.mean.T
     return LocalErrors(
         signed=signed,
@@ -165,7 +200,7 @@ def local_errors(
         bin_index=index,
         bins=bins,
         gamma=float(gamma),
-        weights=w,
+        weights=weights,
     )
 
 

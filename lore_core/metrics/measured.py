@@ -24,7 +24,12 @@ from lore_core.metrics.global_metrics import (
     reliability_table,
     share_interval,
 )
-from lore_core.metrics.local_error import LocalErrors, local_errors, scaled_bandwidth
+from lore_core.metrics.local_error import (
+    LocalErrors,
+    local_errors,
+    local_errors_and_half,
+    scaled_bandwidth,
+)
 from lore_core.metrics.metric import Metric, RowMean
 
 #: The halves are those of a seed of their own, so that all methods share them.
@@ -112,19 +117,8 @@ class Measured:
     @property
     def local_errors(self) -> LocalErrors:
         """Each row against its neighbours; needs an embedding."""
-        if self.embedding is None:
-            raise InputError("'embedding' must be given for local errors; got none.")
         if not self._local:
-            found = local_errors(
-                self.confidence,
-                self.outcome,
-                self.embedding,
-                gamma=self.gamma,
-                n_bins=self.n_bins,
-                binning=self.binning,
-                weights=self.weights,
-            )
-            self.know(found)
+            self._sum()
         return self._local[0]
 
     def know(self, local: LocalErrors) -> None:
@@ -221,21 +215,50 @@ class Measured:
     @property
     def told(self) -> KernelMeans:
         """Kernel means of the gap at every row, over the rows that are not held out; cf. `S_γ`."""
+        if not self._told:
+            self._sum()
+        return self._told[0]
+
+    def _sum(self) -> None:
+        """Compute what takes kernel sums and is not known, in one sweep where that is all of it."""
         if self.embedding is None:
             raise InputError("'embedding' must be given for local errors; got none.")
+        c, a, telling = self.confidence, self.outcome, ~self.held_out
+        if not self._local and not self._told and self.weights is None:
+            local, told = local_errors_and_half(
+                c,
+                a,
+                self.embedding,
+                telling,
+                gamma=self.gamma,
+                n_bins=self.n_bins,
+                binning=self.binning,
+            )
+            self._told.append(told)
+            self.know(local)
+        if not self._local:
+            local = local_errors(
+                c,
+                a,
+                self.embedding,
+                gamma=self.gamma,
+                n_bins=self.n_bins,
+                binning=self.binning,
+                weights=self.weights,
+            )
+            self.know(local)
         if not self._told:
-            z, telling = as_coordinates(self.embedding), ~self.held_out
-            found = weighted_means(
+            z = as_coordinates(self.embedding)
+            told = weighted_means(
                 z,
                 z[telling],
-                (self.confidence - self.outcome)[telling],
+                (c - a)[telling],
                 chosen_weights(self.weights, telling),
                 bandwidth=scaled_bandwidth(self.gamma, z.shape[1]),
                 target_groups=self.bin_index,
                 source_groups=self.bin_index[telling],
             )
-            self._told.append(found)
-        return self._told[0]
+            self._told.append(told)
 
     def held_out_gap(self, *, local: bool) -> Floats:
         """Gap of each held-out row in the direction the other half shows there, shape (n,).

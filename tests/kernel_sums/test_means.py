@@ -9,6 +9,7 @@ import pytest
 
 from lore_core import kernel_sums
 from lore_core.kernel_sums import laplacian_sums
+from lore_core.kernel_sums.halves import means_of_all_and_some
 
 # What rounded coordinates may change is tested in test_fixed_point.py.
 laplacian_means = partial(kernel_sums.laplacian_means, tolerance=0)
@@ -188,3 +189,31 @@ def test_without_effective_sizes_the_means_are_the_same(d, rng):
     assert bare.effective_size.shape == full.effective_size.shape
     assert np.isnan(bare.effective_size).all()
     assert np.isfinite(full.effective_size).all()
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 9])
+def test_means_of_all_and_some_are_those_of_two_calls(d):
+    rng = np.random.default_rng(d)
+    z, values = rng.normal(size=(700, d)), rng.normal(size=(700, 2))
+    groups, some = rng.integers(0, 5, 700), rng.random(700) < 0.5
+    some[groups == 3] = False  # a group none of which are among them
+    some[groups == 4] = True
+    z[0] += 900.0  # far from all others: the kernel underflows
+    groups[0], some[0] = 1, False
+    of_all, of_some = means_of_all_and_some(z, values, some, bandwidth=0.2, groups=groups)
+    all_alone = laplacian_means(z, None, values, bandwidth=0.2, target_groups=groups)
+    some_alone = laplacian_means(
+        z,
+        z[some],
+        values[some, 0],
+        bandwidth=0.2,
+        target_groups=groups,
+        source_groups=groups[some],
+    )
+    assert np.isnan(of_some.mean[groups == 3]).all()
+    assert of_some.mass[0] == 0
+    assert np.isfinite(of_some.mean[0])
+    for found, alone in ((of_all, all_alone), (of_some, some_alone)):
+        for name in ("mean", "mass", "effective_size"):
+            one, other = getattr(found, name), getattr(alone, name)
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
