@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from lore_core.comparison.most_probable import most_probable_classes
 from lore_core.comparison.summary import Summary, summarize
@@ -30,6 +30,8 @@ from lore_core.metrics.metric import Metric, RowMean
 from lore_core.recalibration import NoRecalibration, Recalibrator
 
 _Found = TypeVar("_Found")
+#: From an array to an equal one that is kept elsewhere.
+Keep = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,10 @@ class Comparison:
     @property
     def differences(self) -> dict[str, pd.DataFrame]:
         """Differences to the first method, by the name of each metric of :attr:`paired`."""
-        return {metric.name: self.difference(metric) for metric in self.paired}
+        _ = self._known_differences  # (made once, by one thread)
+        with ThreadPoolExecutor(thread_count(None)) as threads:
+            found = list(threads.map(self.difference, self.paired))
+        return {metric.name: item for metric, item in zip(self.paired, found, strict=True)}
 
     def about_untold(self) -> str:
         """Say which methods are not tested on what, and why; nothing where all are."""
@@ -241,6 +246,7 @@ def compare(
     local_intervals: bool = True,
     random_state: int = 0,
     progress: Progress | None = None,
+    keep: Keep | None = None,
 ) -> Comparison:
     """Fit every recalibrator on calibration rows and measure it on evaluation rows.
 
@@ -263,6 +269,9 @@ def compare(
         confidence.
     progress : callable, optional
         Called with the share done and the method at work.
+    keep : callable, optional
+        Called with each array of what a method made of the rows, as soon as it was measured;
+        returns an equal one that takes its place, say one that lies in a file.
 
     Raises
     ------
@@ -293,7 +302,12 @@ def compare(
         on = (calibration_embedding, evaluation_embedding)
         known, new = on if method.needs_embedding else (None, None)
         made = method.fit(calibration, known).recalibrate(evaluation, new)
-        return made, measure(made)
+        summary = measure(made)
+        if keep is not None and made is not evaluation:
+            made = evaluation.with_checked(keep(made.probabilities), keep(made.confidence))
+        if keep is not None and summary.local is not None:
+            summary = dataclasses.replace(summary, local=summary.local.kept(keep))
+        return made, summary
 
     found = dict(zip(labels, _side_by_side(fitted_and_measured, methods, progress), strict=True))
     datasets = {label: made for label, (made, _) in found.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from scipy import stats
 
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import POINTS, percent, share_words
+from lore_core.kernel_sums.schedule import thread_count
 
 #: Another class must be ahead by this much: ties are no change.
 _TIE = 1e-9
@@ -42,8 +44,8 @@ def most_probable_classes(datasets: Mapping[str, Dataset]) -> pd.DataFrame:
     Statistics in Medicine 24, 2005.
     """
     z = stats.norm.ppf(1 - 0.025 / max(len(datasets), 1))
-    rows = {}
-    for label, data in datasets.items():
+
+    def row(data: Dataset) -> tuple[float, ...]:
         top = data.probabilities.argmax(axis=1)
         changed = data.probabilities.max(axis=1) > data.confidence + _TIE
         right = np.where(changed, top == data.labels, data.outcome == 1)
@@ -52,7 +54,10 @@ def most_probable_classes(datasets: Mapping[str, Dataset]) -> pd.DataFrame:
         middle = net / (n + 2)
         half = z * np.sqrt(moved + 1 - net**2 / (n + 2)) / (n + 2)
         ends = (middle - half, middle + half) if changed.any() else (0.0, 0.0)
-        rows[label] = (changed.mean(), right.mean(), apart.mean(), *ends)
+        return changed.mean(), right.mean(), apart.mean(), *ends
+
+    with ThreadPoolExecutor(thread_count(None)) as threads:
+        rows = dict(zip(datasets, threads.map(row, datasets.values()), strict=True))
     names = ["changed", "accuracy", "difference", "low", "high"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=names, dtype=np.float64)
 

@@ -11,10 +11,11 @@ import os
 import shutil
 import sys
 import tempfile
-from pathlib import Path
+import threading
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lore_core.reading.handover import Arrays
 
@@ -40,32 +41,81 @@ def path_of(file: IO[bytes] | None) -> str | None:
     return None if file is None else f"/proc/{os.getpid()}/fd/{file.fileno()}"
 
 
-def put_apart(arrays: Arrays, path: str | None) -> tuple[Arrays, dict[str, Any]]:
-    """Write the large arrays into a file.
+class Apart:
+    """The file at a path, which takes large arrays; none where there is no file.
 
-    Returns those that are not there, and where the others begin. All of them are returned where
-    there is no file, or no room.
+    It is open within a ``with``; what was mapped of it stays.
     """
-    large = {name: np.ascontiguousarray(a) for name, a in arrays.items() if a.nbytes >= _LARGE}
-    size = sum(array.nbytes for array in large.values())
-    begin: dict[str, Any] = {}
-    if path is None or not large:
-        return arrays, begin
-    try:
-        if shutil.disk_usage(path).free < size + _LEFT_ALONE:
-            return arrays, begin
-        with Path(path).open("wb") as file:
+
+    def __init__(self, path: str | None) -> None:
+        self._path = path
+        self._file: int | None = None
+        self._end = 0
+        self._lock = threading.Lock()
+        #: Arrays that lie there already (so that no other has their memory), and where they begin.
+        self._there: dict[Any, tuple[NDArray[Any], list[Any]]] = {}
+
+    def __enter__(self) -> Apart:
+        if self._path is not None:
+            with contextlib.suppress(OSError):
+                self._file = os.open(self._path, os.O_WRONLY)
+        return self
+
+    def __exit__(self, *of: object) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def keep(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return an equal array that lies in the file; the same where it is small or has no room.
+
+        Its memory is there for what is computed next, and :meth:`put` need not write it any more.
+        """
+        if array.nbytes < _LARGE:
+            return array
+        try:
+            begin = self._written(array)
+            found = _mapped(self._path, *begin)
+        except OSError:
+            return array
+        self._there[_place(found)] = found, begin
+        return found
+
+    def put(self, arrays: Arrays) -> tuple[Arrays, dict[str, Any]]:
+        """Write the large arrays.
+
+        Returns those that are not there, and where the others begin. All of them are returned where
+        there is no room.
+        """
+        large = {name: array for name, array in arrays.items() if array.nbytes >= _LARGE}
+        begin: dict[str, Any] = {}
+        try:
             for name, array in large.items():
-                file.seek(-file.tell() % _ALIGNED, os.SEEK_CUR)
-                begin[name] = [array.dtype.str, array.shape, file.tell()]
-                file.write(array.reshape(-1).view(np.uint8).data)
-    except OSError:  # the pipe takes them
-        return arrays, {}
-    return {name: array for name, array in arrays.items() if name not in large}, begin
+                there = self._there.get(_place(array))
+                begin[name] = self._written(array) if there is None else there[1]
+        except OSError:  # the pipe takes them
+            return arrays, {}
+        return {name: array for name, array in arrays.items() if name not in large}, begin
+
+    def _written(self, array: NDArray[Any]) -> list[Any]:
+        if self._file is None or shutil.disk_usage(self._file).free < array.nbytes + _LEFT_ALONE:
+            raise OSError("no room")
+        with self._lock:
+            start = self._end
+            self._end += array.nbytes + -array.nbytes % _ALIGNED
+        content, done = np.ascontiguousarray(array).reshape(-1).view(np.uint8), 0
+        while done < len(content):
+            done += os.pwrite(self._file, content[done:].data, start + done)
+        return [array.dtype.str, array.shape, start]
+
+
+def _place(array: NDArray[Any]) -> Any:
+    """Return what two arrays share only if they are the same memory, looked at alike."""
+    return array.ctypes.data, array.shape, array.strides, array.dtype.str
 
 
 def mapped(file: IO[bytes] | None, begin: dict[str, Any]) -> Arrays:
-    """Return arrays that :func:`put_apart` wrote; ValueError or TypeError if it did not.
+    """Return arrays that :meth:`Apart.put` wrote; ValueError or TypeError if it did not.
 
     They are read-only, take memory as far as they are looked at, and stay when the file is closed.
     """
@@ -79,5 +129,9 @@ def mapped(file: IO[bytes] | None, begin: dict[str, Any]) -> Arrays:
         length = math.prod(sides) * dtype.itemsize
         if dtype.kind not in "biuf" or min(sides) < 1 or not 0 <= int(start) <= size - length:
             raise ValueError("an array of another kind")
-        found[name] = np.asarray(np.memmap(file, dtype, "r", int(start), sides))
+        found[name] = _mapped(file, dtype, sides, int(start))
     return found
+
+
+def _mapped(file: Any, dtype: Any, sides: Any, start: int) -> NDArray[Any]:
+    return np.asarray(np.memmap(file, dtype, "r", start, sides))

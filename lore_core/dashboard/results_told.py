@@ -133,9 +133,7 @@ def result_from(
             case {"rows": None}:
                 return evaluation
             case {"rows": probabilities, "confidence": confidence}:
-                changed = evaluation.with_checked(made(probabilities))
-                vars(changed)["confidence"] = made(confidence)
-                return changed
+                return evaluation.with_checked(made(probabilities), made(confidence))
             case {"series": [index, [values]], "name": name}:
                 return pd.Series(made(values), index=made(index), name=made(name))
             case {"frame": [index, columns], "names": names}:

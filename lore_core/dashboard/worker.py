@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from lore_core.comparison import Comparison, conclude_recalibration
-from lore_core.dashboard.large_arrays import put_apart
+from lore_core.comparison.methods import Keep
+from lore_core.dashboard.large_arrays import Apart
 from lore_core.dashboard.maps_told import map_from
 from lore_core.dashboard.messages import beside_streams, hear_all, write_message
 from lore_core.dashboard.results_told import result_from, result_told
@@ -53,6 +54,7 @@ def fitted(
     labels: list[str],
     grouping: Grouping | None,
     measured_on: Embedding | None,
+    keep: Keep | None = None,
 ) -> Comparison:
     """Fit methods by their labels and measure them; simulate nothing."""
     known = recalibrators_of(view)
@@ -63,6 +65,7 @@ def fitted(
         grouping=grouping,
         measured_on=measured_on,
         progress=progress,
+        keep=keep,
     )
     # What the page shows of all rows of all methods is told with it, and not the rows.
     conclude_recalibration(made)
@@ -159,10 +162,12 @@ def _done(told: Any, arrays: Arrays, kept: dict[str, Any], tell: Progress) -> tu
     try:
         view = View(kept[told["dataset"]], maps=maps, **told["view"])
         options = result_from(told["options"], arrays, view.evaluation, kept)
-        with fewer_threads(told["threads"]):
-            made = WORK[told["work"]](view, tell, **options)
-        result, found = result_told(made, view.evaluation)
-        found, apart = put_apart(found, told["file"])
+        work = WORK[told["work"]]
+        with fewer_threads(told["threads"]), Apart(told["file"]) as file:
+            if work is fitted:  # what ten methods made of many rows need not be in memory
+                options["keep"] = file.keep
+            result, found = result_told(work(view, tell, **options), view.evaluation)
+            found, apart = file.put(found)
     except InputError as error:
         return {"error": str(error)}, {}
     except MemoryError:

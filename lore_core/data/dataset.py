@@ -330,7 +330,7 @@ class Dataset:
             self, probabilities=as_probabilities(probabilities), predictions=self.predictions
         )
 
-    def with_checked(self, probabilities: Floats) -> Dataset:
+    def with_checked(self, probabilities: Floats, confidence: Floats | None = None) -> Dataset:
         """Replace the whole probability vectors by checked ones, to the last bit.
 
         Dividing them by their sums once more, as every other way does, could change that bit.
@@ -340,6 +340,8 @@ class Dataset:
         probabilities : ndarray of shape (n, K)
             As :func:`~lore_core.data.validation.as_probabilities` gives them. The predicted class
             stays.
+        confidence : ndarray of shape (n,), optional
+            That of the predicted classes, where it has been picked already.
         """
         made = object.__new__(type(self))
         for item in dataclasses.fields(self):
@@ -347,6 +349,8 @@ class Dataset:
         kept = probabilities.view()
         kept.flags.writeable = False
         object.__setattr__(made, "probabilities", kept)
+        if confidence is not None:
+            vars(made)["confidence"] = confidence
         return made
 
     @cached_property

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
@@ -37,6 +38,17 @@ class LocalErrors:
     bins: ConfidenceBins  #: The partition
     gamma: float  #: Bandwidth γ (inf never occurs: the γ→∞ limit is the bin's gap)
     weights: Floats | None = None  #: (n,); of mean 1; None: all rows count alike
+
+    def kept(self, keep: Callable[[NDArray[Any]], NDArray[Any]]) -> LocalErrors:
+        """Return the same of the arrays that ``keep`` made of these; weights stay."""
+        return dataclasses.replace(
+            self,
+            signed=keep(self.signed),
+            accuracy=keep(self.accuracy),
+            mass=keep(self.mass),
+            effective_size=keep(self.effective_size),
+            bin_index=keep(self.bin_index),
+        )
 
     @property
     def confidence(self) -> Floats:

@@ -19,7 +19,7 @@ _DRAWS, _MOST_ROWS = 2000, 2000
 #: Spread that is less, as a share of the mean, is rounding.
 _ROUNDING = 1e-9
 #: Numbers of a score by row and class that are held at a time.
-_CHUNK = 1_000_000
+_CHUNK = 100_000
 #: Means more skewed than this have no interval: from here on ever more than 5 % lie outside it.
 MOST_SKEWED = 0.3
 

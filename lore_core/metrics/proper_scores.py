@@ -67,7 +67,8 @@ def class_brier(probabilities: Floats) -> Floats:
     ``probabilities`` (n, K).
     """
     # Σ_k (p_k − 1[k = y])² = Σ p_k² − 2 p_y + 1
-    total = (probabilities**2).sum(axis=1, keepdims=True) - 2 * probabilities + 1
+    squares = np.einsum("ij,ij->i", probabilities, probabilities)
+    total = squares[:, None] - 2 * probabilities + 1
     return np.asarray(total / 2 if probabilities.shape[1] == 2 else total)
 
 

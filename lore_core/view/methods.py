@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lore_core.chance.budget import affordable_intervals
 from lore_core.chance.intervals import N_SIMULATED, calibration_intervals
 from lore_core.comparison.groups import compare_groups, group_report
-from lore_core.comparison.methods import Comparison, compare
+from lore_core.comparison.methods import Comparison, Keep, compare
 from lore_core.comparison.retraining import Taught, taught
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.data.arrays import Floats
@@ -138,6 +138,7 @@ def comparison_of(
     grouping: Grouping | None = None,
     measured_on: Embedding | None = None,
     progress: Progress | None = None,
+    keep: Keep | None = None,
 ) -> Comparison:
     """Fit methods on the calibration rows and measure them on the evaluation rows.
 
@@ -145,7 +146,7 @@ def comparison_of(
     saved method will place new ones, so that what is measured is shipped. ``methods``: the others
     are held against the first. ``simulating``: as :func:`~lore_core.comparison.summary.summarize`
     takes it. ``measured_on``: all rows on the map of the local metrics, where that is another than
-    LoRe's.
+    LoRe's. ``keep``: see :func:`~lore_core.comparison.methods.compare`.
     """
     frame = view.evaluation.groups
     calibration = needs_calibration(view.dataset)
@@ -161,6 +162,7 @@ def comparison_of(
         min_group_size=1 if grouping is None else grouping.min_group_size,
         random_state=view.seed,
         progress=progress,
+        keep=keep,
         **simulating,
     )
 

@@ -16,7 +16,7 @@ import pytest
 import lore_core as lore
 from lore_core import InputError
 from lore_core.dashboard.beside import Task, Workers
-from lore_core.dashboard.large_arrays import mapped, new_file, path_of, put_apart
+from lore_core.dashboard.large_arrays import Apart, mapped, new_file, path_of
 from lore_core.dashboard.results_told import result_from, result_told
 from lore_core.data.progress import Cancelled
 from lore_core.view import View
@@ -138,13 +138,20 @@ def test_where_there_is_no_room_they_come_by_the_pipe(monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     file = new_file()
     path = path_of(file)
-    rest, begin = put_apart(arrays, path)
+    with Apart(path) as apart:
+        kept = apart.keep(arrays["large"])
+        half = kept[: len(kept) // 2]  # of the same address
+        rest, begin = apart.put({**arrays, "large": kept, "half": half})
+        assert apart.keep(arrays["small"]) is arrays["small"]
     assert list(rest) == ["small"]
-    same({"large": arrays["large"]}, mapped(file, begin))
+    assert len(arrays["large"]) * 8 == begin["half"][2] > begin["large"][2] == 0
+    same({"large": arrays["large"], "half": half.copy()}, mapped(file, begin))
     (tmp_path / "folder").mkdir()
     for nowhere in (None, str(tmp_path / "folder"), str(tmp_path / "no" / "file")):
-        assert put_apart(arrays, nowhere) == (arrays, {})
-    for wrong in (["<f8", [2**21], 0], ["<f8", [2**20], 8], ["|O", [8], 0], ["<f8", [-1], 0]):
+        with Apart(nowhere) as apart:
+            assert apart.put(arrays) == (arrays, {})
+            assert apart.keep(arrays["large"]) is arrays["large"]
+    for wrong in (["<f8", [2**21], 0], ["<f8", [3 * 2**19], 8], ["|O", [8], 0], ["<f8", [-1], 0]):
         with pytest.raises(ValueError, match="of another kind"):
             mapped(file, {"large": wrong})
     file.close()
