@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.arrays import Floats
 from lore_core.data.validation import Points
 from lore_core.kernel_sums.compute import compute_sums
+from lore_core.kernel_sums.means import means_of_each
 from lore_core.kernel_sums.prepare import Problem, as_problem
-from lore_core.kernel_sums.schedule import Phase, Plan, Step, Workers
-from lore_core.kernel_sums.underflow import GroupSources
+from lore_core.kernel_sums.schedule import Workers
 
 #: What rounding of coordinates may change, unless it is said; see :func:`laplacian_sums`.
 TOLERANCE = 1e-6
-#: Sums below this may have lost terms to underflow (which begins at 1e-300).
-INEXACT_MASS = 1e-280
-#: Size of one uninterrupted step of the fallback: targets of a search, or differences of
-#: coordinates in a loop over pairs.
-_STEP_TARGETS = 1024
-_STEP_DIFFERENCES = 100_000_000
-#: What share of the progress the sums are; the rest is the fallback for underflow.
-_SUMS_SHARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -118,7 +109,7 @@ def laplacian_sums(
         tolerance=tolerance,
     )
     workers = Workers(n_jobs, progress)
-    sums = compute_sums(problem, {float(h): 0 for h in problem.bandwidths}, workers, 1.0)
+    sums = dict(compute_sums(problem, {float(h): 0 for h in problem.bandwidths}, workers, 1.0))
     # (Column by column, as they are added up and as they are looked at.)
     with np.errstate(over="ignore", under="ignore"):
         columns = np.stack([sums[float(h)] * problem.divisor[:, None] for h in problem.bandwidths])
@@ -187,38 +178,23 @@ def laplacian_means(
         tolerance=tolerance,
     )
     workers = Workers(n_jobs, progress)
-    m = problem.weights.shape[1]
-    wanted = {float(h) / 2: m for h in problem.bandwidths} if effective_size else {}
-    wanted.update({float(h): 0 for h in problem.bandwidths})
-    # After the values a column of ones, whose sums are the masses.
-    sums = compute_sums(problem, wanted, workers, _SUMS_SHARE, ones=True)
-    g, n_t = len(problem.bandwidths), len(problem.targets)
-    mean = np.empty((g, n_t, m))
-    mass = np.empty((g, n_t))
-    size = np.empty((g, n_t)) if effective_size else None
-    has_source = problem.source_counts() > 0
-    inexact = np.zeros((g, n_t), dtype=bool)
-    for b, h in enumerate(problem.bandwidths):
-        mass[b] = sums[float(h)][m]
-        smallest = sums[float(h) / 2][-1] if effective_size else mass[b]
-        inexact[b] = has_source & (smallest < INEXACT_MASS)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            for c in range(m):
-                np.divide(sums[float(h)][c], mass[b], out=mean[b, :, c])
-            if size is not None:
-                # Not mass²/half: the square would underflow first.
-                size[b] = mass[b] * (mass[b] / smallest)
-                size[b, ~has_source] = 0.0
-        mean[b, ~has_source] = np.nan
-    del sums
-    _repair(problem, inexact, mean, size, workers)
-    mean *= problem.divisor
+    g, (n_t, m) = len(problem.bandwidths), (len(problem.targets), problem.weights.shape[1])
+    found = means_of_each(problem, workers, effective_size=effective_size)
+    if g == 1:
+        mean, mass, size = (array[None] for array in next(found)[1:])
+    else:
+        # (Column by column, as they are computed and as they are looked at.)
+        mean, mass = np.empty((g, m, n_t)), np.empty((g, n_t))
+        # NaN stands for "not asked for" without taking memory.
+        size = np.empty((g, n_t)) if effective_size else np.broadcast_to(np.nan, (g, n_t))
+        for b, *of in found:
+            mean[b], mass[b] = of[:2]
+            if effective_size:
+                size[b] = of[2]
     workers.finish()
-    # NaN stands for "not asked for" without taking memory.
-    shown = np.broadcast_to(np.nan, mass.shape) if size is None else size
     if not problem.has_grid:
-        mass, shown = mass[0], shown[0]
-    return KernelMeans(_shaped(mean, problem), mass, shown)
+        mass, size = mass[0], size[0]
+    return KernelMeans(_shaped(mean.transpose(0, 2, 1), problem), mass, size)
 
 
 def _shaped(result: Floats, problem: Problem) -> Floats:
@@ -228,45 +204,49 @@ def _shaped(result: Floats, problem: Problem) -> Floats:
     return result if problem.has_grid else np.asarray(result[0])
 
 
-def _repair(
-    problem: Problem, inexact: Mask, mean: Floats, size: Floats | None, workers: Workers
-) -> None:
-    """Replace means and effective sizes whose kernel sums underflowed."""
-    affected = inexact.any(axis=0)
-    if not affected.any():
-        return
-    chains: Phase = []
-    d = problem.targets.shape[1]
-    for group in np.unique(problem.target_groups[affected]):
-        members = np.flatnonzero(problem.source_groups == group)
-        near = GroupSources(problem.sources[members], problem.weights[members].T)
-        count = _STEP_TARGETS
-        if d > 3:
-            count = max(1, min(count, _STEP_DIFFERENCES // (len(members) * d)))
-        for b, h in enumerate(problem.bandwidths):
-            rows = np.flatnonzero(inexact[b] & (problem.target_groups == group))
-            sizes = None if size is None else size[b]
-            for start in range(0, len(rows), count):
-                part = rows[start : start + count]
-                work = partial(_repair_rows, problem, near, members, part, h, mean[b], sizes)
-                chains.append([Step(work, float(len(part) * len(members)))])
-    cost = sum(step.cost for chain in chains for step in chain)
-    workers.run(Plan([chains], cost), 1.0 - _SUMS_SHARE)
+def means_by_bandwidth(
+    points: Points,
+    values: Floats,
+    *,
+    bandwidth: Floats,
+    groups: ArrayLike,
+    exclude_self: bool = False,
+    progress: Callable[[float], object] | None = None,
+) -> Iterator[tuple[int, KernelMeans]]:
+    """Yield what :func:`laplacian_means` returns of one column, bandwidth by bandwidth.
 
+    Of many rows and bandwidths that is a third of the memory, and of it a fifth of the time.
 
-def _repair_rows(
-    problem: Problem,
-    near: GroupSources,
-    members: Ints,
-    rows: Ints,
-    h: float,
-    mean: Floats,
-    size: Floats | None,
-) -> None:
-    own = np.full(len(rows), -1, dtype=np.int64)
-    if problem.exclude_self:
-        own = np.searchsorted(members, rows).astype(np.int64)
-    means, sizes = near.means(problem.targets[rows], own, float(h))
-    mean[rows] = means.T
-    if size is not None:
-        size[rows] = sizes
+    Parameters
+    ----------
+    points : Embedding or array-like of shape (n, d)
+        Targets, and sources.
+    values : ndarray of shape (n,)
+        What is averaged.
+    bandwidth : ndarray of shape (g,)
+        h > 0, in units of the coordinates.
+    groups : array-like of int, shape (n,)
+        Only pairs of the same group count.
+    exclude_self, progress
+        As of :func:`laplacian_sums`.
+
+    Yields
+    ------
+    int, KernelMeans
+        The number of a bandwidth, each once and in no order, and its means, of shape (n,).
+    """
+    problem = as_problem(
+        points,
+        None,
+        values,
+        weights_name="values",
+        bandwidth=bandwidth,
+        target_groups=groups,
+        source_groups=None,
+        exclude_self=exclude_self,
+        tolerance=TOLERANCE,
+    )
+    workers = Workers(None, progress)
+    for b, mean, mass, size in means_of_each(problem, workers):
+        yield b, KernelMeans(mean[0], mass, size)
+    workers.finish()

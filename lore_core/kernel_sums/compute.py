@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from lore_core.data.arrays import Floats
@@ -24,32 +26,36 @@ def compute_sums(
     share: float,
     *,
     ones: bool = False,
-) -> dict[float, Floats]:
-    """Return the kernel sums (m − first, n_t) for every wanted bandwidth.
+) -> Iterator[tuple[float, Floats]]:
+    """Yield every wanted bandwidth with its kernel sums (m − first, n_t), pass by pass.
 
     ``wanted`` holds for each bandwidth the first weight column whose sums are wanted. This is
     ``share`` of all work. With ``ones``, a column of ones is the last of the m weight columns.
     """
     if not HAS_NUMBA:
-        return plain_sums(problem, wanted, workers, share, ones=ones)
+        yield from plain_sums(problem, wanted, workers, share, ones=ones).items()
+        return
     n_t, m = len(problem.targets), problem.weights.shape[1] + ones
     layout = arrange(problem, apart=problem.targets.shape[1] > 3, ones=ones)
     if not layout.segments:
-        return {h: np.zeros((m - first, n_t)) for h, first in wanted.items()}
-    results: dict[float, Floats] = {}
+        yield from ((h, np.zeros((m - first, n_t))) for h, first in wanted.items())
+        return
     plan = _PLANS.get(len(layout.coordinates), plan_blocks)
     passes = as_passes(wanted, m, len(layout.index))
+    # (Memory that was taken once costs less than new: all passes use the same.)
+    room = np.empty((max(now.n_sums for now in passes), len(layout.index)))
     for number, now in enumerate(passes):
         # The sweeps reorder the rows.
         rows = layout if number == len(passes) - 1 else layout.copy()
-        sums = np.zeros((now.n_sums, len(rows.index)))
+        sums = room[: now.n_sums]
+        sums.fill(0.0)
         workers.run(plan(problem, rows, now, sums), share / len(passes))
         found = iter(sums)
         for entry in now.entries:
-            result = results[entry.bandwidth] = np.zeros((m - entry.first, n_t))
+            result = np.zeros((m - entry.first, n_t))
             for column in result:
                 _put_back(rows.index, next(found), column)
-    return results
+            yield entry.bandwidth, result
 
 
 @compiled

@@ -6,8 +6,9 @@ import numpy as np
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.validation import Points, as_coordinates
-from lore_core.kernel_sums.api import INEXACT_MASS, TOLERANCE, KernelMeans, laplacian_means
+from lore_core.kernel_sums.api import TOLERANCE, KernelMeans, laplacian_means
 from lore_core.kernel_sums.compute import compute_sums
+from lore_core.kernel_sums.means import INEXACT_MASS
 from lore_core.kernel_sums.prepare import as_problem
 from lore_core.kernel_sums.schedule import Workers
 
@@ -59,7 +60,7 @@ def means_of_all_and_some(
     h = float(problem.bandwidths[0])
     # The last column is one of ones; at h/2, of squared kernels, only the masses are wanted.
     wanted = {h / 2: m + 1, h: 0}
-    sums = compute_sums(problem, wanted, Workers(None, None), 1.0, ones=True)
+    sums = dict(compute_sums(problem, wanted, Workers(None, None), 1.0, ones=True))
     *values_sums, some_sum, some_mass, mass = sums[h]
     some_half, half = sums[h / 2]
     found = np.empty((m, len(mass))).T  # each column is looked at alone

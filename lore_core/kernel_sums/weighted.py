@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.validation import Points
-from lore_core.kernel_sums.api import KernelMeans, laplacian_means
+from lore_core.kernel_sums.api import KernelMeans, laplacian_means, means_by_bandwidth
 
 #: What share of the progress the first pass is where effective sizes take a second.
 _FIRST_SHARE = 0.6
@@ -81,3 +81,41 @@ def weighted_means(
         mean = plain.mean[..., :-1] / weight[..., None]
         mass = np.where(plain.mass > 0, plain.mass * weight, 0.0) * scale
     return KernelMeans(mean[..., 0] if values.ndim == 1 else mean, mass, size)
+
+
+def weighted_means_by_bandwidth(
+    points: Points,
+    values: Floats,
+    weights: Floats | None,
+    *,
+    bandwidth: Floats,
+    groups: Ints,
+    exclude_self: bool = False,
+    progress: Callable[[float], object] | None = None,
+) -> Iterator[tuple[int, KernelMeans]]:
+    """Yield what :func:`weighted_means` returns of one column, bandwidth by bandwidth.
+
+    ``points`` (n, d), ``values`` and ``weights`` (n,), ``bandwidth`` (g,); the rest as there.
+    """
+    if weights is None:
+        yield from means_by_bandwidth(
+            points,
+            values,
+            bandwidth=bandwidth,
+            groups=groups,
+            exclude_self=exclude_self,
+            progress=progress,
+        )
+        return
+    found = weighted_means(
+        points,
+        None,
+        values,
+        weights,
+        bandwidth=bandwidth,
+        target_groups=groups,
+        exclude_self=exclude_self,
+        progress=progress,
+    )
+    for b in range(len(bandwidth)):
+        yield b, KernelMeans(found.mean[b], found.mass[b], found.effective_size[b])

@@ -16,7 +16,7 @@ from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError, Points, as_placed_rows
 from lore_core.data.weights import as_weights, weighed
-from lore_core.kernel_sums import weighted_means
+from lore_core.kernel_sums.weighted import weighted_means_by_bandwidth
 from lore_core.metrics.global_metrics import reliability_table
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, known_mean, scaled_bandwidth, told
 
@@ -106,27 +106,30 @@ def bandwidth_curve(
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     index = confidence_bins(c, n_bins, binning).assign(c)
     w = as_weights(weights, len(c))
-    means = weighted_means(
+    found = np.empty((4, len(grid)))
+    largest, average, supported, median = found
+    for b, means in weighted_means_by_bandwidth(
         z,
-        None,
         c - a,
         w,
         bandwidth=scaled_bandwidth(grid, z.shape[1]),
-        target_groups=index,
+        groups=index,
         exclude_self=exclude_self,
         progress=told(progress),
-    )
-    error = np.abs(means.mean)
+    ):
+        error, size = np.abs(means.mean), means.effective_size
+        largest[b], average[b] = np.nanmax(error), known_mean(error, w)
+        supported[b] = error[size >= min_effective_size].max(initial=-np.inf)
+        median[b] = np.median(size)
     at_zero = np.abs(_duplicate_means(c - a, index, z, w))
     table = reliability_table(c, a, n_bins=n_bins, binning=binning, weights=w)
-    supported = np.where(means.effective_size >= min_effective_size, error, -np.inf).max(axis=1)
     large = table.effective_size >= min_effective_size
     return BandwidthCurve(
         gamma=grid,
-        mlce=np.nanmax(error, axis=1),
-        alce=np.array([known_mean(row, w) for row in error]),
+        mlce=largest,
+        alce=average,
         mlce_supported=np.where(np.isfinite(supported), supported, np.nan),
-        median_effective_size=np.median(means.effective_size, axis=1),
+        median_effective_size=median,
         mlce_zero=float(at_zero.max()),
         alce_zero=float(np.average(at_zero, weights=w)),
         mlce_infinity=table.maximum_calibration_error,
