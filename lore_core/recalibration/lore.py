@@ -253,6 +253,12 @@ class LoRe(Recalibrator):
         means = _around(state, rows_of(evaluation, embedding, type(self).label), state["outcome"])
         return LocalAccuracy(means.mean, means.effective_size)
 
+    def without_neighbours(self, evaluation: Dataset) -> Mask:
+        """Return the rows whose bin holds no calibration row: they keep their confidence, (n,)."""
+        state: Any = self.state()
+        held = np.unique(state["bin_index"])
+        return ~np.isin(_bins(state).assign(evaluation.confidence), held)
+
 
 def _bins(state: State) -> ConfidenceBins:
     return ConfidenceBins(state["edges"], state["binning"])

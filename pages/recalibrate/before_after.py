@@ -45,6 +45,7 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
             compute.row_field(view, (measured_on, bin_name, before, name), on_map, local, rows)
             for name, local in zip(pair, (first, second), strict=True)
         )
+        places = class_places(view.evaluation, points, rows)
         charts = tuple(
             landscape_figure(
                 field,
@@ -53,7 +54,7 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
                 limit=limit,
                 rows=about,
                 axes=on_name,
-                places=class_places(view.evaluation, points, rows),
+                places=places,
                 mode=theme_mode(),
                 height=430,
                 title=name,

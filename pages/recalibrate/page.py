@@ -97,8 +97,7 @@ if asked is not None and not is_ready(asked, _SOON):
 worst_places_table(result)
 lore = result.recalibrators.get("LoRe")
 if isinstance(lore, LoRe):
-    local = lore.local_accuracy(dataset.evaluation, view.points())
-    n_kept = int(local.empty.sum())
+    n_kept = int(lore.without_neighbours(dataset.evaluation).sum())
     st.caption(
         f"Fitted on {lore.n_rows_:,} calibration rows. LoRe uses {view.kernel_in_words} "
         f"({view.embedding.description}); the local errors are measured on "

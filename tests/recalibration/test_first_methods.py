@@ -85,6 +85,7 @@ def test_lore_keeps_the_confidence_where_the_bin_is_empty():
     method = LoRe(n_bins=10).fit(calibration, [[0.0], [1.0]])
     found = method.local_accuracy(evaluation, [[0.0], [0.0]])
     assert found.empty.tolist() == [True, False]
+    assert method.without_neighbours(evaluation).tolist() == [True, False]
     assert method.recalibrate(evaluation, [[0.0], [0.0]]).confidence[0] == 0.6
 
 
