@@ -298,24 +298,21 @@ def compare(
         random_state=random_state,
     )
 
-    def fitted_and_measured(method: Recalibrator) -> tuple[Dataset, Summary]:
+    def fitted_and_measured(method: Recalibrator) -> tuple[Dataset, Summary, str]:
         on = (calibration_embedding, evaluation_embedding)
         known, new = on if method.needs_embedding else (None, None)
         made = method.fit(calibration, known).recalibrate(evaluation, new)
-        summary = measure(made)
+        summary, name = measure(made), _with_remark(method, evaluation, made)
         if keep is not None and made is not evaluation:
             made = evaluation.with_checked(keep(made.probabilities), keep(made.confidence))
         if keep is not None and summary.local is not None:
             summary = dataclasses.replace(summary, local=summary.local.kept(keep))
-        return made, summary
+        return made, summary, name
 
-    found = dict(zip(labels, _side_by_side(fitted_and_measured, methods, progress), strict=True))
-    datasets = {label: made for label, (made, _) in found.items()}
-    summaries = {label: summary for label, (_, summary) in found.items()}
-    names = {
-        label: _with_remark(label, method, evaluation, datasets[label])
-        for label, method in zip(labels, methods, strict=True)
-    }
+    found = _side_by_side(fitted_and_measured, methods, progress)
+    datasets, summaries, names = (
+        dict(zip(labels, column, strict=True)) for column in zip(*found, strict=True)
+    )
     tell(progress, 1.0, "done")
     table = pd.DataFrame({label: item.values for label, item in summaries.items()}).T
     return Comparison(
@@ -352,13 +349,21 @@ def _side_by_side(
     return [one.result() for one in reversed(begun)]
 
 
-def _with_remark(label: str, method: Recalibrator, before: Dataset, after: Dataset) -> str:
+def _with_remark(method: Recalibrator, before: Dataset, after: Dataset) -> str:
     remark = method.remark
-    if not isinstance(method, NoRecalibration) and np.allclose(
-        before.probabilities, after.probabilities, rtol=0, atol=1e-12
-    ):
+    if not isinstance(method, NoRecalibration) and _is_same(before, after):
         remark = "changed nothing"
-    return f"{label} ({remark})" if remark else label
+    return f"{method.label} ({remark})" if remark else method.label
+
+
+def _is_same(before: Dataset, after: Dataset) -> bool:
+    return all(
+        np.allclose(one, other, rtol=0, atol=1e-12)
+        for one, other in (
+            (before.confidence, after.confidence),
+            (before.probabilities, after.probabilities),
+        )
+    )
 
 
 def _bound(summaries: Mapping[str, Summary], side: str) -> pd.DataFrame:

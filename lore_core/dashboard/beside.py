@@ -171,8 +171,10 @@ class Workers:
                 task = self._order()[0]
                 self._waiting.remove(task)
                 self._busy += 1
+                # (The last of several takes what the others will leave free.)
+                threads = 1 if self._busy > 1 and self._waiting else self._n
             try:
-                worker.do(task, threads=1 if self._busy > 1 else self._n)
+                worker.do(task, threads=threads)
             finally:
                 with self._news:
                     self._busy -= 1
