@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -24,20 +24,27 @@ _SUMS_SHARE = 0.9
 
 
 def means_of_each(
-    problem: Problem, workers: Workers, *, effective_size: bool = True
+    problem: Problem,
+    workers: Workers,
+    *,
+    effective_size: bool = True,
+    first: Sequence[int] | None = None,
 ) -> Iterator[tuple[int, Floats, Floats, Floats]]:
     """Yield the number of each bandwidth with its means, masses and effective sizes.
 
     As of :func:`~lore_core.kernel_sums.laplacian_means`, of shape (m, n_t), (n_t,) and (n_t,), as
     soon as a pass has them: in no order, and none held longer than it is needed. Sizes that are not
-    asked for are NaN.
+    asked for are NaN. ``first`` (g,): from which column on means are wanted; by default all are.
     """
     m = problem.weights.shape[1]
     parts = {
         b: (float(h), float(h) / 2 if effective_size else float(h))
         for b, h in enumerate(problem.bandwidths)
     }
-    wanted = {half: m for _, half in parts.values()} | {h: 0 for h, _ in parts.values()}
+    begin = [0] * len(parts) if first is None else list(first)
+    wanted = {half: m for _, half in parts.values()}
+    for b, (h, _) in parts.items():
+        wanted[h] = min(wanted[h], begin[b]) if h in wanted else begin[b]
     has_source = problem.source_counts() > 0
     near = _Nearest(problem)
     sums: dict[float, Floats] = {}
@@ -46,16 +53,16 @@ def means_of_each(
         sums[known] = found
         for b in [b for b, needed in parts.items() if all(h in sums for h in needed)]:
             h, half = parts.pop(b)
-            mass, smallest = sums[h][m], sums[half][-1]
+            values, mass, smallest = sums[h][begin[b] - wanted[h] : -1], sums[h][-1], sums[half][-1]
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                mean = sums[h][:m] / mass
+                mean = values / mass
                 # Not mass²/half: the square would underflow first.
                 size = mass * (mass / smallest) if effective_size else None
             if size is not None:
                 size[~has_source] = 0.0
             mean[:, ~has_source] = np.nan
             near.repair(b, has_source & (smallest < INEXACT_MASS), mean, size, workers)
-            mean *= problem.divisor[:, None]
+            mean *= problem.divisor[begin[b] :, None]
             yield b, mean, mass, np.broadcast_to(np.nan, mass.shape) if size is None else size
         sums = {h: kept for h, kept in sums.items() if any(h in of for of in parts.values())}
 
@@ -108,6 +115,6 @@ def _repair_rows(
     if problem.exclude_self:
         own = np.searchsorted(members, rows).astype(np.int64)
     means, sizes = near.means(problem.targets[rows], own, float(h))
-    mean[:, rows] = means
+    mean[:, rows] = means[len(means) - len(mean) :]
     if size is not None:
         size[rows] = sizes

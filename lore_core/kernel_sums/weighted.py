@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -84,38 +84,48 @@ def weighted_means(
 
 
 def weighted_means_by_bandwidth(
-    points: Points,
+    targets: Points,
+    sources: Points | None,
     values: Floats,
     weights: Floats | None,
     *,
     bandwidth: Floats,
-    groups: Ints,
+    target_groups: Ints,
+    source_groups: Ints | None = None,
     exclude_self: bool = False,
+    effective_size: bool = True,
+    first: Sequence[int] | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Iterator[tuple[int, KernelMeans]]:
-    """Yield what :func:`weighted_means` returns of one column, bandwidth by bandwidth.
+    """Yield what :func:`weighted_means` returns, bandwidth by bandwidth.
 
-    ``points`` (n, d), ``values`` and ``weights`` (n,), ``bandwidth`` (g,); the rest as there.
+    See :func:`~lore_core.kernel_sums.api.means_by_bandwidth`; ``weights`` (n_s,) as there.
     """
     if weights is None:
         yield from means_by_bandwidth(
-            points,
+            targets,
+            sources,
             values,
             bandwidth=bandwidth,
-            groups=groups,
+            target_groups=target_groups,
+            source_groups=source_groups,
             exclude_self=exclude_self,
+            effective_size=effective_size,
+            first=first,
             progress=progress,
         )
         return
     found = weighted_means(
-        points,
-        None,
+        targets,
+        sources,
         values,
         weights,
         bandwidth=bandwidth,
-        target_groups=groups,
+        target_groups=target_groups,
+        source_groups=source_groups,
         exclude_self=exclude_self,
+        effective_size=effective_size,
         progress=progress,
     )
-    for b in range(len(bandwidth)):
-        yield b, KernelMeans(found.mean[b], found.mass[b], found.effective_size[b])
+    for b, begin in enumerate(first or [0] * len(bandwidth)):
+        yield b, KernelMeans(found.mean[b][:, begin:], found.mass[b], found.effective_size[b])

@@ -110,14 +110,15 @@ def bandwidth_curve(
     largest, average, supported, median = found
     for b, means in weighted_means_by_bandwidth(
         z,
-        c - a,
+        None,
+        (c - a)[:, None],
         w,
         bandwidth=scaled_bandwidth(grid, z.shape[1]),
-        groups=index,
+        target_groups=index,
         exclude_self=exclude_self,
         progress=told(progress),
     ):
-        error, size = np.abs(means.mean), means.effective_size
+        error, size = np.abs(means.mean[:, 0]), means.effective_size
         largest[b], average[b] = np.nanmax(error), known_mean(error, w)
         supported[b] = error[size >= min_effective_size].max(initial=-np.inf)
         median[b] = np.median(size)

@@ -14,7 +14,7 @@ from lore_core.data.rows import Rows
 from lore_core.data.validation import InputError, OnMaps, check_integer
 from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.embedding.several import maps_by_name
-from lore_core.kernel_sums import weighted_means
+from lore_core.kernel_sums.weighted import weighted_means_by_bandwidth
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.affine_softmax import kept_on_top
 from lore_core.recalibration.averaging import (
@@ -291,25 +291,24 @@ class SmoothLoRe(Recalibrator):
             way = _way(parted["edges"])
             part = part_of(way, changed.confidence, rows.predicted)
             known_part = each_row(parted["bin_index"], count)
-            grid = np.unique([member["gamma"] for member in chosen])
+            grid = sorted({member["gamma"] for member in chosen})
+            at = [[member for member in chosen if member["gamma"] == gamma] for gamma in grid]
             d = kept["points"].shape[1]
-            means = weighted_means(
+            accuracy = accuracy_of_parts(part, known_part, known.outcome, starts[:, 0], counts)
+            for g, means in weighted_means_by_bandwidth(
                 rows.place(kept["name"], d),
                 each_row(kept["points"], count),
                 known.values,
                 counts,
-                bandwidth=scaled_bandwidth(grid, d),
+                bandwidth=scaled_bandwidth(np.array(grid), d),
                 target_groups=part,
                 source_groups=known_part,
                 effective_size=False,
-            )
-            accuracy = accuracy_of_parts(part, known_part, known.outcome, starts[:, 0], counts)
-            for member in chosen:
-                candidate = Candidate(
-                    None, member["gamma"], partition, member["base"], member["strength"]
-                )
-                g = int(np.searchsorted(grid, member["gamma"]))
-                averaged += member["weight"] * said(means, g, candidate, starts, accuracy)
+                first=[known.first_value(_candidate(member) for member in some) for some in at],
+            ):
+                for member in at[g]:
+                    new = said(means.mean, means.mass, _candidate(member), starts, accuracy)
+                    averaged += member["weight"] * new
         new = on_line(averaged, *state["line"])
         if state["level_edges"] is not None:
             levels = ConfidenceBins(state["level_edges"], "equal-mass")
@@ -423,6 +422,10 @@ def _by_partition(members: Sequence[Member]) -> dict[tuple[int, int], list[Membe
     for member in members:
         together.setdefault((member["map"], member["partition"]), []).append(member)
     return together
+
+
+def _candidate(member: Member) -> Candidate:
+    return Candidate(None, member["gamma"], member["partition"], member["base"], member["strength"])
 
 
 def _in_words(way: ConfidenceBins | None) -> str:

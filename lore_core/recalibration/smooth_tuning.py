@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from lore_core.data.binning import (
 from lore_core.data.probabilities import PROBABILITY_FLOOR, expit, logit
 from lore_core.data.progress import Progress, tell
 from lore_core.data.weights import as_weights
-from lore_core.kernel_sums import KernelMeans, weighted_means
+from lore_core.kernel_sums import weighted_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.local_correction import corrected
@@ -68,20 +68,26 @@ class Neighbours:
         """All of it, a column each, shape (n, 2 n_bases + 1)."""
         return np.column_stack([self.leftover, self.spread, self.outcome])
 
+    def first_value(self, candidates: Iterable[Candidate]) -> int:
+        """Return from which of the :attr:`values` on some candidates need them."""
+        bases = any(item.base is not None for item in candidates)
+        return 0 if bases else 2 * self.leftover.shape[1]
+
 
 def said(
-    means: KernelMeans, g: int, candidate: Candidate, starts: Floats, accuracy: Floats
+    mean: Floats, mass: Floats, candidate: Candidate, starts: Floats, accuracy: Floats
 ) -> Floats:
     """Return what a candidate says of each row, shape (n,).
 
-    ``means``: of :attr:`Neighbours.values` around the rows. ``g``: the place of its bandwidth in
-    them. ``starts`` (n, n_bases): confidences of the bases for the rows. ``accuracy`` (n,): of the
-    rows whose outcomes count.
+    ``mean``: of :attr:`Neighbours.values` around the rows at its bandwidth, from
+    :meth:`Neighbours.first_value` on at least. ``mass`` (n,): of the kernel there. ``starts``
+    (n, n_bases): confidences of the bases for the rows. ``accuracy`` (n,): of the rows whose
+    outcomes count.
 
     With a base b, in log-odds, δ = Σ k (a − b) / (Σ k b(1 − b) + s): one Newton step, from 0, of
     the logistic regression on a constant with offset logit b, weights k and the penalty s δ²/2.
     """
-    mean, mass, n_bases = means.mean[g], means.mass[g], starts.shape[1]
+    n_bases = starts.shape[1]
     if candidate.base is None:
         return np.clip(
             corrected(
@@ -99,9 +105,9 @@ def said(
     if not np.isfinite(candidate.strength):
         return start
     # Where nobody counts the mean is NaN and the mass 0: nothing is corrected.
-    off = np.nan_to_num(mean[:, candidate.base]) * mass
-    spread = np.nan_to_num(mean[:, n_bases + candidate.base]) * mass
-    return expit(logit(start) + off / (spread + candidate.strength))
+    leftover, spread = (candidate.base - k * n_bases - 1 for k in (2, 1))  # from the end
+    off, against = (np.nan_to_num(mean[:, column]) * mass for column in (leftover, spread))
+    return expit(logit(start) + off / (against + candidate.strength))
 
 
 def fitted_bases(calibration: Dataset) -> tuple[Recalibrator, list[Recalibrator], Dataset, Floats]:
@@ -262,7 +268,7 @@ def leave_one_out_smooth(
         for g, base, s in settings:
             candidate = Candidate(name, float(gammas[g]), w, base, s)
             candidates.append(candidate)
-            found.append(said(means, g, candidate, starts, accuracy))
+            found.append(said(means.mean[g], means.mass[g], candidate, starts, accuracy))
     tell(progress, 1.0, "leave one out")
     confidence = np.stack(found)
     likelihood = np.where(outcome == 1, confidence, 1.0 - confidence)

@@ -9,6 +9,7 @@ import pytest
 
 from lore_core import kernel_sums
 from lore_core.kernel_sums import laplacian_sums
+from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.kernel_sums.halves import means_of_all_and_some
 
 # What rounded coordinates may change is tested in test_fixed_point.py.
@@ -217,3 +218,37 @@ def test_means_of_all_and_some_are_those_of_two_calls(d):
         for name in ("mean", "mass", "effective_size"):
             one, other = getattr(found, name), getattr(alone, name)
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("effective_size", [True, False])
+def test_bandwidth_by_bandwidth_the_means_are_the_same(effective_size, rng):
+    z, values = rng.normal(size=(400, 2)), rng.normal(size=(400, 3))
+    values[:, 1] *= 1e-9
+    z[:3] += 500.0  # their kernel sums underflow, to one another as well at small bandwidths
+    groups, h = rng.integers(-1, 3, 400), np.array([0.4, 0.1, 0.05, 0.1, 3.0, 0.0004])
+    sources, of = z[::2] + 0.01, groups[::2]
+    together = laplacian_means(
+        z,
+        sources,
+        values[::2],
+        bandwidth=h,
+        target_groups=groups,
+        source_groups=of,
+        effective_size=effective_size,
+    )
+    first, seen = [0, 2, 1, 0, 2, 1], []
+    for b, means in means_by_bandwidth(
+        z,
+        sources,
+        values[::2],
+        bandwidth=h,
+        target_groups=groups,
+        source_groups=of,
+        effective_size=effective_size,
+        first=first,
+    ):
+        seen.append(b)
+        np.testing.assert_array_equal(means.mean, together.mean[b][:, first[b] :])
+        np.testing.assert_array_equal(means.mass, together.mass[b])
+        np.testing.assert_array_equal(means.effective_size, together.effective_size[b])
+    assert sorted(seen) == list(range(len(h)))
