@@ -16,6 +16,8 @@ from lore_core.recalibration.beta_calibration import BetaCalibration
 
 #: Calibration rows that trees are fitted on, and features looked at in each split, at most.
 _MOST_ROWS, _MOST_FEATURES = 20_000, 64
+#: Rows that the trees say something of at a time.
+_BLOCK = 2**15
 #: What can be done, in the order of :func:`retraining_frame`.
 STEPS = ("a curve of the confidence", "class and features beyond it", "both")
 
@@ -127,7 +129,14 @@ def taught(
         early_stopping=False,
         random_state=random_state,
     ).fit(inputs[chosen], (known.outcome - before)[chosen])
-    return Taught(new.confidence, new.outcome, after, trees.predict(_inputs(rows)))
+    # (Block by block: the trees want other numbers than the rows are, and copy them.)
+    told = np.concatenate(
+        [
+            trees.predict(_inputs(rows, slice(start, start + _BLOCK)))
+            for start in range(0, len(rows), _BLOCK)
+        ]
+    )
+    return Taught(new.confidence, new.outcome, after, told)
 
 
 def _two_classes(target: Target) -> Dataset:
@@ -135,8 +144,8 @@ def _two_classes(target: Target) -> Dataset:
     return Dataset(np.column_stack([1 - c, c]), target.outcome.astype(np.int64))
 
 
-def _inputs(rows: Dataset) -> Floats:
-    predicted = rows.predictions[:, None].astype(np.float32)
+def _inputs(rows: Dataset, which: slice = slice(None)) -> Floats:
+    predicted = rows.predictions[which, None].astype(np.float32)
     if rows.features is None:
         return np.asarray(predicted)
-    return np.column_stack([rows.features, predicted])
+    return np.column_stack([rows.features[which], predicted])

@@ -14,7 +14,7 @@ from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError, Points, as_confidence, as_placed_rows
 from lore_core.data.weights import as_weights, linearised
-from lore_core.kernel_sums import weighted_means
+from lore_core.kernel_sums.weighted import weighted_means_by_bandwidth
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.local_error import scaled_bandwidth, told
 
@@ -90,11 +90,8 @@ def suggest_bandwidth(
     w = as_weights(weights, len(c))
     n = len(tried)
     for step, count in enumerate(tried):
-        row_losses, plain = _leave_one_out(
-            c, a, z, w, grid, int(count), binning, part_of(progress, step / n, (step + 1) / n)
-        )
-        losses = np.average(row_losses, axis=1, weights=w)
-        tries.append((losses, plain - row_losses[int(np.argmin(losses))]))
+        progress_here = part_of(progress, step / n, (step + 1) / n)
+        tries.append(_leave_one_out(c, a, z, w, grid, int(count), binning, progress_here))
     loss = np.stack([losses for losses, _ in tries])
     b, g = np.unravel_index(int(np.argmin(loss)), loss.shape)
     gain = linearised(tries[b][1], w)
@@ -132,27 +129,33 @@ def _leave_one_out(
     binning: Binning,
     progress: Progress | None,
 ) -> tuple[Floats, Floats]:
-    """Return every row's loss at each bandwidth (g, n), and without locality (n,)."""
+    """Return the loss at each bandwidth (g,), and what the best gains at each row (n,)."""
     index = confidence_bins(c, n_bins, binning).assign(c)
     if np.bincount(index).max() < 2:
         raise InputError(
             "a bandwidth can only be suggested where some confidence bin holds two rows or more; "
             f"here {len(c)} rows lie in {len(np.unique(index))} bins. Use fewer bins."
         )
-    means = weighted_means(
+    others = accuracy_without_self(index, a, c, w)
+    losses, best, least = np.empty(len(grid)), np.empty(0), (np.inf, 0)
+    for g, means in weighted_means_by_bandwidth(
         z,
         None,
-        a,
+        a[:, None],
         w,
         bandwidth=scaled_bandwidth(grid, z.shape[1]),
         target_groups=index,
         exclude_self=True,
         effective_size=False,
         progress=told(progress),
-    )
-    others = accuracy_without_self(index, a, c, w)
-    local = np.where(np.isfinite(means.mean), means.mean, 0.0)
-    return _nll((means.mass * local + others) / (means.mass + 1.0), a), _nll(others, a)
+    ):
+        mean, mass = means.mean[:, 0], means.mass
+        local = np.where(np.isfinite(mean), mean, 0.0)
+        row_losses = _nll((mass * local + others) / (mass + 1.0), a)
+        losses[g] = np.average(row_losses, weights=w)
+        if (losses[g], g) < least:  # of two as good, the smaller bandwidth
+            least, best = (losses[g], g), row_losses
+    return losses, _nll(others, a) - best
 
 
 def _nll(predicted: Floats, outcome: Floats) -> Floats:
