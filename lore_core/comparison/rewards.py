@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.weights import chosen_weights
-from lore_core.kernel_sums.schedule import thread_count
-from lore_core.metrics.rewards import RewardCurve, reward_curve
+from lore_core.metrics.rewards import RewardCurve, reward_curves
 
 
 def compare_rewards(
@@ -33,16 +31,10 @@ def compare_rewards(
         Mask of the rows that count; by default all.
     """
     counted: Mask | slice = slice(None) if rows is None or rows.all() else rows
-    first = next(iter(datasets.values())).confidence[counted]
-
-    def curve(dataset: Dataset) -> RewardCurve:
-        return reward_curve(
-            dataset.confidence[counted],
-            dataset.outcome[counted],
-            ratios,
-            baseline=first,
-            weights=chosen_weights(dataset.weights, counted),
-        )
-
-    with ThreadPoolExecutor(thread_count(None)) as threads:
-        return dict(zip(datasets, threads.map(curve, datasets.values()), strict=True))
+    first = next(iter(datasets.values()))
+    return reward_curves(
+        {label: item.confidence[counted] for label, item in datasets.items()},
+        first.outcome[counted],
+        ratios,
+        weights=chosen_weights(first.weights, counted),
+    )

@@ -48,6 +48,7 @@ from .rewards import (
     default_ratios as default_ratios,
     describe_rewards as describe_rewards,
     reward_curve as reward_curve,
+    reward_curves as reward_curves,
     unsure_threshold as unsure_threshold,
 )
 from .smooth_error import smooth_calibration_error as smooth_calibration_error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from lore_core.data.validation import (
     check_positive,
 )
 from lore_core.data.weights import as_weights
+from lore_core.kernel_sums.schedule import thread_count
 from lore_core.metrics.global_metrics import NORMAL_95
 
 
@@ -113,20 +115,80 @@ def reward_curve(
     c, a = as_confidence(confidence), as_outcome(outcome)
     before = c if baseline is None else as_confidence(baseline, "baseline")
     n = check_lengths(outcome=a, confidence=c, baseline=before)
-    w = as_weights(weights, n)
-    grid = default_ratios() if ratios is None else np.atleast_1d(np.asarray(ratios, np.float64))
-    if not (np.isfinite(grid).all() and (grid >= 1).all()):
-        bad = grid[~(np.isfinite(grid) & (grid >= 1))][0]
-        raise InputError(f"'ratios' must be finite and at least 1 (w ≥ u); got {bad:g}.")
+    costs = _Costs.of(ratios)
+    reached = costs.reached(c)
+    own = reached if before is c else costs.reached(before)
+    return _curve(costs, reached, own, a, as_weights(weights, n))
+
+
+def reward_curves(
+    confidences: Mapping[str, ArrayLike],
+    outcome: ArrayLike,
+    ratios: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+) -> dict[str, RewardCurve]:
+    """:func:`reward_curve` of several confidences of the same rows, by their names.
+
+    Parameters
+    ----------
+    confidences : mapping of str to array-like of shape (n,)
+        The first is the baseline of the others.
+    outcome, ratios, weights
+        As there.
+    """
+    a, costs = as_outcome(outcome), _Costs.of(ratios)
+    w = as_weights(weights, len(a))
+    first, *_ = names = list(confidences)
+
+    def reached(name: str) -> Ints:
+        c = as_confidence(confidences[name])
+        check_lengths(outcome=a, confidence=c)
+        return costs.reached(c)
+
+    before = reached(first)
+
+    def curve(name: str) -> RewardCurve:
+        return _curve(costs, before if name == first else reached(name), before, a, w)
+
+    with ThreadPoolExecutor(thread_count(None)) as threads:
+        return dict(zip(names, threads.map(curve, names), strict=True))
+
+
+@dataclass(frozen=True)
+class _Costs:
+    """Cost ratios, and their thresholds."""
+
+    ratio: Floats  #: (r,)
+    position: Ints  #: (r,); of each threshold among all, in their order
+    thresholds: Floats  #: (r,); in their order
+
+    @classmethod
+    def of(cls, ratios: ArrayLike | None) -> _Costs:
+        grid = default_ratios() if ratios is None else np.atleast_1d(np.asarray(ratios, np.float64))
+        if not (np.isfinite(grid).all() and (grid >= 1).all()):
+            bad = grid[~(np.isfinite(grid) & (grid >= 1))][0]
+            raise InputError(f"'ratios' must be finite and at least 1 (w ≥ u); got {bad:g}.")
+        order = np.argsort(1 - 1 / grid, kind="stable")
+        return cls(grid, np.argsort(order), (1 - 1 / grid)[order])
+
+    def reached(self, confidence: Floats) -> Ints:
+        """Return how many thresholds each confidence reaches, shape (n,)."""
+        return np.searchsorted(self.thresholds, confidence, side="right")
+
+
+def _curve(costs: _Costs, own: Ints, before: Ints, a: Floats, w: Floats | None) -> RewardCurve:
+    """Return the curve of rows of which it is known how many thresholds they reach."""
+    n, grid = len(a), costs.ratio
     reward, answered, gain, error = (np.empty(len(grid)) for _ in range(4))
-    rows = _RowsAlike.of(c, before, a, w, thresholds=1 - 1 / grid)
+    rows = _RowsAlike.of(own, before, a, w, n_thresholds=len(grid))
     total = rows.mass.sum()
     for k, ratio in enumerate(grid):
-        answers = rows.own > rows.position[k]
-        own = rows.rewards(answers, ratio)
-        reward[k] = (rows.mass * own).sum() / total
+        answers = rows.own > costs.position[k]
+        rewards = rows.rewards(answers, ratio)
+        reward[k] = (rows.mass * rewards).sum() / total
         answered[k] = (rows.mass * answers).sum() / total
-        difference = own - rows.rewards(rows.before > rows.position[k], ratio)
+        difference = rewards - rows.rewards(rows.before > costs.position[k], ratio)
         gain[k] = (rows.mass * difference).sum() / total
         # As of linearised values, whose scatter is the error of the weighted mean.
         scatter = (rows.squares * (difference - gain[k]) ** 2).sum() * (n / total) ** 2
@@ -146,7 +208,6 @@ def reward_curve(
 class _RowsAlike:
     """Rows that no threshold tells apart, together: a million are some thousand kinds."""
 
-    position: Ints  #: (r,); of each threshold among all, in their order
     own: Ints  #: (m,); how many thresholds the confidence reaches
     before: Ints  #: (m,); the same before
     outcome: Floats  #: (m,)
@@ -155,21 +216,19 @@ class _RowsAlike:
 
     @classmethod
     def of(
-        cls, c: Floats, before: Floats, a: Floats, weights: Floats | None, *, thresholds: Floats
+        cls, own: Ints, before: Ints, a: Floats, weights: Floats | None, *, n_thresholds: int
     ) -> _RowsAlike:
-        order = np.argsort(thresholds, kind="stable")
-        reached = [np.searchsorted(thresholds[order], x, side="right") for x in (c, before)]
-        position, sides = np.argsort(order), (len(thresholds) + 1, len(thresholds) + 1, 2)
-        w = np.ones(len(c)) if weights is None else weights
-        if np.prod(sides) > len(c):  # each row is a kind
-            return cls(position, reached[0], reached[1], a, w, w**2)
-        kind = np.ravel_multi_index((*reached, a.astype(np.int64)), sides)
+        sides = (n_thresholds + 1, n_thresholds + 1, 2)
         size = int(np.prod(sides))
-        own, other, outcome = np.unravel_index(np.arange(size), sides)
-        mass, squares = (
-            np.asarray(np.bincount(kind, weights=x, minlength=size), np.float64) for x in (w, w**2)
-        )
-        return cls(position, own, other, outcome.astype(np.float64), mass, squares)
+        w = np.ones(len(a)) if weights is None else weights
+        if size > len(a):  # each row is a kind
+            return cls(own, before, a, w, w**2)
+        kind = (own * sides[1] + before) * 2 + a.astype(np.int64)
+        mass = squares = np.bincount(kind, weights, size).astype(np.float64)
+        if weights is not None:
+            squares = np.bincount(kind, weights**2, size).astype(np.float64)
+        index, other, outcome = np.unravel_index(np.arange(size), sides)
+        return cls(index, other, outcome.astype(np.float64), mass, squares)
 
     def rewards(self, answers: Mask, ratio: float) -> Floats:
         """Reward of each kind in units of u, where it ``answers`` or is unsure."""
