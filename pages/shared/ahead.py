@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from lore_core.dashboard.beside import WORKERS
+from lore_core.data.dataset import TOP_LABEL
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.beside import Asked, task_of
@@ -21,22 +22,23 @@ from pages.shared.methods import chosen, compared_of, grouping_by
 _LONGEST = 5.0
 #: Readers whose next page is thought of, the one who came last first.
 _MOST = 8
-_WANTED: OrderedDict[str, Callable[[], Asked | None]] = OrderedDict()
+_WANTED: OrderedDict[str, Callable[[], None]] = OrderedDict()
 _NEWS = threading.Condition()
 _THREADS: list[threading.Thread] = []
 
 
 def compute_ahead() -> None:
-    """Compare recalibrators of the view this page shows, once no page has run for a moment.
+    """Compute what other pages ask of the view this page shows, once none has run for a moment.
 
-    Recalibrate, Fairness, Decisions and Report will ask for it.
+    Recalibrate, Fairness, Decisions and Report ask for a comparison of recalibrators; Decisions
+    asks what could be gained, too.
     """
     view = last_view()
     if not WORKERS.are_there or view is None or view.calibration is None:
         return
     with _NEWS:
         # (What has to look at methods and rows is done later: the page has not ended yet.)
-        _WANTED[this_session()] = partial(_fits, view, *chosen())
+        _WANTED[this_session()] = partial(_compute, view, this_session(), *chosen())
         _WANTED.move_to_end(this_session())
         while len(_WANTED) > _MOST:
             _WANTED.popitem(last=False)
@@ -52,31 +54,23 @@ def _serve() -> None:
             _NEWS.wait_for(lambda: _WANTED)
         wait_for_ease()
         with _NEWS:
-            session, wanted = _WANTED.popitem()
-        serve_one(wanted, session)
+            _, compute_wanted = _WANTED.popitem()
+        compute_wanted()
 
 
-def _fits(view: View, methods: Sequence[str] | None, column: str | None) -> Asked | None:
-    """Return the fits of a view with what its reader chose; None where they take long."""
+def _compute(view: View, session: str, methods: Sequence[str] | None, column: str | None) -> None:
+    """Compute what other pages ask for, one after the other, where it takes no time."""
     labels, on = compared_of(view, methods), view.embedding if view.is_local else None
-    if not labels or not _is_short(compute.fits(view, labels, None, on)):
-        return None
-    return compute.fits(view, labels, grouping_by(view.dataset, column), on)
-
-
-def serve_one(wanted: Callable[[], Asked | None], session: str) -> None:
-    """Compute the fits, and what Recalibrate asks for after them, one after the other."""
-    fits = wanted()
-    result = None if fits is None else _done(fits, session)
-    if fits is None or result is None:
-        return
-    on = fits.options["measured_on"]
-    more = [compute.intervals(fits.view, result, on)]
-    if on is not None:
-        more += compute.method_curves_asked(fits.view, result, list(result.datasets), on)
-    for asked in more:
-        if asked is not None:
-            _done(asked, session)
+    if labels and _is_short(compute.fits(view, labels, None, on)):
+        fits = compute.fits(view, labels, grouping_by(view.dataset, column), on)
+        if (result := _done(fits, session)) is not None:
+            more = [compute.intervals(view, result, on)]
+            if on is not None:
+                more += compute.method_curves_asked(view, result, list(result.datasets), on)
+            for asked in more:
+                if asked is not None:
+                    _done(asked, session)
+    _done(compute.taught_asked(view.with_(target=TOP_LABEL)), session)
 
 
 def _is_short(asked: Asked) -> bool:

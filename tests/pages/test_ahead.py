@@ -29,24 +29,25 @@ def asked(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["overview", "landscape", "decisions"])
-def test_all_that_recalibrate_asks_for_was_computed(open_page, made, asked, name):
+def test_all_that_comparing_pages_ask_for_was_computed(open_page, made, asked, name):
     page = open_page(name, made(seed=3), gamma=0.5, bins=10)
-    ((session, wanted),) = ahead._WANTED.items()
+    (compute,) = ahead._WANTED.values()
     asked.clear()
-    ahead.serve_one(wanted, session)
+    compute()
     before = set(asked)
-    assert {name for name, _ in before} >= {"fits", "intervals", "curve LoRe"}
-    asked.clear()
-    page.go("recalibrate")
-    assert asked
-    assert set(asked) <= before
+    assert {name for name, _ in before} >= {"fits", "intervals", "curve LoRe", "taught"}
+    for other in ("recalibrate", "decisions"):
+        asked.clear()
+        page.go(other)
+        assert asked
+        assert set(asked) <= before
 
 
 def test_what_takes_long_is_left_to_those_who_ask(open_page, made, monkeypatch, asked):
     open_page("landscape", made(seed=4))
-    ((session, wanted),) = ahead._WANTED.items()
+    (compute,) = ahead._WANTED.values()
     monkeypatch.setattr(ahead, "_LONGEST", 0.0)
-    ahead.serve_one(wanted, session)
+    compute()
     assert not asked
 
 
