@@ -23,8 +23,11 @@ def test_curve_is_each_bandwidth_on_its_own(sample):
         assert curve.alce[k] == pytest.approx(lce.mean(), rel=1e-12)
 
 
-def test_limits(sample):
+@pytest.mark.parametrize("share_points", [False, True])
+def test_limits(sample, share_points):
     c, a, z = sample
+    z = z if share_points else z + np.linspace(0.0, 1.0, len(z))[:, None]
+    assert (len(np.unique(z, axis=0)) < len(z)) == share_points
     curve = bandwidth_curve(c, a, z, [1e-8, 1e8])
     assert curve.mlce[0] == pytest.approx(curve.mlce_zero, abs=1e-9)
     assert curve.alce[0] == pytest.approx(curve.alce_zero, abs=1e-9)
