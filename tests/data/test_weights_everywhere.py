@@ -105,6 +105,14 @@ AS_REPEATED = {
         r.groups["site"].to_numpy(), *both(r), np.ones(len(r), bool), weights=r.weights
     )["gap"],
     "reward_curve": lambda r: lore.reward_curve(*both(r), [1.5, 2.0], weights=r.weights).reward,
+    "reward_curves": lambda r: (
+        metrics.reward_curves(
+            {"before": both(r)[0], "after": both(r)[0] ** 2},
+            both(r)[1],
+            [1.5, 2.0],
+            weights=r.weights,
+        )["after"].gain
+    ),
     "smooth_calibration_error": lambda r: metrics.smooth_calibration_error(
         *both(r), weights=r.weights
     ),

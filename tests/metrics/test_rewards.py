@@ -1,9 +1,10 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from lore_core import InputError, reward_curve
 from lore_core.data.weights import linearised
-from lore_core.metrics import describe_rewards, unsure_threshold
+from lore_core.metrics import describe_rewards, reward_curves, unsure_threshold
 
 
 def test_threshold():
@@ -93,3 +94,14 @@ def test_sentence_claims_only_what_is_beyond_chance():
     assert "threshold is 90.0 %" in text
     text = describe_rewards({"No recalibration": none, "same": none}, unsure_cost=1, wrong_cost=10)
     assert "No method saves more than “No recalibration” beyond chance" in text
+
+
+def test_several_at_once_are_each_held_against_the_first(rng):
+    a = (rng.random(300) < 0.6).astype(float)
+    before, after = rng.random((2, 300))
+    found = reward_curves({"one": before, "two": after}, a, [1.5, 8.0])
+    for name, confidence in (("one", before), ("two", after)):
+        expected = reward_curve(confidence, a, [1.5, 8.0], baseline=before).frame()
+        pd.testing.assert_frame_equal(found[name].frame(), expected)
+    with pytest.raises(InputError, match="300 and 299"):
+        reward_curves({"one": before, "two": after[:299]}, a)
