@@ -102,11 +102,10 @@ def sum_files(
         if cluster is not None:
             sums = sum_on_cluster(plan, dict(paths), cluster, progress=summing)
             return Run(sums, plan, n_files, n_open, len(parts) - n_open)
-        joined = _Joined()
         for attempt in range(_ATTEMPTS):
             left = _open(paths)
             try:
-                _sum_all(plan, left, paths, n_workers, joined, summing)
+                _sum_all(plan, left, paths, n_workers, summing)
                 break
             except BrokenProcessPool as error:
                 # What the other workers had finished is there; nothing else is done again.
@@ -116,10 +115,8 @@ def sum_files(
                         "worker processes were ended from outside, most likely for want of "
                         f"memory; take fewer workers or cells.{hint}"
                     ) from error
-        for step, path in enumerate(paths.values(), start=1):
-            joined.add(path)
-            tell(progress, 1 - _JOINING * (1 - step / len(paths)), "joining the sums of all parts")
-    return Run(joined.sums, plan, n_files, n_open, len(parts) - n_open)
+        sums = _joined(list(paths.values()), part_of(progress, 1 - _JOINING, 1.0))
+    return Run(sums, plan, n_files, n_open, len(parts) - n_open)
 
 
 @contextmanager
@@ -144,23 +141,20 @@ def _sum_all(
     left: Sequence[Partition],
     paths: Mapping[Partition, Path],
     n_workers: int,
-    joined: _Joined,
     progress: Progress | None,
 ) -> None:
-    """Sum the parts that are left, and join each as it comes: the workers need not wait for it."""
     total = sum(part.n_rows for part in paths)
     done = total - sum(part.n_rows for part in left)
     tell(progress, done / total, f"{done:,} of {total:,} rows summed")
     with joblib.Parallel(n_jobs=n_workers, return_as="generator_unordered") as pool:
-        for part in pool(joblib.delayed(_sum_part)(plan, part, paths[part]) for part in left):
-            joined.add(paths[part])
-            done += part.n_rows
+        for rows in pool(joblib.delayed(_sum_part)(plan, part, paths[part]) for part in left):
+            done += rows
             tell(progress, done / total, f"{done:,} of {total:,} rows summed")
 
 
-def _sum_part(plan: Plan, part: Partition, path: Path) -> Partition:
+def _sum_part(plan: Plan, part: Partition, path: Path) -> int:
     plan.sums(part).save(path)
-    return part
+    return part.n_rows
 
 
 def _is_whole(path: Path) -> bool:
@@ -174,25 +168,15 @@ def _is_whole(path: Path) -> bool:
     return True
 
 
-class _Joined:
-    """Sums of files, added some at a time, so that no more than these are in memory."""
-
-    def __init__(self) -> None:
-        self._held: list[LocalErrorSums] = []
-        self._added: set[Path] = set()
-
-    def add(self, path: Path) -> None:
-        """Add the sums in a file, unless they are among them."""
-        if path in self._added:
-            return
-        self._added.add(path)
-        self._held.append(LocalErrorSums.load(path))
-        if sum(len(sums.cells) for sums in self._held) > 2 * self._held[0].max_cells:
-            self._held = [self.sums]
-
-    @property
-    def sums(self) -> LocalErrorSums:
-        return LocalErrorSums.joined(self._held)
+def _joined(paths: Sequence[Path], progress: Progress | None) -> LocalErrorSums:
+    """Add some at a time, so that no more than these are in memory."""
+    held: list[LocalErrorSums] = []
+    for step, path in enumerate(paths, start=1):
+        held.append(LocalErrorSums.load(path))
+        if sum(len(sums.cells) for sums in held) > 2 * held[0].max_cells:
+            held = [LocalErrorSums.joined(held)]
+        tell(progress, step / len(paths), "joining the sums of all parts")
+    return LocalErrorSums.joined(held)
 
 
 @contextmanager
