@@ -12,12 +12,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lore_core.comparison.most_probable import most_probable_classes
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
 from lore_core.comparison.worst_places import try_worst_places
+from lore_core.data.arrays import Keep
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, tell
@@ -30,8 +31,6 @@ from lore_core.metrics.metric import Metric, RowMean
 from lore_core.recalibration import NoRecalibration, Recalibrator
 
 _Found = TypeVar("_Found")
-#: From an array to an equal one that is kept elsewhere.
-Keep = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -125,10 +124,7 @@ class Comparison:
 
         A fifth of what many rows take in memory is there for the others.
         """
-        summaries = {
-            label: dataclasses.replace(item, row_values=None)
-            for label, item in self.summaries.items()
-        }
+        summaries = {label: item.without_row_values() for label, item in self.summaries.items()}
         return self._with_the_known(summaries=summaries)
 
     def _with_the_known(self, **changed: Any) -> Comparison:

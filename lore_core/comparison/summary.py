@@ -44,7 +44,7 @@ class Summary:
     intervals: pd.DataFrame
     #: Metrics that are means of rows, row by row, for paired differences; of weighted rows as
     #: :func:`~lore_core.data.weights.linearised` makes them. None where they were left behind
-    #: (:meth:`~lore_core.comparison.methods.Comparison.without_row_values`).
+    #: (:meth:`without_row_values`).
     row_values: pd.DataFrame | None
     #: By metric: where its maximum lies on one half of the rows, and rows of the other half there.
     worst_places: dict[str, WorstPlace]
@@ -57,6 +57,10 @@ class Summary:
         limits = pd.concat([self.intervals, simulated[["low", "high"]]])
         known = [metric.name for metric in COMPARED if metric.name in limits.index]
         return dataclasses.replace(self, intervals=limits.loc[known])
+
+    def without_row_values(self) -> Summary:
+        """Return the same without them: of many rows they are most of it."""
+        return dataclasses.replace(self, row_values=None)
 
 
 def summarize(

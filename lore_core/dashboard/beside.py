@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from io import BufferedReader
 from typing import IO, Any
 
-from lore_core.dashboard.large_arrays import mapped, new_file, path_of
+from lore_core.dashboard.large_arrays import let_go, mapped, new_file, path_of
 from lore_core.dashboard.maps_told import map_told
 from lore_core.dashboard.messages import hear_all, start_beside, write_message
 from lore_core.dashboard.results_told import result_from, result_told
@@ -268,6 +268,7 @@ class _Worker:
             kind = "map" if isinstance(value, Embedding) else "dataset"
             told, arrays = map_told(value) if isinstance(value, Embedding) else _rows_told(value)
             self._tell({"keep": name, kind: told}, arrays)
+            let_go()  # of what was looked at only to be told
             self._kept[name] = sum(array.nbytes for array in arrays.values())
         self._kept.move_to_end(name)
 

@@ -1,4 +1,4 @@
-"""Large arrays of results, in a file of which a process maps what it looks at.
+"""Large arrays of data and results, in a file of which a process maps what it looks at.
 
 What ten methods made of a million rows are 1.5 GB; a page shows a tenth of it.
 """
@@ -7,22 +7,27 @@ from __future__ import annotations
 
 import contextlib
 import math
+import mmap
 import os
 import shutil
 import sys
 import tempfile
 import threading
+import weakref
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.dataset import Dataset
 from lore_core.reading.handover import Arrays
 
 #: Bytes from which on an array goes into the file, and bytes of the disk that are left alone.
 _LARGE, _LEFT_ALONE = 2**22, 2**32
 #: Arrays begin at multiples of this.
 _ALIGNED = 64
+#: What is mapped.
+_MAPS: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 
 
 def new_file() -> IO[bytes] | None:
@@ -114,6 +119,24 @@ def _place(array: NDArray[Any]) -> Any:
     return array.ctypes.data, array.shape, array.strides, array.dtype.str
 
 
+def kept_apart(dataset: Dataset) -> Dataset:
+    """Return the same data, whose large arrays lie in a file; as they are where there is no room.
+
+    The rows of the two halves lie there, too, unless they are neighbours: then nothing is copied.
+    """
+    # (Whoever names the data looks at all of them: now they are in memory.)
+    _ = dataset.digest
+    with new_file() or contextlib.nullcontext() as file, Apart(path_of(file)) as apart:
+        return dataset.kept(apart.keep)
+
+
+def let_go() -> None:
+    """Let the system have the memory of what was looked at in files; it is read again at need."""
+    for pages in list(_MAPS):
+        with contextlib.suppress(ValueError):  # closed
+            pages.madvise(mmap.MADV_DONTNEED)
+
+
 def mapped(file: IO[bytes] | None, begin: dict[str, Any]) -> Arrays:
     """Return arrays that :meth:`Apart.put` wrote; ValueError or TypeError if it did not.
 
@@ -134,4 +157,6 @@ def mapped(file: IO[bytes] | None, begin: dict[str, Any]) -> Arrays:
 
 
 def _mapped(file: Any, dtype: Any, sides: Any, start: int) -> NDArray[Any]:
-    return np.asarray(np.memmap(file, dtype, "r", start, sides))
+    found = np.memmap(file, dtype, "r", start, sides)
+    _MAPS.add(found._mmap)  # type: ignore[attr-defined]
+    return np.asarray(found)

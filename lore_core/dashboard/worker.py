@@ -10,13 +10,12 @@ from typing import Any
 import pandas as pd
 
 from lore_core.comparison import Comparison, conclude_recalibration
-from lore_core.comparison.methods import Keep
 from lore_core.dashboard.large_arrays import Apart
 from lore_core.dashboard.maps_told import map_from
 from lore_core.dashboard.messages import beside_streams, hear_all, write_message
 from lore_core.dashboard.results_told import result_from, result_told
 from lore_core.dashboard.warming import small_view
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, Keep
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+#: From an array to an equal one that is kept elsewhere.
+Keep = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def as_block(selection: NDArray[Any] | slice) -> NDArray[Any] | slice:

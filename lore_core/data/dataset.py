@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,19 +13,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from lore_core.data.arrays import Floats, Ints, Mask, as_block
+from lore_core.data.arrays import Floats, Ints, Keep, Mask, as_block
 from lore_core.data.probabilities import with_confidence
+from lore_core.data.row_facts import as_frame, as_pictures
 from lore_core.data.validation import (
     InputError,
     as_class_names,
     as_confidence,
     as_feature_names,
     as_features,
-    as_images,
     as_labels,
     as_probabilities,
     check_lengths,
-    in_memory,
 )
 from lore_core.data.weights import as_weights
 
@@ -134,40 +133,45 @@ class Dataset:
         feature_names: Sequence[str] | None = None,
         weights: ArrayLike | None = None,
     ) -> None:
-        def put(field_name: str, value: Any) -> None:
-            if isinstance(value, np.ndarray):
-                value = value.view()
-                value.flags.writeable = False
-            object.__setattr__(self, field_name, value)
-
         checked = as_probabilities(probabilities)
         n_classes = checked.shape[1]
-        put("probabilities", checked)
-        put("labels", as_labels(labels, n_classes))
         if predictions is None:
-            put("predictions", checked.argmax(axis=1).astype(np.int64))
+            predicted = checked.argmax(axis=1).astype(np.int64)
         else:
-            put("predictions", as_labels(predictions, n_classes, "predictions"))
+            predicted = as_labels(predictions, n_classes, "predictions")
         if feature_names is None and isinstance(features, pd.DataFrame):
             feature_names = [str(column) for column in features.columns]
-        put("features", as_features(features))
-        put("feature_names", as_feature_names(feature_names, self.features))
-        put("groups", _as_frame(groups, "group"))
-        put("metadata", _as_frame(metadata, "metadata"))
-        pictures = as_images(images)
-        shown = None if has_image is None else np.asarray(has_image, dtype=bool)
-        if pictures is None or shown is None or shown.all():
-            shown = None
-        elif not shown.any():
-            pictures = shown = None
-        put("images", pictures)
-        put("has_image", shown)
-        put("split", _as_split(split))
-        put("class_names", as_class_names(class_names, n_classes))
-        put("name", name)
-        put("complete", complete)
-        put("weights", as_weights(weights))
+        numbers = as_features(features)
+        pictures, shown = as_pictures(images, has_image)
+        self._put(
+            probabilities=checked,
+            labels=as_labels(labels, n_classes),
+            predictions=predicted,
+            features=numbers,
+            feature_names=as_feature_names(feature_names, numbers),
+            groups=as_frame(groups, "group"),
+            metadata=as_frame(metadata, "metadata"),
+            images=pictures,
+            has_image=shown,
+            split=_as_split(split),
+            class_names=as_class_names(class_names, n_classes),
+            name=name,
+            complete=complete,
+            weights=as_weights(weights),
+        )
         check_lengths(**{name: getattr(self, name) for name in _OF_ROWS})
+
+    def _put(self, **checked: Any) -> None:
+        for name, value in checked.items():
+            kept = _read_only(value) if isinstance(value, np.ndarray) else value
+            object.__setattr__(self, name, kept)
+
+    def _with(self, **checked: Any) -> Dataset:
+        """Return these data with other parts, which are checked already."""
+        made = object.__new__(type(self))
+        parts = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
+        made._put(**(parts | checked))
+        return made
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -184,14 +188,12 @@ class Dataset:
     @cached_property
     def confidence(self) -> Floats:
         """Top-label confidence: the probability of the predicted class, shape (n,); read-only."""
-        picked = np.asarray(self.probabilities[np.arange(len(self)), self.predictions])
-        picked.flags.writeable = False
-        return picked
+        return _read_only(self.probabilities[np.arange(len(self)), self.predictions])
 
-    @property
+    @cached_property
     def outcome(self) -> Floats:
-        """1 where the predicted class is the true one, else 0, shape (n,)."""
-        return np.asarray(self.predictions == self.labels, dtype=np.float64)
+        """1 where the predicted class is the true one, else 0, shape (n,); read-only."""
+        return _read_only((self.predictions == self.labels).astype(np.float64))
 
     @property
     def accuracy(self) -> float:
@@ -235,8 +237,11 @@ class Dataset:
             self.weights,
         )
 
-    def rows(self, selection: NDArray[Any] | slice) -> Dataset:
-        """Return the chosen rows (mask, indices or slice) as a new dataset."""
+    def rows(self, selection: NDArray[Any] | slice, *, keep: Keep | None = None) -> Dataset:
+        """Return the chosen rows (mask, indices or slice) as a new dataset.
+
+        ``keep``: puts each array that was copied where it is to stay, as in :meth:`kept`.
+        """
         # (Rows that lie together are looked at where they are: a million are not held twice.)
         chosen = as_block(selection)
 
@@ -245,9 +250,32 @@ class Dataset:
                 return None
             if isinstance(value, pd.DataFrame):
                 return value.iloc[chosen].reset_index(drop=True)
-            return value[chosen]
+            part = value[chosen]
+            return part if keep is None or isinstance(chosen, slice) else keep(part)
 
-        return dataclasses.replace(self, **{name: take(getattr(self, name)) for name in _OF_ROWS})
+        taken = {name: take(getattr(self, name)) for name in _OF_ROWS}
+        if not len(taken["labels"]):
+            raise InputError(f"a dataset needs at least one row; none of '{self.name}' was chosen.")
+        images, shown = as_pictures(taken["images"], taken["has_image"])
+        weights = as_weights(taken["weights"])
+        return self._with(**taken | {"images": images, "has_image": shown, "weights": weights})
+
+    def kept(self, keep: Keep) -> Dataset:
+        """Return the same data, whose arrays are what ``keep`` makes of them: equal ones elsewhere.
+
+        So are those of its two halves, which are made at once.
+        """
+        fields = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
+        made = self._with(
+            **{name: keep(item) for name, item in fields.items() if isinstance(item, np.ndarray)}
+        )
+        for half in (EVALUATION, CALIBRATION):
+            mask = made.in_split(half)
+            if mask.any():
+                vars(made)[half] = made.rows(mask, keep=keep)
+        if "digest" in vars(self):
+            vars(made)["digest"] = self.digest
+        return made
 
     def in_split(self, split: str) -> Mask:
         """Mask of the rows of one split. Without a split every row is an evaluation row."""
@@ -257,8 +285,7 @@ class Dataset:
     def _evaluated(self) -> Mask:
         # Once: a million words take a tenth of a second to compare.
         mask = np.ones(len(self), bool) if self.split is None else self.split == EVALUATION
-        mask.flags.writeable = False
-        return mask
+        return _read_only(mask)
 
     @cached_property
     def calibration(self) -> Dataset | None:
@@ -306,7 +333,7 @@ class Dataset:
         if chosen.all():
             chosen[-1] = False
         split[order[chosen]] = CALIBRATION
-        return dataclasses.replace(self, split=split)
+        return self._with(split=split)
 
     def with_confidence(self, confidence: ArrayLike) -> Dataset:
         """Replace the top-label confidence; the predicted class stays.
@@ -343,12 +370,8 @@ class Dataset:
         confidence : ndarray of shape (n,), optional
             That of the predicted classes, where it has been picked already.
         """
-        made = object.__new__(type(self))
-        for item in dataclasses.fields(self):
-            object.__setattr__(made, item.name, getattr(self, item.name))
-        kept = probabilities.view()
-        kept.flags.writeable = False
-        object.__setattr__(made, "probabilities", kept)
+        made = self._with(probabilities=probabilities)
+        vars(made)["outcome"] = self.outcome  # (predictions and labels are the same)
         if confidence is not None:
             vars(made)["confidence"] = confidence
         return made
@@ -373,18 +396,11 @@ class Dataset:
         return state.hexdigest()
 
 
-def _as_frame(values: Any, prefix: str) -> pd.DataFrame | None:
-    if values is None:
-        return None
-    if isinstance(values, (pd.DataFrame, Mapping)):
-        frame = pd.DataFrame(values).reset_index(drop=True)
-    else:
-        array = np.asarray(in_memory(values))
-        array = array[:, None] if array.ndim == 1 else array
-        count = array.shape[1]
-        names = [prefix] if count == 1 else [f"{prefix}_{index}" for index in range(count)]
-        frame = pd.DataFrame(array, columns=names)
-    return frame if frame.shape[1] else None
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that cannot be written to."""
+    kept = array.view()
+    kept.flags.writeable = False
+    return kept
 
 
 def _as_split(values: Any) -> NDArray[np.str_] | None:

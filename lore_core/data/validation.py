@@ -314,18 +314,6 @@ def as_feature_names(
     return None if texts == tuple(f"f_{k}" for k in range(len(texts))) else texts
 
 
-def as_images(values: Any) -> NDArray[np.uint8] | None:
-    """Return images as uint8 of shape (n, h, w) or (n, h, w, 3)."""
-    if values is None:
-        return None
-    array = np.asarray(in_memory(values))
-    if array.dtype != np.uint8:
-        raise InputError(f"'images' must be uint8 in 0 to 255; got {array.dtype}.")
-    if array.ndim not in (3, 4) or (array.ndim == 4 and array.shape[3] != 3):
-        raise InputError(f"'images' must have shape (n, h, w) or (n, h, w, 3); got {array.shape}.")
-    return array
-
-
 def as_class_names(values: Any, n_classes: int) -> tuple[str, ...]:
     """Return one name a class, numbers by default."""
     if values is None:

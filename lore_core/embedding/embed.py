@@ -85,7 +85,7 @@ def embed(
     """
     if features is None:
         raise InputError("'features' must be given: these data have none, so there is no map.")
-    table = as_coordinates(features, "features")
+    table = _as_table(features, method)
     n, p = table.shape
     if not is_method(method):
         raise InputError(f"'method' must be 'pca', 'tsne', 'umap' or 'identity'; got {method!r}.")
@@ -118,6 +118,20 @@ def embed(
         n_features=p,
         _map=made,
     )
+
+
+def _as_table(features: ArrayLike, method: str) -> Floats:
+    """Return features as float64; for PCA float32 stay what they are, which takes half of it."""
+    if (
+        method == "pca"
+        and isinstance(features, np.ndarray)
+        and features.dtype == np.float32
+        and features.ndim == 2
+        and features.size
+        and np.isfinite(features).all()
+    ):
+        return features  # (what is computed of them is float64 all the same)
+    return as_coordinates(features, "features")
 
 
 def make_map(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import percent
+from lore_core.data.probabilities import by_blocks
 from lore_core.data.validation import InputError
 
 
@@ -31,12 +33,14 @@ class LinearMap:
     components: Floats  #: (d, p); orthonormal directions
     notes: tuple[str, ...] = ()  #: What a reader should know about the map
 
-    def place(self, features: Floats) -> Floats:
+    def place(self, features: NDArray[np.floating[Any]]) -> Floats:
         """Return the projected features, shape (m, d)."""
-        return np.asarray((features - self.mean) @ self.components.T)
+        return by_blocks(lambda rows: (rows - self.mean) @ self.components.T, features)
 
 
-def fit_pca(features: Floats, n_components: int, *, random_state: int = 0) -> LinearMap:
+def fit_pca(
+    features: NDArray[np.floating[Any]], n_components: int, *, random_state: int = 0
+) -> LinearMap:
     """Fit ``n_components`` principal components to rows (n, p), which are not standardised.
 
     ``random_state`` seeds the randomised solver, used where n and p are both above 500. Each
@@ -52,14 +56,17 @@ def fit_pca(features: Floats, n_components: int, *, random_state: int = 0) -> Li
     from sklearn.decomposition import PCA
 
     # Far from 0 the products of features that scikit-learn adds up hold little of what differs.
-    mean = features.mean(axis=0)
-    mean += (features - mean).mean(axis=0)
+    mean = features.mean(axis=0, dtype=np.float64)
+    centred = features - mean
+    off = centred.mean(axis=0)
+    mean += off
+    centred -= off
     pca = PCA(n_components, random_state=random_state)
     # Features that do not vary at all explain 0/0 of their variance; the map is still zeros.
     with np.errstate(invalid="ignore", divide="ignore"):
-        pca.fit(features - mean)
-    total = features.var(axis=0).sum()
-    kept = pca.explained_variance_.sum() * (n - 1) / n / total if n > 1 and total > 0 else 1.0
+        pca.fit(centred)
+    total = np.einsum("ij,ij", centred, centred)
+    kept = pca.explained_variance_.sum() * (n - 1) / total if n > 1 and total > 0 else 1.0
     return LinearMap(
         mean + pca.mean_,
         np.asarray(pca.components_, dtype=np.float64),

@@ -54,8 +54,10 @@ def means_of_each(
         for b in [b for b, needed in parts.items() if all(h in sums for h in needed)]:
             h, half = parts.pop(b)
             values, mass, smallest = sums[h][begin[b] - wanted[h] : -1], sums[h][-1], sums[half][-1]
+            # (Where no other bandwidth needs the sums, the means take their place.)
+            is_last = not any(h in needed for needed in parts.values())
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                mean = values / mass
+                mean = np.divide(values, mass, out=values if is_last else None)
                 # Not mass²/half: the square would underflow first.
                 size = mass * (mass / smallest) if effective_size else None
             if size is not None:

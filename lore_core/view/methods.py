@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from lore_core.chance.budget import affordable_intervals
 from lore_core.chance.intervals import N_SIMULATED, calibration_intervals
 from lore_core.comparison.groups import compare_groups, group_report
-from lore_core.comparison.methods import Comparison, Keep, compare
+from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.retraining import Taught, taught
 from lore_core.comparison.summary import Summary, summarize
-from lore_core.data.arrays import Floats
+from lore_core.data.arrays import Floats, Keep
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError

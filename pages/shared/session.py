@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from lore_core import InputError, demo, reading
+from lore_core.dashboard.large_arrays import kept_apart
 from pages.shared.files import State, arguments, states_of
 from pages.shared.loaded import DEMO, Loaded
 from pages.shared.store import store
@@ -74,7 +75,7 @@ def as_loaded(result: reading.Reading, source: str, files: State = ()) -> Loaded
     """
     dataset, whole = result.dataset, result.dataset.split is None
     return Loaded(
-        dataset=dataset.with_split(0.5, random_state=0) if whole else dataset,
+        dataset=kept_apart(dataset.with_split(0.5, random_state=0) if whole else dataset),
         source=source,
         facts=tuple(result.report.facts),
         notes=result.report.notes,
@@ -104,9 +105,9 @@ def load_demo(name: str = "digits") -> Loaded:
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the data …")
-def _read(paths: tuple[str, ...], state: State) -> tuple[reading.Reading, State]:
+def _read(paths: tuple[str, ...], state: State) -> Loaded:
     """Read files once for each state of them."""
-    return reading.read(list(paths), apart=True), state
+    return as_loaded(reading.read(list(paths), apart=True), " + ".join(paths), state)
 
 
 def ensure_loaded() -> bool:
@@ -131,8 +132,7 @@ def ensure_loaded() -> bool:
     paths = tuple(arguments().data)
     if paths:
         try:
-            state = states_of(map(Path, paths))
-            loaded = as_loaded(_read(paths, state)[0], " + ".join(paths), state)
+            loaded = _read(paths, states_of(map(Path, paths)))
         except InputError as error:
             st.session_state["_problem"] = str(error)
         else:

@@ -13,7 +13,7 @@ matter here either.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -162,14 +162,17 @@ def cells_of_rows(
         level += 1
         keys = packed(bin_index, fine >> (OFFSET_BITS + level))
     offset = fine & ((1 << (OFFSET_BITS + level)) - 1)
-    table = np.empty((len(weights) * (1 + 2 * d), len(points)), dtype=np.int64)
-    for k, weight in enumerate(weights):
-        table[k] = weight
-        for m in range(d):
-            row = len(weights) + 2 * (d * k + m)
-            product = weight * offset[:, m]
-            table[row], table[row + 1] = product >> _LOW_BITS, product & _LOW
-    return limited(_joined(d, level, keys, table), max_cells)
+    return limited(_joined(d, level, keys, _lines(weights, offset)), max_cells)
+
+
+def _lines(weights: Sequence[Ints], offset: Ints) -> Iterator[Ints]:
+    """Yield the lines of the table of rows: of many rows one takes as much as their places."""
+    yield from weights
+    for weight in weights:
+        for column in offset.T:
+            product = weight * column
+            yield product >> _LOW_BITS
+            yield product & _LOW
 
 
 def _distinct(keys: Ints) -> int:

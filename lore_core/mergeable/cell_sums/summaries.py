@@ -29,7 +29,7 @@ _SAID = (0.5, 0.9, 0.99)
 #: Rows in cells no wider than this share of γ are drawn together.
 FINE_ENOUGH_TO_DRAW = 1 / 2
 #: Sums of one step of simulation.
-_STEP_SUMS = 20_000_000
+_STEP_SUMS = 2_500_000
 
 
 @dataclass(frozen=True, eq=False)
