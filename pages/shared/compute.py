@@ -113,7 +113,7 @@ def _cached(entries: int, spinner: str | bool, parts: tuple[Part, ...]) -> Calla
 reliability = _kept(64, False, *_BINS)(where.reliability_of)
 isotonic = _kept(32, False, "target")(where.isotonic_of)
 method_isotonic = _kept(32, False, "target")(where.recalibrated_isotonic_of)
-errors = _kept(12, "Computing local errors …", *_LOCAL)(where.errors_of)
+errors = _kept(6, "Computing local errors …", *_LOCAL)(where.errors_of)
 curve = _kept(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
 suggestion = _kept(32, "Looking for the best γ …", "target", "binning", "maps")(where.suggestion_of)
 _halves = _kept(4, False, "target", "seed")(where.view_halves)
