@@ -69,6 +69,7 @@ def fit_pca(
     kept = pca.explained_variance_.sum() * (n - 1) / total if n > 1 and total > 0 else 1.0
     return LinearMap(
         mean + pca.mean_,
-        np.asarray(pca.components_, dtype=np.float64),
+        # (As a file holds them: products of another order differ in a last bit.)
+        np.ascontiguousarray(pca.components_, dtype=np.float64),
         (f"{percent(min(kept, 1.0), 0)} of the variance",),
     )
