@@ -88,9 +88,7 @@ def _child(case: Case, numbers: range, answer: int, memory: int, error: type[Exc
                 word, said = "memory", "".join(traceback.format_exc()[-300:])
             except KeyboardInterrupt:  # of this run, not of a file
                 os._exit(130)
-            # All else that a file makes a library raise is what is counted: exits, too, and the
-            # panics of extensions, which are no Exception. The next file is tried all the same.
-            except BaseException:
+            except BaseException:  # exits and panics of extensions are what is counted, too
                 word, said = "traceback", traceback.format_exc()[-900:]
             print(json.dumps([number, word, said, time.process_time() - began]), file=stream)
     os._exit(0)
