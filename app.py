@@ -21,7 +21,7 @@ from pages.shared.assets import Assets
 from pages.shared.calm import hurry, share_the_interpreter, when_at_ease
 from pages.shared.gate import Gate
 from pages.shared.jobs import job_panel
-from pages.shared.thrift import give_back_at_ease, share_one_heap
+from pages.shared.thrift import give_back, hold_little
 
 PAGES = {
     "data": ("Data", ":material/database:", "What did I load? Files, demo, checks, maps."),
@@ -81,7 +81,7 @@ def show() -> None:
         with hurry(_say_how_many_come_before, is_step=is_step):
             page.run()
         compute_ahead()
-        give_back_at_ease()
+        give_back()
     except InputError as error:
         st.error(header.plain(str(error)), icon=":material/error:")
 
@@ -100,7 +100,7 @@ def _warm_up() -> None:
 if __name__ == "__main__":
     show()
 else:
-    share_one_heap()
+    hold_little()
     one_thread_a_product()
     share_the_interpreter()
     apart.warm()

@@ -14,11 +14,12 @@ import sys
 import tempfile
 import threading
 import weakref
-from typing import IO, Any
+from typing import IO, Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.data.arrays import Keep
 from lore_core.data.dataset import Dataset
 from lore_core.reading.handover import Arrays
 
@@ -28,6 +29,14 @@ _LARGE, _LEFT_ALONE = 2**22, 2**32
 _ALIGNED = 64
 #: What is mapped.
 _MAPS: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+
+
+class _Kept(Protocol):
+    def kept(self, keep: Keep, /) -> Self:
+        """Return the same of the arrays that ``keep`` made of these."""
+
+
+Holder = TypeVar("Holder", bound=_Kept)
 
 
 def new_file() -> IO[bytes] | None:
@@ -126,8 +135,13 @@ def kept_apart(dataset: Dataset) -> Dataset:
     """
     # (Whoever names the data looks at all of them: now they are in memory.)
     _ = dataset.digest
+    return put_apart(dataset)
+
+
+def put_apart(holder: Holder) -> Holder:
+    """Return the same of arrays that lie in a file where they are large, and there is room."""
     with new_file() or contextlib.nullcontext() as file, Apart(path_of(file)) as apart:
-        return dataset.kept(apart.keep)
+        return holder.kept(apart.keep)
 
 
 def let_go() -> None:

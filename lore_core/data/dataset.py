@@ -260,6 +260,11 @@ class Dataset:
         weights = as_weights(taken["weights"])
         return self._with(**taken | {"images": images, "has_image": shown, "weights": weights})
 
+    def predictions_only(self) -> Dataset:
+        """Return what is predicted and what came true, without what else is known of the rows."""
+        known = ("features", "feature_names", "groups", "metadata", "images", "has_image", "split")
+        return self._with(**dict.fromkeys(known))
+
     def kept(self, keep: Keep) -> Dataset:
         """Return the same data, whose arrays are what ``keep`` makes of them: equal ones elsewhere.
 

@@ -60,6 +60,19 @@ def log_softmax(x: Floats) -> Floats:
     return by_blocks(_log_softmax, x)
 
 
+def log_share(x: Floats, labels: Ints, factor: float) -> Floats:
+    """Logarithm of the softmax of ``factor`` · x at one label a row, shape (n,).
+
+    As a search for ``factor`` asks for again and again: nothing as large as x (n, K) is made.
+    """
+
+    def of_rows(rows: Floats, chosen: Ints) -> Floats:
+        found: Floats = _log_softmax(rows * factor)[np.arange(len(rows)), chosen]
+        return found
+
+    return by_blocks(of_rows, x, labels)
+
+
 def _softmax(x: Floats) -> Floats:
     made = x - _row_maximum(x)[:, None]
     made = np.exp(made, out=made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -285,7 +286,7 @@ class Measured:
         }
         return all(known[need] for need in metric.needs)
 
-    def row_values(self) -> pd.DataFrame:
+    def row_values(self, among: Sequence[Metric] = COMPARED) -> pd.DataFrame:
         """Metrics that are means of rows, row by row: shape (n, q), one column a metric.
 
         Of weighted rows :meth:`linearised`, so that plain means and their errors are right.
@@ -293,7 +294,7 @@ class Measured:
         return pd.DataFrame(
             {
                 metric.name: self.by_row(metric.measure)
-                for metric in COMPARED
+                for metric in among
                 if isinstance(metric.measure, RowMean) and self.allows(metric)
             },
             index=pd.RangeIndex(len(self.dataset)),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.probabilities import by_blocks, log_probabilities, log_softmax, softmax
+from lore_core.data.probabilities import by_blocks, log_probabilities, log_share, softmax
 from lore_core.data.rows import Rows
 from lore_core.data.weights import as_weights, chosen_weights, weighed
 
@@ -309,13 +309,12 @@ def _best_offset(calibration: Dataset) -> float:
     some = _some(*probabilities.shape)
     probabilities, labels = probabilities[some], labels[some]
     weights = chosen_weights(as_weights(calibration.weights), some)
-    index = np.arange(len(labels))
     best, lowest = 0.0, np.inf
     for offset in _OFFSETS:
         logs = log_probabilities(probabilities + offset)
 
         def loss(log_temperature: float, logs: Floats = logs) -> float:
-            true = log_softmax(logs * np.exp(-log_temperature))[index, labels]
+            true = log_share(logs, labels, np.exp(-log_temperature))
             return -float(weighed(true, weights).sum())
 
         found = minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded", options={"xatol": 0.01})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.probabilities import PROBABILITY_FLOOR, by_blocks, log_softmax
+from lore_core.data.probabilities import PROBABILITY_FLOOR, by_blocks, log_share, log_softmax
 from lore_core.data.rows import Rows
 from lore_core.data.weights import as_weights, chosen_weights, weighed
 
@@ -55,13 +55,12 @@ class OtherClasses:
             return cls()
         weights = chosen_weights(as_weights(calibration.weights), wrong)
         rows = calibration.rows(wrong)
-        index = np.arange(len(rows))
         best, lowest = cls(), np.inf
         for offset in _OFFSETS:
             logs = _logs_of_the_others(rows.probabilities, rows.predictions, offset)
 
             def loss(log_temperature: float, logs: Floats = logs) -> float:
-                share = log_softmax(logs * np.exp(-log_temperature))[index, rows.labels]
+                share = log_share(logs, rows.labels, np.exp(-log_temperature))
                 fitted = weighed(np.maximum(share, np.log(PROBABILITY_FLOOR)), weights).sum()
                 return float(precision * log_temperature**2 / 2 - fitted)
 

@@ -10,7 +10,7 @@ from lore_core.data.probabilities import (
     PROBABILITY_FLOOR,
     by_blocks,
     log_probabilities,
-    log_softmax,
+    log_share,
     softmax,
 )
 from lore_core.data.rows import Rows
@@ -58,11 +58,9 @@ class TemperatureScaling(Recalibrator):
         from scipy.optimize import minimize_scalar
 
         logs = log_probabilities(calibration.probabilities)
-        index = np.arange(len(calibration))
 
         def loss(log_temperature: float) -> float:
-            scaled = log_softmax(logs * np.exp(-log_temperature))
-            true = scaled[index, calibration.labels]
+            true = log_share(logs, calibration.labels, np.exp(-log_temperature))
             kept = np.maximum(true, np.log(PROBABILITY_FLOOR))
             return -float(np.average(kept, weights=calibration.weights))
 

@@ -14,7 +14,7 @@ from lore_core.data.arrays import Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import gap_words, signed_points
 from lore_core.data.validation import InputError, check_integer, check_lengths
-from lore_core.metrics.catalogue import CATALOGUE
+from lore_core.metrics.catalogue import COMPARED
 from lore_core.metrics.global_metrics import share_interval
 from lore_core.metrics.means import mean_interval
 from lore_core.metrics.measured import Measured
@@ -103,7 +103,11 @@ def recalibrate_region(
     is not in the intervals. What is better here must not be applied elsewhere, and a model with
     a recalibrated patch is a new model: check it as a whole.
     """
-    chosen = [TemperatureScaling(), PlattScaling()] if recalibrators is None else [*recalibrators]
+    if recalibrators is None:
+        # (They look at nothing else, and a region may be most of a million rows.)
+        calibration, evaluation = calibration.predictions_only(), evaluation.predictions_only()
+        recalibrators = TemperatureScaling(), PlattScaling()
+    chosen = [*recalibrators]
     for method in chosen:
         if method.needs_embedding:
             raise InputError(
@@ -119,19 +123,19 @@ def recalibrate_region(
     if too_few is not None:
         raise InputError(too_few)
     n_fitted, n_measured = int(fit_rows.sum()), int(test_rows.sum())
-    own, measured = calibration.rows(fit_rows), evaluation.rows(test_rows)
+    fitted = _fitted(chosen, calibration.rows(fit_rows))
+    measured = evaluation.rows(test_rows)
     first = _losses(measured)
-    records = [_record(BEFORE, measured, first, None)]
-    fitted = []
-    for method in chosen:
-        ready = method.clone().fit(own)
-        fitted.append(ready)
-        after = ready.recalibrate(measured)
-        records.append(_record(method.label, after, _losses(after), first))
+
+    def after(method: Recalibrator) -> dict[str, Any]:
+        recalibrated = method.recalibrate(measured)
+        return _record(method.label, recalibrated, _losses(recalibrated), first)
+
+    records = [_record(BEFORE, measured, first, None), *map(after, fitted)]
     report = region_report(
         calibration.confidence, calibration.outcome, fit_rows, weights=calibration.weights
     )
-    return RegionRecalibration(pd.DataFrame(records), report, n_fitted, n_measured, tuple(fitted))
+    return RegionRecalibration(pd.DataFrame(records), report, n_fitted, n_measured, fitted)
 
 
 def why_too_few(
@@ -152,13 +156,15 @@ def why_too_few(
     return None
 
 
+def _fitted(methods: Sequence[Recalibrator], rows: Dataset) -> tuple[Recalibrator, ...]:
+    return tuple(method.clone().fit(rows) for method in methods)
+
+
 def _losses(dataset: Dataset) -> pd.DataFrame:
     rows = Measured(dataset)
-    gap = pd.DataFrame({"gap": rows.linearised(dataset.confidence - dataset.outcome)})
-    values = rows.row_values()
-    return pd.concat(
-        [gap, values[[name for name in values if CATALOGUE[str(name)].proper]]], axis=1
-    )
+    losses = rows.row_values([metric for metric in COMPARED if metric.proper])
+    losses.insert(0, "gap", rows.linearised(dataset.confidence - dataset.outcome))
+    return losses
 
 
 def _record(

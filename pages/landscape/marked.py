@@ -24,6 +24,8 @@ DIVIDED_TAB, BY = "By class or group", "by"
 PREDICTED, TRUE = "predicted class", "true class"
 #: A value of a division, as the reader picks it: by what, and which.
 VALUE = "value"
+#: Rows of which it is asked at a time whether they lie inside: of a million, 70 MB would be taken.
+_AT_ONCE = 2**17
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,4 +107,5 @@ def _calibration_of_bin(scene: Scene) -> Mask:
 
 def _contains(region: Selection, points: Floats) -> Mask:
     """Return which rows are selected, as the browser counts them: it has the map in 32 bits."""
-    return region.contains(points.astype(np.float32))
+    parts = [points[first : first + _AT_ONCE] for first in range(0, len(points), _AT_ONCE)]
+    return np.concatenate([region.contains(part.astype(np.float32)) for part in parts])

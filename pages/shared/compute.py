@@ -23,6 +23,7 @@ from lore_core.chance.whole_vector import VectorChance
 from lore_core.comparison import Summary
 from lore_core.comparison.retraining import Taught
 from lore_core.comparison.rewards import compare_rewards
+from lore_core.dashboard.large_arrays import let_go, put_apart
 from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve
 from lore_core.metrics.vector_bandwidth import VectorCurve
 from lore_core.metrics.vector_error import VectorErrors
@@ -75,9 +76,16 @@ def _kept(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], An
         def of_few_rows(*arguments: Any, **named: Any) -> Any:
             return function(*arguments, **named)
 
+        @wraps(function)
+        def of_many_rows(*arguments: Any, **named: Any) -> Any:
+            try:
+                return function(*arguments, **named)
+            finally:
+                let_go()  # of what was looked at only for this
+
         # (Streamlit tells functions apart by their names.)
         of_few_rows.__qualname__ += " of few rows"
-        large = _cached(entries, spinner, parts)(function)
+        large = _cached(entries, spinner, parts)(of_many_rows)
         small = _cached(max(entries, _ENTRIES), spinner, parts)(of_few_rows)
 
         @wraps(function)
@@ -113,7 +121,14 @@ def _cached(entries: int, spinner: str | bool, parts: tuple[Part, ...]) -> Calla
 reliability = _kept(64, False, *_BINS)(where.reliability_of)
 isotonic = _kept(32, False, "target")(where.isotonic_of)
 method_isotonic = _kept(32, False, "target")(where.recalibrated_isotonic_of)
-errors = _kept(6, "Computing local errors …", *_LOCAL)(where.errors_of)
+
+
+@_kept(12, "Computing local errors …", *_LOCAL)
+def errors(view: View) -> LocalErrors:
+    """Local errors of the evaluation rows."""
+    return put_apart(where.errors_of(view))
+
+
 curve = _kept(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
 suggestion = _kept(32, "Looking for the best γ …", "target", "binning", "maps")(where.suggestion_of)
 _halves = _kept(4, False, "target", "seed")(where.view_halves)

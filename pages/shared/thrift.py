@@ -11,25 +11,36 @@ from lore_core.dashboard.large_arrays import let_go
 from pages.shared.calm import when_at_ease
 
 _waiting = threading.Lock()
-#: Of glibc's ``mallopt``: how many heaps there are.
-_ARENA_MAX = -8
+#: What of glibc's heap is set, by its ``mallopt``.
+_SETTINGS = {
+    # One heap for all threads: else each has its own, and what one page has freed is of no use to
+    # the next.
+    -8: 1,  # M_ARENA_MAX
+    # Arrays of a megabyte or more lie outside of it, and are given back as they are freed: else
+    # arrays of up to 32 MB leave holes, which those of other lengths do not fit into.
+    -3: 2**20,  # M_MMAP_THRESHOLD
+    # As much may lie free at its end. (Set the one above, and this is next to nothing.)
+    -1: 2**24,  # M_TRIM_THRESHOLD
+}
 
 
-def share_one_heap() -> None:
-    """Let all threads take what they need from one heap, if this system can (glibc).
+def hold_little() -> None:
+    """Let the server's memory grow no further than its pages need, if this system can (glibc)."""
+    for what, value in _SETTINGS.items():
+        _of_the_heap("mallopt")(what, value)
 
-    Else each has its own, and what one page has freed is of no use to the next.
+
+def give_back() -> None:
+    """Give memory back that is not used: of files at once, the rest once no page runs for a moment.
+
+    What another page looks at in a file is found again in no time.
     """
-    _of_the_heap("mallopt")(_ARENA_MAX, 1)
-
-
-def give_back_at_ease() -> None:
-    """Give memory back that is not used, once no page has run for a moment."""
+    let_go()
     if _waiting.acquire(blocking=False):
-        when_at_ease(_give_back)
+        when_at_ease(_at_ease)
 
 
-def _give_back() -> None:
+def _at_ease() -> None:
     _waiting.release()
     let_go()
     _of_the_heap("malloc_trim")(0)
