@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -286,7 +285,7 @@ class Measured:
         }
         return all(known[need] for need in metric.needs)
 
-    def row_values(self, among: Sequence[Metric] = COMPARED) -> pd.DataFrame:
+    def row_values(self) -> pd.DataFrame:
         """Metrics that are means of rows, row by row: shape (n, q), one column a metric.
 
         Of weighted rows :meth:`linearised`, so that plain means and their errors are right.
@@ -294,7 +293,7 @@ class Measured:
         return pd.DataFrame(
             {
                 metric.name: self.by_row(metric.measure)
-                for metric in among
+                for metric in COMPARED
                 if isinstance(metric.measure, RowMean) and self.allows(metric)
             },
             index=pd.RangeIndex(len(self.dataset)),

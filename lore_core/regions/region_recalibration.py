@@ -10,20 +10,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.data.arrays import Mask
+from lore_core.data.arrays import Ints, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import gap_words, signed_points
 from lore_core.data.validation import InputError, check_integer, check_lengths
+from lore_core.data.weights import chosen_weights, linearised
 from lore_core.metrics.catalogue import COMPARED
 from lore_core.metrics.global_metrics import share_interval
 from lore_core.metrics.means import mean_interval
 from lore_core.metrics.measured import Measured
+from lore_core.metrics.metric import RowMean
 from lore_core.recalibration import PlattScaling, Recalibrator, TemperatureScaling
 from lore_core.regions.selection import RegionReport, region_report
 
 BEFORE = "as it is"
 #: Two parameters fitted on fewer calibration rows would be noise.
 MIN_ROWS = 50
+#: Probabilities that are recalibrated at a time.
+_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True)
@@ -123,15 +127,19 @@ def recalibrate_region(
     if too_few is not None:
         raise InputError(too_few)
     n_fitted, n_measured = int(fit_rows.sum()), int(test_rows.sum())
-    fitted = _fitted(chosen, calibration.rows(fit_rows))
-    measured = evaluation.rows(test_rows)
-    first = _losses(measured)
+    own = calibration.rows(fit_rows)
+    fitted = tuple(method.clone().fit(own) for method in chosen)
+    rows = np.flatnonzero(test_rows)
+    weights = chosen_weights(evaluation.weights, rows)
+    share = share_interval(evaluation.outcome[rows], weights)
 
-    def after(method: Recalibrator) -> dict[str, Any]:
-        recalibrated = method.recalibrate(measured)
-        return _record(method.label, recalibrated, _losses(recalibrated), first)
+    def losses(method: Recalibrator | None) -> pd.DataFrame:
+        raw = _losses(evaluation, rows, method)
+        return raw.apply(lambda column: linearised(column.to_numpy(), weights))
 
-    records = [_record(BEFORE, measured, first, None), *map(after, fitted)]
+    first = losses(None)
+    records = [_record(BEFORE, first, first, share)]
+    records += [_record(item.label, losses(item), first, share) for item in fitted]
     report = region_report(
         calibration.confidence, calibration.outcome, fit_rows, weights=calibration.weights
     )
@@ -156,36 +164,39 @@ def why_too_few(
     return None
 
 
-def _fitted(methods: Sequence[Recalibrator], rows: Dataset) -> tuple[Recalibrator, ...]:
-    return tuple(method.clone().fit(rows) for method in methods)
+def _losses(evaluation: Dataset, rows: Ints, method: Recalibrator | None) -> pd.DataFrame:
+    """Return ``gap`` and proper losses, one row a row, as they are or after a method.
 
+    Some rows at a time: a region may be most of a million.
+    """
 
-def _losses(dataset: Dataset) -> pd.DataFrame:
-    rows = Measured(dataset)
-    losses = rows.row_values([metric for metric in COMPARED if metric.proper])
-    losses.insert(0, "gap", rows.linearised(dataset.confidence - dataset.outcome))
-    return losses
+    def of_some(chosen: Ints) -> pd.DataFrame:
+        part = evaluation.rows(chosen)
+        known = Measured(part if method is None else method.recalibrate(part))
+        found = {"gap": known.confidence - known.outcome}
+        for metric in COMPARED:
+            if metric.proper and isinstance(metric.measure, RowMean) and known.allows(metric):
+                found[metric.name] = metric.measure.of_row(known)
+        return pd.DataFrame(found)
+
+    n_parts = -(-len(rows) * evaluation.n_classes // _AT_ONCE)
+    return pd.concat(map(of_some, np.array_split(rows, n_parts)), ignore_index=True)
 
 
 def _record(
-    label: str, dataset: Dataset, losses: pd.DataFrame, first: pd.DataFrame | None
+    label: str, losses: pd.DataFrame, first: pd.DataFrame, share: tuple[float, float, float]
 ) -> dict[str, Any]:
+    """Return a line of the table; ``share``: the accuracy with its interval."""
     record: dict[str, Any] = {"method": label}
     for name in map(str, losses):
         value = losses[name].to_numpy()
+        bounds = mean_interval(value)
         if name == "gap":
-            _, low, high = share_interval(dataset.outcome, dataset.weights)
-            mean = np.average(dataset.confidence, weights=dataset.weights)
-            bounds = (float(value.mean()), float(mean - high), float(mean - low))
-        else:
-            bounds = mean_interval(value)
+            right, low, high = share
+            confidence = bounds[0] + right
+            bounds = bounds[0], confidence - high, confidence - low
+        change = mean_interval(value - first[name].to_numpy())
         record |= dict(zip((name, f"{name}_low", f"{name}_high"), bounds, strict=True))
-        change = np.zeros(len(value)) if first is None else value - first[name].to_numpy()
-        record |= dict(
-            zip(
-                (f"{name}_change", f"{name}_change_low", f"{name}_change_high"),
-                mean_interval(change),
-                strict=True,
-            )
-        )
+        changed = f"{name}_change"
+        record |= dict(zip((changed, f"{changed}_low", f"{changed}_high"), change, strict=True))
     return record

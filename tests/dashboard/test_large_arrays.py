@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.dashboard.large_arrays import kept_apart, let_go
+from lore_core.dashboard.large_arrays import kept_apart, let_go, put_apart
 
 only_linux = pytest.mark.skipif(sys.platform != "linux", reason="files without a name")
 
@@ -86,3 +86,16 @@ def test_without_a_file_they_stay_in_memory(monkeypatch):
     same(kept, data)
     assert not in_a_file(kept.probabilities)
     let_go()
+
+
+@only_linux
+def test_local_errors_are_put_apart():
+    data = large(600_000)
+    found = lore.local_errors(data.confidence, data.outcome, data.features[:, :1])
+    kept = put_apart(found)
+    for name, value in vars(found).items():
+        if isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(getattr(kept, name), value)
+            assert in_a_file(getattr(kept, name))
+        else:
+            assert getattr(kept, name) is value

@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime, minimize
 from sklearn.linear_model import LogisticRegression
 
 from lore_core import Dataset, TemperatureScaling, negative_log_likelihood
-from lore_core.data.probabilities import log_softmax, softmax
+from lore_core.data.probabilities import log_share, log_softmax, softmax
 from lore_core.recalibration import (
     DirichletCalibration,
     MatrixScaling,
@@ -213,3 +213,11 @@ def test_keeping_the_class(kind):
     assert (free.probabilities.argmax(axis=1) != data.predictions).any()
     best = kept.probabilities.max(axis=1)
     np.testing.assert_allclose(kept.probabilities[index, data.predictions], best, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "k"), [(3, 2), (20_000, 7), (40, 3_000)])
+def test_the_share_of_one_label_is_that_of_the_whole_softmax(n, k):
+    rng = np.random.default_rng(0)
+    logs, labels = rng.normal(size=(n, k)), rng.integers(k, size=n)
+    expected = log_softmax(logs * 0.7)[np.arange(n), labels]
+    np.testing.assert_array_equal(log_share(logs, labels, 0.7), expected)

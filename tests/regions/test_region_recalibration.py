@@ -1,11 +1,13 @@
 """Recalibrating one region: by hand, against the recalibrators themselves, and refused."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from synthetic import overconfident
 
 from lore_core import (
+    Dataset,
     InputError,
     LoRe,
     PlattScaling,
@@ -13,7 +15,7 @@ from lore_core import (
     brier_score,
     negative_log_likelihood,
 )
-from lore_core.regions import recalibrate_region
+from lore_core.regions import recalibrate_region, region_recalibration
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +101,22 @@ def test_errors(halves):
         recalibrate_region(cal, ev, all_cal, all_ev, recalibrators=[LoRe()])
     with pytest.raises(InputError, match="as many rows"):
         recalibrate_region(cal, ev, all_cal[:-1], all_ev)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_part_of_the_rows_at_a_time_says_the_same(halves, monkeypatch, weighted):
+    cal, ev = halves
+    if weighted:
+        rng = np.random.default_rng(3)
+        cal, ev = (
+            Dataset(data.probabilities, data.labels, weights=rng.uniform(0.2, 3, len(data)))
+            for data in halves
+        )
+    inside = [data.probabilities[:, 0] > 0.2 for data in (cal, ev)]
+    whole = recalibrate_region(cal, ev, *inside).table
+    monkeypatch.setattr(region_recalibration, "_AT_ONCE", 100)
+    in_parts = recalibrate_region(cal, ev, *inside).table
+    pd.testing.assert_frame_equal(in_parts, whole, rtol=1e-12)
+    measured = ev.rows(inside[1])
+    gap = measured.confidence - measured.outcome
+    assert whole["gap"][0] == pytest.approx(np.average(gap, weights=measured.weights))
