@@ -41,6 +41,8 @@ class Found:
     #: From following a link: first content, and rest; None where one was not waited for.
     pages: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
     memory: float = np.nan  #: Most that the server held
+    empty: float = np.nan  #: What a server holds that nobody has asked for anything
+    data: float = np.nan  #: Bytes of the arrays of the data
 
 
 def milliseconds(value: float | None) -> str:
@@ -58,7 +60,7 @@ def ratio(values: Sequence[float], least: Sequence[float]) -> str:
     return f"{np.median(values) / np.median(least):.2f}"
 
 
-#: What is said of a size, the goal, and how it is read off; goals are issue 12's.
+#: What is said of a size, the goal, and how it is read off; goals are those of issues 12 and 14.
 _LINES: tuple[tuple[str, str, Callable[[Found], str]], ...] = (
     ("γ dragged: from one field to the next", "≤ 33 ms", lambda f: spread(f.frames)),
     ("… over a line of two points", "", lambda f: ratio(f.frames, f.line)),
@@ -85,9 +87,20 @@ _LINES: tuple[tuple[str, str, Callable[[Found], str]], ...] = (
     ("… γ dragged", "", lambda f: spread(f.space_frames)),
     ("… lasso: until the count", "≤ 500 ms", lambda f: milliseconds(f.space_lasso)),
     ("… rows counted by all three", "equal", lambda f: counted(f.space_counts)),
-    ("Memory of the page", "≤ 300 MB", lambda f: f"{f.heap / _MEGABYTE:,.0f} MB"),
-    ("Memory of the server, peak", "", lambda f: f"{f.memory / _MEGABYTE:,.0f} MB"),
+    ("Memory of the page", "≤ 300 MB", lambda f: megabytes(f.heap)),
+    ("Memory of the server, peak", "", lambda f: megabytes(f.memory)),
+    ("… of one that nobody has asked for anything", "", lambda f: megabytes(f.empty)),
+    ("Data, as arrays", "", lambda f: megabytes(f.data)),
+    (
+        "Server beyond an empty one, in sizes of the data",
+        "≤ 3 at 10⁶",
+        lambda f: f"{(f.memory - f.empty) / f.data:.1f}",
+    ),
 )
+
+
+def megabytes(value: float) -> str:
+    return f"{value / _MEGABYTE:,.0f} MB"
 
 
 def counted(counts: tuple[int, int, int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -40,3 +41,10 @@ def map_of(data: Path, dimensions: int = 2) -> np.ndarray:
     rows = lore.load(data)
     made = lore.embed(rows.features, "pca", dimensions, random_state=0)
     return made.coordinates[rows.in_split("evaluation")].astype(np.float32)
+
+
+def bytes_of(data: Path) -> int:
+    """Return the bytes of the arrays of a dataset in memory."""
+    rows = lore.load(data)
+    arrays = (getattr(rows, part.name) for part in dataclasses.fields(rows))
+    return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))

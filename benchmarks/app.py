@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 from _app_page import Found, document
 from _app_reader import ROOT, Reader, chromium, find_browser, reading, serving
-from _app_rows import map_of, write_rows
+from _app_rows import bytes_of, map_of, write_rows
 from _measure import load
 from playwright.sync_api import Browser
 
@@ -82,15 +82,25 @@ def measure(browser: Browser, n_rows: int, folder: Path, pages: tuple[str, ...])
                 reader.open(f"{url}/{page}?features=PCA+2-D")
                 content = reader.wait("watch.content", PAGE_PATIENCE)
                 found.pages[page] = (content, reader.rest(PAGE_PATIENCE))
-        status = Path(f"/proc/{process}/status")
-        if status.exists():
-            found.memory = int(re.search(r"VmHWM:\s+(\d+)", status.read_text())[1]) * 1024
+        found.memory = most_held(process)
+    found.data = bytes_of(data)
     data.unlink()
+    with serving(folder / "empty.txt") as (_, process):
+        settle(process)
+        found.empty = most_held(process)
     least = ROOT / "benchmarks" / "_app_line.py"
     with serving(folder / "line.txt", app=least) as (url, _), reading(browser) as reader:
         line(reader, url, found)
     print(found, flush=True)
     return found
+
+
+def most_held(process: int) -> float:
+    """Return the most bytes of memory that a process has held, if this system tells (Linux)."""
+    status = Path(f"/proc/{process}/status")
+    if not status.exists():
+        return np.nan
+    return int(re.search(r"VmHWM:\s+(\d+)", status.read_text())[1]) * 1024.0
 
 
 def settle(process: int) -> None:
@@ -231,6 +241,7 @@ def main() -> None:
     parser.add_argument("--no-pages", action="store_true", help="the landscape alone")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="where to write")
     options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
     if find_browser() is None:
         print("There is no Chromium here (`make chromium` installs it): nothing is measured.")
         return
