@@ -3,8 +3,8 @@
     python -m benchmarks.watch [STREAMS]
 
 Streams of batches of a model whose error is the same all the time (one place is overconfident), and
-of one that changes in the last batch. Each batch is held against all before it. Prints a table for
-docs/watch.md.
+of one that changes in the last batch. Each batch is held against all before it. Prints the table of
+docs/decisions/0039-watching-a-model.md.
 """
 
 from __future__ import annotations

@@ -42,8 +42,9 @@ def compute_ahead() -> None:
         _WANTED.move_to_end(this_session())
         while len(_WANTED) > _MOST:
             _WANTED.popitem(last=False)
-        if not _THREADS:
-            _THREADS.append(threading.Thread(target=_serve, daemon=True))
+        # (What fails is told in the log, and ends the thread.)
+        if not any(thread.is_alive() for thread in _THREADS):
+            _THREADS[:] = [threading.Thread(target=_serve, daemon=True)]
             _THREADS[0].start()
         _NEWS.notify()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from types import SimpleNamespace
 
@@ -24,7 +25,8 @@ def asked(monkeypatch):
         monkeypatch.setattr(module, "task_of", note)
     monkeypatch.setattr(ahead, "WORKERS", SimpleNamespace(are_there=True))
     monkeypatch.setattr(ahead, "_WANTED", OrderedDict())
-    monkeypatch.setattr(ahead, "_THREADS", [None])  # served by the test itself
+    # It is served by the test itself.
+    monkeypatch.setattr(ahead, "_THREADS", [threading.current_thread()])
     return noted
 
 
@@ -62,3 +64,23 @@ def test_of_many_readers_the_last_are_thought_of(open_page, made, monkeypatch, a
         monkeypatch.setattr(ahead, "this_session", lambda reader=reader: f"reader {reader}")
         page.run()
     assert list(ahead._WANTED) == [f"reader {k}" for k in range(ahead._MOST, 2 * ahead._MOST)]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_what_fails_does_not_end_it(open_page, made, monkeypatch, asked):
+    said = []
+
+    def fails(*of):
+        said.append(of)
+        raise RuntimeError("no such column")
+
+    monkeypatch.setattr(ahead, "_THREADS", [])
+    monkeypatch.setattr(ahead, "wait_for_ease", lambda: None)
+    monkeypatch.setattr(ahead, "_compute", fails)
+    page = open_page("landscape", made(seed=7))
+    for number in range(1, 4):
+        if number > 1:
+            page.run()
+        ahead._THREADS[0].join(10)
+        assert not ahead._THREADS[0].is_alive()
+        assert len(said) == number
