@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.chance import classes_by_chance, describe_classes, vector_band, vector_chance
+from lore_core.chance import (
+    classes_by_chance,
+    describe_classes,
+    vector_band,
+    vector_chance,
+    whole_vector,
+)
 from lore_core.chance.vector_draws import drawn_vectors
 from lore_core.metrics import class_table, vector_curve, vector_errors
 
@@ -176,3 +182,14 @@ def test_two_classes_mirror_each_other():
     assert errors.class_squared[0] == pytest.approx(errors.class_squared[1])
     table = classes_by_chance(rows, errors, vector_chance(rows, z, errors))
     assert describe_classes(table).startswith("Of two classes each is off by what the other is")
+
+
+@pytest.mark.parametrize(("draws", "n"), [(40, 5_000), (200, 777)])
+def test_columns_some_at_a_time_are_those_of_all(monkeypatch, draws, n):
+    values = np.random.default_rng(0).normal(size=(draws, n)) ** 3
+    values[:, n // 2] = 0
+    scaled = whole_vector.in_spreads(values)
+    monkeypatch.setattr(whole_vector, "_AT_ONCE", 10_000)
+    own, furthest = whole_vector._own_and_furthest(values)
+    np.testing.assert_array_equal(own, scaled[0])
+    np.testing.assert_array_equal(furthest, scaled[1:].max(axis=1))
