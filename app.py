@@ -40,6 +40,8 @@ PAGES = {
     "decisions": ("Decisions", ":material/balance:", "Is it worth it? Rewards at your costs."),
     "report": ("Report", ":material/summarize:", "Take it away: everything in one bundle."),
 }
+#: Pages that load data of their own.
+_OWN_DATA_PAGES = ("runs", "watch")
 
 
 def show() -> None:
@@ -78,6 +80,10 @@ def show() -> None:
         job_panel(page.url_path)
         is_step = st.session_state.get("_shown") == page.url_path
         st.session_state["_shown"] = page.url_path
+        if not session.is_loaded() and page.url_path != "":
+            header.say_nothing_is_loaded()
+            if page.url_path not in _OWN_DATA_PAGES:
+                return
         with hurry(_say_how_many_come_before, is_step=is_step):
             page.run()
         compute_ahead()
