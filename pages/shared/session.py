@@ -170,7 +170,7 @@ def ensure_loaded() -> bool:
     if failure() is not None:
         return False
     is_plain = not st.query_params.to_dict()
-    wanted = st.query_params.get(_PARAMETER)
+    wanted = st.query_params.get(_PARAMETER) or None
     found = None if wanted is None else store().loaded.get(wanted)
     if found is not None:
         _show(found)

@@ -119,8 +119,9 @@ def test_a_file_that_is_gone_again(open_page, tmp_path):
     shows_no_numbers(page)
 
 
-def test_a_link_to_data_that_are_gone(open_page, every_page):
-    page = open_page("overview", data="0123456789abcdef0123")
+@pytest.mark.parametrize("link", ["0123456789abcdef0123", "../../etc/passwd"])
+def test_a_link_to_data_that_are_gone(open_page, every_page, link):
+    page = open_page("overview", data=link)
     every_page(page)
     assert "no longer here" in page.errors[0]
     shows_no_numbers(page)
