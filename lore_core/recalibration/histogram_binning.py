@@ -44,6 +44,11 @@ class HistogramBinning(Recalibrator):
     accuracy_ : ndarray of shape (n_bins,)
         Calibration accuracy of each bin, NaN where it is empty.
 
+    Notes
+    -----
+    A row of weight 2 is two rows where bins are of equal width; bins of equal mass hold as many
+    rows each, whatever these weigh.
+
     References
     ----------
     Zadrozny, Elkan, "Obtaining calibrated probability estimates from decision trees and naive

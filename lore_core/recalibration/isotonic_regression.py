@@ -38,6 +38,8 @@ class IsotonicRegression(Recalibrator):
     scikit-learn's pool-adjacent-violators fit of outcome on confidence by least squares. Its ends
     are often exactly 0 or 1, so a single wrong row there costs the likelihood its whole floor.
 
+    A row of weight 2 is two rows.
+
     References
     ----------
     Zadrozny, Elkan, "Transforming classifier scores into accurate multiclass probability

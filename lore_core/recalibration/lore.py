@@ -105,6 +105,10 @@ class LoRe(Recalibrator):
     (Σ k + s), clipped to [0, 1] or, with the floor, [1/K, 1]; a bin without calibration rows keeps
     b(x). Bins are always those of the classifier's own confidence, with a base too.
 
+    A row of weight 2 is two rows where bins are of equal width and s is 0 or infinite: bins of
+    equal mass hold as many rows each, whatever these weigh, and of pseudo-rows, which count as
+    much as a row does on average, twice as many rows would need twice as many.
+
     References
     ----------
     Luo et al., "Local Calibration: Metrics and Recalibration", UAI 2022, eq. 6.

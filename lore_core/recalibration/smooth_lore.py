@@ -159,6 +159,10 @@ class SmoothLoRe(Recalibrator):
     *The other classes* share the rest 1 − p' as matrix scaling says, softened where the wrong
     calibration rows show that more is needed:
     :class:`~lore_core.recalibration.other_classes.OtherClasses`, log T with standard deviation 0.2.
+
+    A row of weight 2 is not two rows: of two equal rows each would correct the other, so that
+    rows which are copied rather than weighted make it follow their outcomes. Penalties and
+    pseudo-rows are of rows of weight 1 on average.
     """
 
     label = "LoRe smooth"

@@ -219,7 +219,7 @@ def check_fitted(made: Recalibrator, n_classes: int, n_features: int) -> None:
 
 def _check_settings(made: Recalibrator) -> None:
     """Refuse a setting of another kind than its default."""
-    given = made.settings()
+    given = made.get_params(deep=False)
     for name, parameter in inspect.signature(type(made)).parameters.items():
         for rule in _SETTINGS.get(type(parameter.default), ()):
             rule.check(given[name], f"{type(made).__name__}: {name}", {})

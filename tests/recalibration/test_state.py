@@ -92,7 +92,7 @@ def test_a_part_is_saved_with_the_whole(rows):
     calibration, *_ = rows
     method = GroupWise(TemperatureScaling()).fit(calibration)
     again = registry.saved_class("GroupWise").restored(
-        method.settings(), method.state(), label="mine", n_rows=200
+        method.get_params(deep=False), method.state(), label="mine", n_rows=200
     )
     assert (again.label, again.n_rows_, again.sizes_) == ("mine", 200, method.sizes_)
     with pytest.raises(InputError, match="mine is a part of another recalibrator"):
