@@ -102,7 +102,7 @@ def population(name: str, planted: str, n: int, fit: int) -> Population:
     rows, z = given.dataset.rows(order[third:]), given.points[order[third:]]
     methods = [
         lore.NoRecalibration(), lore.TemperatureScaling(), lore.PlattScaling(),
-        lore.HistogramBinning(), lore.LoRe(), lore.TunedLoRe(),
+        lore.HistogramBinning(), lore.LoRe(), lore.SmoothLoRe(),
     ]  # fmt: skip
     after = {}
     for method in methods:
@@ -253,7 +253,7 @@ def coverage_section(run: Runs) -> str:
 
 Share of the 95 % intervals of differences between methods that cover the truth, in %: rows are
 drawn from those of a real classifier with true classes of known probability,
-{min(n_worlds):,} times a line; five methods (temperature, Platt, histogram, LoRe, tuned LoRe),
+{min(n_worlds):,} times a line; five methods (temperature, Platt, histogram, LoRe, LoRe smooth),
 fitted on up to 1,000 other rows ({_N_FITS} fits a line), are held against none. Planted: nothing
 (every probability is right), everywhere (a temperature of 1.6), places (4 points everywhere, a wave
 of 8 and a tenth of the rows with 20 more). Pairs: the lowest to the highest of the five, each by

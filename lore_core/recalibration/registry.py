@@ -108,12 +108,6 @@ METHODS = {
         "As LoRe smooth, where the worst bin, place or group counts more than NLL.",
         standard=False,
     ),
-    "tuned": Method(
-        "tuned_lore:TunedLoRe",
-        _PLACE,
-        "To compare with what LoRe was before LoRe smooth.",
-        standard=False,
-    ),
 }
 #: Those that are compared by default.
 STANDARD = {name: method for name, method in METHODS.items() if method.standard}

@@ -158,7 +158,7 @@ def test_every_recalibrator_takes_weights_or_refuses():
         kept = lore.load_recalibrator(method.to_bytes(maps=False))
         again = kept.recalibrate(rows, points)
         np.testing.assert_allclose(again.probabilities, after.probabilities, atol=1e-9)
-    assert refused == ["Venn–Abers", "LoRe tuned"]
+    assert refused == ["Venn–Abers"]
 
 
 def test_a_file_without_rows_keeps_what_they_count_for():

@@ -79,7 +79,7 @@ def digits():
 
 
 @pytest.mark.parametrize(
-    "recalibrator", [None, LoRe(0.4, 5), TemperatureScaling()], ids=["tuned", "lore", "global"]
+    "recalibrator", [None, LoRe(0.4, 5), TemperatureScaling()], ids=["smooth", "lore", "global"]
 )
 @pytest.mark.parametrize("cv", [0.3, 3, "prefit"])
 def test_probabilities_are_those_of_the_parts(digits, cv, recalibrator):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from synthetic import overconfident
 
-from lore_core import Dataset, TunedLoRe, negative_log_likelihood
+from lore_core import Dataset
 from lore_core.recalibration.dataset_rows import rows_of
 from lore_core.recalibration.other_classes import OtherClasses
 
@@ -89,16 +89,3 @@ def test_denormal_rests_are_shared():
     after = OtherClasses().complete(rows_of(data, None, ""), np.array([0.4, 0.4])).probabilities
     np.testing.assert_allclose(after.sum(axis=1), 1)
     np.testing.assert_allclose(after, [[0.4, 0.3, 0.3]] * 2)
-
-
-def test_tuned_vectors_fit_where_the_other_classes_are_overconfident():
-    (calibration, cal_z), (evaluation, z) = (overconfident(800, 5, seed) for seed in (1, 2))
-    method = TunedLoRe().fit(calibration, cal_z)
-    after = method.recalibrate(evaluation, z)
-    np.testing.assert_allclose(after.probabilities.sum(axis=1), 1)
-    kept = evaluation.with_confidence(after.confidence)
-    np.testing.assert_allclose(kept.confidence, after.confidence)
-    assert (
-        negative_log_likelihood(after.probabilities, evaluation.labels)
-        < negative_log_likelihood(kept.probabilities, evaluation.labels) - 0.01
-    )
