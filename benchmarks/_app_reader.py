@@ -15,6 +15,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from lore_core.dashboard.access import TOKEN, base_path, new_token
 from lore_core.dashboard.server import choose_port, local_url, streamlit_command, wait_until_served
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -80,23 +81,26 @@ watch.countFrames = (what) => {
 @contextlib.contextmanager
 def serving(log: Path, *data: Path, app: Path = ROOT / "app.py") -> Iterator[tuple[str, int]]:
     """Serve the dashboard, or another app of Streamlit's; its address and process."""
-    port = choose_port()
+    port, token = choose_port(), new_token()
+    url = local_url(port) + (base_path(token) if app == ROOT / "app.py" else "")
     script, arguments = streamlit_command(ROOT / "app.py", list(data), port)
     arguments[1] = str(app)
     code = f"import runpy; runpy.run_path({script!r})['serve']({arguments!r})"
     with log.open("wb") as stream:
         process = subprocess.Popen(
             [sys.executable, "-c", code],
-            env={"OMP_WAIT_POLICY": "passive"} | os.environ | {"PYTHONPATH": str(ROOT)},
+            env={"OMP_WAIT_POLICY": "passive"}
+            | os.environ
+            | {"PYTHONPATH": str(ROOT), TOKEN: token},
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,
         )
     try:
-        if not wait_until_served(local_url(port), lambda: process.poll() is None):
+        if not wait_until_served(url, lambda: process.poll() is None):
             raise RuntimeError(f"no server: {log.read_text()[-2000:]}")
-        yield local_url(port), process.pid
+        yield url, process.pid
     finally:
         process.terminate()
         process.wait(30)
