@@ -266,6 +266,10 @@ def test_the_token_of_an_account_stays_and_is_its_own(tmp_path):
     path.unlink()
     path.symlink_to(elsewhere)
     assert new_token(folder) != "planted-by-somebody"
+    path.unlink()
+    path.mkdir(mode=0o700)
+    with pytest.raises(InputError, match="it is a directory"):
+        new_token(folder)
 
 
 @needs_two_accounts
