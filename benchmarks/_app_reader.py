@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from lore_core.dashboard.access import TOKEN, base_path, new_token
 from lore_core.dashboard.server import choose_port, local_url, streamlit_command, wait_until_served
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,22 +82,25 @@ watch.countFrames = (what) => {
 @contextlib.contextmanager
 def serving(log: Path, *data: Path) -> Iterator[tuple[str, int]]:
     """Serve the dashboard; its address and process."""
-    port = choose_port()
+    port, token = choose_port(), new_token()
+    url = local_url(port) + base_path(token)
     script, arguments = streamlit_command(ROOT / "app.py", list(data), port)
     code = f"import runpy; runpy.run_path({script!r})['serve']({arguments!r})"
     with log.open("wb") as stream:
         process = subprocess.Popen(
             [sys.executable, "-c", code],
-            env={"OMP_WAIT_POLICY": "passive"} | os.environ | {"PYTHONPATH": str(ROOT)},
+            env={"OMP_WAIT_POLICY": "passive"}
+            | os.environ
+            | {"PYTHONPATH": str(ROOT), TOKEN: token},
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,
         )
     try:
-        if not wait_until_served(local_url(port), lambda: process.poll() is None):
+        if not wait_until_served(url, lambda: process.poll() is None):
             raise RuntimeError(f"no server: {log.read_text()[-2000:]}")
-        yield local_url(port), process.pid
+        yield url, process.pid
     finally:
         process.terminate()
         process.wait(30)

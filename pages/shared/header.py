@@ -8,7 +8,6 @@ from lore_core.comparison import Conclusion
 from lore_core.data.number_text import unbroken
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions.places.verdict import Verdict
-from pages.shared import login
 from pages.shared.session import current, failure, is_loaded, join_names, problem
 from pages.shared.whole_data import whole_data
 
@@ -32,7 +31,6 @@ def question(title: str, text: str, *, names_data: bool = True) -> None:
         horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"
     ):
         st.badge(plain(dataset.name), icon=":material/dataset:", color="green")
-        login.reader()
         st.caption(
             f"{len(dataset.evaluation):,} evaluation + {calibration:,} calibration rows"
             f"{'' if dataset.weights is None else ', weighted'}"
