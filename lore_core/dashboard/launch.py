@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -31,6 +31,9 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.extras import require
 from lore_core.data.saving import save_npz
 from lore_core.kernel_sums.compile_once import compile_kernels
+
+#: Seconds that a server may take to end before it is killed.
+_STOP_SECONDS = 5.0
 
 
 def launch(dataset: Dataset, *, port: int | None = None, open_browser: bool = True) -> Dashboard:
@@ -93,7 +96,7 @@ class Dashboard:
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", script, *arguments],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # it ends with this process, however that ends
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, TOKEN: token},
@@ -126,13 +129,14 @@ class Dashboard:
 
     def stop(self) -> None:
         """End the server and remove its temporary files. Harmless when already stopped."""
-        if self.running:
-            self._process.terminate()
-            try:
-                self._process.wait(timeout=5)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+        # (A wait without a limit could not be called again by a signal's handler.)
+        for end in (self._process.terminate, self._process.kill):
+            if self.running:
+                end()
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(timeout=_STOP_SECONDS)
+        if self._process.stdin is not None:
+            self._process.stdin.close()
         shutil.rmtree(self._folder, ignore_errors=True)
         atexit.unregister(self.stop)
 

@@ -186,7 +186,9 @@ class _Server:
         """End the process; another is started when one is needed."""
         if self._socket is not None and self._process is not None and self._owner == os.getpid():
             self._socket.close()
-            self._process.kill()
+            # (All that it forked are of its process group.)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         self._socket = self._process = None
 

@@ -44,14 +44,15 @@ DATABASE_SUFFIXES = (".duckdb", ".ddb", ".db")
 
 
 def main(control: int) -> None:
-    """Fork for every request that comes over a socket, until it is closed."""
+    """Fork for every request that comes over a socket; end with all forks when it is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
     with socket.socket(fileno=control) as sock:
         while True:
             said, pipes, _, _ = socket.recv_fds(sock, _WORD, 2, socket.MSG_WAITALL)
             if len(said) < _WORD:
-                return
+                # What is still read nobody would take.
+                os.killpg(0, signal.SIGKILL)
             if pipes:
                 process = os.fork()
                 if process == 0:

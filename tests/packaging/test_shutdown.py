@@ -1,0 +1,158 @@
+"""The server ends within two seconds and leaves no process, whatever it is doing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+import numpy as np
+import psutil
+import pytest
+from watched_server import ROOT, Server, serving
+
+import lore_core as lore
+from benchmarks.attack.reader import Reader
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("launch"),
+    pytest.mark.skipif(sys.platform != "linux", reason="files are read in other processes there"),
+]
+SECONDS = 2.0
+WORKER = "lore_core.dashboard.worker"
+
+
+def marked(mark):
+    """Return the processes that still run and have a word in their environment."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):  # it has just ended, or is another account's
+            if mark in process.environ().values() and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
+def command_lines(processes):
+    return [" ".join(process.cmdline()) for process in processes]
+
+
+def interrupt(server, seed):
+    """Send three signals a moment apart, and wait until the server has ended."""
+    random = np.random.default_rng(seed)
+    begin = time.monotonic()
+    for number in random.choice([signal.SIGTERM, signal.SIGINT, signal.SIGHUP], 3):
+        server.process.send_signal(int(number))
+        with suppress(subprocess.TimeoutExpired):
+            server.process.wait(random.uniform(0.0, 0.1))
+    server.process.wait(SECONDS - (time.monotonic() - begin))
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows") / "rows.npz"
+    lore.save_npz(lore.demo.synthetic(150_000).dataset, path)
+    return path
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_page_loading_and_a_fit_do_not_hold_it_up(seed, rows, tmp_path):
+    with serving(tmp_path / "log.txt", rows) as server, Reader(server.url) as reader:
+        reader.open("recalibrate", until=lambda page: page.named("button", "stop_fits"))
+        with Reader(server.url) as other:
+            other.open("landscape", until=lambda page: True)
+            lines = command_lines(marked(str(server.outgoing)))
+            assert any(WORKER in line for line in lines)
+            interrupt(server, seed)
+        assert server.process.returncode == 0
+        assert not command_lines(marked(str(server.outgoing)))
+        assert "Traceback" not in server.said
+
+
+@pytest.fixture
+def reading(tmp_path):
+    """A server of which one process waits for what nobody writes."""
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    written = []
+
+    def is_read():
+        with suppress(OSError):
+            written.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+        return written
+
+    with serving(tmp_path / "log.txt", pipe) as server, Reader(server.url) as reader:
+        reader.open("overview", until=lambda page: True)
+        wait_for(is_read)
+        yield server
+    os.close(written[0])
+
+
+def test_a_file_being_read_does_not_hold_it_up(reading):
+    interrupt(reading, 0)
+    assert not command_lines(marked(str(reading.outgoing)))
+
+
+def test_a_killed_server_leaves_no_process(reading):
+    reading.process.kill()
+    wait_for(lambda: not marked(str(reading.outgoing)))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_it_ends_before_it_answers(seed, tmp_path):
+    server = Server(tmp_path / "log.txt")
+    with suppress(subprocess.TimeoutExpired):
+        server.process.wait(np.random.default_rng(seed).uniform(0.5, 3.0))
+    try:
+        interrupt(server, seed)
+    finally:
+        server.process.kill()
+        server.process.wait()
+    assert not command_lines(marked(str(server.outgoing)))
+
+
+def test_an_exit_function_that_hangs_does_not_hold_it_up(tmp_path):
+    script = tmp_path / "ended.py"
+    script.write_text(
+        "import atexit, runpy, signal, threading\n"
+        f"run = runpy.run_path({str(ROOT / 'pages' / 'shared' / 'serve.py')!r})\n"
+        "atexit.register(threading.Event().wait)\n"
+        "run['serve'].__globals__['main'] = lambda *_, **__: signal.raise_signal(signal.SIGTERM)\n"
+        "print('ending', flush=True)\n"
+        "run['serve']([])\n"
+    )
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, cwd=ROOT) as process:
+        try:
+            assert process.stdout.readline() == b"ending\n"
+            process.wait(SECONDS)
+        finally:
+            process.kill()
+
+
+def test_a_dashboard_ends_with_the_program_that_opened_it(rows, tmp_path):
+    script = tmp_path / "opens.py"
+    script.write_text(
+        "import sys, time\nimport lore_core as lore\n"
+        f"lore.launch(lore.load({str(rows)!r}), open_browser=False)\n"
+        "print('open', flush=True)\ntime.sleep(600)\n"
+    )
+    mark = str(tmp_path / "mark")
+    environment = {**os.environ, "LORE_TEST_MARK": mark}
+    command = [sys.executable, script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, cwd=ROOT) as process:
+        try:
+            assert process.stdout.readline() == b"open\n"
+            assert len(marked(mark)) > 1
+        finally:
+            process.kill()
+    wait_for(lambda: not marked(mark))
