@@ -103,7 +103,7 @@ class Comparison:
         if of_class is None:
             return joint_intervals(apart)
         first = self.datasets[against]
-        others = [self.datasets[name].probabilities for name in apart]
+        others = [self.datasets[str(name)].probabilities for name in apart]
         range_to = partial(difference_range, of_class, first.probabilities, weights=first.weights)
         with ThreadPoolExecutor(thread_count(None)) as threads:
             return joint_intervals(apart, list(threads.map(range_to, others)))

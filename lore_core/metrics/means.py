@@ -73,8 +73,8 @@ def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> 
     low = high = p_value = np.full(m, np.nan)
     if n >= 2 and m:
         size = -(-n // _MAX_BLOCKS)
-        in_blocks = np.random.default_rng(0).permutation(n)[: n // size * size]
-        blocks = known[in_blocks].reshape(size, -1, m).mean(axis=0)
+        order = np.random.default_rng(0).permutation(n)[: n // size * size]
+        blocks = sum((known[rows] for rows in np.split(order, size)), np.zeros(m)) / size
         largest = np.abs(known).max(axis=0)
         ends = np.array([-largest, largest]) if possible is None else np.asarray(possible).T
         least, most = mean + (ends - mean) / size

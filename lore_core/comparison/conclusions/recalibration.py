@@ -101,7 +101,7 @@ def _on_score(result: Comparison, by: Metric, first: str, best: str) -> str:
     """Say by how much a method is better on a proper score, and which may do as well."""
     difference, value = result.difference(by), result.table[by.name]
     others, better = [str(name) for name in difference.index], f"better than {nothing_done(first)}"
-    change, low, high = difference.loc[best, ["difference", "low", "high"]].to_numpy(float).tolist()
+    change, low, high = (float(difference[end][best]) for end in ("difference", "low", "high"))
     numbers = (
         f"{by.text(value[first])} → {by.text(value[best])} ({by.unit.text(change, signed=True)}, "
         f"95 % CI {by.unit.interval_text(low, high, signed=True)})"

@@ -56,7 +56,9 @@ def test_the_best_method_and_the_place(rows):
     search = find_places(rows)
     said = conclude_recalibration(result, search)
     assert said.claims
-    assert said.sentence.startswith("“fix” is significantly better than doing nothing, the best of 2 on NLL: ")
+    assert said.sentence.startswith(
+        "“fix” is significantly better than doing nothing, the best of 2 on NLL: "
+    )
     held = search.places[0].held_out
     assert set(held) < set(search.places[0].rows)
     gap = 0.9 - rows.outcome[held].mean()
@@ -99,8 +101,8 @@ def test_alike_methods_are_said_to_be(rows):
 
 
 def test_rare_mistakes_called_nearly_impossible_are_tested():
-    # 15 of 500 wrong where 1 of 1,000 was expected. The differences have two values, so the interval
-    # is that of a share.
+    # 15 of 500 wrong where 1 of 1,000 was expected. The differences have two values, so their
+    # interval is that of a share.
     rows = lore.Dataset([[0.999, 0.001]] * 500, [1] * 15 + [0] * 485)
     result = compared(rows, modest=np.full(500, 0.97))
     right, wrong = np.log(0.999 / 0.97), np.log(0.001 / 0.03)
