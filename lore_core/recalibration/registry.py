@@ -31,7 +31,7 @@ METHODS = {
     "none": Method(
         "no_recalibration:NoRecalibration",
         "nothing",
-        "No other method is surely better on NLL; it is what the others are held against.",
+        "No other method is significantly better on NLL; it is what the others are held against.",
     ),
     "temperature": Method(
         "temperature_scaling:TemperatureScaling",
