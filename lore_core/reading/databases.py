@@ -129,7 +129,7 @@ def _lacks_log(raw: RawFile) -> bool:
         by_log = stream.read(_MODE.stop)[_MODE] == _BY_LOG
     if not by_log or isinstance(raw.content, bytes):
         return by_log
-    log = Path(f"{raw.content}-wal")
+    log = Path(f"{raw.content.resolve()}-wal")
     return not log.exists() or log.stat().st_size == 0
 
 
@@ -140,7 +140,7 @@ def _sqlite(raw: RawFile, *, alone: bool) -> Iterator[sqlite3.Connection]:
     ``alone``: whether its log is not there; SQLite would make one.
     """
     if isinstance(raw.content, Path):
-        how = "immutable=1" if alone else "mode=ro"
+        how = "mode=ro&immutable=1" if alone else "mode=ro"
         opened = sqlite3.connect(f"{raw.content.resolve().as_uri()}?{how}", uri=True)
     else:
         opened = sqlite3.connect(":memory:")
@@ -193,9 +193,14 @@ def _on_disk(raw: RawFile) -> Iterator[Path]:
         yield place
 
 
+def is_duckdb(head: bytes) -> bool:
+    """Whether the first bytes of a file are those of a DuckDB database."""
+    return head[8:12] == b"DUCK"
+
+
 def in_memory_file(raw: RawFile) -> RawFile:
-    """Return an upload as a file that lies in memory, for who may write none (on Linux)."""
-    if not isinstance(raw.content, bytes):
+    """Return an upload of DuckDB as a file in memory, for who may write none (on Linux)."""
+    if not isinstance(raw.content, bytes) or not is_duckdb(raw.content):
         return raw
     number = os.memfd_create(raw.name)
     with open(number, "wb", closefd=False) as stream:
