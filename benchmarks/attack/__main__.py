@@ -18,7 +18,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
 _BEGIN, _END = "<!-- measured: {} -->", "<!-- end: {} -->"
 #: One model a so many files.
 _MODELS = 5
-_BAD = ("traceback", "died", "slow", "memory", "no sentence")
+_BAD = ("traceback", "died", "slow", "memory", "no sentence", "fewer rows")
 _WORDS = {
     "refused": "refused in one sentence",
     "same": "read as what it was",
@@ -28,6 +28,7 @@ _WORDS = {
     "slow": "above 5 s",
     "memory": "out of memory",
     "no sentence": "refused at length",
+    "fewer rows": "read with fewer rows",
     "damaged, same": "damaged, read as what it was",
     "damaged, others": "damaged, other probabilities",
     "edited, same": "edited, the same probabilities",

@@ -16,6 +16,7 @@ from lore_core import InputError, reading
 from lore_core.reading.raw_file import RawFile
 
 _MEMORY = 640 * 2**20
+_TEXT = (".csv", ".tsv", ".json", ".jsonl")
 _QUERY = (
     "SELECT label, p_cat, p_dog, p_emu, f_0, f_1, f_2, split, lower(site) AS place FROM rows "
     "WHERE age > 20 ORDER BY age LIMIT 40"
@@ -43,12 +44,18 @@ class Sample:
             return Sample({shown: parts[name]}, shown, query=self.query)
         return Sample(parts, self.read, self.is_folder, self.query)
 
-    def digest(self) -> str:
-        """Read it as the page does, its columns and then its rows."""
+    @property
+    def counts_rows(self) -> bool:
+        """Whether its format says in some way how many rows there are, as lines of text do not."""
+        return self.query is None and Path(self.read).suffix not in _TEXT
+
+    def found(self) -> tuple[str, int]:
+        """Read it as the page does, its columns and then its rows; return digest and rows."""
         mapping = {"query": self.query} if self.query else None
         with self._source() as source:
             reading.inspect(source, mapping=mapping)
-            return reading.read(source, name="x", mapping=mapping).dataset.digest
+            found = reading.read(source, name="x", mapping=mapping)
+        return found.dataset.digest, sum(file.rows for file in found.report.files)
 
     @contextmanager
     def _source(self) -> Iterator[RawFile | Path]:
@@ -81,11 +88,14 @@ def attack(first: int, last: int) -> Outcome:
     made = samples()
     names = [sample.read for sample in made.values() if sample.read]
     others = [content for sample in made.values() for content in sample.parts.values()]
-    kinds = [(name, sample, sample.digest()) for name, sample in made.items()]
+    kinds = [(name, sample, *sample.found()) for name, sample in made.items()]
 
     def case(number: int) -> str:
-        name, sound, digest = kinds[number % len(kinds)]
-        found = sound.damaged(others, random.Random(number), names).digest()
+        name, sound, digest, rows = kinds[number % len(kinds)]
+        damaged = sound.damaged(others, random.Random(number), names)
+        found, found_rows = damaged.found()
+        if found_rows < rows and sound.counts_rows and damaged.counts_rows:
+            return "fewer rows"
         return "same" if found == digest else f"other, {name}"
 
     return run(case, first, last, memory=_MEMORY, error=InputError)

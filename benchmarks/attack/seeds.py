@@ -19,6 +19,8 @@ import pyarrow.parquet
 from PIL import Image
 
 _ROWS = 48
+#: Rows of a part of a file, where its format has parts.
+_PART = 16
 
 
 def table() -> pd.DataFrame:
@@ -69,13 +71,14 @@ def seeds() -> dict[str, bytes]:
 
     np.savez(into("plain.npz"), **arrays())  # type: ignore[arg-type]
     np.savez_compressed(into("packed.npz"), **arrays())  # type: ignore[arg-type]
-    rows.to_parquet(into("rows.parquet"))
+    rows.to_parquet(into("rows.parquet"), row_group_size=_PART)
     pa.parquet.write_table(
         pa.Table.from_pandas(lists), into("lists.parquet"), compression="zstd", version="1.0"
     )
-    pa.feather.write_feather(pa.Table.from_pandas(rows), into("rows.feather"))
-    with pa.ipc.new_stream(into("rows.arrow"), pa.Table.from_pandas(lists).schema) as stream:
-        stream.write(pa.Table.from_pandas(lists))
+    pa.feather.write_feather(pa.Table.from_pandas(rows), into("rows.feather"), chunksize=_PART)
+    whole = pa.Table.from_pandas(lists)
+    with pa.ipc.new_stream(into("rows.arrow"), whole.schema) as stream:
+        stream.write_table(whole, _PART)
     made = {name: stream.getvalue() for name, stream in written.items()}
     made["rows.csv"] = dated.to_csv(index=False).encode()
     made["rows.tsv"] = dated.to_csv(index=False, sep="\t", decimal=",").encode()
@@ -84,7 +87,9 @@ def seeds() -> dict[str, bytes]:
     made["columns.json"] = dated.to_json(orient="split", index=False).encode()
     made["rows.sqlite"] = _database(dated)
     made["log.eval"] = _log(dated)
-    made["log.json"] = json.dumps({"eval": {"task": "x"}, "samples": _samples(dated)}).encode()
+    made["log.json"] = json.dumps(
+        {"eval": {"task": "x"}, **_header(dated), "samples": _samples(dated)}
+    ).encode()
     made["choices.jsonl"] = _choices(dated)
     made["answers.csv"] = _answers(dated)
     made["images.parquet"] = _with_images(rows)
@@ -129,17 +134,19 @@ def _saved(rows: pd.DataFrame) -> dict[str, bytes]:
     whole = pa.Table.from_pandas(numbered, preserve_index=False)
     kinds = {"info": {"features": {"label": {"names": names, "_type": "ClassLabel"}}}}
     whole = whole.replace_schema_metadata({"huggingface": json.dumps(kinds)})
-    with pa.ipc.new_stream(content := io.BytesIO(), whole.schema) as stream:
-        stream.write(whole)
-    name = "data-00000-of-00001.arrow"
-    return {
-        "state.json": json.dumps({"_data_files": [{"filename": name}]}).encode(),
-        name: content.getvalue(),
-    }
+    half = len(whole) // 2
+    parts = {}
+    for k, part in enumerate((whole[:half], whole[half:])):
+        with pa.ipc.new_stream(content := io.BytesIO(), whole.schema) as stream:
+            stream.write_table(part, _PART)
+        parts[f"data-{k:05}-of-00002.arrow"] = content.getvalue()
+    state = {"_data_files": [{"filename": name} for name in parts]}
+    return {"state.json": json.dumps(state).encode(), **parts}
 
 
 def _database(rows: pd.DataFrame) -> bytes:
     with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("PRAGMA page_size = 1024")
         rows.to_sql("rows", database, index=False)
         return database.serialize()
 
@@ -177,11 +184,21 @@ def _samples(rows: pd.DataFrame) -> list[dict[str, object]]:
     ]
 
 
+def _header(rows: pd.DataFrame) -> dict[str, object]:
+    """Return what the header of such a log says of its samples."""
+    return {
+        "status": "success",
+        "results": {"total_samples": len(rows), "completed_samples": len(rows)},
+    }
+
+
 def _log(rows: pd.DataFrame) -> bytes:
     """Return a log of answers as Inspect packs it."""
     with zipfile.ZipFile(content := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
-        for k, sample in enumerate(_samples(rows)):
+        for k, sample in enumerate(samples := _samples(rows)):
             archive.writestr(f"samples/{k}_epoch_1.json", json.dumps(sample))
+        archive.writestr("summaries.json", json.dumps(samples))
+        archive.writestr("header.json", json.dumps(_header(rows)))
     return content.getvalue()
 
 

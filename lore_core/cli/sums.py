@@ -142,12 +142,8 @@ def summed(
     parts: Sequence[Partition], plan: Plan, sums: SumsOptions, progress: Progress | None
 ) -> Run:
     """Sum parts as the options say."""
-    import logging
-
     from lore_core.mergeable import sum_files
 
-    # What the library says in one sentence Dask would say in a page.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     return sum_files(
         parts,
         plan,

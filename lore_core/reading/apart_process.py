@@ -39,8 +39,6 @@ from lore_core.reading.named_tables import SeveralTablesError
 from lore_core.reading.raw_file import RawFile
 
 _WORD = 8
-#: Of files that are read where they lie: what may be a DuckDB database, by its name.
-DATABASE_SUFFIXES = (".duckdb", ".ddb", ".db")
 
 
 def main(control: int) -> None:
@@ -90,9 +88,7 @@ def _serve(request: int, answer: int) -> None:
                 RawFile(name, Path(what) if isinstance(what, str) else bytes(taken(what)))
                 for name, what in wanted["files"]
             ]
-            files = [
-                in_memory_file(file) if file.suffix in DATABASE_SUFFIXES else file for file in files
-            ]
+            files = [in_memory_file(file) for file in files]
             # Of the memory that is left there must be enough to say that there is none.
             spare = bytearray(2**20)
             _limit(wanted["memory"], wanted["seconds"])

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,17 +16,22 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 
+from lore_core.data.arrays import Ints
 from lore_core.data.validation import InputError
 from lore_core.reading import npz
-from lore_core.reading.columns import Columns, Kind, check_names, short
+from lore_core.reading.columns import Columns, Kind, check_names, listed, short
 from lore_core.reading.raw_file import RawFile
 from lore_core.reading.saved_datasets import (
     SIDE,
     class_names_in,
     holds_images,
-    table_of,
+    parts_of,
+    read_stream,
     thumbnails,
 )
+
+#: Bytes of an Arrow file before its first batch.
+_BEFORE_BATCHES = 8
 
 
 def open_parquet(raw: RawFile) -> Columns:
@@ -32,7 +41,7 @@ def open_parquet(raw: RawFile) -> Columns:
     """
     with _damage_told(raw, "Parquet"):
         content = raw.open() if isinstance(raw.content, bytes) else str(raw.content)
-        file = pa.parquet.ParquetFile(content)
+        file = pa.parquet.ParquetFile(content, page_checksum_verification=True)
         schema = file.schema_arrow
 
     def read(name: str) -> Any:
@@ -50,10 +59,33 @@ def open_feather(raw: RawFile) -> Columns:
         head = stream.read(4)
         stream.seek(0)
         if head == b"\xff\xff\xff\xff":
-            table = pa.ipc.open_stream(stream).read_all()
+            table, is_whole = read_stream(stream)
         else:
-            table = pa.feather.read_table(stream)
-    return _columns(raw, "Feather", table.schema, table.num_rows, table.column)
+            _check_batches(raw)
+            table, is_whole = pa.feather.read_table(stream), True
+    columns = _columns(raw, "Feather", table.schema, table.num_rows, table.column)
+    if is_whole:
+        return columns
+    incomplete = (
+        f"the Arrow stream '{raw.name}' has no end marker where the file ends: rows after these "
+        f"{table.num_rows:,} may be missing. Save it again."
+    )
+    return dataclasses.replace(columns, incomplete=incomplete)
+
+
+def _check_batches(raw: RawFile) -> None:
+    """Count a file's batches, by what they say themselves. Raises ValueError if it lists fewer."""
+    in_memory = isinstance(raw.content, bytes)
+    with pa.BufferReader(raw.content) if in_memory else pa.memory_map(str(raw.content)) as source:
+        counted = pa.ipc.open_file(source).num_record_batches
+        source.seek(_BEFORE_BATCHES)
+        held = 0
+        # (Some writers do not mark where the batches end.)
+        with suppress(pa.ArrowException, OSError):
+            for message in pa.ipc.MessageReader.open_stream(source):
+                held += message.type == "record batch"
+    if counted < held:
+        raise ValueError(f"its end lists {counted} of {held} batches of rows")
 
 
 def open_saved_dataset(raw: RawFile) -> Columns:
@@ -61,16 +93,103 @@ def open_saved_dataset(raw: RawFile) -> Columns:
 
     Raises InputError if a part is missing, damaged or of other columns.
     """
-    table = table_of(raw)
-    return _columns(raw, "Hugging Face", table.schema, table.num_rows, table.column)
+    extracts = [Extract(name, table, np.arange(table.num_rows)) for name, table in parts_of(raw)]
+    with _damage_told(raw, "Hugging Face"):
+        table = join_tables(extracts)
+    return columns_of_table(raw.name, table, "Hugging Face", locate=row_locator(extracts))
 
 
-def columns_of_table(name: str, table: pa.Table, what: str = "Parquet") -> Columns:
+def columns_of_table(
+    name: str,
+    table: pa.Table,
+    what: str = "Parquet",
+    *,
+    locate: Callable[[int], str] | None = None,
+) -> Columns:
     """Return the columns of a table in memory, some rows of a file called ``name``.
 
-    ``what``: its format.
+    ``what``: its format. ``locate``: how sentences name its rows.
     """
-    return _columns(RawFile(name, b""), what, table.schema, table.num_rows, table.column)
+    raw = RawFile(name, b"")
+    return _columns(raw, what, table.schema, table.num_rows, table.column, locate=locate)
+
+
+@dataclass(frozen=True, eq=False)
+class Extract:
+    """Some rows of a file."""
+
+    file: str  #: Its name
+    table: pa.Table
+    rows: Ints  #: Their 0-based numbers in the file, shape (n,)
+
+
+def join_tables(extracts: Sequence[Extract]) -> pa.Table:
+    """Put tables one below the other, their columns by their names.
+
+    Numbers of several kinds become those that hold all. Raises InputError if the columns are not
+    the same, or hold values that do not go together.
+    """
+    first = extracts[0]
+    for other in extracts:
+        check_same_names(first.file, first.table.column_names, other.file, other.table.column_names)
+    names = first.table.column_names
+    tables = [extract.table.select(names) for extract in extracts]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise InputError(
+            f"{next(_other_kinds(extracts))}. Save the column alike in all files."
+        ) from error
+
+
+def _other_kinds(extracts: Sequence[Extract]) -> Iterator[str]:
+    first = extracts[0]
+    for field in first.table.schema:
+        for other in extracts:
+            kind = other.table.schema.field(field.name).type
+            if kind != field.type:
+                yield (
+                    f"column '{short(field.name)}' must hold values of one kind; it holds "
+                    f"{short(field.type, 40)} in '{first.file}' and {short(kind, 40)} in "
+                    f"'{other.file}'"
+                )
+
+
+def check_same_names(one: str, names: Sequence[str], two: str, others: Sequence[str]) -> None:
+    """Check that the files ``one`` and ``two`` have the same columns, in whichever order."""
+    for file, other, lacking in (
+        (one, two, set(names) - set(others)),
+        (two, one, set(others) - set(names)),
+    ):
+        if lacking:
+            raise InputError(
+                f"'{one}' and '{two}' must have the same columns; {listed(sorted(lacking), 6)} "
+                f"of '{file}' {'is' if len(lacking) == 1 else 'are'} missing in '{other}'. Save "
+                "all files with the same columns."
+            )
+
+
+def common_name(files: Sequence[str]) -> str:
+    """Return the name of a file, or what several names have in common: ``part-*.parquet``."""
+    if len(set(files)) == 1:
+        return files[0]
+    suffix = Path(files[0]).suffix
+    start = os.path.commonprefix([file.removesuffix(suffix) for file in files])  # noqa: RUF071
+    return f"{start}*{suffix}"
+
+
+def row_locator(extracts: Sequence[Extract]) -> Callable[[int], str]:
+    """Return what names a row of their joined table: by its number in its file, and its file."""
+    ends = np.cumsum([len(extract.rows) for extract in extracts])
+    has_several = len({extract.file for extract in extracts}) > 1
+
+    def locate(row: int) -> str:
+        index = int(np.searchsorted(ends, row, side="right"))
+        extract = extracts[index]
+        number = extract.rows[row - (ends[index - 1] if index else 0)]
+        return f"row {number}" + (f" of '{extract.file}'" if has_several else "")
+
+    return locate
 
 
 @contextmanager
@@ -87,7 +206,13 @@ def _damage_told(raw: RawFile, what: str) -> Iterator[None]:
 
 
 def _columns(
-    raw: RawFile, what: str, schema: Any, n_rows: int, read: Callable[[str], Any]
+    raw: RawFile,
+    what: str,
+    schema: Any,
+    n_rows: int,
+    read: Callable[[str], Any],
+    *,
+    locate: Callable[[int], str] | None = None,
 ) -> Columns:
     with _damage_told(raw, what):
         names = list(schema.names)
@@ -129,14 +254,16 @@ def _columns(
         if name in named:
             return _named(values, named[name])
         if len(shapes[name]) == 4:
-            return thumbnails(f"column '{short(name)}' of '{raw.name}'", values)
-        return _matrix(values) if len(shapes[name]) == 2 else _series(values)
+            return thumbnails(columns.called(name), values, columns.where)
+        with _damage_told(raw, what):
+            return _matrix(values) if len(shapes[name]) == 2 else _series(values)
 
     for name in named:
         kinds[name] = "text"
     # Numbers of probabilities are in the order of the numbered classes.
     class_names = next(iter(named.values())) if len(set(named.values())) == 1 else None
-    return Columns(raw.name, what, shapes, kinds, load, class_names=class_names)
+    columns = Columns(raw.name, what, shapes, kinds, load, class_names=class_names, locate=locate)
+    return columns
 
 
 def _width(kind: Any) -> int:

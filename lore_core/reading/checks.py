@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +20,8 @@ from lore_core.reading.columns import counted, listed
 
 #: Checks whose doubt stops the reading unless it is accepted.
 CLASS_ORDER, SCALE, OVERLAP = "class order", "scale", "overlap"
-ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP)
+INCOMPLETE = "incomplete"
+ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE)
 
 #: Standard deviations beyond which something is no chance: looked for in any data, at any size.
 _SURE = 6.0
@@ -60,17 +61,23 @@ class DoubtfulDataError(InputError):
 
 
 def check_data(
-    dataset: Dataset, accept: Collection[str] = (), *, row_id: str = ""
+    dataset: Dataset,
+    accept: Collection[str] = (),
+    *,
+    row_id: str = "",
+    incomplete: Sequence[str] = (),
 ) -> tuple[Check, ...]:
     """Look for signs that data are not what they were read as.
 
     ``accept``: names of checks that do not stop the reading. ``row_id``: metadata column of the
-    rows' own identifiers. Raises DoubtfulDataError at the first other check that should stop it.
+    rows' own identifiers. ``incomplete``: why rows of its files may be missing, as sentences.
+    Raises DoubtfulDataError at the first other check that should stop it.
     """
     unknown = sorted(set(accept) - set(ACCEPTABLE))
     if unknown:
         raise InputError(f"'accept' must name checks of {listed(ACCEPTABLE)}; got {unknown[0]!r}.")
-    found = tuple(_checks(dataset, row_id))
+    missing = (Check(INCOMPLETE, sentence, "refuse") for sentence in incomplete)
+    found = (*missing, *_checks(dataset, row_id))
     for check in found:
         if check.level == "refuse" and check.name not in accept:
             raise DoubtfulDataError(check, dataset.name)

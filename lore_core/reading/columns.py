@@ -34,8 +34,10 @@ class Columns:
     #: Class names, and names of the columns of the array ``features``, that the file holds.
     class_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()  #: What was done while opening it, in plain sentences
-    line: Callable[[int], int] | None = None  #: 0-based data row to 1-based line of the text file
+    #: 0-based data row to how a sentence names it, where that is more than its number.
+    locate: Callable[[int], str] | None = None
     feature_names: tuple[str, ...] | None = None
+    incomplete: str = ""  #: Why rows that it once held may be missing, as a sentence
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -62,10 +64,8 @@ class Columns:
         return f"{self.unit} '{parent or short(name)}'{inner} of '{self.file}'"
 
     def where(self, row: int) -> str:
-        """Return how a sentence names a 0-based data row, with its line in text files."""
-        if self.line is None:
-            return f"row {row}"
-        return f"row {row} (line {self.line(row)})"
+        """Return how a sentence names a 0-based data row: with its line, or with its file."""
+        return f"row {row}" if self.locate is None else self.locate(row)
 
     def series(self, name: str) -> pd.Series[Any]:
         """Return one value a row, or say that the column has another shape."""

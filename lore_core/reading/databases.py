@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sqlite3
 import tempfile
@@ -29,16 +30,25 @@ _CLOSED = {
     "threads": "1",
     "lock_configuration": "true",
 }
+#: Where an SQLite database says how it is written: with a rollback journal, or by way of a log.
+_MODE, _WITHOUT_LOG, _BY_LOG = slice(18, 20), b"\x01\x01", b"\x02\x02"
+#: Indexes that have an entry for every row of their table.
+_INDEXES = (
+    "SELECT tables.name, indexes.name FROM sqlite_master AS tables, "
+    "pragma_index_list(tables.name) AS indexes "
+    "WHERE tables.type = 'table' AND NOT indexes.partial"
+)
 
 
 def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None) -> Columns:
     """Open a table or view of an SQLite database: ``table``, or the only one; or a query.
 
-    The file is opened read-only. Raises InputError if it is damaged, holds several tables and none
-    is named, or the query cannot be run.
+    The file is opened read-only. Raises InputError if it is damaged (which SQLite itself looks for
+    only when it is asked to), holds several tables and none is named, or the query cannot be run.
     """
+    alone = _lacks_log(raw)
     try:
-        with _sqlite(raw) as database:
+        with _sqlite(raw, alone=alone) as database:
             names = [
                 str(name)
                 for (name,) in database.execute(
@@ -55,7 +65,14 @@ def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None
         if query and not _is_damage(error):
             raise _no_query(raw, error.__cause__ or error) from error
         raise damaged(raw, "SQLite database", error) from error
-    return columns_of_frame(raw, "SQLite", frame)
+    columns = columns_of_frame(raw, "SQLite", frame)
+    if not alone:
+        return columns
+    note = (
+        f"'{raw.name}' is written by way of a second file, '{raw.name}-wal', which was not there: "
+        "rows are missing if the database was copied while it was in use."
+    )
+    return dataclasses.replace(columns, notes=(note,))
 
 
 def open_duckdb(raw: RawFile, table: str | None = None, query: str | None = None) -> Columns:
@@ -106,22 +123,56 @@ def _no_query(raw: RawFile, error: BaseException) -> InputError:
     return InputError(f"the query on '{raw.name}' cannot be run ({reason}). Write a SELECT.")
 
 
+def _lacks_log(raw: RawFile) -> bool:
+    """Whether a database is written by way of a log (WAL), and none is beside it."""
+    with raw.open() as stream:
+        by_log = stream.read(_MODE.stop)[_MODE] == _BY_LOG
+    if not by_log or isinstance(raw.content, bytes):
+        return by_log
+    log = Path(f"{raw.content.resolve()}-wal")
+    return not log.exists() or log.stat().st_size == 0
+
+
 @contextmanager
-def _sqlite(raw: RawFile) -> Iterator[sqlite3.Connection]:
-    """Open a file read-only, whatever else writes to it; an upload in memory."""
+def _sqlite(raw: RawFile, *, alone: bool) -> Iterator[sqlite3.Connection]:
+    """Open a file read-only, whatever else writes to it; an upload in memory.
+
+    ``alone``: whether its log is not there; SQLite would make one.
+    """
     if isinstance(raw.content, Path):
-        place = f"{raw.content.resolve().as_uri()}?mode=ro"
-        opened = sqlite3.connect(place, uri=True)
+        how = "mode=ro&immutable=1" if alone else "mode=ro"
+        opened = sqlite3.connect(f"{raw.content.resolve().as_uri()}?{how}", uri=True)
     else:
         opened = sqlite3.connect(":memory:")
     with closing(opened) as database:
         if isinstance(raw.content, bytes):
-            database.deserialize(raw.content)
+            before, after = raw.content[: _MODE.start], raw.content[_MODE.stop :]
+            database.deserialize(before + _WITHOUT_LOG + after if alone else raw.content)
         # What a view or a default of a file of others calls must be harmless.
         database.execute("PRAGMA trusted_schema = OFF")
         database.execute("PRAGMA query_only = ON")
+        for fault in _faults(database):
+            raise damaged(raw, "SQLite database", sqlite3.DatabaseError(fault))
         database.set_authorizer(_of_this_file_alone)
         yield database
+
+
+def _faults(database: sqlite3.Connection) -> Iterator[str]:
+    """Look at every page, and count the rows of every table a second time by its indexes.
+
+    A page that names fewer rows than it has is read without a word otherwise.
+    """
+    for (found,) in database.execute("PRAGMA quick_check(1)"):
+        # (Rows that break a rule of their table are found, too, which is no damage.)
+        if found.startswith("*** in database"):
+            yield f"{found.splitlines()[-1]}; rows may be missing"
+    for table, index in database.execute(_INDEXES).fetchall():
+        by_table, by_index = (
+            database.execute(f"SELECT count(*) FROM {_quoted(table)} {by}").fetchone()[0]
+            for by in ("NOT INDEXED", f"INDEXED BY {_quoted(index)}")
+        )
+        if by_table != by_index:
+            yield f"the table '{short(table, 40)}' holds {by_table:,} rows, its index {by_index:,}"
 
 
 def _of_this_file_alone(action: int, *_: str | None) -> int:
@@ -142,9 +193,14 @@ def _on_disk(raw: RawFile) -> Iterator[Path]:
         yield place
 
 
+def is_duckdb(head: bytes) -> bool:
+    """Whether the first bytes of a file are those of a DuckDB database."""
+    return head[8:12] == b"DUCK"
+
+
 def in_memory_file(raw: RawFile) -> RawFile:
-    """Return an upload as a file that lies in memory, for who may write none (on Linux)."""
-    if not isinstance(raw.content, bytes):
+    """Return an upload of DuckDB as a file in memory, for who may write none (on Linux)."""
+    if not isinstance(raw.content, bytes) or not is_duckdb(raw.content):
         return raw
     number = os.memfd_create(raw.name)
     with open(number, "wb", closefd=False) as stream:

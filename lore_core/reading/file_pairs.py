@@ -13,7 +13,7 @@ from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.validation import InputError
 from lore_core.reading.formats import READABLE
 from lore_core.reading.guess import SPLIT_WORDS
-from lore_core.reading.raw_file import RawFile, is_saved_dataset, raw_file
+from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset, raw_file
 from lore_core.reading.saved_datasets import is_saved_dict, splits_of
 
 _CALIBRATION = "calibration|calib|cal|validation|valid|val|dev"
@@ -79,6 +79,7 @@ def in_directory(directory: Path) -> list[RawFile]:
         raise InputError(
             f"'{directory}' holds no readable file. These can be read: {', '.join(READABLE)}."
         )
+    check_parts(f"'{directory}'", [path.name for path in files])
     if len(files) == 1:
         return [raw_file(files[0])]
     pairs, rest = _paired(files)

@@ -15,7 +15,7 @@ from lore_core.reading.arrow_tables import (
     open_saved_dataset,
 )
 from lore_core.reading.columns import Columns
-from lore_core.reading.databases import open_duckdb, open_sqlite
+from lore_core.reading.databases import is_duckdb, open_duckdb, open_sqlite
 from lore_core.reading.inspect_logs import open_eval
 from lore_core.reading.json_tables import open_json
 from lore_core.reading.named_tables import open_excel
@@ -118,7 +118,7 @@ def _format(raw: RawFile) -> str:
             "them. Save it as version 2 (pandas: to_feather), or as Parquet."
         )
     by_content = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
-    if head[8:] == b"DUCK":
+    if is_duckdb(head):
         by_content = "DuckDB"
     if by_content == "NPZ" and by_suffix in _ZIPPED:
         return by_suffix

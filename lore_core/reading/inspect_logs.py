@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import struct
@@ -23,6 +24,8 @@ _SCORES = {"C": 1, "I": 0}
 #: How a zip archive calls Zstandard, and what stands before each of its parts.
 _ZSTANDARD, _LOCAL_HEADER = 93, "<4s5H3I2H"
 _ATTACHED = "attachment://"
+#: Parts of an archive: a sample each, and those that say how many there are.
+_SAMPLES, _ABOUT = "samples/", ("header.json", "summaries.json")
 NOTE = "An Inspect log: 'correct' is 1 where {scorer} says C (or 1), 0 where it says I (or 0)."
 
 
@@ -33,8 +36,9 @@ def open_eval(raw: RawFile) -> Columns:
     """
     try:
         with raw.open() as stream, zipfile.ZipFile(stream) as archive:
+            npz.check_entries(stream, archive)
             parts = sorted(
-                (part for part in archive.infolist() if _is_sample(part.filename)),
+                (part for part in archive.infolist() if _is_read(part.filename)),
                 key=lambda part: part.filename,
             )
             if sum(part.file_size for part in parts) > npz.MAX_BYTES:
@@ -42,7 +46,7 @@ def open_eval(raw: RawFile) -> Columns:
                     f"'{raw.name}' declares more than {npz.MAX_BYTES / 2**30:.3g} GiB, which is "
                     "more than is read. Log fewer samples."
                 )
-            samples = [json.loads(_unpacked(stream, archive, part)) for part in parts]
+            held = [(part.filename, json.loads(_unpacked(stream, archive, part))) for part in parts]
     except InputError:
         raise
     except (*npz.DAMAGE, pa.ArrowException) as error:
@@ -50,7 +54,9 @@ def open_eval(raw: RawFile) -> Columns:
             f"'{raw.name}' is damaged or no Inspect log ({short(error).rstrip('.')}). Save it "
             "again."
         ) from error
-    return columns_of_samples(raw, samples)
+    samples = [content for name, content in held if name.startswith(_SAMPLES)]
+    about = [content for name, content in held if not name.startswith(_SAMPLES)]
+    return columns_of_samples(raw, samples, max(map(count_logged, about), default=0))
 
 
 def is_inspect_log(whole: object) -> bool:
@@ -58,11 +64,22 @@ def is_inspect_log(whole: object) -> bool:
     return isinstance(whole, dict) and {"eval", "samples"} <= set(whole)
 
 
-def columns_of_samples(raw: RawFile, samples: object) -> Columns:
+def count_logged(about: object) -> int:
+    """Return how many samples were logged, by a log's header or its summaries; 0 if by none."""
+    if isinstance(about, list):
+        items = [item for item in about if isinstance(item, dict)]
+        return len({(str(item.get("id")), str(item.get("epoch"))) for item in items})
+    results = about.get("results") if isinstance(about, dict) else None
+    count = results.get("completed_samples") if isinstance(results, dict) else None
+    return count if isinstance(count, int) else 0
+
+
+def columns_of_samples(raw: RawFile, samples: object, n_logged: int) -> Columns:
     """Return the columns of a log's samples: ``input, target, answer, correct`` and metadata.
 
     What a sample's own metadata and its score's metadata hold becomes columns by the names there:
-    that is where a confidence stands, for Inspect has no field for it.
+    that is where a confidence stands, for Inspect has no field for it. ``n_logged``: how many
+    samples the log says that it holds, at least.
     """
     if not isinstance(samples, list) or not samples:
         raise InputError(f"'{raw.name}' holds no sample. Save the log when the run has ended.")
@@ -75,7 +92,14 @@ def columns_of_samples(raw: RawFile, samples: object) -> Columns:
             "(inspect score) and save it."
         )
     rows = (_row(sample, scorer) for sample in samples)
-    return columns_of_records(raw, rows, (NOTE.format(scorer=f"'{scorer}'"),))
+    columns = columns_of_records(raw, rows, (NOTE.format(scorer=f"'{scorer}'"),))
+    if len(samples) >= n_logged:
+        return columns
+    incomplete = (
+        f"'{raw.name}' holds {len(samples):,} samples but says that {n_logged:,} were logged: some "
+        "are lost. Copy or save it again."
+    )
+    return dataclasses.replace(columns, incomplete=incomplete)
 
 
 def _unpacked(stream: BinaryIO, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bytes:
@@ -92,8 +116,8 @@ def _unpacked(stream: BinaryIO, archive: zipfile.ZipFile, part: zipfile.ZipInfo)
     return content
 
 
-def _is_sample(name: str) -> bool:
-    return name.startswith("samples/") and name.endswith(".json")
+def _is_read(name: str) -> bool:
+    return name in _ABOUT or (name.startswith(_SAMPLES) and name.endswith(".json"))
 
 
 def _scores(sample: Mapping[str, Any]) -> Mapping[str, Any]:

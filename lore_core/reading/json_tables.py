@@ -10,7 +10,7 @@ from typing import Any
 from lore_core.data.validation import InputError
 from lore_core.reading.answer_logs import NOTE, as_rows, is_choice_log
 from lore_core.reading.columns import Columns, short
-from lore_core.reading.inspect_logs import columns_of_samples, is_inspect_log
+from lore_core.reading.inspect_logs import columns_of_samples, count_logged, is_inspect_log
 from lore_core.reading.raw_file import RawFile
 from lore_core.reading.records import columns_of_records
 
@@ -35,7 +35,7 @@ def open_json(raw: RawFile) -> Columns:
             ) from None
     log = _whole_log(text)
     if log is not None:
-        return columns_of_samples(raw, log["samples"])
+        return columns_of_samples(raw, log["samples"], count_logged(log))
     records: Sequence[Mapping[str, Any]] = list(_records(raw, text))
     choices = is_choice_log(records)
     if choices:

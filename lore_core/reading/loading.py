@@ -298,7 +298,12 @@ def _read(raws: list[RawFile], given: ColumnMapping, name: str | None) -> Readin
         files=facts,
         dropped=tuple(reason for part in parts for reason in part.dropped),
         notes=(*notes, *made.notes),
-        checks=check_data(made.dataset, given.accept or (), row_id=mapping_used.row_id or ""),
+        checks=check_data(
+            made.dataset,
+            given.accept or (),
+            row_id=mapping_used.row_id or "",
+            incomplete=[columns.incomplete for _, columns in opened if columns.incomplete],
+        ),
     )
     return Reading(made.dataset, report, mapping_used)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,6 +36,8 @@ def open_excel(raw: RawFile, table: str | None = None) -> Columns:
     """
     require("An Excel workbook", "openpyxl")
     try:
+        with raw.open() as stream, zipfile.ZipFile(stream) as archive:
+            npz.check_entries(stream, archive)
         with raw.open() as stream, pd.ExcelFile(stream, engine="openpyxl") as book:
             names = [str(name) for name in book.sheet_names]
             name = chosen_table(raw, names, table, "sheet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import struct
 import tokenize
@@ -9,8 +10,8 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -32,6 +33,10 @@ from lore_core.reading.raw_file import RawFile
 MAX_BYTES = 8 * 2**30
 #: 2-D arrays of more columns than this do not become metadata columns.
 MAX_EXPANDED = 100
+
+#: The last record of a zip archive, and what it counts where there are more entries than it can.
+_END, _END_SIGNATURE, _MANY = struct.Struct("<4s4H2LH"), b"PK\x05\x06", 0xFFFF
+_LONGEST_COMMENT = 2**16
 
 #: What a damaged archive leads to when it is read.
 DAMAGE = (
@@ -125,6 +130,7 @@ def _headers(raw: RawFile) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
     headers: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {}
     total = 0
     with _damage_told(raw), raw.open() as stream, zipfile.ZipFile(stream) as archive:
+        check_entries(stream, archive)
         members = [item for item in archive.infolist() if item.filename.endswith(".npy")]
         if len(members) > MAX_COLUMNS:
             raise InputError(
@@ -162,6 +168,25 @@ def _headers(raw: RawFile) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
                 )
             headers[name] = (shape, dtype)
     return headers
+
+
+def check_entries(stream: BinaryIO, archive: zipfile.ZipFile) -> None:
+    """Check that an archive's directory is whole: a damaged one hides entries without a sign of it.
+
+    Raises BadZipFile if it lists fewer entries than it counts, or calls one otherwise than the
+    entry itself does.
+    """
+    entries = archive.infolist()
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(max(0, size - _END.size - _LONGEST_COMMENT))
+    tail = stream.read()
+    counted = _END.unpack_from(tail, tail.rfind(_END_SIGNATURE))[4]
+    if counted not in (len(entries) & _MANY, _MANY):
+        raise zipfile.BadZipFile(f"its directory lists {len(entries):,} of {counted:,} entries")
+    for entry in entries:
+        # (It compares the names before it finds that it cannot unpack the entry.)
+        with suppress(NotImplementedError):
+            archive.open(entry).close()
 
 
 def _header(member: Any) -> tuple[tuple[int, ...], np.dtype[Any], int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,9 @@ from typing import BinaryIO, Protocol, TypeAlias, runtime_checkable
 import pyarrow as pa
 
 from lore_core.data.validation import InputError
+
+#: A file that says which part of how many it is, as Hugging Face names them.
+_PART = re.compile(r"(?P<set>.*?-)(?P<part>\d{5})-of-(?P<count>\d{5})")
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +98,29 @@ def raw_file(source: Source) -> RawFile:
         f"a source must be a path, an open file or a data frame; got {type(source).__name__}. "
         "For arrays in memory build a lore_core.Dataset."
     )
+
+
+def check_parts(
+    where: str,
+    names: Sequence[str],
+    fix: str = "Add it, or name each file that is to be read.",
+) -> None:
+    """Check that no part is missing that names such as ``test-00000-of-00003.parquet`` count.
+
+    ``where``: how a sentence calls what holds them. Raises InputError.
+    """
+    held: dict[tuple[str, str], set[int]] = {}
+    for name in names:
+        match = _PART.match(name)
+        if match:
+            held.setdefault((match["set"], match["count"]), set()).add(int(match["part"]))
+    for (stem, count), parts in held.items():
+        for part in range(int(count)):
+            if part not in parts:
+                raise InputError(
+                    f"{where} lacks the part {stem}{part:05d}-of-{count}, which the names of the "
+                    f"others count. {fix}"
+                )
 
 
 def is_saved_dataset(folder: Path) -> bool:

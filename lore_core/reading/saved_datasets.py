@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,12 +16,14 @@ from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.extras import require
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import listed, short
-from lore_core.reading.raw_file import RawFile
+from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset
 
 #: Files that say that a folder is a dataset, or several, by the names of their splits.
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
 #: Key of a schema's metadata under which the kinds of columns stand.
 _KINDS = b"huggingface"
+#: Bytes of the marker that ends an Arrow stream.
+_END_BYTES = 8
 #: Pixels of a side of the thumbnails that images become.
 SIDE = 32
 #: Images of more pixels are not opened: a small file can claim any size.
@@ -37,7 +39,7 @@ def splits_of(folder: Path, half_of_word: Mapping[str, str]) -> list[RawFile]:
     """Return the calibration and the evaluation split of a folder, or the one there is.
 
     ``half_of_word``: words for the two halves. Raises InputError if no split, or several, are
-    called so.
+    called so, or a folder is none of those that are named.
     """
     names = _json(folder / _SPLITS).get("splits")
     known = [str(name) for name in names] if isinstance(names, list) else []
@@ -52,15 +54,39 @@ def splits_of(folder: Path, half_of_word: Mapping[str, str]) -> list[RawFile]:
             "be called validation or calibration, and one test or evaluation. Name the two "
             "folders to read."
         )
+    unnamed = sorted(
+        p.name for p in folder.iterdir() if is_saved_dataset(p) and p.name not in known
+    )
+    if unnamed:
+        raise InputError(
+            f"{_SPLITS} of '{folder.name}' does not name {listed(unnamed)}, of which there is a "
+            "folder. Save the datasets again, or name the folders to read."
+        )
     return [
         RawFile(f"{folder.name}_{name}", folder / name) for half in chosen.values() for name in half
     ]
 
 
-def table_of(raw: RawFile) -> pa.Table:
-    """Read a folder: the Arrow streams that its state names, one after the other.
+def read_stream(source: pa.NativeFile | BinaryIO) -> tuple[pa.Table, bool]:
+    """Return the table of an Arrow stream, and whether its end is marked where the source ends.
 
-    Raises InputError if one is missing or damaged.
+    Where it is not, the stream may have been cut off between two of its batches.
+    """
+    with pa.ipc.open_stream(source) as reader:
+        batches = []
+        while True:
+            end = source.tell()
+            try:
+                batches.append(reader.read_next_batch())
+            except StopIteration:
+                is_whole = source.tell() - end == _END_BYTES and not source.read(1)
+                return pa.Table.from_batches(batches, reader.schema), is_whole
+
+
+def parts_of(raw: RawFile) -> list[tuple[str, pa.Table]]:
+    """Read a folder: name and rows of the Arrow streams that its state names, in its order.
+
+    Raises InputError if one is missing, damaged or cut off.
     """
     folder = raw.content
     assert isinstance(folder, Path)
@@ -68,22 +94,21 @@ def table_of(raw: RawFile) -> pa.Table:
     names = [str(item.get("filename")) for item in files or [] if isinstance(item, dict)]
     if not names or any(Path(name).name != name for name in names):
         raise InputError(f"'{raw.name}' names no data files in {_STATE}. Save the dataset again.")
-    tables = []
+    check_parts(f"{_STATE} of '{raw.name}'", names, "Save the dataset again.")
+    parts = []
     for name in names:
         try:
-            with pa.memory_map(str(folder / name)) as source, pa.ipc.open_stream(source) as reader:
-                tables.append(reader.read_all())
+            with pa.memory_map(str(folder / name)) as source:
+                table, is_whole = read_stream(source)
+            if not is_whole:
+                raise ValueError(f"it is cut off after {table.num_rows:,} rows")
+            parts.append((name, table))
         except (OSError, pa.ArrowException, ValueError) as error:
             raise InputError(
                 f"'{short(name)}' of '{raw.name}' is missing or damaged "
                 f"({short(error).rstrip('.')}). Save the dataset again."
             ) from error
-    try:
-        return pa.concat_tables(tables)
-    except pa.ArrowException as error:
-        raise InputError(
-            f"the parts of '{raw.name}' hold different columns. Save the dataset again."
-        ) from error
+    return parts
 
 
 def class_names_in(schema: pa.Schema) -> dict[str, tuple[str, ...]]:
@@ -108,11 +133,13 @@ def holds_images(kind: pa.DataType) -> bool:
     return set(names) == {"bytes", "path"} and pa.types.is_binary(names["bytes"])
 
 
-def thumbnails(name: str, values: pa.ChunkedArray) -> NDArray[np.uint8]:
+def thumbnails(
+    name: str, values: pa.ChunkedArray, where: Callable[[int], str]
+) -> NDArray[np.uint8]:
     """Decode images to thumbnails, shape (n, 32, 32, 3); one that is missing is black.
 
-    ``name``: how sentences call the column. Raises InputError at the first that cannot be opened;
-    MissingPackageError without Pillow.
+    ``name``, ``where``: how sentences call the column, and a row. Raises InputError at the first
+    that cannot be opened; MissingPackageError without Pillow.
     """
     require("A column of images", "PIL")
     made = np.zeros((len(values), SIDE, SIDE, 3), dtype=np.uint8)
@@ -124,9 +151,10 @@ def thumbnails(name: str, values: pa.ChunkedArray) -> NDArray[np.uint8]:
             made[row] = thumbnail(io.BytesIO(content))
         # A damaged image raises whatever its bytes lead to.
         except (OSError, ValueError, SyntaxError, TypeError, EOFError) as error:
+            reason = short(error).rstrip(".")
             raise InputError(
-                f"the image of {name} at row {row} cannot be opened ({short(error).rstrip('.')}). "
-                "Leave it out, or save it again."
+                f"the image of {name} at {where(row)} cannot be opened ({reason}). Leave it out, "
+                "or save it again."
             ) from error
     return made
 

@@ -73,7 +73,8 @@ def open_text(raw: RawFile) -> Columns:
         kinds={name: kind_of_dtype(frame[name].dtype) for name in names},
         loader=lambda name: frame[name],
         notes=notes,
-        line=lambda row: _line(raw, row, delimiter, encoding),
+        locate=lambda row: f"row {row} (line {_line(raw, row, delimiter, encoding)})",
+        incomplete=_cut_line(raw, names, delimiter, encoding),
     )
 
 
@@ -169,6 +170,22 @@ def _parse(
         else:
             told = f"'{raw.name}' cannot be read as a table ({short(error).rstrip('.')})."
         raise InputError(told) from error
+
+
+def _cut_line(raw: RawFile, names: list[str], delimiter: str, encoding: str) -> str:
+    """Say that the last line ends too early, if it does; empty where it does not."""
+    with raw.open() as stream:
+        stream.seek(max(0, stream.seek(0, io.SEEK_END) - _SAMPLE_BYTES))
+        last = stream.read().rpartition(b"\n")[2]
+    # (Where a break may be in quotes, or is written otherwise, the last line is not known.)
+    known = last.strip() and b'"' not in last and b"\r" not in last
+    held = last.count(delimiter.encode()) + 1
+    if not known or encoding.startswith("utf-16") or held >= len(names):
+        return ""
+    return (
+        f"the last line of '{raw.name}' holds {held} of {len(names)} values and does not end: the "
+        "file may have been cut off there. Save it again."
+    )
 
 
 def _line(raw: RawFile, row: int, delimiter: str, encoding: str) -> int:

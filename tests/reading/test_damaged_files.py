@@ -6,6 +6,8 @@ import struct
 import zipfile
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.feather
 import pytest
 from refusals import refused
 
@@ -142,3 +144,11 @@ def test_feather_of_version_1_is_refused_before_it_is_read(tmp_path):
     path = tmp_path / "old.feather"
     path.write_bytes(b"FEA1" + b"\0" * 60 + b"FEA1")
     refused(path, "'old.feather' is Feather of version 1")
+
+
+def test_dates_that_no_calendar_has_are_one_sentence(tmp_path, table):
+    days = pa.array([2 * 10**7] + [0] * 5, pa.int32()).cast(pa.date32())
+    columns = pa.Table.from_pandas(table).append_column("day", days)
+    path = tmp_path / "runs.feather"
+    pa.feather.write_feather(columns, path)
+    refused(path, "'runs.feather' is damaged")

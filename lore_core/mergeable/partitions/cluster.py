@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,22 @@ _JOINED = 4
 _ANSWERS = 15
 
 
+@contextmanager
+def _without_log() -> Iterator[None]:
+    """Keep a client from writing tracebacks about a scheduler that is lost, which an error says."""
+
+    def is_shown(record: logging.LogRecord) -> bool:
+        return record.levelno < logging.ERROR
+
+    log = logging.getLogger("distributed.client")
+    log.addFilter(is_shown)
+    try:
+        yield
+    finally:
+        log.removeFilter(is_shown)
+
+
+@_without_log()
 def sum_on_cluster(
     plan: Plan,
     paths: Mapping[Partition, Path | None],

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import glob
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +15,21 @@ import pyarrow.parquet
 
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import InputError
-from lore_core.reading.arrow_tables import columns_of_table
+from lore_core.reading.arrow_tables import (
+    Extract,
+    check_same_names,
+    columns_of_table,
+    common_name,
+    join_tables,
+    row_locator,
+)
 from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
+from lore_core.reading.columns import Columns
 from lore_core.reading.file_rows import read_rows
 from lore_core.reading.guess import guess
 from lore_core.reading.mapping import ColumnMapping
+from lore_core.reading.raw_file import check_parts
 
 _SUFFIXES = (".parquet", ".pq")
 #: Rows of a part: what is lost at most where a run is stopped, or a worker.
@@ -34,28 +43,54 @@ class Partition:
     """Some row groups of a file, one after the other."""
 
     path: str
+    name: str  #: How sentences call the file
     row_groups: tuple[int, ...]
-    n_rows: int
+    group_rows: tuple[int, ...]  #: Rows of each row group
     first_row: int  #: Rows of the file before it
     #: Size and time of change of the file, which tell whether it is still the same.
     stamp: tuple[int, int]
 
     @property
-    def name(self) -> str:
-        """How sentences call the file."""
-        return Path(self.path).name
+    def n_rows(self) -> int:
+        """Rows of the part."""
+        return sum(self.group_rows)
+
+    def row_group(self, index: int) -> Partition:
+        """Return one of its row groups as a part; ``index``: among its own."""
+        return dataclasses.replace(
+            self,
+            row_groups=self.row_groups[index : index + 1],
+            group_rows=self.group_rows[index : index + 1],
+            first_row=self.first_row + sum(self.group_rows[:index]),
+        )
 
     def batches(self, n_rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """Read tables of so many rows at most.
 
         ``columns``: by default all. Raises InputError, which names the file, if it is damaged.
         """
+        left = self.n_rows
         # No reading ahead: it would hold whole row groups.
-        with told(self.name), pa.parquet.ParquetFile(self.path, pre_buffer=False) as file:
+        with (
+            told(self.name),
+            pa.parquet.ParquetFile(
+                self.path, pre_buffer=False, page_checksum_verification=True
+            ) as file,
+        ):
             for batch in file.iter_batches(
                 n_rows, row_groups=list(self.row_groups), columns=columns, use_threads=False
             ):
+                left -= batch.num_rows
                 yield pa.Table.from_batches([batch])
+            if left:
+                raise ValueError(f"{self.n_rows - left:,} rows where {self.n_rows:,} are counted")
+
+    def extracts(self, n_rows: int, columns: Sequence[str] | None = None) -> Iterator[Extract]:
+        """Read as :meth:`batches` does, each with the numbers of its rows in the file."""
+        start = self.first_row
+        for table in self.batches(n_rows, columns):
+            yield Extract(self.name, table, np.arange(start, start + table.num_rows))
+            start += table.num_rows
 
 
 @contextmanager
@@ -75,20 +110,24 @@ def told(name: str) -> Iterator[None]:
 def parquet_files(data: Sequence[str]) -> list[Path]:
     """Return the Parquet files that paths, directories and patterns name, each once, in order.
 
-    Empty where anything else is named. Raises InputError if a pattern fits no file.
+    Empty where anything else is named. Raises InputError if a pattern fits no file, or what it fits
+    lacks a part that the names of the others count.
     """
     found: list[Path] = []
     for item in data:
         path = Path(item).expanduser()
         if path.is_dir():
-            found += sorted(place for suffix in _SUFFIXES for place in path.glob(f"*{suffix}"))
+            fitting = sorted(place for suffix in _SUFFIXES for place in path.glob(f"*{suffix}"))
         elif path.exists() or not glob.has_magic(item):
             found.append(path)
+            continue
         else:
-            fitting = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - ** as in shells
+            several = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - ** as in shells
+            fitting = [*map(Path, several)]
             if not fitting:
                 raise InputError(f"'{item}' fits no file. Check the pattern.")
-            found += map(Path, fitting)
+        check_parts(f"'{item}'", [place.name for place in fitting])
+        found += fitting
     if any(path.suffix.lower() not in _SUFFIXES for path in found):
         return []
     return list(dict.fromkeys(path.resolve() for path in found))
@@ -99,14 +138,20 @@ def read_whole(paths: Sequence[Path], mapping: ColumnMapping) -> Dataset:
 
     Raises InputError if a file cannot be read, has other columns, or a value breaks a rule.
     """
-    tables = [table for part in partitions_of(paths) for table in part.batches(_FEWEST_ROWS)]
-    name = paths[0].name
-    # (Two files may have the same columns in another order.)
-    table = pa.concat_tables([table.select(tables[0].column_names) for table in tables])
-    columns = columns_of_table(name, table)
+    parts = partitions_of(paths)
+    columns = columns_of_extracts([rows for part in parts for rows in part.extracts(_FEWEST_ROWS)])
     read = assemble([read_rows(columns, guess(columns, mapping))], name=paths[0].stem).dataset
     check_data(read, mapping.accept or ())
     return read
+
+
+def columns_of_extracts(extracts: Sequence[Extract]) -> Columns:
+    """Return the columns of rows of several files, of which each is named by its file and number.
+
+    Raises InputError if the files have other columns, or values that do not go together.
+    """
+    name = common_name([extract.file for extract in extracts])
+    return columns_of_table(name, join_tables(extracts), locate=row_locator(extracts))
 
 
 def rows_in(paths: Sequence[Path]) -> int:
@@ -121,31 +166,38 @@ def rows_in(paths: Sequence[Path]) -> int:
     return total
 
 
+def _names_of(paths: Sequence[Path]) -> list[str]:
+    """Return names of files: with folders where two are called alike, as ``day=1/0.parquet``."""
+    several = [path.parts for path in dict.fromkeys(paths)]
+    depth = 1
+    while len({parts[-depth:] for parts in several}) < len(several):
+        depth += 1
+    return ["/".join(path.parts[-depth:]) for path in paths]
+
+
 def partitions_of(paths: Sequence[Path]) -> list[Partition]:
     """Cut files into parts of whole row groups: about 32 in all, of one to eight million rows.
 
     Raises InputError if a file cannot be read or has other columns than the first.
     """
     sizes: list[list[int]] = []
-    first: Any = None
-    for path in paths:
-        with told(path.name), pa.parquet.ParquetFile(path) as file:
+    first: list[str] = []
+    called = _names_of(paths)
+    for path, name in zip(paths, called, strict=True):
+        with told(name), pa.parquet.ParquetFile(path) as file:
             meta = file.metadata
             names = file.schema_arrow.names
             sizes.append([meta.row_group(k).num_rows for k in range(meta.num_row_groups)])
-        if first is not None and set(first) != set(names):
-            other = sorted(set(first) ^ set(names))[0]
-            raise InputError(
-                f"'{path.name}' must have the columns of '{paths[0].name}'; they differ in "
-                f"{other!r}."
-            )
-        first = names
+            if sum(sizes[-1]) != meta.num_rows:
+                raise ValueError(f"parts of {sum(sizes[-1]):,} of its {meta.num_rows:,} rows")
+        first = first or names
+        check_same_names(called[0], first, name, names)
     total = sum(map(sum, sizes))
     if not total:
-        raise InputError(f"'{paths[0].name}' has column names but no rows.")
+        raise InputError(f"'{called[0]}' has column names but no rows.")
     wanted = int(np.clip(total // _PARTS, _FEWEST_ROWS, _MOST_ROWS))
     found: list[Partition] = []
-    for path, groups in zip(paths, sizes, strict=True):
+    for path, name, groups in zip(paths, called, sizes, strict=True):
         about = path.stat()
         start, before, rows = 0, 0, 0
         for k, size in enumerate(groups):
@@ -155,8 +207,9 @@ def partitions_of(paths: Sequence[Path]) -> list[Partition]:
                     found.append(
                         Partition(
                             str(path),
+                            name,
                             tuple(range(start, k + 1)),
-                            rows,
+                            tuple(groups[start : k + 1]),
                             before,
                             (about.st_size, about.st_mtime_ns),
                         )

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-import pyarrow as pa
 
 from lore_core.data import number_files
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
@@ -23,9 +22,9 @@ from lore_core.embedding.names import MapName
 from lore_core.embedding.result import Embedding
 from lore_core.embedding.stored import as_embedding, as_numbers
 from lore_core.mergeable.cell_sums.sums import MAX_CELLS, LocalErrorSums
-from lore_core.mergeable.partitions.files import Partition
+from lore_core.mergeable.partitions.files import Partition, columns_of_extracts
 from lore_core.metrics.proper_scores import row_brier, row_nll
-from lore_core.reading.arrow_tables import columns_of_table
+from lore_core.reading.arrow_tables import Extract
 from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
 from lore_core.reading.file_rows import read_rows
@@ -52,10 +51,11 @@ class Plan:
     max_cells: int
     note: str  #: What the map was made of, in words
 
-    def dataset(self, table: pa.Table, name: str) -> Dataset | None:
+    def dataset(self, extract: Extract) -> Dataset | None:
         """Return rows of a file, without calibration rows; None where there are no others."""
-        columns = columns_of_table(name, table)
-        read = assemble([read_rows(columns, guess(columns, self.mapping))], name=name).dataset
+        columns = columns_of_extracts([extract])
+        rows = read_rows(columns, guess(columns, self.mapping))
+        read = assemble([rows], name=extract.file).dataset
         if read.split is None:
             return read
         kept = read.split != CALIBRATION
@@ -72,13 +72,9 @@ class Plan:
         Raises InputError, which names the file, if a value breaks a rule of the data contract.
         """
         held: list[LocalErrorSums] = []
-        row, level = part.first_row, 0
-        for table in part.batches(_BATCH_ROWS, self.columns):
-            try:
-                rows = self.dataset(table, part.name)
-            except InputError as error:
-                raise InputError(f"{error} (Rows are counted from row {row:,} on.)") from error
-            row += table.num_rows
+        level = 0
+        for extract in part.extracts(_BATCH_ROWS, self.columns):
+            rows = self.dataset(extract)
             if rows is None:
                 continue
             held.append(self._sums_of(rows, level))
@@ -189,9 +185,8 @@ def make_plan(
         If the rows have no features, a column is missing or a value breaks a rule.
     """
     tell(progress, 0.0, "reading a sample of the rows")
-    table = _sample(parts)
+    columns = columns_of_extracts(_sample(parts))
     name = parts[0].name
-    columns = columns_of_table(name, table)
     given = dataclasses.replace(
         mapping or ColumnMapping(), groups=(), metadata=(), images="", row_id=""
     )
@@ -236,16 +231,12 @@ def _places(parts: Sequence[Partition]) -> int:
     return min(sum(len(part.row_groups) for part in parts), _SAMPLE_PLACES)
 
 
-def _sample(parts: Sequence[Partition]) -> pa.Table:
-    groups = [(part, group) for part in parts for group in part.row_groups]
+def _sample(parts: Sequence[Partition]) -> list[Extract]:
+    groups = [(part, index) for part in parts for index in range(len(part.row_groups))]
     chosen = np.unique(np.linspace(0, len(groups) - 1, _SAMPLE_PLACES).astype(np.int64))
     rows = -(-SAMPLE_ROWS // len(chosen))
-    tables = []
-    for place in chosen.tolist():
-        part, group = groups[place]
-        one = dataclasses.replace(part, row_groups=(group,))
-        tables.append(next(one.batches(rows)))
-    return pa.concat_tables(tables)
+    taken = (groups[place] for place in chosen.tolist())
+    return [next(part.row_group(index).extracts(rows)) for part, index in taken]
 
 
 def key_of(part: Partition, plan_digest: str) -> str:

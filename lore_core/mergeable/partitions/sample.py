@@ -12,8 +12,8 @@ from lore_core.data.arrays import Ints, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, check_integer
-from lore_core.mergeable.partitions.files import Partition
-from lore_core.reading.arrow_tables import columns_of_table
+from lore_core.mergeable.partitions.files import Partition, columns_of_extracts
+from lore_core.reading.arrow_tables import Extract, join_tables
 from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
 from lore_core.reading.file_rows import read_rows, splits_in
@@ -76,9 +76,9 @@ def sample_rows(
         If a file cannot be read, no row has the split, or a value of a drawn row breaks a rule.
     """
     n_rows = check_integer(n_rows, "n_rows")
-    first = next(parts[0].batches(_BATCH_ROWS))
+    first = next(parts[0].extracts(_BATCH_ROWS))
     given = mapping or ColumnMapping()
-    known = guess(columns_of_table(parts[0].name, first), given)
+    known = guess(columns_of_extracts([first]), given)
     column = known.split if split is not None else None
     total = sum(part.n_rows for part in parts)
     counts = [part.n_rows for part in parts]
@@ -94,40 +94,39 @@ def sample_rows(
     random = np.random.default_rng(random_state)
     chosen = np.sort(random.choice(n_total, min(n_rows, n_total), replace=False, shuffle=False))
     starts = np.concatenate([[0], np.cumsum(counts)])
-    tables: list[pa.Table] = []
+    drawn: list[Extract] = []
     reading = part_of(progress, 0.3 if column else 0.0, 1.0)
     for k, part in enumerate(parts):
         inside = (starts[k] <= chosen) & (chosen < starts[k + 1])
         if inside.any():
-            tables += _taken(part, chosen[inside] - starts[k], known, split if column else None)
+            drawn += _taken(part, chosen[inside] - starts[k], known, split if column else None)
         tell(reading, (k + 1) / len(parts), f"rows drawn from {part.name}")
-    table = pa.concat_tables([one.select(tables[0].column_names) for one in tables])
-    columns = columns_of_table(parts[0].name, table)
+    columns = columns_of_extracts(drawn)
     read = assemble([read_rows(columns, guess(columns, given))], name=parts[0].name).dataset
     check_data(read, given.accept or ())
-    return Sample(read, table, n_total)
+    return Sample(read, join_tables(drawn), n_total)
 
 
 def _eligible(part: Partition, known: ColumnMapping, split: str | None) -> Mask:
     """Tell which rows of a part are of the split, shape (n,)."""
     found = [np.zeros(0, dtype=bool)]
-    for table in part.batches(_BATCH_ROWS, [known.split or ""]):
-        columns = columns_of_table(part.name, table)
-        names, _ = splits_in(columns, known, table.num_rows)
+    for extract in part.extracts(_BATCH_ROWS, [known.split or ""]):
+        names, _ = splits_in(columns_of_extracts([extract]), known, len(extract.rows))
         found.append(np.asarray(names == split))
     return np.concatenate(found)
 
 
 def _taken(
     part: Partition, wanted: Ints, known: ColumnMapping, split: str | None
-) -> Iterator[pa.Table]:
+) -> Iterator[Extract]:
     """Yield the rows of a part that are wanted, by their numbers among those of the split."""
     if split is not None:
         wanted = np.flatnonzero(_eligible(part, known, split))[wanted]
     start = 0
-    for table in part.batches(_BATCH_ROWS):
-        stop = start + table.num_rows
-        here = wanted[(start <= wanted) & (wanted < stop)]
+    for extract in part.extracts(_BATCH_ROWS):
+        stop = start + len(extract.rows)
+        here = wanted[(start <= wanted) & (wanted < stop)] - start
         if len(here):
-            yield table.take(pa.array(here - start))
+            table = extract.table.take(pa.array(here))
+            yield Extract(extract.file, table, extract.rows[here])
         start = stop

@@ -3,6 +3,8 @@
 import dataclasses
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -56,6 +58,54 @@ def test_a_killed_worker_costs_one_part(cluster, files, tmp_path):
     assert (again.n_kept, len(log.read_text().split())) == (3, 4)
     nowhere = sum_files(parts, plan, cluster=cluster.scheduler_address)
     assert stored.digest(nowhere.sums) == expected
+
+
+#: Start a cluster of two workers, and say where it is.
+SERVING = """
+import sys, distributed
+if __name__ == "__main__":
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+#: Sum files as the command does; whichever worker reads the last part ends the scheduler.
+SUMMING = """
+import dataclasses, os, signal, sys
+import lore_core.mergeable as mergeable
+from lore_core.cli import main
+from lore_core.mergeable.partitions import cluster
+
+def deadly(part, scheduler, asking):
+    class Deadly(mergeable.Partition):
+        def batches(self, n_rows, columns=None):
+            if os.getpid() != asking:
+                os.kill(scheduler, signal.SIGKILL)
+            return mergeable.Partition.batches(self, n_rows, columns)
+    return Deadly(**dataclasses.asdict(part))
+
+def parts_of(paths, real=mergeable.partitions_of):
+    *others, last = real(paths)
+    return [*others, deadly(last, int(sys.argv[1]), os.getpid())]
+
+cluster._ANSWERS = 1
+mergeable.partitions_of = parts_of
+sys.exit(main(["metrics", *sys.argv[3:], "--cluster", sys.argv[2]]))
+"""
+
+
+def test_a_lost_scheduler_is_one_sentence(files):
+    python = [sys.executable, "-c"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([*python, SERVING], text=True, **pipes) as serving:
+        address = serving.stdout.readline().strip()
+        asked = [*python, SUMMING, str(serving.pid), address, *map(str, files)]
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=300, check=False)
+    assert serving.returncode == -signal.SIGKILL
+    assert (done.returncode, done.stdout) == (1, "")
+    (sentence,) = done.stderr.splitlines()
+    assert sentence.startswith(f"lore: the scheduler at '{address}' was lost. (--sums DIR")
 
 
 def test_what_is_unreadable_or_lost_is_one_sentence(cluster, files, tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ import signal
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from lore_core import Cancelled, InputError, local_errors
@@ -20,6 +21,7 @@ from lore_core.mergeable import (
     partitions_of,
     read_whole,
     rows_in,
+    sample_rows,
     sum_files,
 )
 from lore_core.mergeable.cell_sums import stored
@@ -92,13 +94,97 @@ def test_an_unreadable_file_is_named_and_the_others_kept(files, tmp_path):
         parquet_files([str(tmp_path / "none-*.parquet")])
 
 
-def test_a_bad_value_is_told_with_its_file_and_row(files):
-    frame = pd.read_parquet(files[2])
-    frame.loc[170, "p_yes"] = 1.7
-    frame.to_parquet(files[2])
+def of_row_groups(files):
+    """Return parts of one row group each, as those of large files are of some."""
     parts = partitions_of(files)
-    with pytest.raises(InputError, match=r"part-.*row"):
-        sum_files(parts, make_plan(parts[:2]))
+    return [part.row_group(k) for part in parts for k in range(len(part.row_groups))]
+
+
+@pytest.mark.parametrize("row", [0, 170, 499])
+def test_a_bad_value_is_told_with_its_file_and_its_row_there(files, row):
+    plan = make_plan(partitions_of(files))
+    frame = pd.read_parquet(files[2])
+    frame.loc[row, "p_yes"] = np.nan
+    frame.to_parquet(files[2], row_group_size=150)
+    parts = of_row_groups(files)
+    assert len(parts) == 9
+    there = f"be finite; got a missing value \\(NaN\\) at row {row}"
+    with pytest.raises(InputError, match=f"'part-2.parquet' must {there} "):
+        sum_files(parts, plan)
+    in_all = f"column 'p_yes' of 'part-\\*.parquet' must {there} of 'part-2.parquet'"
+    for read in (read_whole, lambda paths, _: sample_rows(parts, 2000)):
+        with pytest.raises(InputError, match=in_all):
+            read(files, ColumnMapping())
+    with pytest.raises(InputError, match=in_all):
+        make_plan(parts)
+
+
+def test_files_that_are_called_alike_are_told_apart_by_their_folders(files, tmp_path):
+    frame = pd.read_parquet(files[1])
+    frame.loc[7, "f_b"] = np.inf
+    frame.to_parquet(files[1])
+    for k, path in enumerate(files):
+        (tmp_path / f"day={k}").mkdir()
+        path.rename(tmp_path / f"day={k}" / "rows.parquet")
+    found = parquet_files([str(tmp_path / "day=*" / "*.parquet")])
+    with pytest.raises(InputError, match=r"'day=\*.parquet' must .* row 7 of 'day=1/rows.parquet'"):
+        read_whole(found, ColumnMapping())
+
+
+def test_a_word_that_is_no_split_is_told_with_its_row(files):
+    for path in files:
+        frame = pd.read_parquet(path).assign(split="test")
+        if path == files[1]:
+            frame.loc[160, "split"] = "other"
+        frame.to_parquet(path, row_group_size=150)
+    with pytest.raises(InputError, match=r"'part-1.parquet' must hold.*got 'other' at row 160 "):
+        sample_rows(of_row_groups(files), 20, split="evaluation")
+
+
+def test_columns_are_matched_by_their_names(files):
+    parts = partitions_of(files)
+    expected = read_whole(files, ColumnMapping())
+    sums = stored.digest(sum_files(parts, make_plan(parts)).sums)
+    frame = pd.read_parquet(files[1])
+    frame[frame.columns[::-1]].to_parquet(files[1], row_group_size=150)
+    parts = partitions_of(files)
+    np.testing.assert_array_equal(read_whole(files, ColumnMapping()).features, expected.features)
+    assert stored.digest(sum_files(parts, make_plan(parts)).sums) == sums
+    drawn = sample_rows(parts, 2000)
+    np.testing.assert_array_equal(drawn.rows.probabilities, expected.probabilities)
+    assert drawn.table.column_names == pd.read_parquet(files[0]).columns.to_list()
+
+
+def test_columns_of_several_kinds(files):
+    frame = pd.read_parquet(files[1])
+    frame.astype({"f_a": int}).to_parquet(files[1])
+    assert sample_rows(partitions_of(files), 2000).rows.features.dtype == np.float64
+    frame.astype({"p_no": str}).to_parquet(files[1])
+    parts = partitions_of(files)
+    kinds = "it holds double in 'part-0.parquet' and (large_)?string in 'part-1.parquet'"
+    for work in (make_plan, lambda parts: sample_rows(parts, 2000)):
+        with pytest.raises(InputError, match=f"'p_no' must hold values of one kind; {kinds}"):
+            work(parts)
+
+
+def test_a_footer_that_names_fewer_rows_or_row_groups(files):
+    content = files[1].read_bytes()
+    said = content.rindex(b"\x16\xd8\x04")  # its 300 rows, among the last that it says
+    files[1].write_bytes(content[:said] + b"\x16\x94\x02" + content[said + 3 :])
+    assert pq.read_metadata(files[1]).num_rows == 138
+    with pytest.raises(InputError, match=r"'part-1.parquet'.*parts of 300 of its 138 rows"):
+        partitions_of(files)
+
+
+def test_parts_that_file_names_count(files, tmp_path):
+    for k in (0, 2):
+        files[k].rename(tmp_path / f"test-{k:05}-of-00003.parquet")
+    files[1].unlink()
+    for named in (str(tmp_path), str(tmp_path / "test-*")):
+        with pytest.raises(InputError, match="lacks the part test-00001-of-00003"):
+            parquet_files([named])
+    found = sorted(tmp_path.iterdir())
+    assert parquet_files([*map(str, found)]) == found
 
 
 def test_calibration_rows_are_left_out(files):
@@ -120,8 +206,10 @@ def test_what_cannot_be_planned_is_refused(files):
     with pytest.raises(InputError, match="dimensions"):
         make_plan(parts, feature_map=MapName("pca", 4))
     pd.read_parquet(files[1]).drop(columns="f_b").to_parquet(files[1])
-    with pytest.raises(InputError, match="f_b"):
-        partitions_of(files)
+    message = "the same columns; f_b of 'part-0.parquet' is missing in 'part-1.parquet'"
+    for work in (partitions_of, lambda paths: read_whole(paths, ColumnMapping())):
+        with pytest.raises(InputError, match=message):
+            work(files)
 
 
 def _killing(part, flag):
