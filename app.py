@@ -5,6 +5,10 @@ Streamlit imports this file once to serve it and runs it again for every page it
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import streamlit as st
@@ -12,14 +16,16 @@ from starlette.middleware import Middleware
 from streamlit.starlette import App
 
 from lore_core import InputError
+from lore_core.dashboard.access import TOKEN, AccessMiddleware, link_to, new_token
 from lore_core.dashboard.beside import WORKERS
+from lore_core.dashboard.server import local_url
 from lore_core.kernel_sums.schedule import one_thread_a_product
 from lore_core.reading import apart
-from pages.shared import controls, header, live_chart, login, requests, session, token
+from pages.shared import controls, header, live_chart, requests, session
 from pages.shared.ahead import compute_ahead
 from pages.shared.assets import Assets
 from pages.shared.calm import hurry, share_the_interpreter, when_at_ease
-from pages.shared.gate import Gate
+from pages.shared.files import arguments
 from pages.shared.jobs import job_panel
 from pages.shared.thrift import give_back, hold_little
 
@@ -40,6 +46,8 @@ PAGES = {
     "decisions": ("Decisions", ":material/balance:", "Is it worth it? Rewards at your costs."),
     "report": ("Report", ":material/summarize:", "Take it away: everything in one bundle."),
 }
+#: Pages that load data of their own.
+_OWN_DATA_PAGES = ("runs", "watch")
 
 
 def show() -> None:
@@ -78,6 +86,10 @@ def show() -> None:
         job_panel(page.url_path)
         is_step = st.session_state.get("_shown") == page.url_path
         st.session_state["_shown"] = page.url_path
+        if not session.is_loaded() and page.url_path != "":
+            header.say_nothing_is_loaded()
+            if page.url_path not in _OWN_DATA_PAGES:
+                return
         with hurry(_say_how_many_come_before, is_step=is_step):
             page.run()
         compute_ahead()
@@ -97,6 +109,15 @@ def _warm_up() -> None:
     warm_pages()
 
 
+@asynccontextmanager
+async def _say_link(_: App) -> AsyncIterator[None]:
+    """Say once how to open a server that neither `lore app` nor `lore.launch` has started."""
+    link = link_to(local_url(st.get_option("server.port")), os.environ[TOKEN])
+    sys.stdout.write(f"LoRe Lens is open at {link} (Ctrl-C closes it).\n")
+    sys.stdout.flush()
+    yield
+
+
 if __name__ == "__main__":
     show()
 else:
@@ -106,6 +127,18 @@ else:
     apart.warm()
     WORKERS.warm()
     when_at_ease(_warm_up)
-    middleware = [Middleware(Gate), *login.demanded(), *token.demanded(), Middleware(Assets)]
-    routes = [*requests.ROUTES, *live_chart.ROUTES]
-    app = App(__file__, routes=routes, middleware=middleware)
+    is_bare = TOKEN not in os.environ  # as `streamlit run app.py` starts it
+    os.environ[TOKEN] = new_token()
+    access = Middleware(
+        AccessMiddleware,
+        os.environ[TOKEN],
+        st.get_option("server.allowedHosts"),
+        st.get_option("server.corsAllowedOrigins"),
+        arguments().path_prefix,
+    )
+    app = App(
+        __file__,
+        routes=[*requests.ROUTES, *live_chart.ROUTES],
+        middleware=[access, Middleware(Assets)],
+        lifespan=_say_link if is_bare else None,
+    )

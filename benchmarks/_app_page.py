@@ -1,29 +1,45 @@
-"""What was measured of the dashboard, as the page docs/benchmarks-app.md."""
+"""Measurements of the dashboard as the tables of docs/benchmarks-app.md."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
-from _app_rows import CALIBRATION_SHARE, CLASSES, FEATURES
+from _app_memory import Memory
 from _measure import machine
 from _report import markdown_table
 
 _MEGABYTE = 2**20
 #: What machine() says that matters here.
 _FACTS = ("Processor", "Memory", "System", "Python", "numpy", "numba")
+_BEGIN, _END = "<!-- measured: {} -->", "<!-- end: {} -->"
+
+#: Milliseconds from following a link to the first content, and to the complete page; None where
+#: one was not waited for.
+PageTimes = tuple[float | None, float | None]
+#: Rows that a lasso holds, as counted by the browser, by the page and by the definition.
+Counts = tuple[int, int, int]
 
 
 @dataclass
-class Found:
+class Measurement:
     """What was measured at one size, in milliseconds, bytes and counts."""
 
     n_rows: int
+    cold: dict[str, PageTimes] = field(default_factory=dict)
+    overview_first: dict[str, PageTimes] = field(default_factory=dict)  #: Cold, in another order
+    warm: dict[str, PageTimes] = field(default_factory=dict)
+    idle: dict[str, PageTimes] = field(default_factory=dict)  #: After the server came to rest
+    pages_peak: Memory = field(default_factory=Memory)  #: While pages are opened
+    rest: Memory = field(default_factory=Memory)  #: A minute after the last of them
+    hand_peak: Memory = field(default_factory=Memory)  #: While the Landscape is acted on
+    empty: Memory = field(default_factory=Memory)  #: Of a server that nobody has asked for anything
+    data: float = np.nan  #: Of the arrays of the data
     frames: list[float] = field(default_factory=list)  #: From one field to the next in a drag
     drag_task: float = np.nan  #: Longest task of the browser meanwhile
-    taken: list[float] = field(default_factory=list)  #: From a key to the exact field of a γ
-    line: list[float] = field(default_factory=list)  #: From a key to a line of two points
+    exact: list[float] = field(default_factory=list)  #: From a key to the exact field of a γ
     bytes: list[float] = field(default_factory=list)  #: Over the wire, a γ move
     first_picture: float = np.nan  #: Of a fresh server
     fields: float = np.nan  #: All of them, of a fresh server
@@ -31,23 +47,18 @@ class Found:
     mount_task: list[float] = field(default_factory=list)  #: Longest task of the browser then
     heap: float = np.nan  #: Of the page, at rest
     lasso: float = np.nan  #: From letting go to the count
-    counts: tuple[int, int, int] = (-1, -1, -1)  #: By the browser, by the page, by the definition
+    counts: Counts = (-1, -1, -1)
     #: Of a map in space: from one picture to the next as it is turned, and as γ is dragged; from
     #: letting go of the lasso to the count, and the counts.
     turns: list[float] = field(default_factory=list)
     space_frames: list[float] = field(default_factory=list)
     space_lasso: float = np.nan
-    space_counts: tuple[int, int, int] = (-1, -1, -1)
-    #: From following a link: first content, and rest; None where one was not waited for.
-    pages: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
-    memory: float = np.nan  #: Most that the server held
-    empty: float = np.nan  #: What a server holds that nobody has asked for anything
-    data: float = np.nan  #: Bytes of the arrays of the data
+    space_counts: Counts = (-1, -1, -1)
 
 
 def milliseconds(value: float | None) -> str:
     if value is None:
-        return "not within three minutes"
+        return "not within ten minutes"
     return f"{value:,.0f} ms" if value < 1000 else f"{value / 1000:.1f} s"
 
 
@@ -56,97 +67,95 @@ def spread(values: Sequence[float]) -> str:
     return f"{milliseconds(np.median(values))}, {milliseconds(np.quantile(values, 0.95))}"
 
 
-def ratio(values: Sequence[float], least: Sequence[float]) -> str:
-    return f"{np.median(values) / np.median(least):.2f}"
-
-
-#: What is said of a size, the goal, and how it is read off; goals are those of issues 12 and 14.
-_LINES: tuple[tuple[str, str, Callable[[Found], str]], ...] = (
-    ("γ dragged: from one field to the next", "≤ 33 ms", lambda f: spread(f.frames)),
-    ("… over a line of two points", "", lambda f: ratio(f.frames, f.line)),
-    ("… longest task of the browser meanwhile", "≤ 100 ms", lambda f: milliseconds(f.drag_task)),
-    ("γ moved by a key: until the exact field is there", "", lambda f: spread(f.taken)),
-    ("… over a line of two points", "", lambda f: ratio(f.taken, f.line)),
-    ("… over the wire", "≤ 300 kB", lambda f: f"{np.median(f.bytes) / 1000:,.0f} kB"),
-    ("A line of two points, moved by a key", "", lambda f: spread(f.line)),
-    (
-        "Link opened, warm server: first picture",
-        "≤ 1.5 s, 3 s at 10⁶",
-        lambda f: spread(f.picture),
-    ),
-    ("… longest task of the browser", "≤ 100 ms", lambda f: milliseconds(max(f.mount_task))),
-    ("Link opened, fresh server: first picture", "", lambda f: milliseconds(f.first_picture)),
-    (
-        "… after it, until the fields of all γ are there",
-        "≤ 1 s, 15 s at 10⁶",
-        lambda f: milliseconds(f.fields - f.first_picture),
-    ),
-    ("Lasso: until the count", "≤ 500 ms", lambda f: milliseconds(f.lasso)),
-    ("… rows counted by browser, page and definition", "equal", lambda f: counted(f.counts)),
-    ("PCA 3-D turned: from one picture to the next", "", lambda f: spread(f.turns)),
-    ("… γ dragged", "", lambda f: spread(f.space_frames)),
-    ("… lasso: until the count", "≤ 500 ms", lambda f: milliseconds(f.space_lasso)),
-    ("… rows counted by all three", "equal", lambda f: counted(f.space_counts)),
-    ("Memory of the page", "≤ 300 MB", lambda f: megabytes(f.heap)),
-    ("Memory of the server, peak", "", lambda f: megabytes(f.memory)),
-    ("… of one that nobody has asked for anything", "", lambda f: megabytes(f.empty)),
-    ("Data, as arrays", "", lambda f: megabytes(f.data)),
-    (
-        "Server beyond an empty one, in sizes of the data",
-        "≤ 3 at 10⁶",
-        lambda f: f"{(f.memory - f.empty) / f.data:.1f}",
-    ),
-)
-
-
 def megabytes(value: float) -> str:
     return f"{value / _MEGABYTE:,.0f} MB"
 
 
-def counted(counts: tuple[int, int, int]) -> str:
+def shared(memory: Memory) -> str:
+    """Return the memory of the server and of each other process, the largest first."""
+    others = " + ".join(f"{size / _MEGABYTE:,.0f}" for size in sorted(memory.others, reverse=True))
+    return f"{memory.server / _MEGABYTE:,.0f} + ({others or 0}) MB"
+
+
+def counted(counts: Counts) -> str:
     return f"{counts[0]:,}" if len(set(counts)) == 1 else "**" + ", ".join(map(str, counts)) + "**"
 
 
-def document(
-    measured: Sequence[Found], loads: tuple[float | None, float | None], minutes: float
-) -> str:
-    """Return the page.
+_MEMORY: tuple[tuple[str, Callable[[Measurement], str]], ...] = (
+    ("Peak while every page is opened", lambda m: megabytes(m.pages_peak.total)),
+    ("… the server + (other processes)", lambda m: shared(m.pages_peak)),
+    ("Peak while the Landscape is acted on", lambda m: megabytes(m.hand_peak.total)),
+    ("… the server + (other processes)", lambda m: shared(m.hand_peak)),
+    ("One minute after the last page", lambda m: megabytes(m.rest.total)),
+    ("… the server + (other processes)", lambda m: shared(m.rest)),
+    ("A server that nobody has asked for anything", lambda m: megabytes(m.empty.total)),
+    ("Data, as arrays", lambda m: megabytes(m.data)),
+    (
+        "Highest peak beyond an empty server, in sizes of the data",
+        lambda m: f"{(max(m.pages_peak.total, m.hand_peak.total) - m.empty.total) / m.data:.1f}",
+    ),
+)
+
+#: What is said of a size, the goal, and how it is read off.
+_HAND: tuple[tuple[str, str, Callable[[Measurement], str]], ...] = (
+    ("Link opened, fresh server: first picture", "", lambda m: milliseconds(m.first_picture)),
+    (
+        "… after it, until the fields of all γ are there",
+        "≤ 1 s, 15 s at 10⁶",
+        lambda m: milliseconds(m.fields - m.first_picture),
+    ),
+    (
+        "Link opened, idle server: first picture",
+        "≤ 1.5 s, 3 s at 10⁶",
+        lambda m: spread(m.picture),
+    ),
+    ("… longest task of the browser", "≤ 100 ms", lambda m: milliseconds(max(m.mount_task))),
+    ("γ moved by a key: until the exact field is there", "", lambda m: spread(m.exact)),
+    ("… over the wire", "≤ 300 kB", lambda m: f"{np.median(m.bytes) / 1000:,.0f} kB"),
+    ("γ dragged: from one field to the next", "≤ 33 ms", lambda m: spread(m.frames)),
+    ("… longest task of the browser meanwhile", "≤ 100 ms", lambda m: milliseconds(m.drag_task)),
+    ("Lasso: until the count", "≤ 500 ms", lambda m: milliseconds(m.lasso)),
+    ("… rows counted by browser, page and definition", "equal", lambda m: counted(m.counts)),
+    ("PCA 3-D turned: from one picture to the next", "", lambda m: spread(m.turns)),
+    ("… γ dragged", "", lambda m: spread(m.space_frames)),
+    ("… lasso: until the count", "≤ 500 ms", lambda m: milliseconds(m.space_lasso)),
+    ("… rows counted by all three", "equal", lambda m: counted(m.space_counts)),
+    ("Memory of the page in the browser", "≤ 300 MB", lambda m: megabytes(m.heap)),
+)
+
+
+def tables(
+    measured: Sequence[Measurement], loads: tuple[float | None, float | None], minutes: float
+) -> dict[str, str]:
+    """Return the tables by the names of their markers.
 
     ``loads``: load average at the start and at the end. ``minutes``: what the run took.
     """
-    head = [f"{found.n_rows:,} rows" for found in measured]
-    hand = [[what, goal, *(read(found) for found in measured)] for what, goal, read in _LINES]
-    pages = [
-        [page, *(f"{milliseconds(a)}, {milliseconds(b)}" for a, b in times)]
-        for page in measured[0].pages
-        if (times := [found.pages[page] for found in measured])
-    ]
+    sizes = [f"{one.n_rows:,} rows" for one in measured]
     facts = [[name, value] for name, value in machine().items() if name in _FACTS]
     facts.append(["Load average, start and end", " and ".join(f"{x or 0:.1f}" for x in loads)])
-    opened = f"""
-## Every page
+    facts.append(["The run took", f"{minutes:.0f} minutes"])
+    memory = [[what, *map(read, measured)] for what, read in _MEMORY]
+    hand = [[what, goal, *map(read, measured)] for what, goal, read in _HAND]
+    return {
+        "memory": markdown_table(["all processes together", *sizes], memory),
+        "pages": "\n\n".join(map(page_table, measured)),
+        "landscape": markdown_table(["", "goal", *sizes], hand),
+        "machine": markdown_table(["machine", ""], facts),
+    }
 
-A link opened on the running server in a new tab with an empty cache: until the first content that
-depends on the data, and until nothing moves any more.
 
-{markdown_table(["page", *head], pages)}
-"""
-    return f"""# The dashboard under a hand
+def page_table(one: Measurement) -> str:
+    """Return the times of every page at one size, in the order in which they were opened."""
+    head = [f"{one.n_rows:,} rows", "cold", "cold, Overview first", "warm", "after idle"]
+    columns = (one.cold, one.overview_first, one.warm, one.idle)
+    cells = [[page, *(", ".join(map(milliseconds, c[page])) for c in columns)] for page in one.cold]
+    return markdown_table(head, cells)
 
-Written by `python benchmarks/app.py` in {minutes:.0f} minutes; do not edit.
 
-Headless Chromium, 1400 × 900 pixels, on the machine that also serves, which has no graphics card.
-Synthetic rows: {CLASSES} classes, {FEATURES} features, “PCA 2-D”; beside the rows that are shown
-{CALIBRATION_SHARE:.0%} as many to fit on. Medians and, after a comma, what one in twenty exceeds.
-The line of two points is the least a chart can be: a Plotly chart that Streamlit draws anew as a
-slider moves, in the same browser. The goals are for a machine that does nothing else; the load
-average below says how far that was so. Before each opening, drag and turn the server is let come to
-rest: it simulates, makes fields of other γ and, of few rows, fits what other pages compare, when
-nobody waits.
-
-{markdown_table(["machine", ""], facts)}
-
-## The landscape
-
-{markdown_table(["", "goal", *head], hand)}
-{opened if pages else ""}"""
+def fill_in(page: Path, name: str, table: str) -> None:
+    """Write a table between its markers in a page."""
+    begin, end = _BEGIN.format(name), _END.format(name)
+    before, rest = page.read_text(encoding="utf-8").split(begin)
+    _, after = rest.split(end)
+    page.write_text(f"{before}{begin}\n{table}\n{end}{after}", encoding="utf-8")

@@ -12,9 +12,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from lore_core.dashboard.access import TOKEN, base_path, new_token
 from lore_core.dashboard.server import choose_port, local_url, streamlit_command, wait_until_served
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -78,28 +80,35 @@ watch.countFrames = (what) => {
 
 
 @contextlib.contextmanager
-def serving(log: Path, *data: Path, app: Path = ROOT / "app.py") -> Iterator[tuple[str, int]]:
-    """Serve the dashboard, or another app of Streamlit's; its address and process."""
-    port = choose_port()
+def serving(log: Path, *data: Path) -> Iterator[tuple[str, int]]:
+    """Serve the dashboard; its address and process."""
+    port, token = choose_port(), new_token()
+    url = local_url(port) + base_path(token)
     script, arguments = streamlit_command(ROOT / "app.py", list(data), port)
-    arguments[1] = str(app)
     code = f"import runpy; runpy.run_path({script!r})['serve']({arguments!r})"
     with log.open("wb") as stream:
         process = subprocess.Popen(
             [sys.executable, "-c", code],
-            env={"OMP_WAIT_POLICY": "passive"} | os.environ | {"PYTHONPATH": str(ROOT)},
+            env={"OMP_WAIT_POLICY": "passive"}
+            | os.environ
+            | {"PYTHONPATH": str(ROOT), TOKEN: token},
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,
         )
     try:
-        if not wait_until_served(local_url(port), lambda: process.poll() is None):
+        if not wait_until_served(url, lambda: process.poll() is None):
             raise RuntimeError(f"no server: {log.read_text()[-2000:]}")
-        yield local_url(port), process.pid
+        yield url, process.pid
     finally:
         process.terminate()
         process.wait(30)
+
+
+def page_address(server: str, page: str, features: str = "PCA 2-D") -> str:
+    """Return the link to a page; no other place makes one."""
+    return f"{server}/{page}?{urlencode({'features': features})}"
 
 
 def find_browser() -> str | None:
@@ -148,15 +157,15 @@ class Reader:
         """Follow a link."""
         self.page.goto(url, wait_until="commit", timeout=PATIENCE)
 
-    def say(self, script: str) -> Any:
-        """Return what a script says."""
+    def evaluate(self, script: str) -> Any:
+        """Return the value of a script."""
         return self.page.evaluate(script)
 
     def wait(self, condition: str, patience: float = PATIENCE) -> Any:
         """Wait until a script says something; None if it never does."""
         end = time.monotonic() + patience / 1000
         while time.monotonic() < end:
-            value = self.say(f"(() => {{ const m = watch.state?.(); return {condition}; }})()")
+            value = self.evaluate(f"(() => {{ const m = watch.state?.(); return {condition}; }})()")
             if value:
                 return value
             self.page.wait_for_timeout(40)
@@ -169,7 +178,7 @@ class Reader:
 
     def tasks(self, since: float = 0.0) -> list[float]:
         """Milliseconds of each long task that began after a moment."""
-        return [took for began, took in self.say("watch.tasks") if began >= since]
+        return [took for began, took in self.evaluate("watch.tasks") if began >= since]
 
     def heap(self) -> float:
         """Bytes that the page holds in memory, arrays included, after a collection."""

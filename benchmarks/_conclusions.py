@@ -47,7 +47,7 @@ def null_conclusions(seed: int, name: str, n: int | None) -> dict[str, float]:
     points = given.points
     methods = [
         lore.NoRecalibration(), lore.TemperatureScaling(), lore.PlattScaling(),
-        lore.IsotonicRegression(), lore.HistogramBinning(), lore.LoRe(), lore.TunedLoRe(),
+        lore.IsotonicRegression(), lore.HistogramBinning(), lore.LoRe(), lore.SmoothLoRe(),
     ]  # fmt: skip
     result = lore.compare(
         data.rows(cal), data.rows(test), methods,

@@ -16,6 +16,7 @@ import joblib  # type: ignore[import-untyped]
 import pandas as pd
 from _conclusions import conclusion_section
 from _differences import coverage_section
+from _improvements import improvement_section
 from _report import markdown_table
 from _retraining import retraining_section
 from _trials import (
@@ -195,6 +196,7 @@ SECTIONS = {
     "vectors": vector_section,
     "classes": class_section,
     "conclusions": conclusion_section,
+    "improvements": improvement_section,
     "topics": topic_section,
     "weighted": weighted_section,
 }

@@ -17,6 +17,7 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Page, expect, sync_playwright
 
+from lore_core.dashboard.access import TOKEN, base_path, new_token
 from lore_core.dashboard.server import choose_port, local_url, wait_until_served
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,12 +71,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images" / "gamma.webp")
     out = parser.parse_args().out
-    port = choose_port()
+    port, token = choose_port(), new_token()
+    url = local_url(port) + base_path(token)
     server = subprocess.Popen(
-        [sys.executable, "-m", "lore_core.cli", "app", "--headless", "--port", str(port)], cwd=ROOT
+        [sys.executable, "-m", "lore_core.cli", "app", "--headless", "--port", str(port)],
+        cwd=ROOT,
+        env={**os.environ, TOKEN: token},
     )
     try:
-        wait_until_served(local_url(port), lambda: server.poll() is None)
+        wait_until_served(url, lambda: server.poll() is None)
         with sync_playwright() as playwright:
             named = os.environ.get("BROWSER_PATH")
             path = next(
@@ -85,7 +89,7 @@ def main() -> None:
             page = browser.new_page(
                 viewport={"width": 1400, "height": 1000}, device_scale_factor=1.5
             )
-            page.goto(f"{local_url(port)}/landscape?features=PCA+2-D")
+            page.goto(f"{url}/landscape?features=PCA+2-D")
             expect(page.locator(".st-key-landscape .stage")).to_be_visible(timeout=_PATIENCE)
             first, *others = frames(page)
             browser.close()

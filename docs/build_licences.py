@@ -1,4 +1,4 @@
-"""Write docs/licences.md: what `pip install ".[all,login]"` brings, and under which licences.
+"""Write docs/licences.md: what `pip install ".[all]"` brings, and under which licences.
 
 Run it in an environment that holds nothing else: ``python docs/build_licences.py``.
 """
@@ -14,7 +14,7 @@ _OURS = ("lore-lens", "pip", "setuptools")
 _CLASSIFIER = "License :: OSI Approved :: "
 _HEAD = """# Licences
 
-What `pip install ".[all,login]"` brings, and what each package says of its licence. Written by
+What `pip install ".[all]"` brings, and what each package says of its licence. Written by
 `docs/build_licences.py`; do not edit. LoRe Lens itself is under the MIT licence. All of these allow
 use and distribution, commercial too. Extras `image` and `notebook`, and what tests and benchmarks
 need beside, are not listed.

@@ -27,9 +27,4 @@ def __getattr__(name: str) -> Any:
             return version("lore-lens")
         except PackageNotFoundError:  # a checkout that was never installed
             return "0+unknown"
-    if name not in __all__:
-        from lore_core._moved import MOVED, moved
-
-        if name in MOVED:
-            return moved(name)
     return _named(name)

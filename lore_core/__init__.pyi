@@ -90,7 +90,6 @@ from .recalibration.registry import standard_recalibrators as standard_recalibra
 from .recalibration.saved import load_recalibrator as load_recalibrator
 from .recalibration.smooth_lore import SmoothLoRe as SmoothLoRe
 from .recalibration.temperature_scaling import TemperatureScaling as TemperatureScaling
-from .recalibration.tuned_lore import TunedLoRe as TunedLoRe
 from .regions.evidence import row_evidence as row_evidence
 from .regions.field import error_field as error_field
 from .regions.made_of import (

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from lore_core.dashboard.access import TOKEN, base_path, link_to
 from lore_core.dashboard.server import local_url, wait_until_served
 
 ROOT = Path(__file__).resolve().parents[1]
+#: What asks for a WebSocket.
+UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+}
 #: Python runs it as ``sitecustomize`` in the server and in what that starts: notes every address
 #: that is not this machine's, and that a connection, a packet or a question for a name goes to.
 WATCH = """
@@ -40,14 +51,19 @@ sys.addaudithook(note)
 class Server:
     """``lore app`` in a process of its own, on this machine only."""
 
-    def __init__(self, log: Path, *data: Path) -> None:
+    def __init__(
+        self, log: Path, *data: Path, options: Sequence[str] = ("--headless",), prefix: str = ""
+    ) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
-        self.url = local_url(self.port)
+        self.token = secrets.token_urlsafe(24)
+        self.link = link_to(local_url(self.port), self.token)
+        self.url = local_url(self.port) + base_path(self.token, prefix)
         self.log = log
-        command = [sys.executable, "-m", "lore_core.cli", "app", "--headless"]
+        command = [sys.executable, "-m", "lore_core.cli", "app", *options]
         command += ["--port", str(self.port), "--data-root", "/", "--no-cache"]
+        command += ["--path-prefix", prefix]
         if data:
             command += ["--data", *map(str, data)]
         self.outgoing = log.with_suffix(".outgoing")
@@ -61,7 +77,7 @@ class Server:
             self.process = subprocess.Popen(
                 command,
                 cwd=ROOT,
-                env=os.environ | self.watched,
+                env=os.environ | self.watched | {TOKEN: self.token},
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=stream,
@@ -71,9 +87,16 @@ class Server:
         alive = lambda: self.process.poll() is None  # noqa: E731
         # The first start of all compiles the kernels.
         for _ in range(4):
-            if wait_until_served(self.url, alive):
+            if wait_until_served(self.url.rpartition("/")[0], alive):
                 return
         raise AssertionError(f"no server at {self.url}:\n{self.said}")
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for what the server does by itself."""
+        end = time.monotonic() + 60
+        while not condition():
+            assert time.monotonic() < end, self.said
+            time.sleep(0.05)
 
     @property
     def said(self) -> str:
@@ -90,8 +113,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(log: Path, *data: Path) -> Iterator[Server]:
-    server = Server(log, *data)
+def serving(log: Path, *data: Path, **settings: Any) -> Iterator[Server]:
+    server = Server(log, *data, **settings)
     try:
         server.wait()
         yield server

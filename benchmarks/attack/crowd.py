@@ -106,8 +106,9 @@ def attack(n_readers: int, minutes: float) -> tuple[list[str], bool]:
         f"| upload, until its page | | {_spread(found.uploads)} |",
         f"| pages turned to, p95 | | {listed} |",
         f"| errors | 0 | {n_errors} {dict(found.errors) or ''} |",
-        f"| memory of the server, at the end and at most | | {now:,.0f} and {most:,.0f} MiB |",
-        f"| processors that the server kept busy | | {busy:.1f} of {os.cpu_count()} |",
+        "| memory of the server's process, without its workers, at the end and at most | "
+        f"| {now:,.0f} and {most:,.0f} MiB |",
+        f"| processors that this process kept busy | | {busy:.1f} of {os.cpu_count()} |",
         f"| load average, start and end | | {loads[0]:.1f} and {loads[1]:.1f} |",
     ], bool(good)
 

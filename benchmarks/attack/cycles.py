@@ -37,7 +37,7 @@ def attack(count: int) -> tuple[list[str], bool]:
     return [
         f"| {count} tabs opened and closed, each with a landscape, a γ and an overview | goal | |",
         "|---|---|---|",
-        f"| memory of the server after {half} | | {before:,.0f} MiB |",
+        f"| memory of the server's process after {half} | | {before:,.0f} MiB |",
         f"| after {count} | within 10 % | {held[-1]:,.0f} MiB ({grown:+.1%}) |",
         f"| when their sessions have ended | | {after:,.0f} MiB |",
         f"| errors | 0 | {n_errors} |",

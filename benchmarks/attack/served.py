@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lore_core.dashboard.access import TOKEN, base_path, new_token
 from lore_core.dashboard.server import (
     find_app,
     local_url,
@@ -33,12 +34,13 @@ class Server:
         with socket.socket() as probe:  # (two attacks may choose at the same time)
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        self.url = local_url(port)
+        token = new_token()
+        self.url = local_url(port) + base_path(token)
         script, arguments = streamlit_command(find_app(), [], port, kept=kept)
         with log.open("ab") as stream:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", script, *arguments],
-                env={"OMP_WAIT_POLICY": "passive"} | os.environ,
+                env={"OMP_WAIT_POLICY": "passive"} | os.environ | {TOKEN: token},
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=stream,

@@ -76,7 +76,6 @@ def main(arguments: list[str] | None = None) -> int:
         setting,
         pictures,
         images,
-        IMAGES,
         single,
         COMPAS,
     )

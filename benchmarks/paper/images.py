@@ -99,7 +99,7 @@ def analyse(
     pictures |= _before_after(points, local, worst.rows, worst.name, gallery)
     rows = f"{result.n_rows[1]:,} evaluation rows"
     pictures |= draw_curves([result], setting, gallery, "images", rows, ("mlce_supported",))
-    drawn = (*GLOBAL_METHODS, pub.LORE_TSNE, pub.TUNED_TSNE)
+    drawn = (*GLOBAL_METHODS, pub.LORE_TSNE)
     rewards = {label: _reward(after, label) for label in drawn}
     pictures["rewards"] = gallery.save(_reward_chart(rewards, rows), "images-rewards")
     return ImagesResult(
@@ -209,7 +209,6 @@ def _before_after(
     shown = {
         "before": (pub.NONE, "Before"),
         "after": (pub.LORE_TSNE, "After LoRe"),
-        "after-tuned": (pub.TUNED_TSNE, "After LoRe tuned"),
     }
     known = [
         local[label].signed[rows & (local[label].effective_size >= MIN_EFFECTIVE_SIZE)]
@@ -242,7 +241,6 @@ def _before_after(
             "No recalibration": local[pub.NONE].absolute[rows],
             "Temperature scaling": local[pub.TS].absolute[rows],
             "LoRe": local[pub.LORE_TSNE].absolute[rows],
-            "LoRe tuned": local[pub.TUNED_TSNE].absolute[rows],
         },
         rows=f"rows that had confidence {name}; {int(rows.sum()):,} rows",
         height=400,
@@ -264,8 +262,5 @@ def _reward(
 
 
 def _reward_chart(rewards: dict[str, lore.metrics.RewardCurve], rows: str) -> Chart:
-    shown = {
-        {pub.LORE_TSNE: "LoRe", pub.TUNED_TSNE: "LoRe tuned"}.get(label, label): curve
-        for label, curve in rewards.items()
-    }
+    shown = {"LoRe" if label == pub.LORE_TSNE else label: curve for label, curve in rewards.items()}
     return reward_figure(shown, rows=rows, baseline=pub.NONE, height=520)

@@ -75,11 +75,11 @@ def value(table: pd.DataFrame, row: str, column: str) -> float:
     return float(table[column].to_numpy(np.float64)[table.index.get_loc(row)])
 
 
-def methods(setting: Setting) -> list[tuple[lore.Recalibrator, tuple[str, ...]]]:
-    """Return every method, labelled, with the maps it is given."""
+def methods(setting: Setting) -> list[tuple[lore.Recalibrator, str | None]]:
+    """Return every method, labelled, with the map it is given."""
     bins = setting.n_bins
-    found: list[tuple[lore.Recalibrator, tuple[str, ...]]] = [
-        (method, ())
+    found: list[tuple[lore.Recalibrator, str | None]] = [
+        (method, None)
         for method in (
             lore.NoRecalibration(),
             lore.TemperatureScaling(),
@@ -90,23 +90,14 @@ def methods(setting: Setting) -> list[tuple[lore.Recalibrator, tuple[str, ...]]]
     ]
     if setting.group_column is not None:
         found += [
-            (lore.GroupWise(method, setting.group_column), ())
+            (lore.GroupWise(method, setting.group_column), None)
             for method in (lore.TemperatureScaling(), lore.HistogramBinning(bins))
         ]
     for label, name in ((pub.LORE_TSNE, "tsne"), (pub.LORE_PCA, "pca")):
-        found.append((_labelled(lore.LoRe(GAMMA[name], bins), label), (name,)))
-    for label, names in (
-        (pub.TUNED_TSNE, ("tsne",)),
-        (pub.TUNED_PCA, ("pca",)),
-        (pub.TUNED_BOTH, ("tsne", "pca")),
-    ):
-        found.append((_labelled(lore.TunedLoRe(), label), names))
+        method = lore.LoRe(GAMMA[name], bins)
+        method.label = label
+        found.append((method, name))
     return found
-
-
-def _labelled(method: lore.Recalibrator, label: str) -> lore.Recalibrator:
-    method.label = label
-    return method
 
 
 def place(dataset: lore.Dataset, setting: Setting) -> dict[str, NDArray[np.float64]]:
@@ -124,9 +115,8 @@ def recalibrated(
     assert calibration is not None  # checked by the caller
     rows = dataset.in_split("calibration")
     after = {}
-    for method, names in methods(setting):
-        fit = {name: maps[name][rows] for name in names} or None
-        use = {name: maps[name][~rows] for name in names} or None
+    for method, name in methods(setting):
+        fit, use = (None, None) if name is None else (maps[name][rows], maps[name][~rows])
         after[method.label] = method.fit(calibration, fit).recalibrate(evaluation, use)
     return after
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from benchmarks.paper import published as pub, sections, tables
 from benchmarks.paper.measure import GAMMAS, value
-from benchmarks.paper.sections import Content, lowest_counts, name_of
-from lore_core.comparison import RunsComparison
+from benchmarks.paper.sections import Content, lowest_count, name_of
 
 _PACKAGES = ("lore-lens", "numpy", "scipy", "scikit-learn", "openTSNE", "numba", "plotly")
 _PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
@@ -35,7 +34,6 @@ def write(content: Content) -> str:
         sections.correlation(content),
         sections.global_metrics(content),
         sections.rewards(content),
-        sections.tuned(content),
         _compas(content),
         _agreement(content),
         _how(content),
@@ -75,17 +73,16 @@ def _yes(holds: bool, partly: bool = False) -> str:
 def _claims(content: Content) -> str:
     runs, images = content.runs, content.images
     best, worst, scaled = (images.bins[side] for side in ("best", "worst", "scaled"))
-    others, plain, tuned = (
+    others, plain = (
         min(value(runs.table, label, tables.WORST) for label in labels)
-        for labels in (RIVALS, (pub.LORE_TSNE, pub.LORE_PCA), pub.OURS)
+        for labels in (RIVALS, (pub.LORE_TSNE, pub.LORE_PCA))
     )
-    paper = RunsComparison(runs.runs[runs.runs["method"].isin(pub.IN_THE_PAPER)])
-    correlation = paper.correlation(tables.WORST)
+    correlation = runs.correlation(tables.WORST)
     local = max(float(correlation[name]) for name in ("MLCE (t-SNE)", "MLCE (PCA)"))
     averages = max(float(correlation[name]) for name in ("ECE", "NLL", "Brier"))
     world = max(averages, float(correlation["MCE"]))
     after = images.after[pub.LORE_TSNE]
-    tsne, pca = lowest_counts(content, "tsne"), lowest_counts(content, "pca")
+    tsne, pca = lowest_count(content, "tsne"), lowest_count(content, "pca")
     limit = max(
         abs(float(curve.mlce[-1]) - curve.mlce_infinity)
         for result in content.results
@@ -109,12 +106,10 @@ def _claims(content: Content) -> str:
          _yes(after.mean_lce < worst.mean_lce),
          f"mean LCE {worst.mean_lce * 100:.1f} → {after.mean_lce * 100:.1f} points"],
         ["LoRe has the lowest MLCE for most γ (Figures 4, 6)",
-         _yes(min(tsne[0], pca[0]) > 15, max(tsne[0], pca[0]) > 15),
-         f"lowest at {tsne[0]} (t-SNE) and {pca[0]} (PCA) of 30 γ; LoRe tuned at {tsne[1]} and "
-         f"{pca[1]}"],
+         _yes(min(tsne, pca) > 15, max(tsne, pca) > 15),
+         f"lowest at {tsne} (t-SNE) and {pca} (PCA) of 30 γ"],
         ["LoRe has the lowest maximum group-wise MCE (Table 1)", _yes(plain < others),
-         f"LoRe {tables.short(plain)}, best global method {tables.short(others)}, LoRe tuned "
-         f"{tables.short(tuned)}"],
+         f"LoRe {tables.short(plain)}, best global method {tables.short(others)}"],
         ["It goes with the MLCE more than with global metrics (Table 2)",
          _yes(local > world, local > averages + 0.1),
          f"correlation {tables.short(local)}; with averages over rows (ECE, NLL, Brier) at most "
@@ -166,8 +161,7 @@ def _settings(content: Content) -> str:
 {_left(["", "paper", "here"], rows)}
 
 Every recalibrator is fitted on the calibration rows; every number and picture shows the evaluation
-rows, binned anew by their new confidence. LoRe tuned chooses its bandwidth, bins and base by
-leave-one-out likelihood on the calibration rows. "±" is one standard deviation over the
+rows, binned anew by their new confidence. "±" is one standard deviation over the
 {content.runs.n_runs} runs (population), not an error of the mean, which is
 {np.sqrt(content.runs.n_runs):.1f} times smaller. The lowest of each column is bold."""
 

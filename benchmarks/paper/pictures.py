@@ -18,10 +18,7 @@ WIDTH = 860
 LARGEST_SVG = 300_000
 
 #: What the curves of one map show, by the names that have a colour of their own.
-_DRAWN = {
-    "tsne": {pub.LORE_TSNE: "LoRe", pub.TUNED_TSNE: "LoRe tuned"},
-    "pca": {pub.LORE_PCA: "LoRe", pub.TUNED_PCA: "LoRe tuned"},
-}
+_DRAWN = {"tsne": {pub.LORE_TSNE: "LoRe"}, "pca": {pub.LORE_PCA: "LoRe"}}
 GLOBAL_METHODS = (pub.NONE, pub.TS, pub.HB, pub.IR, pub.MMCE)
 
 
@@ -130,7 +127,7 @@ def draw_curves(
 def draw_runs(runs: lore.comparison.RunsComparison, gallery: Gallery, rows: str) -> dict[str, str]:
     """Save the worst group of every run by method, and against the MLCE."""
     paper = lore.comparison.RunsComparison(
-        runs.runs[runs.runs["method"].isin((*GLOBAL_METHODS, pub.LORE_TSNE, pub.TUNED_TSNE))]
+        runs.runs[runs.runs["method"].isin((*GLOBAL_METHODS, pub.LORE_TSNE))]
         .replace({"method": _DRAWN["tsne"]})
         .reset_index(drop=True)
     )

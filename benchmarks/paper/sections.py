@@ -36,7 +36,7 @@ class Content:
         The many runs, their metrics, and the paper's settings for them.
     pictures : dict of str to str
         Markdown of the runs' pictures, by name.
-    images, images_setting
+    images : ImagesResult
         The image classifier.
     single : RunResult or None
         One COMPAS run.
@@ -47,18 +47,13 @@ class Content:
     setting: Setting
     pictures: dict[str, str]
     images: ImagesResult
-    images_setting: Setting
     single: RunResult | None = None
     single_setting: Setting | None = None
 
 
-def lowest_counts(content: Content, name: str, metric: CurveKey = "mlce") -> tuple[int, int]:
-    """At how many γ plain LoRe and tuned LoRe lie below all global methods."""
-    curves = curves_of(content.results, name)
-    plain, tuned = (
-        len(lowest_at(curves, label, GLOBAL_METHODS, metric)) for label in ("LoRe", "LoRe tuned")
-    )
-    return plain, tuned
+def lowest_count(content: Content, name: str, metric: CurveKey = "mlce") -> int:
+    """At how many γ LoRe lies below all global methods."""
+    return len(lowest_at(curves_of(content.results, name), "LoRe", GLOBAL_METHODS, metric))
 
 
 def name_of(images: ImagesResult) -> str:
@@ -123,7 +118,7 @@ def before_after(content: Content) -> str:
 
 {pictures["before"]} {pictures["after"]}
 
-{pictures["after-tuned"]} {pictures["cdf-after"]}
+{pictures["cdf-after"]}
 
 *The same {content.images.bins["worst"].rows:,} evaluation rows in every panel, one colour scale;
 LoRe is fitted on the {content.images.result.n_rows[0]:,} calibration rows. Each pixel averages the
@@ -137,12 +132,12 @@ def all_methods(content: Content) -> str:
     pictures, shown = content.pictures, content.images.pictures
     metrics: tuple[CurveKey, ...] = ("mlce", "alce")
     found = {
-        (name, metric): lowest_counts(content, name, metric) for name in MAPS for metric in metrics
+        (name, metric): lowest_count(content, name, metric) for name in MAPS for metric in metrics
     }
     supported, average = (
         [
             tables.short(value(content.runs.table, label, metric))
-            for label in (pub.LORE_TSNE, pub.TS, pub.TUNED_TSNE)
+            for label in (pub.LORE_TSNE, pub.TS)
         ]
         for metric in ("MLCE, n_eff ≥ 10 (t-SNE)", "ALCE (t-SNE)")
     )
@@ -151,8 +146,8 @@ def all_methods(content: Content) -> str:
         for name in MAPS
     }
     sentences = " ".join(
-        f"{MAPS[name]}, {metric.upper()}: LoRe is lowest at {plain} of 30 γ, LoRe tuned at {tuned}."
-        for (name, metric), (plain, tuned) in found.items()
+        f"{MAPS[name]}, {metric.upper()}: LoRe is lowest at {count} of 30 γ."
+        for (name, metric), count in found.items()
     )
     return f"""## Figures 4 and 6: MLCE against γ, all methods
 
@@ -160,16 +155,15 @@ def all_methods(content: Content) -> str:
 
 {pictures["mlce-pca"]}
 
-*Setting 1, mean and band of one standard deviation over {content.runs.n_runs} runs. LoRe and LoRe
-tuned are fitted on the map they are measured on, plain LoRe at one γ (dashed).*
+*Setting 1, mean and band of one standard deviation over {content.runs.n_runs} runs. LoRe
+is fitted on the map it is measured on, at one γ (dashed).*
 
 Counted on the means, against the five global methods: {sentences}
 The paper finds LoRe "best (or competitive)" for most γ. On these runs temperature scaling is hard
 to beat by MLCE. Methods that write many unlike confidences (isotonic regression, histogram binning,
-plain LoRe) put a few rows into bins of their own, and MLCE and MCE are maxima over those; the
-"n_eff ≥ 10" columns leave such places out. On t-SNE LoRe has {supported[0]} there, temperature
-scaling {supported[1]} and LoRe tuned {supported[2]}. By the average over rows, the ALCE, they have
-{average[0]}, {average[1]} and {average[2]}.
+LoRe) put a few rows into bins of their own, and MLCE and MCE are maxima over those; the
+"n_eff ≥ 10" columns leave such places out. On t-SNE LoRe has {supported[0]} there and temperature
+scaling {supported[1]}. By the average over rows, the ALCE, they have {average[0]} and {average[1]}.
 
 {tables.local_table(content.runs)}
 
@@ -237,13 +231,9 @@ paper calls plurality race."""
 
 def correlation(content: Content) -> str:
     """Table 2."""
-    paper = RunsComparison(
-        content.runs.runs[content.runs.runs["method"].isin(pub.IN_THE_PAPER)]
-    ).correlation(tables.WORST)
+    paper = content.runs.correlation(tables.WORST)
     others = RunsComparison(
-        content.runs.runs[
-            content.runs.runs["method"].isin(set(pub.IN_THE_PAPER) - {pub.IR})
-        ].reset_index(drop=True)
+        content.runs.runs[content.runs.runs["method"] != pub.IR].reset_index(drop=True)
     ).correlation(tables.WORST)
     without = ", ".join(
         f"{name} {tables.short(float(others[name]), 2)}" for name in tables.CORRELATED
@@ -255,7 +245,7 @@ def correlation(content: Content) -> str:
 
 {content.pictures["scatter"]}
 
-Pearson, over runs and methods together ({content.runs.n_runs} × 9; the picture: seven methods); the
+Pearson, over runs and methods together ({content.runs.n_runs} × 9; the picture: six methods); the
 paper does not say what it correlates over. As
 published, the MLCE ({said["MLCE (t-SNE)"]} on t-SNE, {said["MLCE (PCA)"]} on PCA; the paper .64)
 goes with the worst group far more than averages over all rows do (ECE {said["ECE"]}, Brier
@@ -305,39 +295,3 @@ Gain in hundredths of u a row, with the half-width of its 95 % interval:
 
 The published Brier column (40.6) is on a scale the paper does not define; ours is Σ_k (p_k − y_k)².
 Another data set and another network: the columns show the order of methods, not like for like."""
-
-
-def tuned(content: Content) -> str:
-    """Not in the paper: what LoRe tuned reaches."""
-    table = content.runs.table
-    metrics = [tables.WORST, SUPPORTED, "ECE", "MCE", "NLL", "Brier", "MLCE (t-SNE)",
-               "MLCE, n_eff ≥ 10 (t-SNE)", "ALCE (t-SNE)", "MLCE (PCA)",
-               "MLCE, n_eff ≥ 10 (PCA)", "ALCE (PCA)"]  # fmt: skip
-    first, behind = [], []
-    for metric in metrics:
-        numbers = {label: value(table, label, metric) for label in content.runs.methods}
-        lowest = min(numbers, key=lambda label: numbers[label])
-        tuned = tables.short(min(numbers[label] for label in pub.OURS))
-        if lowest in pub.OURS:
-            first.append(f"{metric} ({tuned})")
-        else:
-            behind.append(
-                f"{metric}: {lowest} {tables.short(numbers[lowest])}, LoRe tuned {tuned} at best"
-            )
-    not_best = "\n".join(f"- {line}" for line in behind) or "- none"
-    return f"""## What LoRe tuned reaches
-
-`lore.TunedLoRe()` chooses bandwidth, bins, base and pseudo-rows by leave-one-out likelihood on the
-calibration rows (and averages; `average=False` takes the single best setting); nothing is set by
-hand and no evaluation row is looked at. Against the paper's LoRe, run by run:
-
-{tables.tuned_table(content.runs, pub.TUNED_TSNE, pub.LORE_TSNE)}
-
-Against temperature scaling, the strongest global method here:
-
-{tables.tuned_table(content.runs, pub.TUNED_TSNE, pub.TS)}
-
-Of all methods and metrics of setting 1, LoRe tuned is lowest in {", ".join(first) or "none"}.
-It is not in:
-
-{not_best}"""

@@ -64,7 +64,7 @@ def group_table(runs: RunsComparison, results: Sequence[RunResult], setting: int
     worst = pd.concat([result.worst for result in results])
     rows_of = worst.groupby("method")[["rows", "bin_rows"]].median()
     cells, values = [], []
-    for label in (*pub.IN_THE_PAPER, *pub.OURS):
+    for label in pub.IN_THE_PAPER:
         paper = pub.GROUP_MCE[setting].get(label)
         here, large = ours(runs, label, WORST), ours(runs, label, SUPPORTED)
         counts = (f"{value(rows_of, label, name):.0f}" for name in ("rows", "bin_rows"))
@@ -77,28 +77,25 @@ def group_table(runs: RunsComparison, results: Sequence[RunResult], setting: int
 
 def correlation_table(runs: RunsComparison, setting: int = 1) -> str:
     """Table 2: Pearson correlation with the maximum group-wise MCE."""
-    paper_methods = RunsComparison(runs.runs[runs.runs["method"].isin(pub.IN_THE_PAPER)])
-    found = paper_methods.correlation(WORST)
-    large = paper_methods.correlation(SUPPORTED)
-    within = within_methods(paper_methods.runs, WORST)
-    everything = runs.correlation(WORST)
+    found = runs.correlation(WORST)
+    large = runs.correlation(SUPPORTED)
+    within = within_methods(runs.runs, WORST)
     rows = [
         [
             metric,
             short(pub.CORRELATION[metric][setting - 1]),
-            *(short(float(series[metric])) for series in (found, everything, within, large)),
+            *(short(float(series[metric])) for series in (found, within, large)),
         ]
         for metric in CORRELATED
     ]
-    head = ["", "paper", "here, the paper's nine methods", "with LoRe tuned", "inside one method",
-            f"nine methods, bins of {ENOUGH_ROWS}+ rows"]  # fmt: skip
+    head = ["", "paper", "here", "inside one method", f"bins of {ENOUGH_ROWS}+ rows"]
     return markdown(head, rows)
 
 
 def global_table(runs: RunsComparison, setting: int) -> str:
     """Table 3: ECE, NLL and Brier."""
     cells, values = [], []
-    for label in (*pub.IN_THE_PAPER, *pub.OURS):
+    for label in pub.IN_THE_PAPER:
         paper = pub.GLOBAL[setting].get(label, (None, None, None))
         here = [ours(runs, label, metric) for metric in ("ECE", "NLL", "Brier", "MCE")]
         cells.append(
@@ -123,34 +120,11 @@ def local_table(runs: RunsComparison) -> str:
     metrics = ["MLCE (t-SNE)", "MLCE, n_eff ≥ 10 (t-SNE)", "ALCE (t-SNE)", "MLCE (PCA)",
                "MLCE, n_eff ≥ 10 (PCA)", "ALCE (PCA)"]  # fmt: skip
     cells, values = [], []
-    for label in (*pub.IN_THE_PAPER, *pub.OURS):
+    for label in pub.IN_THE_PAPER:
         found = [ours(runs, label, metric) for metric in metrics]
         cells.append([label, *(pair(item) for item in found)])
         values.append([item[0] for item in found])
     return markdown(["", *metrics], bold_lowest(cells, values))
-
-
-def tuned_table(runs: RunsComparison, tuned: str, against: str) -> str:
-    """Compare LoRe tuned with another method in pairs, run by run."""
-    metrics = [WORST, SUPPORTED, "ECE", "MCE", "NLL", "Brier", "MLCE (t-SNE)", "MLCE (PCA)",
-               "ALCE (t-SNE)", "ALCE (PCA)"]  # fmt: skip
-    found = runs.difference(against)
-    rows = []
-    for metric in metrics:
-        wide = runs.values(metric)
-        mean, low, high = (
-            value(frame, tuned, metric) for frame in (found.mean, found.low, found.high)
-        )
-        interval = f"{mean:+.3f} ({low:+.3f} to {high:+.3f})".replace("-", "−")
-        rows.append(
-            [
-                metric, short(value(runs.table, against, metric)),
-                short(value(runs.table, tuned, metric)),
-                interval if low * high > 0 else f"{interval}, within noise",
-                f"{int((wide[tuned] < wide[against]).sum())} of {len(wide)}",
-            ]
-        )  # fmt: skip
-    return markdown(["", against, tuned, "difference (95 %)", "lower in"], rows)
 
 
 def images_table(images: ImagesResult) -> str:
@@ -222,7 +196,7 @@ def reward_table(images: ImagesResult) -> str:
 def one_run_table(result: RunResult, setting: int) -> str:
     """One run beside the published mean and spread."""
     cells = []
-    for label in (*pub.IN_THE_PAPER, *pub.OURS):
+    for label in pub.IN_THE_PAPER:
         paper = pub.GLOBAL[setting].get(label, (None, None, None))
         ece, nll, brier, worst, large, on_tsne, on_pca = (
             value(result.metrics, label, metric)

@@ -61,11 +61,6 @@ class Significance:
         with np.errstate(invalid="ignore"):
             return np.asarray(self.adjusted <= q)
 
-    def cutoff(self, q: float = 0.05) -> float:
-        """Return the largest plain p-value among the significant rows; 0 where there is none."""
-        rows = self.significant(q)
-        return float(self.p_value[rows].max()) if rows.any() else 0.0
-
 
 def local_significance(
     confidence: ArrayLike,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -44,27 +45,20 @@ class _DataCommand(click.Command):
     "host_names",
     multiple=True,
     metavar="NAME",
-    help="Name under which a proxy shows the dashboard; others are refused. May be repeated.",
+    help="Name under which a proxy shows the dashboard by HTTPS, or scheme, name and port: "
+    "http://lens.intra:8080. Others are refused. May be repeated. See SECURITY.md.",
 )
 @click.option(
     "--listen",
     default="127.0.0.1",
     metavar="ADDRESS",
-    help="Address of this machine to listen at; others than the default are for containers, where "
-    "a proxy with a login is all that can reach it.",
+    help="Address of this machine to listen at; others than the default are for containers.",
 )
 @click.option(
     "--path-prefix",
     default="",
     metavar="PATH",
     help="What stands before the pages in a proxy's address: tools/lens for /tools/lens/overview.",
-)
-@click.option(
-    "--login",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Answer only to readers who have logged in, by OpenID Connect: FILE says where, and who "
-    "is let in (see SECURITY.md).",
 )
 @click.option(
     "--data-root",
@@ -95,7 +89,6 @@ def app(
     host_names: tuple[str, ...],
     listen: str,
     path_prefix: str,
-    login: Path | None,
     data_root: Path | None,
     cache: bool | None,
     sample_rows: int,
@@ -111,15 +104,14 @@ def app(
     say of all.
     """
     from lore_core.dashboard import server
+    from lore_core.dashboard.access import LOCAL_HOSTS
     from lore_core.dashboard.kept_files import kept_folder
-    from lore_core.dashboard.login import read_login
     from lore_core.data.extras import require
     from lore_core.kernel_sums.compile_once import compile_kernels
 
     require("The dashboard", "streamlit", "plotly")
-    if login is not None:
-        require("A login", "authlib", "httpx")
-        read_login(login, host_names, path_prefix)
+    origins = [server.public_origin(name) for name in host_names]
+    token = _token(cache=cache is not False, proxied=bool(origins))
     whole = None
     if data and is_large(data, sums):
         whole = Path(tempfile.mkdtemp(prefix="lore-whole-"))
@@ -132,21 +124,43 @@ def app(
     if port is None and chosen != server.DEFAULT_PORT:
         say(f"Port {server.DEFAULT_PORT} is taken; using {chosen}.")
     compile_kernels(say)
-    is_own = not host_names and listen in ("127.0.0.1", "::1", "localhost")
+    is_own = not host_names and listen in LOCAL_HOSTS
     server.serve(
         paths,
         chosen,
+        token,
         open_browser=not headless,
         notify=say,
-        host_names=host_names,
+        origins=origins,
         data_root=data_root,
         # What others load is theirs: it is not written to this disk unasked.
         kept=kept_folder() if (is_own if cache is None else cache) else None,
         address=listen,
         path_prefix=path_prefix,
         whole=whole,
-        login=login,
     )
+
+
+def _token(*, cache: bool, proxied: bool) -> str:
+    """Return what links, or the proxy's requests, must hold."""
+    from lore_core.dashboard.access import TOKEN, TOKEN_FILE, new_token
+    from lore_core.dashboard.kept_files import kept_folder
+    from lore_core.data.validation import InputError
+
+    if proxied and not os.environ.get(TOKEN):
+        if not cache:
+            raise InputError(
+                f"with '--host-name' the proxy must know the token: set {TOKEN} in the "
+                "environment, or leave '--no-cache' out. See SECURITY.md."
+            )
+        say(f"The proxy must send the token in {kept_folder() / TOKEN_FILE}; see SECURITY.md.")
+    try:
+        return new_token(kept_folder() if cache else None)
+    except InputError as error:
+        if proxied:
+            raise
+        say(f"Links will not outlive this start: {error}")
+        return new_token()
 
 
 def _existing(path: str) -> Path:

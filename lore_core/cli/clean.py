@@ -16,22 +16,25 @@ _NAMES = {"data": "dataset", "map": "map", "report": "report"}
 @click.command(epilog=examples("lore clean", "lore clean --list"))
 @click.option("--list", "list_", is_flag=True, help="Say what is kept, and remove nothing.")
 def clean(list_: bool) -> None:
-    """Remove what the dashboard keeps on disk: data, learned maps and reports.
+    """Remove what the dashboard keeps on disk: data, learned maps, reports and the links' token.
 
-    `lore app` keeps them for a week after their last use, so that links outlive a restart;
-    `lore app --no-cache` keeps nothing.
+    `lore app` keeps them for a week after their last use, and the token, so that links outlive a
+    restart; `lore app --no-cache` keeps nothing.
     """
+    from lore_core.dashboard.access import TOKEN_FILE
     from lore_core.dashboard.kept_files import KeptFiles, kept_folder
 
     files = KeptFiles(kept_folder())
-    things = files.things()
-    if not things:
+    things, token = files.things(), files.folder / TOKEN_FILE
+    if not things and not token.is_file():
         say(f"Nothing is kept in {files.folder}.")
         return
     counts = Counter(_NAMES.get(thing.kind, thing.kind) for thing in things)
-    what = ", ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in counts.items())
+    names = [f"{n} {name}{'s' * (n > 1)}" for name, n in counts.items()]
+    what = ", ".join([*names, *["the token of links"] * token.is_file()])
     what += f": {sum(thing.n_bytes for thing in things) / 1e6:,.1f} MB in {files.folder}."
     if not list_:
+        token.unlink(missing_ok=True)
         files.clear()
         say(f"Removed {what}")
         return

@@ -41,7 +41,7 @@ _DIMENSIONS = 20
     "--method",
     type=click.Choice(list(METHODS)),
     default="smooth",
-    help="What to fit; lore, smooth, levels and tuned are local.",
+    help="What to fit; lore, smooth and levels are local.",
 )
 @click.option(
     "--map",

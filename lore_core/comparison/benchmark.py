@@ -46,8 +46,7 @@ class Benchmark:
     values: RunsComparison  #: The datasets as runs
     #: One row a dataset, method and metric whose rows are paired: ``run, method, metric``, the
     #: ``difference`` to the method that is lowest there with its interval ``low, high``, 95 % for
-    #: all methods of a dataset at once. Bounds are NaN for that method, and where rows too rare to
-    #: rely on decide.
+    #: all methods of a dataset at once. Bounds are NaN for that method itself.
     behind: pd.DataFrame
 
     @property

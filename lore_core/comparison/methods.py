@@ -26,7 +26,7 @@ from lore_core.data.validation import InputError, OnMaps, Points
 from lore_core.embedding.several import chosen_map
 from lore_core.kernel_sums.schedule import limited_threads, thread_count
 from lore_core.metrics.catalogue import COMPARED, RANKED_BY
-from lore_core.metrics.means import MOST_SKEWED, expected_skewness, joint_intervals
+from lore_core.metrics.means import difference_range, joint_intervals
 from lore_core.metrics.metric import Metric, RowMean
 from lore_core.recalibration import NoRecalibration, Recalibrator
 
@@ -78,8 +78,7 @@ class Comparison:
         -------
         DataFrame
             One row a method but ``to``: ``difference, low, high, p_value``, for all methods at once
-            (:func:`~lore_core.metrics.joint_intervals`). The last three are NaN where the mean
-            would be too skewed (:attr:`untold`).
+            (:func:`~lore_core.metrics.joint_intervals`). The last three are NaN of a single row.
         """
         against = next(iter(self.summaries)) if to is None else to
         key = metric.name, against
@@ -100,11 +99,14 @@ class Comparison:
         if len(rows.columns) < len(values):
             raise RuntimeError(f"the rows of {metric.name} were left where they were measured")
         apart = rows.drop(columns=against).sub(rows[against], axis=0)
+        of_class = metric.measure.of_class if isinstance(metric.measure, RowMean) else None
+        if of_class is None:
+            return joint_intervals(apart)
+        first = self.datasets[against]
+        others = [self.datasets[str(name)].probabilities for name in apart]
+        range_to = partial(difference_range, of_class, first.probabilities, weights=first.weights)
         with ThreadPoolExecutor(thread_count(None)) as threads:
-            skewed = list(threads.map(partial(self._is_skewed, metric, against), apart))
-        told = apart.columns[~np.array(skewed, dtype=bool)]
-        found = joint_intervals(apart[told]).reindex(apart.columns)
-        return found.assign(difference=apart.mean())
+            return joint_intervals(apart, list(threads.map(range_to, others)))
 
     def with_simulated(self, simulated: Mapping[str, pd.DataFrame]) -> Comparison:
         """Return the same with the intervals of the calibration errors.
@@ -135,25 +137,6 @@ class Comparison:
             made.__dict__[name] = getattr(self, name)
         return made
 
-    def _is_skewed(self, metric: Metric, first: str, other: str) -> bool:
-        of_class = metric.measure.of_class if isinstance(metric.measure, RowMean) else None
-        if of_class is None:
-            return False
-        one, two = (self.datasets[name].probabilities for name in (first, other))
-        weights = self.datasets[first].weights
-        return abs(expected_skewness(of_class, one, two, weights)) > MOST_SKEWED
-
-    @property
-    def untold(self) -> dict[str, list[str]]:
-        """Methods whose difference to the first has no interval, by the name of the metric.
-
-        Rows that are too rare here to rely on decide it: those that a method calls nearly
-        impossible and the first does not
-        (:func:`~lore_core.metrics.means.expected_skewness`), or a handful that alone differ.
-        """
-        found = {name: item.index[item["low"].isna()] for name, item in self.differences.items()}
-        return {name: [str(label) for label in item] for name, item in found.items() if len(item)}
-
     @property
     def paired(self) -> list[Metric]:
         """Metrics of the table whose differences have intervals."""
@@ -166,14 +149,6 @@ class Comparison:
         with ThreadPoolExecutor(thread_count(None)) as threads:
             found = list(threads.map(self.difference, self.paired))
         return {metric.name: item for metric, item in zip(self.paired, found, strict=True)}
-
-    def about_untold(self) -> str:
-        """Say which methods are not tested on what, and why; nothing where all are."""
-        return " ".join(
-            f"Not tested on {name}, which rows too rare to rely on decide: "
-            f"{', '.join(f'“{label}”' for label in labels)}."
-            for name, labels in self.untold.items()
-        )
 
     def worst_places(self) -> pd.DataFrame:
         """Hold the places where maxima lie against held-out rows, before and after each method.

@@ -37,6 +37,29 @@ def kept_folder() -> Path:
     return user_cache() / "kept"
 
 
+def make_private(folder: Path) -> None:
+    """Make a folder that only this account looks into.
+
+    Raises InputError if it cannot be made, or is another account's.
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state = folder.lstat()
+        if hasattr(os, "getuid") and (
+            not stat.S_ISDIR(state.st_mode) or state.st_uid != os.getuid()
+        ):
+            raise InputError(
+                f"'{folder}' must be a folder of the account that runs this; it is another's."
+            )
+        if state.st_mode & 0o077:
+            folder.chmod(0o700)
+    except OSError as error:
+        raise InputError(
+            f"'{folder}' must be a folder of yours that can be written; got "
+            f"{error.strerror or error}."
+        ) from error
+
+
 @dataclass(frozen=True)
 class KeptFile:
     """One thing that is kept."""
@@ -131,8 +154,8 @@ class KeptFiles:
         checksum = hashlib.sha256()
         for part in parts:
             checksum.update(part)
+        make_private(self.folder)
         try:
-            self._make_private()
             self._make_room(size)
             with replaced_at_once(place) as written:
                 written.chmod(0o600)
@@ -144,19 +167,6 @@ class KeptFiles:
                 f"'{self.folder}' must be a folder of yours that can be written; got "
                 f"{error.strerror or error}."
             ) from error
-
-    def _make_private(self) -> None:
-        """Make the folder, or refuse one that others can look into."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        state = self.folder.lstat()
-        if hasattr(os, "getuid") and (
-            not stat.S_ISDIR(state.st_mode) or state.st_uid != os.getuid()
-        ):
-            raise InputError(
-                f"'{self.folder}' must be a folder of the account that runs this; it is another's."
-            )
-        if state.st_mode & 0o077:
-            self.folder.chmod(0o700)
 
     def _make_room(self, size: int) -> None:
         """Remove what was used longest ago until there is room; InputError if there is none."""

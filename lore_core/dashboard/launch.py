@@ -17,13 +17,11 @@ from typing import Self
 
 import numpy as np
 
+from lore_core.dashboard.access import TOKEN, link_to, new_token
 from lore_core.dashboard.server import (
-    TOKEN,
     choose_port,
     find_app,
-    link_to,
     local_url,
-    new_token,
     open_in_browser,
     streamlit_command,
     wait_until_served,
@@ -73,7 +71,7 @@ def launch(dataset: Dataset, *, port: int | None = None, open_browser: bool = Tr
         dashboard = Dashboard([path], chosen, folder, len(dataset))
         undo.pop_all()  # from here on its own stop() does
     if open_browser:
-        open_in_browser(dashboard.url)
+        open_in_browser(dashboard.url, folder)
     return dashboard
 
 
@@ -83,7 +81,7 @@ class Dashboard:
     Attributes
     ----------
     url : str
-        Where to find it.
+        Link that opens it; without the token in it nothing is answered.
     selection : ndarray of bool, of shape (n,)
         Rows that are marked there.
     """
@@ -101,7 +99,7 @@ class Dashboard:
                 stdin=subprocess.PIPE,  # it ends with this process, however that ends
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, TOKEN: token or ""},
+                env={**os.environ, TOKEN: token},
                 # A Ctrl-C that interrupts a notebook cell must not take the dashboard with it.
                 start_new_session=True,
             )

@@ -2,63 +2,65 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import html
 import os
+import re
 import runpy
-import secrets
+import shutil
 import socket
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
 import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import urlsplit
 
+from lore_core.dashboard.access import TOKEN, link_to
 from lore_core.data.validation import InputError, check_integer
 
 _ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 8501
 #: Seconds a server may take to answer before it counts as failed; a cold disk can take ten.
 _START_TIMEOUT = 60.0
-#: The environment's name for what a link must carry: arguments are seen by other accounts.
-TOKEN = "LORE_TOKEN"
 
 
 def serve(
     data: Sequence[Path],
     port: int,
+    token: str,
     *,
     open_browser: bool,
     notify: Callable[[str], None],
-    host_names: Sequence[str] = (),
+    origins: Sequence[str] = (),
     data_root: Path | None = None,
     kept: Path | None = None,
     address: str = _ADDRESS,
     path_prefix: str = "",
-    login: Path | None = None,
     whole: Path | None = None,
 ) -> None:
     """Serve the dashboard in this process until it is interrupted; without files the demo.
 
-    ``host_names`` and what follows: see :func:`streamlit_command`. ``open_browser``: whether to
-    open a tab, where there is a screen. ``notify`` gets one sentence with the address once it
-    answers.
+    ``token``: what a link must carry. ``origins`` and what follows: see :func:`streamlit_command`.
+    ``open_browser``: whether to open a tab, where there is a screen. ``notify`` gets one sentence
+    with the address once it answers.
     """
-    here = "/".join(filter(None, [local_url(port), path_prefix.strip("/")]))
-    # A login, or a proxy's, decides who is let in.
-    token = None if login is not None or host_names else new_token()
-    os.environ.pop(TOKEN, None)
-    if token is not None:
-        os.environ[TOKEN] = token
-    link = link_to(here, token)
+    os.environ[TOKEN] = token
+    prefix = _clean(path_prefix)
+    here = local_url(port) + prefix
+    link = f"{origins[0]}{prefix}/" if origins else link_to(here, token)
 
     def announce() -> None:
         if wait_until_served(here, lambda: True):
             notify(f"LoRe Lens is open at {link} (Ctrl-C closes it).")
-            if open_browser:
-                open_in_browser(link)
+            if open_browser and not origins:
+                folder = Path(tempfile.mkdtemp(prefix="lore-lens-"))
+                atexit.register(shutil.rmtree, folder, ignore_errors=True)
+                open_in_browser(link, folder)
 
     # OpenMP threads that spin while they wait steal the processor from the page being drawn.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -66,12 +68,11 @@ def serve(
         find_app(),
         data,
         port,
-        host_names,
+        origins,
         data_root,
         kept,
         address=address,
         path_prefix=path_prefix,
-        login=login,
         whole=whole,
     )
     # Streamlit belongs to the app: its half second is spent only when there is something to serve.
@@ -84,28 +85,31 @@ def streamlit_command(
     app: Path,
     data: Sequence[Path],
     port: int,
-    host_names: Sequence[str] = (),
+    origins: Sequence[str] = (),
     data_root: Path | None = None,
     kept: Path | None = None,
     told: Path | None = None,
     address: str = _ADDRESS,
     path_prefix: str = "",
-    login: Path | None = None,
     whole: Path | None = None,
 ) -> tuple[str, list[str]]:
     """Return the script that runs Streamlit on ``app``, and its arguments.
 
-    ``host_names``: names a proxy shows it under; it answers to no others but this machine's own.
+    The token is no argument, which other accounts could see: it is ``LORE_TOKEN`` in the
+    environment.
+
+    ``origins``: scheme, name and port under which a proxy shows it; it answers to no other names
+    but this machine's own.
     ``data_root``: folder below which readers at this machine may name files; None: where it starts.
     ``kept``: folder in which what readers load and make outlives the server; None: it does not.
     ``told``: file in which it says which rows are marked.
-    ``address``: of this machine to listen at; beside its own, all who reach it may ask.
+    ``address``: of this machine to listen at.
     ``path_prefix``: what a proxy's address has before the pages.
-    ``login``: the file that says who is let in, and who tells who somebody is; None: all who ask.
     ``whole``: the folder with sums of all rows, where ``data`` are a sample of them.
     The dashboard's own arguments stand after the ``--``.
     """
     script = str(app.parent / "pages" / "shared" / "serve.py")
+    hosts = (_ADDRESS, "localhost", *(urlsplit(origin).hostname or "" for origin in origins))
     arguments = [
         "run",
         str(app),
@@ -113,8 +117,10 @@ def streamlit_command(
         # configuration and environment.
         f"--server.address={address}",
         f"--server.port={port}",
-        f"--server.baseUrlPath={path_prefix.strip('/')}",
-        *(f"--server.allowedHosts={name}" for name in (_ADDRESS, "localhost", *host_names)),
+        *(f"--server.allowedHosts={name}" for name in hosts),
+        *(f"--server.corsAllowedOrigins={origin}" for origin in origins),
+        # The path begins with the prefix and the secret, which the dashboard's middleware takes.
+        "--server.baseUrlPath=",
         "--browser.gatherUsageStats=false",
         "--runner.magicEnabled=false",
         # Programs have the library and the command, which say what they do.
@@ -131,11 +137,10 @@ def streamlit_command(
         "--server.fileWatcherType=none",
     ]
     arguments += ["--", "--data-root", str((data_root or Path.cwd()).resolve())]
+    if path_prefix:
+        arguments += ["--path-prefix", _clean(path_prefix)]
     if kept is not None:
         arguments += ["--kept", str(kept)]
-    if login is not None:
-        arguments[2:2] = [f"--secrets.files={login.resolve()}"]
-        arguments += ["--login", str(login.resolve())]
     if told is not None:
         arguments += ["--told", str(told)]
     if whole is not None:
@@ -143,6 +148,25 @@ def streamlit_command(
     for path in data:
         arguments += ["--data", str(path.resolve())]
     return script, arguments
+
+
+def public_origin(name: str) -> str:
+    """Return scheme, name and port under which a proxy shows the dashboard; HTTPS if only a name.
+
+    Raises InputError if it is no such address.
+    """
+    origin = (name if "://" in name else f"https://{name}").lower().rstrip("/")
+    if re.fullmatch(r"https?://[a-z0-9.-]+(:\d{1,5})?", origin) is None:
+        raise InputError(
+            "'--host-name' must be a name such as lens.example.com, or with scheme and port what "
+            f"the browser's address shows: https://lens.example.com:8443; got {name!r}."
+        )
+    return origin
+
+
+def _clean(path_prefix: str) -> str:
+    """Return a path with a stroke before it and none after; nothing is nothing."""
+    return f"/{path_prefix.strip('/')}".rstrip("/")
 
 
 def find_app() -> Path:
@@ -201,33 +225,21 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def open_in_browser(url: str) -> None:
-    """Open a browser tab, where there is a screen."""
+def open_in_browser(link: str, folder: Path) -> None:
+    """Open a browser tab, where there is a screen.
+
+    Other accounts see a browser's arguments, so it is given a page in a private folder that leads
+    on to the link.
+    """
     # Without a screen the standard library would start a text browser in the terminal.
     screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
     if screen or sys.platform in ("darwin", "win32"):
+        page = folder / "open.html"
+        page.touch(0o600)
+        text = html.escape(link)
+        page.write_text(f'<meta http-equiv="refresh" content="0; url={text}">', encoding="utf-8")
         with contextlib.suppress(webbrowser.Error):
-            webbrowser.open(url)
-
-
-def wanted_token() -> str | None:
-    """Return what a link to this process's server must carry; None: nothing."""
-    return os.environ.get(TOKEN) or None
-
-
-def new_token() -> str | None:
-    """Return a token for a server: the user's own, or a new one; None where none is needed.
-
-    Linux tells whose account asks (``pages/shared/accounts.py``); other systems do not.
-    """
-    if own := wanted_token():
-        return own
-    return None if sys.platform == "linux" else secrets.token_urlsafe(24)
-
-
-def link_to(url: str, token: str | None) -> str:
-    """Return the link by which a browser comes in."""
-    return url if token is None else f"{url}/?token={quote(token, safe='')}"
+            webbrowser.open(page.as_uri())
 
 
 def local_url(port: int) -> str:

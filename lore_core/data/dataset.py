@@ -387,8 +387,6 @@ class Dataset:
         state = hashlib.sha256()
         for item in dataclasses.fields(self):
             value = getattr(self, item.name)
-            if item.name == "weights" and value is None:
-                continue  # Digests are those of before there were weights.
             state.update(item.name.encode())
             if isinstance(value, np.ndarray):
                 state.update(f"{value.dtype}{value.shape}".encode())

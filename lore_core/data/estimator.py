@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
+from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
+from lore_core.data.probabilities import SMALLEST, softmax
 from lore_core.data.validation import InputError
+
+#: Numbers a sparse matrix is made dense with at most: 2 GiB.
+_MAX_DENSE_NUMBERS = 2**28
+#: Share of rows whose margins give probabilities of 0 and 1, above which a warning says so.
+_SATURATED_SHARE = 0.05
 
 
 def from_estimator(
@@ -26,8 +34,8 @@ def from_estimator(
     Parameters
     ----------
     estimator : fitted scikit-learn classifier
-        Anything with ``predict_proba`` and ``classes_``.
-    X : array-like of shape (n, p)
+        Anything with ``classes_`` and ``predict_proba``, or else ``decision_function``: see Notes.
+    X : array-like, sparse matrix or DataFrame of shape (n, p)
         Rows the classifier was not trained on.
     y : array-like of shape (n,)
         Their true classes, as in ``estimator.classes_``.
@@ -41,7 +49,15 @@ def from_estimator(
     Raises
     ------
     InputError
-        If the estimator gives no probabilities, or ``y`` holds a class it does not know.
+        If the estimator gives neither probabilities nor margins, or ``y`` holds a class it does not
+        know.
+
+    Notes
+    -----
+    The margins of a classifier without ``predict_proba`` are read as logits, as columns of logits
+    in a file are: of two classes the second has probability 1 / (1 + exp(−margin)), of more the
+    softmax. Where many are so large that this is 0 or 1, a warning says so;
+    :class:`~lore_core.LoReClassifier` scales them first.
 
     Examples
     --------
@@ -52,12 +68,9 @@ def from_estimator(
     >>> from_estimator(model, X[1::2], y[1::2])
     Dataset('LogisticRegression', rows=75, classes=3, features=4)
     """
-    for needed in ("predict_proba", "classes_"):
-        if not hasattr(estimator, needed):
-            raise InputError(
-                f"'estimator' must be a fitted classifier with '{needed}'; "
-                f"got {type(estimator).__name__}."
-            )
+    name = type(estimator).__name__
+    if not hasattr(estimator, "classes_"):
+        raise InputError(f"'estimator' must be a fitted classifier with 'classes_'; got {name}.")
     classes = np.asarray(estimator.classes_)
     truth = np.asarray(y)
     labels = np.searchsorted(classes, truth)
@@ -68,17 +81,72 @@ def from_estimator(
             f"'y' must hold only the estimator's classes {classes.tolist()}; "
             f"got {truth[row]!r} at row {row}."
         )
+    if hasattr(estimator, "predict_proba"):
+        probabilities = estimator.predict_proba(X)
+    else:
+        margins = class_margins(estimator, X)
+        _warn_of_saturation(margins, name)
+        probabilities = softmax(margins)
     return Dataset(
-        probabilities=estimator.predict_proba(X),
+        probabilities=probabilities,
         labels=labels,
-        features=_table(X) if features is None else features,
+        features=feature_columns(X) if features is None else features,
         groups=groups,
         class_names=[str(name) for name in classes],
-        name=type(estimator).__name__,
+        name=name,
         weights=weights,
     )
 
 
-def _table(X: Any) -> Any:
-    """Keep a DataFrame, whose columns have names, and make anything else an array."""
-    return X if isinstance(X, pd.DataFrame) else np.asarray(X)
+def class_margins(estimator: Any, X: Any) -> Floats:
+    """Return the margin of each class, shape (n, K), of a classifier without ``predict_proba``.
+
+    Of two classes, which have one margin, the first gets 0. Raises InputError if the classifier has
+    no ``decision_function``, or if that gives another number of margins.
+    """
+    name = type(estimator).__name__
+    if not hasattr(estimator, "decision_function"):
+        raise InputError(
+            "'estimator' must be a classifier with 'predict_proba' or 'decision_function'; got "
+            f"{name}."
+        )
+    margins = np.asarray(estimator.decision_function(X), dtype=np.float64)
+    n_classes = len(estimator.classes_)
+    if n_classes == 2 and margins.size == len(margins):
+        return np.column_stack([np.zeros(len(margins)), margins.ravel()])
+    if margins.shape[1:] != (n_classes,):
+        raise InputError(
+            f"'decision_function' of {name} must give each of {n_classes} classes a margin; got "
+            f"shape {margins.shape}. A support vector machine needs decision_function_shape='ovr'."
+        )
+    return margins
+
+
+def _warn_of_saturation(margins: Floats, name: str) -> None:
+    """Warn where many margins are so large that no probability tells them apart."""
+    second, first = np.partition(margins, -2, axis=1)[:, -2:].T
+    share = float(np.mean(first - second > -math.log(SMALLEST)))
+    if share > _SATURATED_SHARE:
+        warnings.warn(
+            f"{share:.0%} of the margins of {name} are so large that their probabilities are 0 or "
+            "1. Scale the features it is fitted on, or recalibrate it by LoReClassifier, which "
+            "scales margins.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def feature_columns(X: Any) -> Any:
+    """Return a DataFrame, whose columns have names, as it is and anything else as an array.
+
+    Raises InputError if X is sparse and too large to be anything else.
+    """
+    if hasattr(X, "toarray"):
+        n, p = X.shape
+        if n * p > _MAX_DENSE_NUMBERS:
+            raise InputError(
+                f"a sparse 'X' of {n:,} × {p:,} numbers would take {n * p * 8 / 2**30:,.1f} GiB as "
+                "features. Pass fewer as 'features', such as those of TruncatedSVD(50)."
+            )
+        return X.toarray()
+    return X if hasattr(X, "columns") else np.asarray(X)

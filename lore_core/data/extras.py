@@ -18,10 +18,8 @@ EXTRA_OF = {
     "openpyxl": "excel",
     "duckdb": "duckdb",
     "distributed": "cluster",
-    "authlib": "login",
-    "httpx": "login",
 }
-_PACKAGE_OF = {"PIL": "pillow", "umap": "umap-learn", "authlib": "Authlib"}
+_PACKAGE_OF = {"PIL": "pillow", "umap": "umap-learn"}
 
 
 class MissingPackageError(InputError, ModuleNotFoundError):

@@ -43,7 +43,7 @@ class Kind:
     """A kind of file."""
 
     format: str  #: What the header calls it
-    schema: int  #: Raised whenever a file written now could be misread by the version before
+    schema: int  #: Raised whenever a file written now would be misread by the version before
     what: str  #: In words: "a recalibrator"
     written_by: str  #: What makes such a file: "Recalibrator.save()"
     compressed: bool = False  #: Whether arrays are
@@ -73,7 +73,7 @@ class Kind:
         """Read a header and its arrays, and make sure that they are what was written.
 
         ``name``: how sentences call the file. ``key``: what it must be signed with, if it must.
-        Raises InputError if it is damaged, changed, of another kind or of a newer schema.
+        Raises InputError if it is damaged, changed, of another kind or of another schema.
         """
         damaged = f"{name} is damaged or was changed after it was written"
         try:
@@ -148,13 +148,11 @@ class Kind:
         if not isinstance(header, dict) or header.get("format") != self.format:
             raise InputError(self._other_kind(name))
         schema = header.get("schema")
-        if not isinstance(schema, int) or schema < 1:
-            raise InputError(f"{name} must say its schema, a whole number from 1; got {schema!r}.")
-        if schema > self.schema:
-            by = header.get("written_by", "a newer version")
+        if schema != self.schema:
+            by = header.get("written_by", "another version")
             raise InputError(
-                f"{name} has schema {schema}, written by {by}; this version reads up to "
-                f"{self.schema}. Update lore-lens, or save the file with this one."
+                f"{name} must have schema {self.schema}; got {schema!r}, written by {by}. Read it "
+                "with that version of lore-lens, or save it again with this one."
             )
 
 

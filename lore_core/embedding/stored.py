@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lore_core.data.rules import Each, Maybe, Number, Parts, Rule, Sizes, Text, Values, refuse
+from lore_core.data.rules import Each, Maybe, Number, Parts, Rule, Text, Values, refuse
 from lore_core.data.validation import InputError
 from lore_core.embedding.linear import IdentityMap, LinearMap
 from lore_core.embedding.neighbour_map import NeighbourMap
 from lore_core.embedding.result import Embedding, Map
-from lore_core.embedding.stored_tsne import StoredTSNE
-from lore_core.embedding.stored_umap import StoredUMAP
 
-_Kind = (
-    type[IdentityMap] | type[LinearMap] | type[NeighbourMap] | type[StoredTSNE] | type[StoredUMAP]
-)
+_Kind = type[IdentityMap] | type[LinearMap] | type[NeighbourMap]
 #: What a file calls the maps it can hold: their fields, as numbers and text.
 _KINDS: dict[str, _Kind] = {
     "identity": IdentityMap,
     "linear": LinearMap,
     "neighbours": NeighbourMap,
-    # Of files of schema 1 and 2, which held all rows a map was drawn from.
-    "t-SNE": StoredTSNE,
-    "UMAP": StoredUMAP,
 }
 #: What an embedding says of itself, beside its map and its rows.
 _OWN = (
@@ -92,25 +84,10 @@ _OWN_RULES: dict[str, Rule] = {
 _NOTES = Each(Text())
 _ROWS: dict[str, Rule] = {"points": Values(("n", "q")), "places": Values(("n", "d"))}
 _REDUCTION = Parts({"mean": Values(("p",)), "components": Values(("q", "p")), "notes": _NOTES})
-
-
-@dataclass(frozen=True)
-class _Settings:
-    """Numbers and words by name, for the library that makes a map anew."""
-
-    def check(self, value: Any, name: str, _sizes: Sizes) -> None:
-        """See :class:`~lore_core.data.rules.Rule`."""
-        plain = (int, float, str, bool, type(None))
-        if not isinstance(value, Mapping) or not all(type(v) in plain for v in value.values()):
-            raise refuse(name, "numbers and words by name", value)
-
-
 _KIND_RULES: dict[str, dict[str, Rule]] = {
     "identity": {},
     "linear": {"mean": Values(("p",)), "components": Values(("d", "p")), "notes": _NOTES},
     "neighbours": {**_ROWS, "reduction": Maybe(_REDUCTION), "notes": _NOTES},
-    "t-SNE": {**_ROWS, "settings": _Settings(), "notes": _NOTES, "reduction": Maybe(_REDUCTION)},
-    "UMAP": {**_ROWS, "settings": _Settings(), "notes": _NOTES},
 }
 
 

@@ -72,7 +72,6 @@ _METHOD_PLACES = {
     "Isotonic regression": 4,
     "Platt scaling": 5,
     "MMCE optimization": 6,
-    "LoRe tuned": 7,
     "Matrix scaling": 8,
     "Beta calibration": 9,
     "Vector scaling": 10,

@@ -13,15 +13,10 @@ from scipy import stats
 from lore_core.data.arrays import Floats
 from lore_core.data.weights import chosen_weights, weighed
 
-#: Resamples behind intervals that hold at once, and of how many rows at most: the distribution of
-#: t changes little beyond.
-_DRAWS, _MOST_ROWS = 2000, 2000
-#: Spread that is less, as a share of the mean, is rounding.
-_ROUNDING = 1e-9
+#: Draws behind intervals that hold at once, and into how many blocks more rows are joined at most.
+_DRAWS, _MAX_BLOCKS = 5000, 1000
 #: Numbers of a score by row and class that are held at a time.
 _CHUNK = 100_000
-#: Means more skewed than this have no interval: from here on ever more than 5 % lie outside it.
-MOST_SKEWED = 0.3
 
 
 def mean_interval(values: ArrayLike) -> tuple[float, float, float]:
@@ -38,107 +33,100 @@ def mean_interval(values: ArrayLike) -> tuple[float, float, float]:
     return mean, mean - half, mean + half
 
 
-def joint_intervals(values: pd.DataFrame) -> pd.DataFrame:
+def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> pd.DataFrame:
     """Return means of columns with intervals that hold all at once with 95 %.
 
     Parameters
     ----------
     values : DataFrame of shape (n, m)
         One row a row of the data, one column a mean that is wanted. Rows with a NaN take no part.
+    possible : array-like of shape (m, 2), optional
+        Smallest and largest value that a row of each column could have had; by default the largest
+        absolute value there is, with either sign.
 
     Returns
     -------
     DataFrame
-        One row a column: ``difference`` (the mean), ``low, high`` and ``p_value``: how often one of
-        m columns of mean 0 that vary together as these do lies so many standard errors off. Of
-        fewer than two rows they are NaN.
+        One row a column: ``difference`` (the mean), ``low, high`` and ``p_value`` (of a mean of 0,
+        two-sided, adjusted for all columns). Of fewer than two rows the last three are NaN.
 
     Notes
     -----
-    Intervals reach as many standard errors as the largest |t| of the columns exceeds in 5 % of
-    2,000 resamples of the rows (studentised bootstrap): less than Bonferroni's where columns
-    vary together, as differences to one method do, and more than Student's where few rows make
-    them skewed. Where resamples have no spread, as rare rows alone make the mean, there is no
-    interval. A column that does not vary has no width.
+    Gaffke's bounds: the rows and one imaginary row, the worst possible, are weighted at random
+    (weights uniform on the simplex, 5,000 draws), and the upper end is a quantile of the weighted
+    means. For values of 0 and 1 that is Clopper and Pearson's. Rows that are too rare for the
+    sample to hold them are thereby reckoned with, so skewed means are covered too. Each end of each
+    column has the same tail, as large as leaves 2.5 % of the draws outside any column on that side:
+    less than Bonferroni's where columns vary together. More than 1,000 rows are averaged in random
+    blocks.
+
+    References
+    ----------
+    Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a
+    nonnegative variable", Mathematical Methods of Statistics 14, 2005.
+    Learned-Miller, Thomas, "A new confidence interval for the mean of a bounded random variable",
+    arXiv:1905.06208, 2019.
     """
     known = values.dropna().to_numpy(np.float64)
     n, m = known.shape
     mean = known.mean(axis=0) if n else np.full(m, np.nan)
-    half = p_value = np.full(m, np.nan)
-    if n >= 2:
-        error = known.std(axis=0, ddof=1) / np.sqrt(n)
-        varies = error > _ROUNDING * np.abs(mean)
-        largest = _largest_t(known[:, varies])
-        off = np.abs(mean) / np.where(varies, error, 1.0)
-        beyond = (1 + _DRAWS - np.searchsorted(largest, off)) / (1 + _DRAWS)
-        reach = largest[int(0.95 * _DRAWS)]
-        half = np.where(varies, error * (reach if np.isfinite(reach) else np.nan), 0.0)
-        p_value = np.where(varies, beyond, np.where(mean == 0, 1.0, 0.0))
-    columns = {"difference": mean, "low": mean - half, "high": mean + half, "p_value": p_value}
+    low = high = p_value = np.full(m, np.nan)
+    if n >= 2 and m:
+        size = -(-n // _MAX_BLOCKS)
+        order = np.random.default_rng(0).permutation(n)[: n // size * size]
+        blocks = sum((known[rows] for rows in np.split(order, size)), np.zeros(m)) / size
+        largest = np.abs(known).max(axis=0)
+        ends = np.array([-largest, largest]) if possible is None else np.asarray(possible).T
+        least, most = mean + (ends - mean) / size
+        below, p_below = _upper_bounds(-blocks, -least)
+        high, p_above = _upper_bounds(blocks, most)
+        low, p_value = -below, np.minimum(2 * np.minimum(p_below, p_above), 1.0)
+    columns = {"difference": mean, "low": low, "high": high, "p_value": p_value}
     return pd.DataFrame(columns, values.columns)
 
 
-def _largest_t(columns: Floats) -> Floats:
-    """Return the largest |t| of some columns in every resample of their rows, in order."""
-    if not columns.shape[1]:
-        return np.zeros(_DRAWS)
-    rows = np.linspace(0, len(columns) - 1, min(len(columns), _MOST_ROWS)).astype(int)
-    off = columns[rows] - columns[rows].mean(axis=0)
-    drawn, n = _resamples(len(off)), len(off)
-    mean, square = drawn @ off / n, drawn @ off**2 / n
-    error = np.sqrt(np.maximum(square - mean**2, 0.0) / (n - 1))
-    error[error <= _ROUNDING * np.sqrt(square)] = 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(mean == 0, 0.0, np.abs(mean) / error)
-    return np.sort(t.max(axis=1))
+def _upper_bounds(rows: Floats, worst: Floats) -> tuple[Floats, Floats]:
+    """Return upper bounds of the means of columns, 97.5 % for all at once, and p-values.
+
+    ``rows`` (n, m); ``worst`` (m,): the imaginary row. p-values are of a mean of 0 or more.
+    """
+    drawn = _weights(len(rows)) @ np.vstack([rows, worst])
+    ordered = np.sort(drawn, axis=0)
+    highest = np.sort(stats.rankdata(drawn, "min", axis=0).max(axis=1).astype(int) - 1)
+    bound = ordered[highest[int(0.975 * _DRAWS)]]
+    beyond = _DRAWS - np.searchsorted(highest, (ordered < 0).sum(axis=0))
+    return bound, (1 + beyond) / (1 + _DRAWS)
 
 
 @lru_cache(maxsize=2)
-def _resamples(n: int) -> Floats:
-    """How often each of n rows is in each resample, shape (draws, n)."""
-    rng = np.random.default_rng(0)
-    drawn = [np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(_DRAWS)]
-    return np.array(drawn, np.float64)
+def _weights(n: int) -> Floats:
+    """Random weights of n rows and an imaginary one, uniform on the simplex: (draws, n + 1)."""
+    drawn = np.random.default_rng(0).standard_exponential((_DRAWS, n + 1))
+    return np.asarray(drawn / drawn.sum(axis=1, keepdims=True))
 
 
-def expected_skewness(
+def difference_range(
     of_class: Callable[[Floats], Floats],
     first: Floats,
     other: Floats,
     weights: Floats | None = None,
-) -> float:
-    """Return how skewed the mean difference of a score is expected to be.
+) -> tuple[float, float]:
+    """Return the smallest and the largest difference of a score that any class of a row gives.
 
     Parameters
     ----------
     of_class : callable
         From probabilities (n, K) to the score of each row had each class been the true one.
     first, other : ndarray of shape (n, K)
-        Probabilities of two methods. The truth is taken to lie midway between them: a class that
-        the one calls impossible and the other does not is expected half as often as the latter
-        says, though none of these rows may show it.
+        Probabilities of two methods; the difference is that of the other to the first.
     weights : ndarray of shape (n,), optional
         What each row counts for, of mean 1: its difference is as many times as large.
-
-    Notes
-    -----
-    The third central moment of the n differences over the 3/2 power of the second, over √n. A
-    Student-t interval rests on this being small: rare rows of a large difference, which a sample
-    may well not hold, make the mean look surer than it is.
     """
-    n, n_classes = first.shape
-    sums = np.zeros(3)
-    step = max(1, _CHUNK // n_classes)
-    for start in range(0, n, step):
+    low, high = np.inf, -np.inf
+    step = max(1, _CHUNK // first.shape[1])
+    for start in range(0, len(first), step):
         rows = slice(start, start + step)
-        weight = (first[rows] + other[rows]) / 2
         apart = of_class(other[rows]) - of_class(first[rows])
         apart = weighed(apart, chosen_weights(weights, rows))
-        expected = weight * apart
-        square = apart * apart
-        sums += [expected.sum(), np.vdot(expected, apart), np.vdot(expected, square)]
-    mean, square, cube = sums / n
-    spread = square - mean**2
-    if spread <= 1e-15 * max(square, 1e-300):
-        return 0.0
-    return float((cube - 3 * mean * square + 2 * mean**3) / spread**1.5 / np.sqrt(n))
+        low, high = min(low, float(apart.min())), max(high, float(apart.max()))
+    return low, high

@@ -78,7 +78,7 @@ def _records(raw: RawFile, text: str) -> Iterator[Mapping[str, Any]]:
             if line.strip():
                 yield _record(raw, _parsed(raw, line, f"line {number}"), f"line {number}")
         return
-    whole = _parsed(raw, text, "its text")
+    whole = _parsed(raw, text, "the text")
     if isinstance(whole, dict) and {"columns", "data"} <= set(whole):
         rows: Iterable[Any] = (
             dict(zip(whole["columns"], row, strict=False)) for row in whole["data"]

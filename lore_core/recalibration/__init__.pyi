@@ -31,6 +31,5 @@ from .smooth_lore import (
     SmoothLoRe as SmoothLoRe,
 )
 from .temperature_scaling import TemperatureScaling as TemperatureScaling
-from .tuned_lore import TunedLoRe as TunedLoRe
 from .vector_scaling import VectorScaling as VectorScaling
 from .venn_abers import VennAbers as VennAbers

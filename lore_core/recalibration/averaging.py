@@ -11,8 +11,6 @@ from lore_core.data.weights import weighed
 
 #: Bayesian-bootstrap resamples behind the pseudo-BMA+ weights.
 _N_RESAMPLES = 100
-#: Steps from there toward the stacking weights.
-_N_STEPS = 20
 #: Confidences are kept this far from 0 and 1 before a line goes through their log-odds.
 _MARGIN = 1e-4
 #: Precision of the prior belief that no global line is needed: standard deviation 0.32.
@@ -39,9 +37,7 @@ def model_weights(log_likelihood: Floats, rows: Floats | None = None) -> Floats:
     return np.asarray((share / share.sum(axis=0)).mean(axis=1))
 
 
-def stacked_weights(
-    log_likelihood: Floats, n_steps: int = _N_STEPS, rows: Floats | None = None
-) -> Floats:
+def stacked_weights(log_likelihood: Floats, n_steps: int, rows: Floats | None = None) -> Floats:
     """Weights, shape (n_candidates,), of candidates whose *average* predicts left-out rows well.
 
     ``log_likelihood`` (n_candidates, n): log of the probability a candidate gives row i, left out.
@@ -98,20 +94,17 @@ def on_line(confidence: Floats, slope: float, intercept: float) -> Floats:
     return expit(slope * _log_odds(confidence) + intercept)
 
 
-def confidence_levels(
-    confidence: Floats, n_levels: int | None = None
-) -> tuple[ConfidenceBins, Floats]:
+def confidence_levels(confidence: Floats, n_levels: int) -> tuple[ConfidenceBins, Floats]:
     """Cut confidences into levels of equal weight, and return the mean of each.
 
     ``confidence`` (n,): confidences of calibration rows; equal ones share a level. ``n_levels``: at
-    most so many; by default about 0.8·∛n.
+    most so many.
 
     A row weighs √(p(1 − p)), the standard deviation of its outcome. With equal numbers of rows
     instead, a classifier that is nearly always right would spend its levels on telling 0.998 from
     0.999 and put its few doubtful rows together with sure ones.
     """
     ordered = np.sort(confidence)
-    n_levels = n_levels or most_levels(len(ordered))
     weight = np.cumsum(np.sqrt(ordered * (1.0 - ordered)) + _SMALLEST_SPREAD)
     shares = weight[-1] * np.arange(1, n_levels) / n_levels
     starts = np.searchsorted(weight, shares) + 1

@@ -166,20 +166,72 @@ class Recalibrator(ABC):
         """Return the method as it is compared with others at one setting, not fitted."""
         return cls()
 
-    def settings(self) -> dict[str, Any]:
-        """Return the parameters of the class with their values."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters of the class with their values, as scikit-learn asks for them.
+
+        ``deep``: also those of recalibrators among them, as ``base__bounds``.
+        """
+        params = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+        nested = {
+            f"{name}__{inner}": setting
+            for name, value in params.items()
+            if deep and isinstance(value, Recalibrator)
+            for inner, setting in value.get_params().items()
+        }
+        return params | nested
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, those of a recalibrator among them as ``base__bounds=…``.
+
+        What was fitted stays until ``fit`` is called again.
+
+        Raises
+        ------
+        InputError
+            If there is no such parameter, or the class refuses its value.
+        """
+        settings = self.get_params(deep=False)
+        own_label = self.label != type(self)(**settings).label
+        # The outer ones first: a nested name means the new recalibrator.
+        for name, value in sorted(params.items(), key=lambda item: item[0].count("__")):
+            outer, nested, inner = name.partition("__")
+            if outer not in settings or (nested and not isinstance(settings[outer], Recalibrator)):
+                known = ", ".join(map(repr, self.get_params())) or "none"
+                raise InputError(
+                    f"'{name}' must be a parameter of {type(self).__name__}, which has: {known}."
+                )
+            if nested:
+                settings[outer].set_params(**{inner: value})
+            else:
+                settings[outer] = value
+        changed = vars(type(self)(**settings))
+        if own_label:
+            changed.pop("label", None)
+        vars(self).update(changed)
+        return self
 
     def clone(self) -> Self:
         """Return the same method with the same settings, not fitted."""
         fresh = type(self)(
             **{
                 name: value.clone() if isinstance(value, Recalibrator) else value
-                for name, value in self.settings().items()
+                for name, value in self.get_params(deep=False).items()
             }
         )
         fresh.label = self.label
         return fresh
+
+    def __sklearn_clone__(self) -> Self:
+        return self.clone()
+
+    def __repr__(self) -> str:
+        usual = inspect.signature(type(self)).parameters
+        changed = (
+            f"{name}={value!r}"
+            for name, value in self.get_params(deep=False).items()
+            if repr(value) != repr(usual[name].default)
+        )
+        return f"{type(self).__name__}({', '.join(changed)})"
 
     @classmethod
     def restored(
@@ -247,7 +299,9 @@ class Recalibrator(ABC):
                     "few numbers, such as temperature scaling."
                 )
         kept, cell = self.in_cells(state, size)
-        made = self.restored(self.settings(), kept, label=self.label, n_rows=self.n_rows_)
+        made = self.restored(
+            self.get_params(deep=False), kept, label=self.label, n_rows=self.n_rows_
+        )
         made.fitted_on_ = on if on is None or cell is None else on.in_cells(cell)
         return made
 
@@ -340,6 +394,6 @@ def _taken_apart(value: Any) -> Tagged | None:
         "class": type(value).__name__,
         "label": value.label,
         "calibration_rows": value.n_rows_,
-        "settings": value.settings(),
+        "settings": value.get_params(deep=False),
         "state": value._state,
     }

@@ -41,6 +41,7 @@ class BetaCalibration(Recalibrator):
     -----
     Minimises the NLL of the calibration rows, on Platt's smoothed targets (see
     :class:`~lore_core.PlattScaling`), so that a and b stay finite where p separates the outcomes.
+    For these a row of weight 2 is not two rows.
 
     References
     ----------

@@ -90,6 +90,9 @@ class BoostingRecalibration(Recalibrator):
     by rows, the smallest is taken; where that is 0, the method is the logistic regression. It is
     chosen on at most 8,000 rows. The other classes share the rest as the regression's do.
 
+    A row of weight 2 is not two rows: leaves, quantiles and folds are of rows, and so is much of
+    the regression.
+
     References
     ----------
     Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics,

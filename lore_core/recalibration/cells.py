@@ -91,19 +91,6 @@ def each_row(values: NDArray[Any], count: Ints | None) -> NDArray[Any]:
     return values if count is None else np.repeat(values, count, axis=0)
 
 
-def counted(count: Ints | None, method: str) -> Ints:
-    """Return how many rows a method's levels rest on.
-
-    Raises InputError if it is not known, for the method comes from a file that did not keep it.
-    """
-    if count is None:
-        raise InputError(
-            f"{method} comes from a file that does not say how many rows each level rests on, so "
-            "levels of few rows cannot be left out. Fit it again."
-        )
-    return count
-
-
 def rounded(confidence: Floats) -> Floats:
     """Round the odds of confidences to 1 %, as the confidence of a single row is not to be read.
 

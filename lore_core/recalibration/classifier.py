@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
@@ -22,9 +25,14 @@ from sklearn.utils.validation import (
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
+from lore_core.data.estimator import class_margins, feature_columns
+from lore_core.data.probabilities import softmax
 from lore_core.data.validation import InputError, as_vector, check_lengths
 from lore_core.embedding import Embedding, embed
-from lore_core.recalibration import Recalibrator, SmoothLoRe
+from lore_core.recalibration import GroupWise, Recalibrator, SmoothLoRe, TemperatureScaling
+
+#: Rows a classifier is fitted on, and rows it then predicts.
+Split = tuple[Ints, Ints]
 
 
 class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -33,23 +41,29 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     Parameters
     ----------
     estimator : scikit-learn classifier, optional
-        With ``predict_proba``; copied, not changed (with ``cv="prefit"``: used as it is). By
-        default a logistic regression.
+        With ``predict_proba`` or, failing that, ``decision_function``; copied, not changed. A
+        ``FrozenEstimator`` is used as it is, and all rows of ``fit`` calibrate, whatever ``cv`` is.
+        By default a logistic regression.
     recalibrator : Recalibrator, optional
-        By default :class:`~lore_core.recalibration.SmoothLoRe`. Copied, not changed.
+        By default :class:`~lore_core.recalibration.SmoothLoRe`. Copied, not changed. Grids search
+        its parameters as ``recalibrator__gamma``. :class:`~lore_core.recalibration.GroupWise` finds
+        its ``column`` in a DataFrame ``X``.
     feature_map : "pca", "identity", "tsne" or "umap"
         Map on which rows are near each other, fitted on the rows of ``fit`` without their labels.
     n_components : int
         Its dimensions; fewer where there are fewer rows or features.
     features : transformer or callable, optional
-        What the map is made of: a fitted or unfitted object with ``transform`` (an unfitted one is
-        copied and fitted), or a function of ``X``. By default ``X`` itself, which must be numbers.
-    cv : float, int or "prefit"
-        Share of rows held out to calibrate on, alike in all classes; or number of folds whose
-        left-out predictions calibrate, the classifier then being fitted on all rows; or
-        ``"prefit"``: the classifier is fitted already and all rows of ``fit`` calibrate.
+        Computes the features that the recalibrator uses and the map is made of: an object with
+        ``transform`` (copied and fitted where it is not fitted yet), or a function of ``X``. By
+        default they are ``X``, which must then be numbers, unless the recalibrator uses
+        probabilities alone. A sparse ``X`` is made dense, up to 2 GiB.
+    cv : float, int, splitter, iterable of splits, None or "prefit"
+        A share in (0, 1): rows held out to calibrate on, alike in all classes. Else as in
+        scikit-learn: a number of stratified folds, None for five, an object with ``split``, or
+        (train, test) indices. ``"prefit"``: the classifier is fitted already and used as it is, and
+        all rows of ``fit`` calibrate.
     random_state : int
-        Seed of the split and the map.
+        Seed of the rows that are held out, and of the map.
 
     Attributes
     ----------
@@ -60,17 +74,34 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         The fitted recalibrator; ``recalibrator_.save("m.lore")`` ships it.
     embedding_ : Embedding or None
         The feature map; None for a recalibrator that needs none.
+    margin_scale_ : float or None
+        What the margins of a classifier without ``predict_proba`` are divided by; None with it.
     n_features_in_, feature_names_in_
         Those of ``estimator_``, where it has them.
 
     Notes
     -----
+    A calibration row has the probabilities of a classifier that was not fitted on it; their mean,
+    where several splits hold it out. Rows that no split holds out do not calibrate. With one split
+    (a share, or one pair of indices) its classifier predicts new rows, with more another one that
+    is fitted on all rows. A class that a classifier was not fitted on has probability 0.
+
+    Margins m of a classifier without ``predict_proba`` are read as logits: their probabilities are
+    softmax(m / s), of two classes 1 / (1 + exp(−m / s)) for the second. s is their temperature, the
+    one of the lowest NLL on the calibration rows from a fifth to twenty times their root mean
+    square. A saved recalibrator is to be given these probabilities.
+
     ``predict`` gives the class that is most probable *after* recalibration, as scikit-learn
     expects of a classifier. A recalibrator itself never changes the predicted class, only its
     confidence; where that falls below another class, the two differ.
 
     Where scikit-learn's metadata routing is on, ``fit`` is a router: what it is given goes to
-    ``estimator`` as that asks for it (``set_fit_request``).
+    ``estimator`` as that asks for it (``set_fit_request``), and to the splitter ``cv``: ``groups``
+    to ``GroupKFold``. Without it, pass ``cv=list(GroupKFold().split(X, y, groups))``.
+
+    A row of weight 2 is two rows in the same part of every split where it is for the classifier and
+    for the recalibrator, whose own notes say so, and there is no map, in which every row counts
+    once. For the default recalibrator it is not: copies of a row would predict each other.
 
     Examples
     --------
@@ -97,7 +128,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         feature_map: str = "pca",
         n_components: int = 2,
         features: Any = None,
-        cv: float | str = 0.25,
+        cv: Any = 0.25,
         random_state: int = 0,
     ) -> None:
         self.estimator = estimator
@@ -147,6 +178,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 f"'recalibrator' must be a recalibrator such as LoRe(); got {method!r}."
             )
         weights = None
+        positive = np.arange(len(y))
         if sample_weight is not None:
             if not method.takes_weights:
                 raise InputError(
@@ -154,38 +186,45 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                     "recalibrator, or leave 'sample_weight' out."
                 )
             weights = _row_weights(sample_weight, y)
-            kept = np.flatnonzero(weights > 0)
-            if len(kept) < len(y):
-                fit_params = _check_method_params(X, fit_params, kept)
-                X, y, weights = _safe_indexing(X, kept), y[kept], weights[kept]
+            positive = np.flatnonzero(weights > 0)
         estimator = self._unfitted()
-        if not hasattr(estimator, "predict_proba"):
+        if not (hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")):
             raise InputError(
-                "'estimator' must be a classifier with 'predict_proba'; got "
+                "'estimator' must be a classifier with 'predict_proba' or 'decision_function'; got "
                 f"{type(estimator).__name__}."
             )
-        rows, probabilities = self._fit_estimator(
-            estimator, X, y, self._routed(estimator, weights, fit_params)
-        )
+        fit_params, split_params = self._routed(estimator, weights, fit_params)
+        splits = None if self._is_prefit else self._splits(X, y, positive, split_params)
+        if weights is not None and len(positive) < len(y):
+            fit_params = _check_method_params(X, fit_params, positive)
+            X, y, weights = _safe_indexing(X, positive), y[positive], weights[positive]
+        rows, scores = self._fit_estimator(estimator, X, y, splits, fit_params)
         # Checked by the classifier by now.
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        self.classes_ = np.asarray(self.estimator_.classes_)
+        labels = np.searchsorted(self.classes_, y[rows])
+        row_weights = None if weights is None else weights[rows]
+        self.margin_scale_: float | None = None
+        if not hasattr(self.estimator_, "predict_proba"):
+            self.margin_scale_ = _margin_temperature(scores, labels, row_weights)
         self.embedding_: Embedding | None = None
-        calibration = self._dataset(
-            probabilities,
-            np.searchsorted(self.classes_, y[rows]),
-            None if weights is None else weights[rows],
-        )
-        if method.needs_embedding:
+        table = None
+        if not method.is_global:
             self._fit_features(X)
-            table = self._features(X)
-            dimensions = min(self.n_components, *table.shape)
-            # Of the calibration rows alone, by which a file would place new ones.
-            self.embedding_ = embed(
-                table, self.feature_map, dimensions, random_state=self.random_state
-            ).rows(rows)
+            columns = self._columns(X)
+            self._feature_names = list(columns.columns) if hasattr(columns, "columns") else None
+            table = _numbers(columns)
+            if method.needs_embedding:
+                # Of the calibration rows alone, by which a file would place new ones.
+                self.embedding_ = embed(
+                    table,
+                    self.feature_map,
+                    min(self.n_components, *table.shape),
+                    random_state=self.random_state,
+                ).rows(rows)
+            table = table[rows]
+        calibration = self._dataset(scores, labels, table, _groups(method, X, rows), row_weights)
         self.recalibrator_ = method.clone().fit(calibration, self.embedding_)
         return self
 
@@ -214,79 +253,129 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 estimator=self._unfitted(),
                 method_mapping=MethodMapping().add(caller="fit", callee="fit"),
             )
+            .add(
+                splitter=self.cv,
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
+        )
+
+    @property
+    def _is_prefit(self) -> bool:
+        """Whether the classifier is fitted already."""
+        return isinstance(self.estimator, FrozenEstimator) or (
+            isinstance(self.cv, str) and self.cv == "prefit"
         )
 
     def _routed(
         self, estimator: Any, weights: Floats | None, fit_params: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Return what the classifier's ``fit`` is given beside X and y."""
-        if self.cv == "prefit":
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what the classifier's ``fit`` and the splitter's ``split`` get beside X and y."""
+        if self._is_prefit:
             if fit_params:
                 raise InputError(
-                    "'cv' is 'prefit': the classifier is not fitted again, so "
+                    "the classifier is fitted already and is not fitted again, so "
                     f"{', '.join(sorted(fit_params))} would go nowhere. Leave that out."
                 )
-            return {}
+            return {}, {}
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", sample_weight=weights, **fit_params)
-            return dict(routed.estimator.fit)
+            return dict(routed.estimator.fit), dict(routed.splitter.split)
         if weights is None:
-            return fit_params
+            return fit_params, {}
         if has_fit_parameter(estimator, "sample_weight"):
-            return {**fit_params, "sample_weight": weights}
+            return {**fit_params, "sample_weight": weights}, {}
         warnings.warn(
             f"{type(estimator).__name__}.fit takes no 'sample_weight': all rows count alike for "
             "the classifier; only its recalibration goes by the weights.",
             UserWarning,
             stacklevel=3,
         )
-        return fit_params
+        return fit_params, {}
+
+    def _splits(
+        self, X: Any, y: NDArray[Any], positive: Ints, split_params: dict[str, Any]
+    ) -> list[Split]:
+        """Return the splits of the rows of positive weight, numbered among these."""
+        cv, n = self.cv, len(positive)
+        if isinstance(cv, (float, np.floating)):
+            if not 0 < cv < 1:
+                raise InputError(f"'cv' must be a share in (0, 1); got {cv!r}.")
+            held_out = self._held_out(y[positive], float(cv))
+            if len(held_out) == 0:
+                raise InputError(
+                    f"'cv' must leave rows to calibrate on; got {cv:g} of n_samples={n}. Pass "
+                    "more rows or a larger share."
+                )
+            return [(np.setdiff1d(np.arange(n), held_out), held_out)]
+        is_count = isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) and cv >= 2
+        is_splitter = not isinstance(cv, str) and (hasattr(cv, "split") or isinstance(cv, Iterable))
+        if not (cv is None or is_count or is_splitter):
+            raise InputError(
+                "'cv' must be a share in (0, 1), a number of folds from 2, None, a splitter, an "
+                f"iterable of (train, test) indices or 'prefit'; got {cv!r}."
+            )
+        number = np.full(len(y), -1)
+        number[positive] = np.arange(n)
+        splits = []
+        for split in check_cv(cv, y, classifier=True).split(X, y, **split_params):
+            train, test = (number[np.asarray(rows)] for rows in split)
+            splits.append((train[train >= 0], test[test >= 0]))
+        splits = [split for split in splits if len(split[1])]
+        if not splits:
+            raise InputError("'cv' must leave rows to calibrate on; none of its splits does.")
+        return splits
 
     def _fit_estimator(
-        self, estimator: Any, X: Any, y: NDArray[Any], fit_params: dict[str, Any]
+        self,
+        estimator: Any,
+        X: Any,
+        y: NDArray[Any],
+        splits: list[Split] | None,
+        fit_params: dict[str, Any],
     ) -> tuple[Ints, Floats]:
-        """Fit the classifier; return the calibration rows and what it says of them."""
-        n = len(y)
-        everyone = np.arange(n)
-        if isinstance(self.cv, str):
-            if self.cv != "prefit":
-                raise InputError(f"'cv' must be a number or 'prefit'; got {self.cv!r}.")
+        """Fit the classifier; return the calibration rows and their scores.
+
+        ``splits``: None where the classifier is fitted already.
+        """
+        everyone = np.arange(len(y))
+        if splits is None:
             check_is_fitted(estimator)
             self.estimator_ = estimator
-            unknown = ~np.isin(y, estimator.classes_)
+            self.classes_ = np.unique(estimator.classes_)
+            unknown = ~np.isin(y, self.classes_)
             if unknown.any():
                 row = int(np.flatnonzero(unknown)[0])
                 raise InputError(
                     f"'y' must hold only classes the estimator knows; got {y[row]!r} at row {row}."
                 )
-            return everyone, estimator.predict_proba(X)
-        if isinstance(self.cv, (int, np.integer)) and not isinstance(self.cv, bool):
-            from sklearn.model_selection import StratifiedKFold, cross_val_predict
+            return everyone, self._scores(estimator, X)
+        self.classes_ = np.unique(y)
 
-            folds = StratifiedKFold(self.cv, shuffle=True, random_state=self.random_state)
-            left_out = cross_val_predict(
-                clone(estimator), X, y, cv=folds, method="predict_proba", params=fit_params
-            )
-            self.estimator_ = clone(estimator).fit(X, y, **fit_params)
-            return everyone, left_out
-        if not (isinstance(self.cv, (float, np.floating)) and 0 < self.cv < 1):
-            raise InputError(
-                "'cv' must be a share in (0, 1), a number of folds from 2 or 'prefit'; got "
-                f"{self.cv!r}."
-            )
-        held_out = self._held_out(y, float(self.cv))
-        if len(held_out) == 0:
-            raise InputError(
-                f"'cv' must leave rows to calibrate on; got {self.cv:g} of n_samples={n}. Pass "
-                "more rows or a larger share."
-            )
-        fitted_on = np.setdiff1d(everyone, held_out)
-        self.estimator_ = clone(estimator).fit(
-            _safe_indexing(X, fitted_on),
-            y[fitted_on],
-            **_check_method_params(X, fit_params, fitted_on),
-        )
-        return held_out, self.estimator_.predict_proba(_safe_indexing(X, held_out))
+        def fit_copy(rows: Ints) -> Any:
+            params = _check_method_params(X, fit_params, rows)
+            return clone(estimator).fit(_safe_indexing(X, rows), y[rows], **params)
+
+        total, count = np.zeros((len(y), len(self.classes_))), np.zeros(len(y))
+        for train, test in splits:
+            self.estimator_ = fit_copy(train)
+            np.add.at(total, test, self._scores(self.estimator_, _safe_indexing(X, test)))
+            np.add.at(count, test, 1.0)
+        if len(splits) > 1:
+            self.estimator_ = fit_copy(everyone)
+        rows = np.flatnonzero(count)
+        return rows, total[rows] / count[rows, None]
+
+    def _scores(self, estimator: Any, X: Any) -> Floats:
+        """Return the probabilities of :attr:`classes_`, or their margins, shape (n, K)."""
+        if hasattr(estimator, "predict_proba"):
+            values, of_missing = np.asarray(estimator.predict_proba(X)), 0.0
+        else:
+            values, of_missing = class_margins(estimator, X), -np.inf
+        if np.array_equal(estimator.classes_, self.classes_):
+            return values
+        scores = np.full((len(values), len(self.classes_)), of_missing)
+        scores[:, np.searchsorted(self.classes_, estimator.classes_)] = values
+        return scores
 
     def _held_out(self, y: NDArray[Any], share: float) -> Ints:
         """Rows to calibrate on: the same share of each class, never all of one."""
@@ -309,30 +398,39 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             except ValueError:
                 self.features_ = clone(self.features).fit(X)
 
-    def _features(self, X: Any) -> Floats:
-        given = X
+    def _columns(self, X: Any) -> Any:
+        """Return what the map and the recalibrator see of rows: a DataFrame or an array."""
         if self.features_ is not None:
-            transform = getattr(self.features_, "transform", self.features_)
-            given = transform(X)
-        if hasattr(given, "toarray"):
-            given = given.toarray()
-        try:
-            table = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                "'features' must turn X into numbers for the feature map; X holds something else "
-                f"({error}). Pass a transformer or a function."
-            ) from error
-        return table.reshape(len(table), -1)
+            X = getattr(self.features_, "transform", self.features_)(X)
+        return feature_columns(X)
+
+    def _features(self, X: Any) -> Floats:
+        """Return the features of new rows in the order of ``fit``, shape (n, p)."""
+        columns, names = self._columns(X), self._feature_names
+        if names is not None and hasattr(columns, "columns"):
+            missing = [name for name in names if name not in columns.columns]
+            if missing:
+                raise InputError(f"'X' must have the columns of 'fit'; {missing} are missing.")
+            columns = columns[names]
+        return _numbers(columns)
 
     def _dataset(
-        self, probabilities: Any, labels: NDArray[Any], weights: Floats | None = None
+        self,
+        scores: Floats,
+        labels: ArrayLike,
+        features: Floats | None,
+        groups: Any,
+        weights: Floats | None = None,
     ) -> Dataset:
+        scale = self.margin_scale_
         return Dataset(
-            probabilities,
+            scores if scale is None else softmax(scores / scale),
             labels,
+            features,
+            groups,
             class_names=[str(name) for name in self.classes_],
             name=type(self.estimator_).__name__,
+            feature_names=None if features is None else self._feature_names,
             weights=weights,
         )
 
@@ -350,12 +448,14 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             In the order of ``classes_``.
         """
         check_is_fitted(self)
-        probabilities = self.estimator_.predict_proba(X)
-        rows = self._dataset(probabilities, np.zeros(len(probabilities)))
+        method = self.recalibrator_
+        scores = self._scores(self.estimator_, X)
+        table = None if method.is_global else self._features(X)
+        rows = self._dataset(scores, np.zeros(len(scores)), table, _groups(method, X))
         points = None
-        if self.embedding_ is not None:
-            points = self.embedding_.transform(self._features(X))
-        return self.recalibrator_.recalibrate(rows, points).probabilities
+        if self.embedding_ is not None and table is not None:
+            points = self.embedding_.transform(table)
+        return method.recalibrate(rows, points).probabilities
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class that is most probable after recalibration, shape (n,).
@@ -375,6 +475,39 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         else:
             tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         return tags
+
+
+def _numbers(columns: Any) -> Floats:
+    try:
+        table = np.asarray(columns, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "'features' must turn X into numbers for the recalibrator; X holds something else "
+            f"({error}). Pass a transformer or a function."
+        ) from error
+    return table.reshape(len(table), -1)
+
+
+def _groups(method: Recalibrator, X: Any, rows: Ints | slice = slice(None)) -> Any:
+    """Return the columns of a DataFrame that a group-wise recalibrator asks for, by name."""
+    if not isinstance(method, GroupWise) or not hasattr(X, "columns"):
+        return None
+    columns = {str(name): name for name in X.columns}
+    names = list(columns) if method.columns is None else method.columns
+    if not set(names) <= set(columns):
+        names = list(columns)  # The recalibrator says which one is missing.
+    return {name: np.asarray(X[columns[name]])[rows] for name in names}
+
+
+def _margin_temperature(margins: Floats, labels: Ints, weights: Floats | None) -> float:
+    """Return what to divide margins by for the lowest NLL of their softmax.
+
+    Not below a fifth of their size: where all are right, they would grow without end.
+    """
+    behind = margins - margins.max(axis=1, keepdims=True)
+    size = float(np.sqrt(np.mean(behind[np.isfinite(behind)] ** 2))) or 1.0
+    rows = Dataset(softmax(margins / size), labels, weights=weights)
+    return size * TemperatureScaling(bounds=(0.2, 20.0)).fit(rows).temperature_
 
 
 def _row_weights(sample_weight: ArrayLike, y: NDArray[Any]) -> Floats:

@@ -7,9 +7,8 @@ from typing import BinaryIO
 
 from lore_core.data.number_files import Content, Kind
 
-#: Raised whenever a file written now could be misread by the version before. Schema 1 held the
-#: attributes of the classes of its day, schema 2 the confidence of every row; see old_files.py.
-SCHEMA = 4
+#: Raised whenever a file written now would be misread by the version before.
+SCHEMA = 1
 _KIND = Kind("lore-recalibrator", SCHEMA, "a recalibrator", "Recalibrator.save()")
 
 pack = _KIND.pack
@@ -20,7 +19,7 @@ def unpack(source: str | Path | bytes | BinaryIO, key: bytes | None = None) -> C
 
     ``source``: the file, its content, or something open for reading. ``key``: what it must be
     signed with, if it must. Raises InputError if there is
-    no such file, or it is damaged, changed, of another kind or of a newer schema.
+    no such file, or it is damaged, changed, of another kind or of another schema.
     """
     if isinstance(source, (str, Path)):
         return _KIND.read(source, key)

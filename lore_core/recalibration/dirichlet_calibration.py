@@ -48,6 +48,9 @@ class DirichletCalibration(Recalibrator):
     With more than 64 classes, what is off the diagonal sees log p along its 32 principal directions
     only. The most probable class can change.
 
+    A row of weight 2 is not two rows: of two equal rows each would help to predict the other in
+    cross-validation.
+
     References
     ----------
     Kull, Perello-Nieto, Kängsepp, Silva Filho, Song, Flach, "Beyond temperature scaling: obtaining

@@ -64,7 +64,8 @@ class GroupWise(Recalibrator):
 
     Notes
     -----
-    The group-wise baselines of Luo et al., UAI 2022, section 5.2.
+    The group-wise baselines of Luo et al., UAI 2022, section 5.2. Weights are what they are to the
+    recalibrator.
     """
 
     needs_groups = True
@@ -106,14 +107,15 @@ class GroupWise(Recalibrator):
         return {group["name"]: group["calibration_rows"] for group in groups}
 
     @property
-    def _columns(self) -> list[str] | None:
+    def columns(self) -> list[str] | None:
+        """The group columns; None: the dataset's only one."""
         if self.column is None:
             return None
         return [self.column] if isinstance(self.column, str) else list(self.column)
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         check_integer(self.min_group_size, "min_group_size")
-        names = group_names(calibration, self._columns).astype(str)
+        names = group_names(calibration, self.columns).astype(str)
         everyone = self.recalibrator.clone().fit(calibration, embedding)
         groups: list[Group] = []
         for name in np.unique(names):
@@ -124,7 +126,7 @@ class GroupWise(Recalibrator):
                     calibration.rows(rows), _of_rows(embedding, rows)
                 )
             groups.append({"name": str(name), "calibration_rows": size, "recalibrator": fitted})
-        return {"columns": self._columns, "groups": groups, "everyone": everyone}
+        return {"columns": self.columns, "groups": groups, "everyone": everyone}
 
     def fallback(self, evaluation: Dataset) -> pd.DataFrame:
         """Which groups get the method fitted on all rows, and how many rows that concerns.
@@ -134,7 +136,7 @@ class GroupWise(Recalibrator):
         import pandas as pd
 
         fitted, sizes = self.by_group_, self.sizes_
-        count = pd.Series(group_names(evaluation, self._columns)).value_counts()
+        count = pd.Series(group_names(evaluation, self.columns)).value_counts()
         count = count[[name not in fitted for name in count.index]]
         return pd.DataFrame(
             {

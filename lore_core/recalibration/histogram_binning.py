@@ -11,7 +11,7 @@ from lore_core.data.binning import Binning, ConfidenceBins, accuracy_by_bin, con
 from lore_core.data.rows import Rows
 from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.cells import counted, rounded
+from lore_core.recalibration.cells import rounded
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -24,7 +24,7 @@ class State(TypedDict):
     binning: Binning  #: how the bins were chosen
     edges: Floats  #: (n_bins + 1,) from 0 to 1
     accuracy: Floats  #: (n_bins,) of the calibration rows; NaN where there is none
-    count: Ints | None  #: (n_bins,) how many; None in older files
+    count: Ints  #: (n_bins,) how many
 
 
 class HistogramBinning(Recalibrator):
@@ -43,6 +43,11 @@ class HistogramBinning(Recalibrator):
     ----------
     accuracy_ : ndarray of shape (n_bins,)
         Calibration accuracy of each bin, NaN where it is empty.
+
+    Notes
+    -----
+    A row of weight 2 is two rows where bins are of equal width; bins of equal mass hold as many
+    rows each, whatever these weigh.
 
     References
     ----------
@@ -85,8 +90,8 @@ class HistogramBinning(Recalibrator):
     @staticmethod
     def in_cells(state: State, size: int) -> tuple[State, None]:
         """Return the bins, those of fewer rows as if they had none."""
-        count = counted(state["count"], HistogramBinning.label)
-        edges, enough = state["edges"], count >= size
+        count, edges = state["count"], state["edges"]
+        enough = count >= size
         return {
             **state,
             "edges": edges if state["binning"] == "equal-width" else rounded(edges),

@@ -10,7 +10,7 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.rows import Rows
 from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.cells import counted, rounded
+from lore_core.recalibration.cells import rounded
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -22,7 +22,7 @@ class State(TypedDict):
 
     confidence: Floats  #: (m,) where they are
     accuracy: Floats  #: (m,) what it says there
-    count: Ints | None  #: (m,) calibration rows of the step; None in older files
+    count: Ints  #: (m,) calibration rows of the step
 
 
 class IsotonicRegression(Recalibrator):
@@ -37,6 +37,8 @@ class IsotonicRegression(Recalibrator):
     -----
     scikit-learn's pool-adjacent-violators fit of outcome on confidence by least squares. Its ends
     are often exactly 0 or 1, so a single wrong row there costs the likelihood its whole floor.
+
+    A row of weight 2 is two rows.
 
     References
     ----------
@@ -71,7 +73,7 @@ class IsotonicRegression(Recalibrator):
     @staticmethod
     def in_cells(state: State, size: int) -> tuple[State, None]:
         """Return the function with steps of fewer rows joined to their neighbours."""
-        count = counted(state["count"], IsotonicRegression.label)
+        count = state["count"]
         step = _steps(state["accuracy"])
         starts = np.flatnonzero(np.diff(step, prepend=-1))
         joined, so_far = [0], 0

@@ -1,4 +1,4 @@
-"""From the kernel means around a row to its corrected confidence, for LoRe and LoRe tuned alike."""
+"""From kernel means around a row to its corrected confidence, for LoRe and LoRe smooth."""
 
 from __future__ import annotations
 

@@ -61,6 +61,9 @@ class LogisticRecalibration(Recalibrator):
     Platt scaling. The other classes share the rest as
     :class:`~lore_core.recalibration.other_classes.OtherClasses` says. It finds what is wrong
     along a feature or with a class, not what is wrong in one place.
+
+    A row of weight 2 is not two rows, see :class:`~lore_core.PlattScaling` and
+    :class:`~lore_core.recalibration.VectorScaling`; means and variances of x are of rows.
     """
 
     label = "Logistic regression"

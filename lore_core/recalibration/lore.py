@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,8 +28,6 @@ from lore_core.recalibration.dataset_rows import coordinates_of, rows_of
 from lore_core.recalibration.local_correction import corrected, lowest_confidence
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lore_core.data.dataset import Dataset
     from lore_core.data.progress import Progress
 
@@ -90,11 +87,6 @@ class LoRe(Recalibrator):
     feature_map : str, optional
         Which embedding to use where several are given by name; by default the first.
 
-    Attributes
-    ----------
-    candidates_ : DataFrame
-        After the deprecated :meth:`tuned` only: all settings tried, best first.
-
     Notes
     -----
     p'(x) = Σ_{j∈β(x)} k_γ(x, x_j) a_j / Σ_{j∈β(x)} k_γ(x, x_j) over the calibration rows in x's
@@ -105,6 +97,10 @@ class LoRe(Recalibrator):
     (Σ k + s), clipped to [0, 1] or, with the floor, [1/K, 1]; a bin without calibration rows keeps
     b(x). Bins are always those of the classifier's own confidence, with a base too.
 
+    A row of weight 2 is two rows where bins are of equal width and s is 0 or infinite: bins of
+    equal mass hold as many rows each, whatever these weigh, and of pseudo-rows, which count as
+    much as a row does on average, twice as many rows would need twice as many.
+
     References
     ----------
     Luo et al., "Local Calibration: Metrics and Recalibration", UAI 2022, eq. 6.
@@ -114,7 +110,6 @@ class LoRe(Recalibrator):
     numbers_in_words = "bandwidth and other settings"
     needs_embedding = True
     takes_weights = True
-    candidates_: pd.DataFrame
 
     def __init__(
         self,
@@ -139,29 +134,6 @@ class LoRe(Recalibrator):
     def standard(cls, gamma: float, n_bins: int, binning: Binning) -> Self:
         """Return the paper's LoRe at this bandwidth and with these bins."""
         return cls(gamma, n_bins, binning)
-
-    @classmethod
-    def tuned(cls, calibration: Dataset, embedding: OnMaps, **options: Any) -> Self:
-        """Return LoRe fitted with the settings that predict left-out calibration rows best.
-
-        Deprecated: ``TunedLoRe(average=False, line=False, levels=False)`` gives the same
-        confidences. ``**options`` are those of
-        :func:`~lore_core.recalibration.tuning.leave_one_out`.
-        """
-        import pandas as pd
-
-        from lore_core.recalibration.tuning import leave_one_out
-
-        warnings.warn(
-            "LoRe.tuned(calibration, embedding, ...) is deprecated; use TunedLoRe(average=False, "
-            "line=False, levels=False, ...).fit(calibration, embedding).",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        trial = leave_one_out(calibration, embedding, **options)
-        best = cls(**trial.settings(trial.best))
-        best.candidates_ = pd.DataFrame(trial.table())
-        return best.fit(calibration, embedding)
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         gamma = check_positive(self.gamma, "gamma")

@@ -52,6 +52,8 @@ class MatrixScaling(Recalibrator):
     ε is 0 unless temperature scaling fits the calibration rows better with more: where classes get
     no probability at all, as from forests, log p tells little but that.
 
+    A row of weight 2 is not two rows, see :class:`~lore_core.recalibration.VectorScaling`.
+
     References
     ----------
     Berta, Holzmüller, Jordan, Bach, "Structured matrix scaling for multi-class calibration", 2025.

@@ -43,6 +43,8 @@ class PlattScaling(Recalibrator):
     where confidence separates right from wrong, or where every row is right; with these it stays
     finite, and on many rows the two are the same.
 
+    A row of weight 2 is not two rows: N₊ and N₋ sum to the effective sample size, (Σw)²/Σw².
+
     References
     ----------
     Platt, "Probabilistic outputs for support vector machines and comparisons to regularized

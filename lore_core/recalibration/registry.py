@@ -31,7 +31,7 @@ METHODS = {
     "none": Method(
         "no_recalibration:NoRecalibration",
         "nothing",
-        "No other method is surely better on NLL; it is what the others are held against.",
+        "No other method is significantly better on NLL; it is what the others are held against.",
     ),
     "temperature": Method(
         "temperature_scaling:TemperatureScaling",
@@ -106,12 +106,6 @@ METHODS = {
         "smooth_lore:LevelLoRe",
         _PLACE,
         "As LoRe smooth, where the worst bin, place or group counts more than NLL.",
-        standard=False,
-    ),
-    "tuned": Method(
-        "tuned_lore:TunedLoRe",
-        _PLACE,
-        "To compare with what LoRe was before LoRe smooth.",
         standard=False,
     ),
 }

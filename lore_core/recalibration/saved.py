@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from lore_core.data.rules import Each, Maybe, Number, Parts, Text
+from lore_core.data.rules import Each, Number, Parts, Text, refuse
 from lore_core.data.validation import InputError
 from lore_core.embedding.stored import as_embedding
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.container import SCHEMA, unpack
+from lore_core.recalibration.container import unpack
 from lore_core.recalibration.fitted_on import FittedOn
 from lore_core.recalibration.registry import saved_class
 from lore_core.recalibration.state_rules import check_fitted
@@ -23,7 +22,7 @@ NAMES = Parts(
         "feature_names": Each(Text()),
         "group_columns": Each(Text()),
         "calibration_rows": Number(0, whole=True),
-        "known_rows": Maybe(Number(0, whole=True)),
+        "known_rows": Number(0, whole=True),
     }
 )
 
@@ -49,35 +48,33 @@ def load_recalibrator(
     Raises
     ------
     InputError
-        If the file is damaged, changed, of another kind or of a newer schema.
+        If the file is damaged, changed, of another kind or of another schema.
 
     See Also
     --------
     lore_core.shipping.Predictor : Applies the same file to arrays, with numpy alone.
     """
     header, arrays = unpack(source, key)
-    builders: Mapping[str, Callable[[Any], Any]] = {"recalibrator": _recalibrator}
-    if header["schema"] < SCHEMA:
-        from lore_core.recalibration import old_files
-
-        builders = old_files.BUILDERS[header["schema"]]
     try:
-        made = decode(header["method"], arrays, builders)
+        made = decode(header["method"], arrays, {"recalibrator": _recalibrator})
         if not isinstance(made, Recalibrator):
             raise InputError("the file of a recalibrator must hold a method; got none.")
         NAMES.check({name: header.get(name) for name in NAMES.rules}, "", {})
-        if header["schema"] == SCHEMA:
-            Text((type(made).__name__,)).check(header["class"], "class", {})
+        Text((type(made).__name__,)).check(header["class"], "class", {})
         check_fitted(made, len(header["class_names"]), len(header["feature_names"]))
+        maps = {
+            item["name"]: None if item["map"] is None else as_embedding(item["map"])
+            for item in decode(header["feature_maps"], arrays, {})
+        }
+        known = [0 if item is None else item.known_rows for item in maps.values()]
+        if not {*known} <= {0, header["known_rows"]}:
+            raise refuse("known_rows", "the rows of its maps", header["known_rows"])
         made.fitted_on_ = FittedOn(
             class_names=tuple(header["class_names"]),
             feature_names=tuple(header["feature_names"]),
             group_columns=tuple(header["group_columns"]),
-            feature_maps={
-                item["name"]: None if item["map"] is None else as_embedding(item["map"])
-                for item in decode(header["feature_maps"], arrays, {})
-            },
-            known_rows=header.get("known_rows") or header["calibration_rows"],
+            feature_maps=maps,
+            known_rows=header["known_rows"],
         )
     except (KeyError, TypeError, AttributeError, ValueError, LookupError, RecursionError) as error:
         if isinstance(error, InputError):

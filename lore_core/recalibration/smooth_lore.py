@@ -41,14 +41,13 @@ from lore_core.recalibration.smooth_tuning import (
     Neighbours,
     accuracy_of_parts,
     confidence_within,
+    default_tuning_gammas,
     fitted_bases,
     leave_one_out_smooth,
     part_of,
     said,
     ways_to_part,
 )
-from lore_core.recalibration.tuned_lore import KeptMap
-from lore_core.recalibration.tuning import default_tuning_gammas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +63,13 @@ _ROWS_A_STEP, _LEAST_STEPS = 50, 20
 _PRICE = 0.03
 #: Of the prior that matrix scaling shares the rest rightly: log T has standard deviation 0.2.
 _SHARES_PRECISION = 25.0
+
+
+class KeptMap(TypedDict):
+    """A map that candidates of some weight use."""
+
+    name: str | None  #: None: the first of those given
+    points: Floats  #: (n, d) coordinates of the calibration rows
 
 
 class Partition(TypedDict):
@@ -159,6 +165,10 @@ class SmoothLoRe(Recalibrator):
     *The other classes* share the rest 1 − p' as matrix scaling says, softened where the wrong
     calibration rows show that more is needed:
     :class:`~lore_core.recalibration.other_classes.OtherClasses`, log T with standard deviation 0.2.
+
+    A row of weight 2 is not two rows: of two equal rows each would correct the other, so that
+    rows which are copied rather than weighted make it follow their outcomes. Penalties and
+    pseudo-rows are of rows of weight 1 on average.
     """
 
     label = "LoRe smooth"

@@ -24,13 +24,14 @@ from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.local_correction import corrected
 from lore_core.recalibration.logistic_regression import LogisticRecalibration
 from lore_core.recalibration.matrix_scaling import MatrixScaling
-from lore_core.recalibration.tuning import parts
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
 
 #: Confidences stay this far from 0 and 1, so that their log-odds are finite.
 _MARGIN = 1e-4
+#: Parts the calibration rows are cut into, so that no base predicts rows it was fitted on.
+N_FOLDS = 5
 #: Rows a global method is fitted on at most.
 _MOST_FITTED = 50_000
 #: What corrections in log-odds are pulled toward none by: so much Σ b(1 − b).
@@ -127,7 +128,7 @@ def fitted_bases(calibration: Dataset) -> tuple[Recalibrator, list[Recalibrator]
 
     Notes
     -----
-    Cut into five parts as :func:`~lore_core.recalibration.tuning.parts` does. Penalties are chosen
+    Cut into five parts as :func:`parts` does. Penalties are chosen
     once, on all rows. Of more than 50,000 rows each method is fitted on so many random ones.
     """
     first = MatrixScaling().fit(_some(calibration))
@@ -159,6 +160,22 @@ def _cross_fitted(method: Recalibrator, rows: Dataset) -> Dataset:
         fitted = method.clone().fit(_some(rows, np.flatnonzero(~here)))
         vectors[here] = fitted.recalibrate(rows.rows(here)).probabilities
     return rows.with_probabilities(vectors)
+
+
+def parts(calibration: Dataset) -> Ints:
+    """Cut rows into parts at random, alike in right and wrong rows; which part each is in."""
+    n = len(calibration)
+    order = np.random.default_rng(0).permutation(n)
+    # Sorted by outcome, every k-th row is of one part.
+    order = order[np.argsort(calibration.outcome[order], kind="stable")]
+    part = np.empty(n, dtype=np.int64)
+    part[order] = np.arange(n) % min(N_FOLDS, n)
+    return part
+
+
+def default_tuning_gammas() -> Floats:
+    """Bandwidths tried: 0.0125 to 12.8 in octaves, which share their exponentials."""
+    return np.asarray(0.0125 * 2.0 ** np.arange(11), dtype=np.float64)
 
 
 def confidence_within(confidence: Floats) -> Floats:

@@ -113,13 +113,13 @@ STATES: Mapping[str, Mapping[str, Rule]] = {
     "IsotonicRegression": {
         "confidence": Values(("n",), 0.0, 1.0, rising=True),
         "accuracy": Values(("n",), 0.0, 1.0, rising=True),
-        "count": Maybe(Values(("n",), 0, whole=True)),
+        "count": Values(("n",), 0, whole=True),
     },
     "HistogramBinning": {
         "binning": _BINNING,
         "edges": _EDGES,
         "accuracy": Values(("b",), 0.0, 1.0, missing=True),
-        "count": Maybe(Values(("b",), 0, whole=True)),
+        "count": Values(("b",), 0, whole=True),
     },
     "LogisticRecalibration": {
         "slope": Number(),
@@ -152,22 +152,6 @@ STATES: Mapping[str, Mapping[str, Rule]] = {
         "outcome": Values(("n",), 0.0, 1.0),
         "leftover": Values(("n",), -1.0, 1.0),
         "base": Maybe(_Fitted()),
-    },
-    "TunedLoRe": {
-        "binning": _BINNING,
-        "count": _COUNT,
-        "outcome": Values(("n",), 0.0, 1.0),
-        "maps": _MAPS,
-        "partitions": Each(Parts({"edges": _EDGES, "bin_index": _INDEX})),
-        "bases": Each(Maybe(_Fitted())),
-        "leftover": Values(("n", "m"), -1.0, 1.0),
-        "members": Each(
-            Parts({**_MEMBER, "base": Number(0, whole=True), "prior_strength": _STRENGTH})
-        ),
-        "line": Maybe(Each(Number(), fewest=2)),
-        **_LEVELS,
-        "other_classes": _OTHERS,
-        "candidates": _Anything(),
     },
     "SmoothLoRe": _SMOOTH,
     "LevelLoRe": _SMOOTH,
@@ -219,7 +203,7 @@ def check_fitted(made: Recalibrator, n_classes: int, n_features: int) -> None:
 
 def _check_settings(made: Recalibrator) -> None:
     """Refuse a setting of another kind than its default."""
-    given = made.settings()
+    given = made.get_params(deep=False)
     for name, parameter in inspect.signature(type(made)).parameters.items():
         for rule in _SETTINGS.get(type(parameter.default), ()):
             rule.check(given[name], f"{type(made).__name__}: {name}", {})
@@ -241,10 +225,8 @@ def _check_relations(name: str, state: Mapping[str, Any], made: Recalibrator, si
             raise refuse(f"{name}: lower", f"{2 * sizes['m'] + 1} numbers", sizes["t"])
     elif name == "BoostingRecalibration":
         _check_trees(name, state, sizes)
-    elif name in ("LoRe", "TunedLoRe"):
+    elif name == "LoRe":
         _check_rows(name, state, made)
-        if name == "TunedLoRe":
-            _check_members(name, state, len(state["bases"]))
     elif STATES[name] is _SMOOTH:
         _check_rows(name, state, made)
         _check_members(name, state, 1 + len(state["more"]))
@@ -301,5 +283,5 @@ def _check_members(name: str, state: Mapping[str, Any], n_bases: int) -> None:
     total = sum(member["weight"] for member in members)
     if total > 1 + 1e-9:
         raise refuse(f"{name}: weight", "shares of 1", f"{total:g} in all")
-    if state["line"] is not None and len(state["line"]) != 2:
+    if len(state["line"]) != 2:
         raise refuse(f"{name}: line", "slope and intercept", state["line"])

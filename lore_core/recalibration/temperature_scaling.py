@@ -41,6 +41,10 @@ class TemperatureScaling(Recalibrator):
     temperature_ : float
         Above 1 where the classifier was overconfident.
 
+    Notes
+    -----
+    A row of weight 2 is two rows.
+
     References
     ----------
     Guo, Pleiss, Sun, Weinberger, "On calibration of modern neural networks", ICML 2017.

@@ -91,8 +91,6 @@ def decode(
         return tuple(decode(item, arrays, build) for item in parts)
     if tag == "object":
         return {key: decode(item, arrays, build) for key, item in parts.items()}
-    if tag == "dict":  # with other keys than text; of schema 1
-        return {decode(k, arrays, build): decode(item, arrays, build) for k, item in parts}
     if tag not in build:
         raise InputError(
             f"the file of a recalibrator must hold kinds of values this version knows; got {tag!r}."

@@ -40,6 +40,10 @@ class VectorScaling(Recalibrator):
     class has few rows. ρ is chosen by cross-validation, ε as
     :class:`~lore_core.recalibration.MatrixScaling` does. The most probable class can change.
 
+    A row of weight 2 is not two rows: rows are of weight 1 on average, so that their number stands
+    against the penalty, and of two equal rows each would help to predict the other in
+    cross-validation.
+
     References
     ----------
     Guo, Pleiss, Sun, Weinberger, "On calibration of modern neural networks", ICML 2017.

@@ -41,7 +41,7 @@ class VennAbers(Recalibrator):
     p₀ and p₁ are what isotonic regression says of a row that is added to the calibration rows as a
     wrong and as a right one. One of the two is calibrated, whichever it is; they are apart by as
     much as one row can change. p₁ / (1 − p₀ + p₁) loses least likelihood to the right one of both,
-    and is never 0 or 1.
+    and is never 0 or 1. Rows with weights are refused: their places cannot be exchanged.
 
     References
     ----------

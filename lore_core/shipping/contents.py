@@ -16,7 +16,6 @@ from lore_core.embedding.result import Embedding
 from lore_core.embedding.stored import as_numbers
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.cells import rounded
-from lore_core.recalibration.container import SCHEMA, unpack
 from lore_core.recalibration.group_wise import GroupWise
 from lore_core.recalibration.saved import load_recalibrator
 
@@ -38,9 +37,6 @@ class FileContents:
     label: str  #: What tables call the method
     calibration_rows: int  #: Rows it was fitted on
     smallest_cell: int | None  #: Rows of the smallest cell, where it holds means over cells
-    #: Rows of a feature map beyond the calibration rows: older files held evaluation rows too.
-    other_rows: int
-    is_old: bool  #: Whether an earlier version wrote it
     held: tuple[Held, ...]  #: All of it
 
     @property
@@ -52,12 +48,7 @@ class FileContents:
     def sentence(self) -> str:
         """Whose data can be read from the file."""
         said = f"{self.label}, fitted on {_calibration(self.calibration_rows)}. "
-        if self.other_rows:
-            said += (
-                f"Single rows can be read from the file, and {self.other_rows:,} of them are no "
-                "calibration rows: treat it like all of them, or fit and save anew."
-            )
-        elif self.single_rows:
+        if self.single_rows:
             said += (
                 "Single calibration rows can be read from the file: treat it like those rows. Of "
                 "other rows, evaluation rows among them, it holds none."
@@ -69,8 +60,6 @@ class FileContents:
             )
         else:
             said += "No single row can be read from the file."
-        if self.is_old:
-            said += " An earlier version wrote it, which may have kept more of each row."
         return said
 
     def table(self) -> dict[str, list[str]]:
@@ -87,9 +76,8 @@ def describe(source: str | Path | bytes | BinaryIO) -> FileContents:
     """List what a file that ``Recalibrator.save`` wrote holds.
 
     ``source``: the file, its content, or something open for reading. Raises InputError if it is
-    damaged, changed, of another kind or of a newer schema.
+    damaged, changed, of another kind or of another schema.
     """
-    header, _ = unpack(source)
     method = load_recalibrator(source)
     on = method.fitted_on_
     if on is None:
@@ -104,14 +92,11 @@ def describe(source: str | Path | bytes | BinaryIO) -> FileContents:
         (on.feature_names, "features"),
         (on.group_columns, "columns of groups"),
     )
-    n_known = [len(as_numbers(item).get("points", ())) for item in maps]
     names = " and ".join(f"{word} ({len(known):,})" for known, word in words if known)
     return FileContents(
         label=method.label,
         calibration_rows=method.n_rows_,
         smallest_cell=who.smallest_cell,
-        other_rows=max([0, *(n - method.n_rows_ for n in n_known)]),
-        is_old=header["schema"] < SCHEMA,
         held=(*held, Held(f"names of {names}", (), 0, False)),
     )
 
@@ -227,9 +212,7 @@ def _disclosed(
         single = not regular and not np.allclose(rounded(array), array, rtol=0, atol=1e-12)
         return ", some of them confidences of single rows" * single, single
     if name == "accuracy":
-        count = state.get("count")
-        if count is None:
-            return "; of how many rows is not in the file", True
+        count = state["count"]
         least = int(count[count > 0].min())
         return f"; the smallest is of {rows_words(least)}", least == 1
     return "", False
@@ -251,16 +234,13 @@ def _of_map(embedding: Embedding, who: _Who) -> Iterator[Held]:
     if "points" not in parts:
         return
     single = who.cells is None
-    known = str(who)
-    if single and len(parts["points"]) > who.rows:
-        known = f"{len(parts['points']):,} rows, not only calibration rows,"
     points, places = parts["points"], parts["places"]
-    features = f"{n_features:,} features of {known}"
+    features = f"{n_features:,} features of {who}"
     if points.shape[1] < n_features:
         features = f"{points.shape[1]:,} principal components of the {features}"
         features += ", from which these can be rebuilt" * single
     yield Held(features, points.shape, points.nbytes, single)
-    yield Held(f"places of {known} on {name}", places.shape, places.nbytes, single)
+    yield Held(f"places of {who} on {name}", places.shape, places.nbytes, single)
 
 
 def _calibration(n_rows: int) -> str:

@@ -10,8 +10,9 @@ import streamlit as st
 from lore_core import InputError
 from lore_core.reading import PROBABILITY_KINDS, ColumnMapping, FileOverview, inspect
 from pages.data.sources import read_and_adopt
-from pages.shared.files import state_of
+from pages.shared.files import states_of
 from pages.shared.header import plain
+from pages.shared.session import READ_MAPPING, failure
 
 #: Role in the table → field of the mapping.
 _ROLES = {
@@ -39,7 +40,7 @@ def panel(files: list[Any], source: str) -> None:
         overview = _overview(files)
     except InputError:
         return  # said above, when reading it
-    failed = "_read_error" in st.session_state
+    failed = failure() is not None
     with st.expander("Columns and their roles", icon=":material/view_column:", expanded=failed):
         st.caption(
             f"{plain(overview.file)} ({overview.format}), {overview.n_rows:,} rows. The roles are "
@@ -71,8 +72,8 @@ def panel(files: list[Any], source: str) -> None:
 
 def _overview(files: list[Any]) -> FileOverview:
     """Look at files, once for each state of them."""
-    state = [getattr(item, "file_id", None) or (str(item), state_of(item)) for item in files]
-    given: ColumnMapping | None = st.session_state.get("_read_mapping")
+    state = [getattr(item, "file_id", None) or (str(item), states_of([item])) for item in files]
+    given: ColumnMapping | None = st.session_state.get(READ_MAPPING)
     asked = (
         ColumnMapping() if given is None else ColumnMapping(table=given.table, query=given.query)
     )

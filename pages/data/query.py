@@ -10,13 +10,14 @@ import streamlit as st
 from lore_core.reading import ColumnMapping
 from lore_core.reading.formats import QUERIED
 from pages.data.sources import read_and_adopt
+from pages.shared.session import READ_MAPPING
 
 
 def box(files: list[Any], source: str) -> None:
     """Ask for a query, where all files (uploads or paths) are databases."""
     if not all(Path(item.name).suffix.lower() in QUERIED for item in files):
         return
-    given: ColumnMapping | None = st.session_state.get("_read_mapping")
+    given: ColumnMapping | None = st.session_state.get(READ_MAPPING)
     asked = given is not None and given.query is not None
     with st.expander("Read the answer to a query", icon=":material/database:", expanded=asked):
         st.caption(

@@ -16,11 +16,23 @@ from lore_core.data.texts import text_columns
 from lore_core.reading.file_pairs import sources_of
 from lore_core.reading.formats import READABLE
 from lore_core.reading.reading_report import NO_FEATURES
-from pages.shared.files import check_inside, is_local, named_path, states_of
+from pages.shared.files import arguments, check_inside, is_local, named_path, states_of
 from pages.shared.header import plain
 from pages.shared.loaded import Loaded
 from pages.shared.on_disk import kept_files, problem
-from pages.shared.session import adopt, as_loaded, load_demo
+from pages.shared.session import (
+    READ_MAPPING,
+    Failure,
+    adopt,
+    as_loaded,
+    dismiss_failure,
+    failure,
+    is_loaded,
+    join_names,
+    load_demo,
+    load_startup_data,
+    note_failure,
+)
 from pages.shared.store import kept_for
 
 _UPLOAD, _PATH, _DEMO = "Upload", "Path", "Demo"
@@ -79,6 +91,7 @@ def _upload() -> tuple[list[Any], str] | None:
         type=[suffix.lstrip(".") for suffix in READABLE],
         accept_multiple_files=True,
         key="upload",
+        on_change=dismiss_failure,
         help="One file, or two: names ending in _cal and _test become calibration and evaluation "
         "rows. An .npz of images alone is attached to the file with as many rows.",
     )
@@ -89,7 +102,6 @@ def _upload() -> tuple[list[Any], str] | None:
     if st.session_state.get("_uploaded") != key:
         st.session_state["_uploaded"] = key
         read_and_adopt(files, "upload")
-    _show_error(files, "upload")
     return files, "upload"
 
 
@@ -102,7 +114,7 @@ def _path() -> tuple[list[Any], str] | None:
         help="One file, two separated by “;”, or a directory that holds one file or one pair.",
     )
     named = [part for part in text.split(";") if part.strip()]
-    pressed = st.button("Read", type="primary", disabled=not named)
+    read = st.container()
     try:
         if any(glob.has_magic(part) and not named_path(part).exists() for part in named):
             raise InputError(
@@ -112,18 +124,14 @@ def _path() -> tuple[list[Any], str] | None:
         paths = [named_path(part) for part in named]
         check_inside(raw for path in paths if path.exists() for raw in sources_of(path))
     except InputError as error:
-        st.session_state.pop("_read_error", None)
-        said = str(error)
-        st.error(plain(said[:1].upper() + said[1:]), icon=":material/error:")
-        return None
-    if pressed:
+        paths = []
+        _show_error(str(error))
+    if read.button("Read", type="primary", disabled=not paths):
         read_and_adopt(paths, text)
-    _show_error(paths, text)
     return (paths, text) if paths and all(path.exists() for path in paths) else None
 
 
 def _demos() -> None:
-    st.session_state.pop("_read_error", None)
     with st.container(horizontal=True):
         if st.button("Digits, some scanned sideways", icon=":material/draw:"):
             load_demo("digits")
@@ -139,11 +147,11 @@ def _demos() -> None:
 def read_and_adopt(
     files: list[Any], source: str, mapping: reading.ColumnMapping | None = None
 ) -> None:
-    """Read files and make them current; on a bad file keep what was loaded before."""
+    """Read files and make them current, or note why they could not be read."""
     for item in files:
         if hasattr(item, "seek"):
             item.seek(0)
-    st.session_state["_read_mapping"] = mapping
+    st.session_state[READ_MAPPING] = mapping
     try:
         with st.spinner("Reading and checking …"):
             result = reading.read(
@@ -151,31 +159,45 @@ def read_and_adopt(
             )
             adopt(as_loaded(result, source, states_of(f for f in files if isinstance(f, Path))))
     except InputError as error:
-        st.session_state["_read_error"] = error
-    else:
-        st.session_state.pop("_read_error", None)
+        note_failure(Failure(error, files, source))
     st.rerun()  # An error, too, stands above what asked for it.
 
 
-def _show_error(files: list[Any], source: str) -> None:
-    """Say why the files were not read; what is only doubtful can be read all the same."""
-    error = st.session_state.get("_read_error")
-    if error is None:
-        return
-    given = st.session_state.get("_read_mapping") or reading.ColumnMapping()
+def explain_failure(failed: Failure) -> None:
+    """Say why data could not be loaded; what is only doubtful can be read all the same."""
+    error, files = failed.error, failed.files
+    given = st.session_state.get(READ_MAPPING) or reading.ColumnMapping()
     if isinstance(error, reading.SeveralTablesError):
         st.error(plain(error.found), icon=":material/error:")
         name = st.selectbox(f"The {error.what} to read", error.tables, format_func=plain)
         if st.button(f"Read this {error.what}", type="primary"):
-            read_and_adopt(files, source, dataclasses.replace(given, table=name))
-        return
-    doubt = error if isinstance(error, reading.DoubtfulDataError) else None
-    text = str(error) if doubt is None else doubt.found
-    st.error(plain(text[:1].upper() + text[1:]), icon=":material/error:")
-    st.caption("Nothing was lost: the data loaded before are still shown.")
-    if doubt is not None and st.button("It is as it should be: read it", icon=":material/check:"):
-        accepted = (*(given.accept or ()), doubt.check)
-        read_and_adopt(files, source, dataclasses.replace(given, accept=accepted))
+            read_and_adopt(files, failed.source, dataclasses.replace(given, table=name))
+    elif isinstance(error, reading.DoubtfulDataError):
+        _show_error(error.found)
+        if st.button("It is as it should be: read it", icon=":material/check:"):
+            accepted = (*(given.accept or ()), error.check)
+            read_and_adopt(files, failed.source, dataclasses.replace(given, accept=accepted))
+    else:
+        _show_error(str(error))
+    if is_loaded():
+        st.button("Dismiss", icon=":material/close:", on_click=dismiss_failure)
+
+
+def _show_error(sentence: str) -> None:
+    st.error(plain(sentence[:1].upper() + sentence[1:]), icon=":material/error:")
+
+
+def offer_data() -> None:
+    """Offer what can be shown at once where nothing is loaded."""
+    failed, paths = failure(), arguments().data
+    with st.container(horizontal=True):
+        if paths and (failed is None or failed.source != " + ".join(paths)):
+            st.button(
+                f"Open {plain(join_names(map(Path, paths)))}",
+                icon=":material/folder_open:",
+                on_click=load_startup_data,
+            )
+        st.button("Show the demo", icon=":material/draw:", on_click=load_demo)
 
 
 def _contract() -> None:

@@ -11,7 +11,7 @@ from lore_core.comparison import conclude_recalibration
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures import bandwidth_figure
 from lore_core.metrics.glossary import GLOSSARY
-from lore_core.recalibration import LoRe, SmoothLoRe, TunedLoRe
+from lore_core.recalibration import LoRe, SmoothLoRe
 from pages.recalibrate.before_after import before_after
 from pages.recalibrate.ship import ship
 from pages.recalibrate.table import metrics_table, worst_places_table
@@ -110,7 +110,7 @@ if isinstance(lore, LoRe):
         )
     )
 for name, method in result.recalibrators.items():
-    if not isinstance(method, (SmoothLoRe, TunedLoRe)) or not len(method.candidates_):
+    if not isinstance(method, SmoothLoRe) or not len(method.candidates_):
         continue
     with st.expander(f"What “{name}” chose from", icon=":material/manage_search:"):
         st.caption(

@@ -67,13 +67,11 @@ def _notes(
     predictions = plain(about_predictions(result.most_probable()))
     paired = ", ".join(item.words for item in result.paired if item in metrics)
     said = [
-        f"n = {n:,} evaluation rows, 95 % intervals. Green: better than “{first}” beyond chance "
+        f"n = {n:,} evaluation rows, 95 % intervals. Green: significantly better than “{first}” "
         f"(paired, all methods taken together); amber: worse. Only {paired} are tested so, which "
         "are means of rows: of the other metrics no interval of a difference can be relied on. "
         f"{ABOUT_INTERVALS}"
     ]
-    if result.untold:
-        said.append(plain(result.about_untold()))
     without = [item.title for item in metrics if item.has_interval and item.name not in result.low]
     if without and pending:
         said.append(f"Not simulated yet: the intervals of {', '.join(without)}.")
@@ -124,6 +122,6 @@ def worst_places_table(result: Comparison) -> None:
         )
         st.caption(
             "The worst bin, cell and neighbourhood before and after, found on one half of the rows "
-            "and measured on the other. Green: surely nearer to zero; amber: surely further off; "
-            "each row of the table by itself."
+            "and measured on the other. Green: significantly nearer to zero; amber: significantly "
+            "further off; each row of the table by itself."
         )

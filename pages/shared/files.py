@@ -11,8 +11,8 @@ from pathlib import Path
 import streamlit as st
 
 from lore_core import InputError
+from lore_core.dashboard.access import LOCAL_HOSTS
 from lore_core.reading.raw_file import RawFile
-from pages.shared.gate import answers_this_machine_only
 
 #: Of a file its path, size and time; and of several.
 FileState = tuple[str, int, int]
@@ -26,17 +26,25 @@ def arguments() -> argparse.Namespace:
     """Return what the command line says: ``data``, files, and paths or None.
 
     ``data_root``: below which files may be named. ``kept``: where things are kept on disk.
-    ``login``: the file that says who is let in. ``told``: that which says which rows are marked.
-    ``whole``: the folder with sums of all rows, where ``data`` are a sample of them.
+    ``path_prefix``: what a proxy's addresses begin with. ``told``: the file that says which rows
+    are marked. ``whole``: the folder with sums of all rows, where ``data`` are a sample of them.
     """
     parser = argparse.ArgumentParser(prog="app.py")
     parser.add_argument("--data", action="append", default=[])
     parser.add_argument("--data-root", type=Path)
     parser.add_argument("--kept", type=Path)
-    parser.add_argument("--login", type=Path)
+    parser.add_argument("--path-prefix", default="")
     parser.add_argument("--told", type=Path)
     parser.add_argument("--whole", type=Path)
     return parser.parse_known_args(sys.argv[1:])[0]
+
+
+def answers_this_machine_only() -> bool:
+    """Whether it answers to this machine's own names, and listens at its own address, alone."""
+    hosts: list[str] = st.get_option("server.allowedHosts")
+    listed = bool(hosts) and all(host.lower() in LOCAL_HOSTS for host in hosts)
+    is_proxied = bool(st.get_option("server.corsAllowedOrigins"))
+    return listed and not is_proxied and st.get_option("server.address") in LOCAL_HOSTS
 
 
 def is_local() -> bool:

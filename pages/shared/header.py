@@ -8,8 +8,7 @@ from lore_core.comparison import Conclusion
 from lore_core.data.number_text import unbroken
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions.places.verdict import Verdict
-from pages.shared import login
-from pages.shared.session import current, problem
+from pages.shared.session import current, failure, is_loaded, join_names, problem
 from pages.shared.whole_data import whole_data
 
 
@@ -19,7 +18,7 @@ def question(title: str, text: str, *, names_data: bool = True) -> None:
     ``title``, ``text``: the question, and more for those who hover over it. ``names_data``: False
     on a page about other data than those.
     """
-    if not names_data:
+    if not names_data or not is_loaded():
         st.subheader(title, anchor=False, help=text)
         return
     dataset = current().dataset
@@ -32,7 +31,6 @@ def question(title: str, text: str, *, names_data: bool = True) -> None:
         horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"
     ):
         st.badge(plain(dataset.name), icon=":material/dataset:", color="green")
-        login.reader()
         st.caption(
             f"{len(dataset.evaluation):,} evaluation + {calibration:,} calibration rows"
             f"{'' if dataset.weights is None else ', weighted'}"
@@ -43,6 +41,23 @@ def question(title: str, text: str, *, names_data: bool = True) -> None:
     trouble = problem()
     if trouble:
         st.warning(plain(trouble), icon=":material/warning:")
+    failed = failure()
+    if failed is not None:
+        st.warning(
+            f"{plain(join_names(failed.files))} could not be read (see Data): the pages still show "
+            f"**{plain(dataset.name)}**.",
+            icon=":material/warning:",
+        )
+
+
+def say_nothing_is_loaded() -> None:
+    """Say in place of numbers that there are none, and lead to where data are loaded."""
+    st.info("Nothing is loaded: the data asked for could not be read.", icon=":material/info:")
+    st.page_link(
+        "pages/data/page.py",
+        label="Data: see why, or load others",
+        icon=":material/arrow_forward:",
+    )
 
 
 def _words() -> None:

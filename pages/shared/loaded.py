@@ -29,11 +29,12 @@ class Loaded:
     checks: tuple[Check, ...] = ()  #: What was looked for in it
     split_by_app: bool = False  #: True where the file named no split and rows were split at random
     files: State = ()  #: Of this machine, in the state in which they were read
+    demo: str = ""  #: The name of the demo, which any server can make; empty for other data
 
     @property
     def key(self) -> str:
         """What links name these data by."""
-        return self.dataset.digest[:20]
+        return self.demo or self.dataset.digest[:20]
 
 
 def bytes_of(loaded: Loaded) -> int:

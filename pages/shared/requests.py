@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Mapping
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
-import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+
+from lore_core.dashboard.access import TOKEN, base_path
+from pages.shared.files import arguments
 
 _PATH = "lore/ask"
 
@@ -39,8 +42,7 @@ def offer(answers: Answers) -> str:
 
 def address_of(path: str) -> str:
     """Return where a browser finds what this server has under a path."""
-    base = str(st.get_option("server.baseUrlPath")).strip("/")
-    return "/".join(["", *filter(None, [base]), path])
+    return f"{base_path(os.environ.get(TOKEN, ''), arguments().path_prefix)}/{path}"
 
 
 async def _ask(request: Request) -> Response:

@@ -1,8 +1,11 @@
-"""The session's data: from the link, the command line or the demo, until something is loaded."""
+"""The session's data, or why there are none: from the link, the command line or the demo."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -15,6 +18,21 @@ from pages.shared.store import store
 _KEY = "_loaded"
 _PARAMETER = "data"
 _CHANGED = "_files_now"
+_FAILURE = "_failure"
+#: The mapping with which files were last read, or could not be.
+READ_MAPPING = "_read_mapping"
+#: What a reader picked on the data that are shown; it means nothing on others.
+_PICKS = ("_row", "_region", "_place")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Data that could not be loaded."""
+
+    error: InputError
+    #: Uploads or paths, which another mapping of their columns may help; none of a link.
+    files: list[Any] = field(default_factory=list)
+    source: str = ""  #: As in :attr:`Loaded.source`
 
 
 #: What the demos are, for the Data page.
@@ -39,6 +57,32 @@ _STORIES = {
 }
 
 
+def is_loaded() -> bool:
+    """Return whether there are data to show."""
+    return _KEY in st.session_state
+
+
+def failure() -> Failure | None:
+    """Return what could not be loaded last, unless something was loaded since."""
+    failed: Failure | None = st.session_state.get(_FAILURE)
+    return failed
+
+
+def note_failure(failed: Failure) -> None:
+    """Note what could not be loaded; data loaded before stay, but no demo stands in for it."""
+    st.session_state[_FAILURE] = failed
+    if is_loaded() and current().demo:
+        del st.session_state[_KEY]
+        _forget_picks()
+        st.query_params.pop(_PARAMETER, None)
+
+
+def dismiss_failure() -> None:
+    """Forget what could not be loaded, where other data are shown."""
+    if is_loaded():
+        st.session_state.pop(_FAILURE, None)
+
+
 def current() -> Loaded:
     """Return the data every page shows."""
     loaded: Loaded = st.session_state[_KEY]
@@ -55,11 +99,15 @@ def _show(loaded: Loaded) -> None:
     """Make these, which are kept, the data every page shows."""
     before = st.session_state.get(_KEY)
     if before is not None and before.key != loaded.key:
-        # What was picked on the old data means nothing on the new ones.
-        for picked in ("_row", "_region", "_place"):
-            st.session_state.pop(picked, None)
+        _forget_picks()
     st.session_state[_KEY] = loaded
+    st.session_state.pop(_FAILURE, None)
     _name_in_link(loaded)
+
+
+def _forget_picks() -> None:
+    for name in _PICKS:
+        st.session_state.pop(name, None)
 
 
 def _name_in_link(loaded: Loaded) -> None:
@@ -94,14 +142,12 @@ def _demo(name: str) -> Loaded:
         "synthetic": lambda: demo.synthetic(20_000).dataset,
     }
     dataset = makers[name]()
-    return Loaded(dataset=dataset, source=DEMO, facts=_STORIES[name])
+    return Loaded(dataset=dataset, source=DEMO, facts=_STORIES[name], demo=name)
 
 
-def load_demo(name: str = "digits") -> Loaded:
+def load_demo(name: str = "digits") -> None:
     """Make one of the built-in demos the current data."""
-    loaded = _demo(name)
-    adopt(loaded)
-    return loaded
+    adopt(_demo(name))
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the data …")
@@ -113,36 +159,68 @@ def _read(paths: tuple[str, ...], state: State) -> Loaded:
 def ensure_loaded() -> bool:
     """Load what the link names, else what the command line names, else the demo.
 
-    What went wrong is kept for :func:`problem`, and the demo is shown instead. Returns whether
+    What cannot be loaded becomes the :func:`failure`, and nothing stands in for it. Returns whether
     this is the first look of a reader who asked for nothing in particular: at the demo.
     """
-    if _KEY in st.session_state:
+    if is_loaded():
         _name_in_link(current())
         store().loaded.use(current().key)
         _say_what_changed(current())
         return False
+    if failure() is not None:
+        return False
     is_plain = not st.query_params.to_dict()
-    wanted = st.query_params.get(_PARAMETER)
-    if wanted is not None:
-        found = store().loaded.get(wanted)
-        if found is not None:
-            _show(found)
-            _say_what_changed(found)
-            return False
+    wanted = st.query_params.get(_PARAMETER) or None
+    found = None if wanted is None else store().loaded.get(wanted)
+    if found is not None:
+        _show(found)
+        _say_what_changed(found)
+    elif wanted in _STORIES:
+        load_demo(wanted)
+    elif arguments().data:
+        load_startup_data(wanted)
+    elif wanted is not None:
+        _note_missing_data()
+    else:
+        load_demo()
+        return is_plain
+    return False
+
+
+def load_startup_data(wanted: str | None = None) -> None:
+    """Show what the command line names, unless it is not what a link names."""
     paths = tuple(arguments().data)
-    if paths:
-        try:
-            loaded = _read(paths, states_of(map(Path, paths)))
-        except InputError as error:
-            st.session_state["_problem"] = str(error)
-        else:
-            # (Not on disk: there they are.)
-            store().loaded.hold(loaded.key, loaded)
-            _show(loaded)
-            _explain_lost_link(wanted, loaded)
-            return False
-    _explain_lost_link(wanted, load_demo())
-    return is_plain and not paths
+    files = [Path(path) for path in paths]
+    st.session_state[READ_MAPPING] = None
+    try:
+        loaded = _read(paths, states_of(files))
+    except InputError as error:
+        note_failure(Failure(error, files, " + ".join(paths)))
+        return
+    if wanted not in (None, loaded.key):
+        _note_missing_data()
+        return
+    # (Not on disk: there they are.)
+    store().loaded.hold(loaded.key, loaded)
+    _show(loaded)
+
+
+def join_names(files: Iterable[Any]) -> str:
+    """Name uploads or paths in a sentence."""
+    names = [file.name or str(file) for file in files]
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return (", " if more else " and ").join(names[:2]) + more
+
+
+def _note_missing_data() -> None:
+    note_failure(
+        Failure(
+            InputError(
+                "the data this link was made for are no longer here: they were removed, or unused "
+                "for too long. Load their file again."
+            )
+        )
+    )
 
 
 def _say_what_changed(loaded: Loaded) -> None:
@@ -159,15 +237,7 @@ def _say_what_changed(loaded: Loaded) -> None:
     )
 
 
-def _explain_lost_link(wanted: str | None, loaded: Loaded) -> None:
-    if wanted is not None and wanted != loaded.key:
-        st.session_state["_problem"] = (
-            "The data this link was made for are no longer loaded here; showing "
-            f"{loaded.dataset.name} instead. Load the file again on the Data page."
-        )
-
-
 def problem() -> str | None:
-    """Return what went wrong at start, once."""
+    """Return what a reader should know of the data, once."""
     text: str | None = st.session_state.pop("_problem", None)
     return text

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import streamlit as st
 
 from lore_core import Embedding
-from pages.shared.gate import answers_this_machine_only
+from pages.shared.files import answers_this_machine_only
 from pages.shared.loaded import Loaded, bytes_of
 from pages.shared.on_disk import DATA, MAPS, REPORTS, OnDisk
 

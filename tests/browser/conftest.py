@@ -122,7 +122,7 @@ class App:
         self.page_errors: list[str] = []
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: self.page_errors.append(str(error)))
-        #: What the page, and frames and workers in it, asked of anyone but this server.
+        #: What the page, and frames and workers in it, asked outside of this server's secret path.
         self.asked_elsewhere: list[str] = []
         page.on("request", lambda request: self._note(request.url))
         page.on("websocket", lambda wire: self._note(wire.url))
@@ -135,8 +135,9 @@ class App:
 
     def _note(self, url: str) -> None:
         where = urlsplit(url)
-        is_inside = where.scheme in ("data", "blob", "about")
-        if not is_inside and where.netloc != urlsplit(self.server.url).netloc:
+        is_inside = where.scheme in ("data", "blob", "about") or "token=" in where.query
+        base = self.server.url.removeprefix("http:") + "/"
+        if not is_inside and not url.removeprefix(where.scheme + ":").startswith(base):
             self.asked_elsewhere.append(url)
 
     def settle(self) -> App:
@@ -185,9 +186,13 @@ class App:
 
     def go(self, title: str) -> App:
         self.page.get_by_role("link", name=title, exact=True).first.click()
-        path = "/" if title == "Data" else f"/{title.lower()}"
-        self.until(lambda: urlsplit(self.page.url).path == path, f"page {title}")
+        self.until(lambda: self.path == ("" if title == "Data" else title.lower()), f"page {title}")
         return self.settle()
+
+    @property
+    def path(self) -> str:
+        """The page's name in its address."""
+        return urlsplit(self.page.url).path.removeprefix(urlsplit(self.server.url).path + "/")
 
     # Controls ---------------------------------------------------------------------------------
 

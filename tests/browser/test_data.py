@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
@@ -67,19 +68,56 @@ def test_a_bad_file_is_told_in_a_sentence_and_changes_nothing(open_app, tmp_path
     header = app.sees("900 evaluation + 500 calibration rows")
     key = app.query()["data"]
     drop(app, bad)
-    alert = app.page.get_by_test_id("stAlert").filter(has_text=bad.name)
+    alerts = app.page.get_by_test_id("stAlert").filter(has_text=bad.name)
+    alert = alerts.filter(has_not_text="the pages still show")
     expect(alert).to_be_visible()
     app.settle()
     sentence = alert.inner_text()
     assert "Traceback" not in sentence
     assert "Error:" not in sentence
     assert 20 < len(sentence) < 400
-    app.sees("Nothing was lost: the data loaded before are still shown.")
     expect(header).to_be_visible()
     assert app.query()["data"] == key
     app.go("Overview")
+    app.sees(re.compile(r"truncated\.npz could not be read .*: the pages still show small"))
     app.sees("900 evaluation + 500 calibration rows")
     app.sees(re.compile("n = 900 evaluation rows"))
+
+
+PAGES = "Overview Landscape Variables Bandwidth Recalibrate Fairness Runs Watch Decisions Report"
+
+
+def test_a_server_whose_file_cannot_be_read_shows_no_numbers_until_it_can(
+    start_server, light, open_tab, tmp_path
+):
+    """More ways to fail: tests/pages/test_failed_files.py."""
+    rng = np.random.default_rng(4)
+    table = np.column_stack([rng.integers(0, 3, 200), rng.normal(size=(200, 3)).round(3)])
+    path = tmp_path / "scores.csv"
+    np.savetxt(path, table, "%g", ",", header="label,p_0,p_1,p_2", comments="")
+    with start_server(path) as server, open_tab(light, server) as app:
+        numbers = app.page.locator(
+            "[data-testid=stMetric], .js-plotly-plot, .st-key-landscape, .st-key-head"
+        )
+        app.open()
+        app.sees("If these are scores, map them as logits.")
+        for title in PAGES.split():
+            app.go(title)
+            app.sees("Nothing is loaded: the data asked for could not be read.")
+            expect(numbers).to_have_count(0)
+        app.page.get_by_role("link", name="Data: see why, or load others").click()
+        app.settle()
+        expect(numbers).to_have_count(0)
+        app.choose("The probability columns hold", "logits")
+        app.button("Read with these roles").click()
+        app.sees("100 evaluation + 100 calibration rows")
+        app.settle()
+        link = app.query()["data"]
+        app.go("Overview")
+        expect(app.page.get_by_test_id("stMetric").first).to_be_visible()
+        with open_tab(light, server) as second:
+            second.open("decisions", data=link)
+            second.sees("100 evaluation + 100 calibration rows")
 
 
 class TestLearnedMaps:

@@ -14,8 +14,8 @@ from lore_core import (
     InputError,
     LoRe,
     NoRecalibration,
+    SmoothLoRe,
     TemperatureScaling,
-    TunedLoRe,
     compare,
     compare_runs,
     embed,
@@ -114,7 +114,7 @@ def test_without_features_only_global_methods(runs):
 def test_several_maps_and_methods_that_name_theirs(runs):
     line = LoRe(0.5, 5, feature_map="pca-1")
     line.label = "LoRe on a line"
-    methods = [LoRe(0.5, 5, feature_map="pca-2"), line, TunedLoRe(gammas=[0.2, 1.0])]
+    methods = [LoRe(0.5, 5, feature_map="pca-2"), line, SmoothLoRe(gammas=[0.2, 1.0])]
     both = compare_runs(runs[:1], methods, feature_map=["pca-2", "pca-1"], n_jobs=1).table
     plane = compare_runs(runs[:1], [LoRe(0.5, 5)], feature_map="pca-2", n_jobs=1).table
     pd.testing.assert_series_equal(both.loc["LoRe"], plane.loc["LoRe"])

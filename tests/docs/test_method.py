@@ -11,7 +11,7 @@ from scipy import stats
 
 import lore_core as lore
 from lore_core.chance import intervals, significance
-from lore_core.recalibration import averaging, smooth_lore, smooth_tuning, tuning
+from lore_core.recalibration import averaging, smooth_lore, smooth_tuning
 from lore_core.regions.places import average, candidates, find, overall, tree, verdict
 
 TEXT = (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
@@ -46,10 +46,9 @@ WORDS = " ".join(TEXT.split())
         ("against 2,000 simulated models", overall._N_SIMULATED == 2000),
         ("ECE below 2 points is said and called small", verdict.SMALL == 0.02),
         ("1.5 times the average one", verdict._LEADS == 1.5),
-        ("0.0125 to 12.8 in octaves", tuning.default_tuning_gammas().max() == 12.8),
-        ("0.0125 to 12.8 in octaves", tuning.default_tuning_gammas().min() == 0.0125),
-        ("cross-fitted on five parts", tuning.N_FOLDS == 5),
-        ("Twenty steps", averaging._N_STEPS == 20),
+        ("0.0125 to 12.8 in octaves", smooth_tuning.default_tuning_gammas().max() == 12.8),
+        ("0.0125 to 12.8 in octaves", smooth_tuning.default_tuning_gammas().min() == 0.0125),
+        ("cross-fitted on five parts", smooth_tuning.N_FOLDS == 5),
         (r"+ 5 \left( (\alpha - 1)^2", averaging._LINE_STRENGTH == 10.0),  # halved in the loss
         (r"$0.8 \sqrt[3]{n}$", averaging._LEVELS == 0.8),
         ("as few as cost at most 3 % of the NLL", smooth_lore._PRICE == 0.03),
@@ -57,8 +56,9 @@ WORDS = " ".join(TEXT.split())
         ("$s$ of 0.25, 1, 4, 16 or ∞", smooth_tuning.STRENGTHS == (0.25, 1.0, 4.0, 16.0)),
         ("0, 1, 5 or 20 pseudo-rows", smooth_tuning.PSEUDO_ROWS == (0.0, 1.0, 5.0, 20.0)),
         ("one step of stacking for 50 rows", smooth_lore._ROWS_A_STEP == 50),
-        ("1, 5 or 15 bins", lore.TunedLoRe().n_bins == (1, 5, 15)),
-        ("$s$ of 0, 1, 5, 20, 80", lore.TunedLoRe().prior_strengths == (0.0, 1.0, 5.0, 20.0, 80.0)),
+        ("and twenty at least", smooth_lore._LEAST_STEPS == 20),
+        ("weights below a thousandth", smooth_lore._SMALLEST_WEIGHT == 1e-3),
+        (r"plus $25 (\log T)^2 / 2$", smooth_lore._SHARES_PRECISION == 25.0),
     ],
 )
 def test_numbers(said, is_so):

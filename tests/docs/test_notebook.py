@@ -42,7 +42,7 @@ def test_runs(tmp_path, monkeypatch, capsys):
     assert "Rows with corruption rotated 90°: promised" in said
     assert "mostly corruption rotated 90°" in said
     nll = names["found"].table["NLL"]
-    assert nll["LoRe tuned"] < nll["LoRe"] < nll["No recalibration"]
+    assert nll["LoRe smooth"] < nll["LoRe"] < nll["No recalibration"]
     assert (tmp_path / "landscape.html").stat().st_size > 1_000_000  # opens without a network
     assert (tmp_path / "landscape.csv").stat().st_size > 1000
 

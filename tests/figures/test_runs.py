@@ -17,7 +17,7 @@ NASTY = "<b>LoRe</b> & co"
 @pytest.fixture
 def result():
     rng = np.random.default_rng(2)
-    methods = ["No recalibration", NASTY, "LoRe tuned"]
+    methods = ["No recalibration", NASTY, "LoRe smooth"]
     return RunsComparison(
         pd.DataFrame(
             {

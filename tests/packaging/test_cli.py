@@ -10,20 +10,24 @@ from pathlib import Path
 import pytest
 
 from lore_core import cli
-from lore_core.dashboard import server
+from lore_core.dashboard import access, server
 from lore_core.data.validation import InputError
 from lore_core.kernel_sums import compile_once
 from lore_core.reading import load
 
 
 @pytest.fixture
-def served(monkeypatch):
+def served(monkeypatch, tmp_path):
     """What `lore app` would serve, instead of serving it."""
     calls = []
     monkeypatch.setattr(
-        server, "serve", lambda data, port, **rest: calls.append((data, port, rest))
+        server,
+        "serve",
+        lambda data, port, token, **rest: calls.append((data, port, rest | {"token": token})),
     )
     monkeypatch.setattr(compile_once, "compile_kernels", lambda *args, **kwargs: False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv(access.TOKEN, raising=False)
     return calls
 
 
@@ -145,8 +149,45 @@ def test_streamlit_gets_files_after_the_dashes_and_serves_this_machine_only(tmp_
     assert ours[:2] == ["run", str(tmp_path / "app.py")]
     assert {"--server.address=127.0.0.1", "--server.port=8600"} <= set(ours)
     assert "--browser.gatherUsageStats=false" in ours
+    shown = ["https://lens.example.com:8443"]
+    behind = server.streamlit_command(tmp_path / "app.py", [], 8600, shown, path_prefix="a/b/")[1]
+    assert {f"--server.corsAllowedOrigins={shown[0]}"} <= set(behind)
+    assert "--server.allowedHosts=lens.example.com" in behind
+    assert behind[-2:] == ["--path-prefix", "/a/b"]
     elsewhere = server.streamlit_command(tmp_path / "app.py", [], 8600, (), tmp_path)[1]
     assert elsewhere[-2:] == ["--data-root", str(tmp_path)]
+
+
+def test_links_carry_the_same_token_at_the_next_start_unless_nothing_is_kept(served, capsys):
+    for arguments in ([], [], ["--no-cache"], ["--no-cache"]):
+        cli.main(["app", *arguments])
+    first, second, third, fourth = (rest["token"] for _, _, rest in served)
+    assert first == second
+    assert len({first, third, fourth}) == 3
+    assert not capsys.readouterr().out
+
+
+def test_where_no_token_can_be_kept_a_new_one_is_made_and_that_is_said(served, tmp_path, capsys):
+    (tmp_path / "cache").write_text("no folder")
+    assert cli.main(["app"]) == 0
+    assert len(served[0][2]["token"]) >= 32
+    assert "Links will not outlive this start: '" in capsys.readouterr().out
+
+
+def test_behind_a_proxy_the_token_is_one_the_proxy_can_know(served, tmp_path, monkeypatch, capsys):
+    behind = ["app", "--host-name", "lens.example.com"]
+    assert cli.main(behind) == 0
+    ((_, _, rest),) = served
+    assert rest["origins"] == ["https://lens.example.com"]
+    assert rest["kept"] is None
+    path = tmp_path / "cache" / "lore-lens" / "kept" / access.TOKEN_FILE
+    assert path.read_text() == rest["token"]
+    assert f"The proxy must send the token in {path}" in capsys.readouterr().out
+    assert cli.main([*behind, "--no-cache"]) == 1
+    assert "the proxy must know the token: set LORE_TOKEN" in capsys.readouterr().err
+    monkeypatch.setenv(access.TOKEN, "a-token-of-the-proxy")
+    assert cli.main([*behind, "--no-cache"]) == 0
+    assert served[-1][2]["token"] == "a-token-of-the-proxy"
 
 
 def test_the_dashboard_is_found():

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 
 from benchmarks.attack.reader import Reader
+from lore_core.dashboard.access import TOKEN, base_path
 from lore_core.dashboard.server import choose_port, local_url, wait_until_served
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("launch")]
@@ -18,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("launch")]
 
 @pytest.fixture
 def serve(tmp_path):
-    """Start ``lore app`` with a cache of its own; it is killed at the end."""
+    """Start ``lore app`` with a cache of its own; its process and its address with the secret."""
     started = []
 
     def start():
@@ -27,18 +30,22 @@ def serve(tmp_path):
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path), TOKEN: ""},
         )
         started.append(process)
         alive = lambda: process.poll() is None  # noqa: E731
         # The first start of all compiles the kernels.
         assert any(wait_until_served(local_url(port), alive) for _ in range(4))
-        return process, local_url(port)
+        said = next(line for line in process.stdout if "LoRe Lens is open at" in line)
+        token = re.search(r"\?token=(\S+)", said)[1]
+        return process, local_url(port) + base_path(token)
 
     yield start
     for process in started:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 def rows():
@@ -50,6 +57,7 @@ def rows():
 
 def test_a_link_leads_to_an_upload_after_the_server_was_killed(serve, tmp_path):
     process, url = serve()
+    secret = urlsplit(url).path
     with Reader(url) as reader:
         page = reader.upload(reader.open("", gamma=0.4), "mine.npz", rows())
         assert "kept on the disk of the machine" in page.text
@@ -57,6 +65,7 @@ def test_a_link_leads_to_an_upload_after_the_server_was_killed(serve, tmp_path):
     process.kill()
     process.wait()
     _, url = serve()
+    assert urlsplit(url).path == secret
     with Reader(url) as reader:
         page = reader.open("overview", **link)
         assert "mine" in page.text

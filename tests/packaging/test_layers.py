@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 #: They hand names on when these are asked for, and have every room below them.
-LAZY = {"lore_core", "lore_core._lazy", "lore_core._moved"}
+LAZY = {"lore_core", "lore_core._lazy"}
 #: The one import upwards: a chart draws itself, but only when its figure is asked for.
 DRAWN = ("lore_core.figures.chart", "lore_core.figures.plotly")
 

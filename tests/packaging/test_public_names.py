@@ -1,4 +1,4 @@
-"""Names are where the stubs say, come when they are asked for, and those that moved still work."""
+"""Names are where the stubs say, and come when they are asked for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import lore_core as lore
-from lore_core._moved import MOVED
 
 ROOMS = sorted(
     ".".join(stub.parent.relative_to(Path(lore.__file__).parents[1]).parts)
@@ -62,22 +61,6 @@ def test_no_public_name_hides_behind_a_module(name):
         assert isinstance(getattr(room, public), types.ModuleType), public
 
 
-def test_the_root_is_small_and_the_rooms_have_all_of_it():
+def test_the_root_is_small():
     names = [name for name in lore.__all__ if not isinstance(getattr(lore, name), types.ModuleType)]
     assert 50 <= len(names) <= 70
-    assert not set(names) & set(MOVED)
-
-
-@pytest.mark.parametrize("name", MOVED)
-def test_a_moved_name_works_and_says_where_it_is(name):
-    place = f"lore_core.{MOVED[name]}"
-    with pytest.warns(DeprecationWarning, match=f"'{place}.{name}'") as said:
-        found = getattr(lore, name)
-    assert found is getattr(import_module(place), name)
-    assert [warning.filename for warning in said] == [__file__]  # the line that has to change
-
-
-def test_a_moved_name_can_be_imported():
-    with pytest.warns(DeprecationWarning, match=r"'lore_core\.metrics\.wilson_interval'"):
-        from lore_core import wilson_interval
-    assert wilson_interval is lore.metrics.wilson_interval

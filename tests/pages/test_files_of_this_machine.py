@@ -68,7 +68,11 @@ def test_pages_say_so_and_read_nothing(folders, open_page, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("server.allowedHosts", ["localhost", "lore.example"])]
+    ("option", "value"),
+    [
+        ("server.allowedHosts", ["localhost", "lore.example"]),
+        ("server.corsAllowedOrigins", ["http://localhost:9000"]),
+    ],
 )
 def test_paths_are_nobodys_to_name_behind_a_proxy(option, value):
     assert files.is_local()

@@ -73,7 +73,7 @@ def content(runs, results):
         )
         for label, item in after.items()
     }
-    drawn = (*GLOBAL_METHODS, pub.LORE_TSNE, pub.TUNED_TSNE)
+    drawn = (*GLOBAL_METHODS, pub.LORE_TSNE)
 
     def rewards(ratios=None):
         before = after[pub.NONE].confidence
@@ -87,19 +87,19 @@ def content(runs, results):
     names = (
         "maps", "mlce-tsne", "mlce-pca", "alce-tsne", "mlce_supported-tsne", "landscape-best",
         "landscape-worst", "landscape-scaled", "cdf-best", "cdf-worst", "cdf-scaled", "before",
-        "after", "after-tuned", "cdf-after", "rewards", "worst-group", "scatter",
+        "after", "cdf-after", "rewards", "worst-group", "scatter",
     )  # fmt: skip
     pictures = {name: f"picture {name}" for name in names}
     bins = {"best": found[pub.NONE], "worst": found[pub.NONE], "scaled": found[pub.TS]}
     images = ImagesResult(results[0], 0.9, bins, found, rewards(), rewards(tables.RATIOS), pictures)
     runs_found = RunsComparison(runs_table(results))
-    return Content(results, runs_found, SETTING, pictures, images, SETTING, results[0], SETTING)
+    return Content(results, runs_found, SETTING, pictures, images, results[0], SETTING)
 
 
 def test_every_method_is_measured_on_every_run(results):
     frame = runs_table(results)
-    assert len(frame) == 2 * len((*pub.IN_THE_PAPER, *pub.OURS))
-    assert set(frame["method"]) == {*pub.IN_THE_PAPER, *pub.OURS}
+    assert len(frame) == 2 * len(pub.IN_THE_PAPER)
+    assert set(frame["method"]) == set(pub.IN_THE_PAPER)
     known = [column for column in frame if "n_eff" not in column]
     assert not frame[known].isna().any(axis=None)
 
@@ -118,7 +118,7 @@ def test_a_run_s_numbers_are_the_library_s(runs, results):
 
 def test_where_a_mean_curve_is_lowest(results):
     curves = curves_of(results, "tsne")
-    assert list(curves)[-2:] == ["LoRe", "LoRe tuned"]
+    assert list(curves) == [*GLOBAL_METHODS, "LoRe"]
     lowest = {label: lowest_at(curves, label, list(curves)) for label in curves}
     # At most one method is strictly the lowest at each bandwidth.
     everywhere = [gamma for found in lowest.values() for gamma in found]
@@ -156,8 +156,8 @@ def test_the_page_has_every_table_and_picture(content):
     text = page.write(content)
     for heading in (
         "Does it hold?", "Settings", "Figure 1", "Figure 2", "Figure 3", "Figures 4 and 6",
-        "Table 1", "Table 2", "Table 3", "Figure 5 and Table 4", "What LoRe tuned reaches",
-        "Setting 4", "How this page was made",
+        "Table 1", "Table 2", "Table 3", "Figure 5 and Table 4", "Setting 4",
+        "How this page was made",
     ):  # fmt: skip
         assert re.search(rf"^## {re.escape(heading)}", text, re.MULTILINE), heading
     for name in content.pictures:
@@ -175,9 +175,7 @@ def test_the_page_has_every_table_and_picture(content):
 
 
 def test_without_a_compas_run_its_section_is_left_out(content):
-    fewer = Content(
-        content.results, content.runs, SETTING, content.pictures, content.images, SETTING
-    )
+    fewer = Content(content.results, content.runs, SETTING, content.pictures, content.images)
     assert "## Setting 4" not in page.write(fewer)
 
 

@@ -13,12 +13,13 @@ from lore_core.data.probabilities import expit, logit
 from lore_core.recalibration import LevelLoRe, LogisticRecalibration, MatrixScaling
 from lore_core.recalibration.averaging import on_line
 from lore_core.recalibration.smooth_tuning import (
+    default_tuning_gammas,
     fitted_bases,
     leave_one_out_smooth,
     part_of,
+    parts,
     ways_to_part,
 )
-from lore_core.recalibration.tuning import parts
 
 
 @pytest.fixture(scope="module")
@@ -211,6 +212,23 @@ def test_next_to_no_rows(n):
     assert np.isfinite(after.probabilities).all()
     if n == 1:
         np.testing.assert_array_equal(after.probabilities, data.probabilities)
+
+
+def test_of_many_rows_a_part_chooses_the_weights(rows):
+    data, z = rows
+    some = SmoothLoRe(max_rows=30).fit(data, z)
+    chosen = np.sort(np.random.default_rng(0).choice(len(data), 30, replace=False))
+    _, _, changed, starts = fitted_bases(data)
+    ways = ways_to_part(changed, [1, 5])
+    trial = leave_one_out_smooth(
+        {None: z[chosen]}, changed.rows(chosen), starts[chosen], ways, default_tuning_gammas(), None
+    )
+    best = trial.candidates[trial.log_likelihood.mean(axis=1).argmax()]
+    assert some.candidates_.iloc[0]["leave_one_out_nll"] == pytest.approx(
+        -trial.log_likelihood.mean(axis=1).max()
+    )
+    assert some.candidates_.iloc[0]["gamma"] == best.gamma
+    assert len(some.outcome_) == len(data)
 
 
 def test_what_cannot_be_asked_for(rows):

@@ -19,8 +19,8 @@ from lore_core import (
     LoRe,
     PlattScaling,
     Recalibrator,
+    SmoothLoRe,
     TemperatureScaling,
-    TunedLoRe,
 )
 from lore_core.data.rows import Rows
 from lore_core.recalibration import BoostingRecalibration, registry
@@ -29,7 +29,6 @@ from lore_core.recalibration.registry import own_recalibrators
 METHODS = [
     *own_recalibrators(0.3, 5),
     LoRe(0.3, 5, base=TemperatureScaling(), floor=True, prior_strength=2.0),
-    TunedLoRe(average=False, line=False, levels=False),
     BoostingRecalibration(n_trees=3),
     GroupWise(LoRe(0.3, 5, base=PlattScaling())),
 ]
@@ -92,7 +91,7 @@ def test_a_part_is_saved_with_the_whole(rows):
     calibration, *_ = rows
     method = GroupWise(TemperatureScaling()).fit(calibration)
     again = registry.saved_class("GroupWise").restored(
-        method.settings(), method.state(), label="mine", n_rows=200
+        method.get_params(deep=False), method.state(), label="mine", n_rows=200
     )
     assert (again.label, again.n_rows_, again.sizes_) == ("mine", 200, method.sizes_)
     with pytest.raises(InputError, match="mine is a part of another recalibrator"):
@@ -102,7 +101,7 @@ def test_a_part_is_saved_with_the_whole(rows):
 def test_progress_of_a_fit(rows):
     calibration, cal_z, *_ = rows
     shares = []
-    TunedLoRe(gammas=[0.3]).fit(
+    SmoothLoRe(gammas=[0.3]).fit(
         calibration, cal_z, progress=lambda share, message: shares.append(share)
     )
     assert shares == sorted(shares)

@@ -15,7 +15,6 @@ from lore_core import (
     PlattScaling,
     SmoothLoRe,
     TemperatureScaling,
-    TunedLoRe,
     embed,
 )
 from lore_core.recalibration.cells import cells_of, means_of, rounded, sizes_of
@@ -91,8 +90,6 @@ LOCAL = {
     "equal mass": LoRe(0.3, 5, "equal-mass", prior_strength=2.0, base=PlattScaling()),
     "smooth": SmoothLoRe(),
     "levels": SmoothLoRe(levels=True),
-    "tuned": TunedLoRe(),
-    "tuned, equal mass": TunedLoRe(binning="equal-mass"),
 }
 
 
@@ -141,9 +138,7 @@ def test_it_is_the_method_itself_where_all_rows_of_a_cell_are_alike(name, calibr
     right = np.random.default_rng(3).random(512) < 0.7
     rows = Dataset(np.full((512, 2), [0.8, 0.2]), np.where(right, 0, 1), features=places)
     method = LOCAL[name].clone()
-    if name.startswith("tuned"):
-        method = TunedLoRe(binning=method.binning, bases=[None], levels=False)
-    elif isinstance(method, SmoothLoRe):
+    if isinstance(method, SmoothLoRe):
         # Its confidences, each from a fit without the row, are not quite alike.
         method = SmoothLoRe(n_bins=[1])
     method.fit(rows, rows.features)
@@ -228,7 +223,6 @@ def test_a_few_numbers_stay_as_they_are(calibration, new):
         GroupWise(LoRe()),
         GroupWise(IsotonicRegression()),
         LoRe(base=HistogramBinning()),
-        TunedLoRe(bases=[IsotonicRegression()]),
     ],
 )
 def test_two_ways_of_cutting_the_same_rows_are_refused(method, calibration, maps):

@@ -1,19 +1,38 @@
-"""LoReClassifier: scikit-learn's own checks, and that the probabilities are LoRe's."""
+"""LoReClassifier: scikit-learn's own checks, and that the probabilities are the library's."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
+from scipy.special import expit, softmax
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_digits
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+    train_test_split,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lore_core import (
@@ -23,23 +42,32 @@ from lore_core import (
     IsotonicRegression,
     LoRe,
     LoReClassifier,
+    NoRecalibration,
     Predictor,
+    SmoothLoRe,
     TemperatureScaling,
+    embed,
+    from_estimator,
     negative_log_likelihood,
 )
+from lore_core.recalibration import BoostingRecalibration, LogisticRecalibration
 from lore_core.recalibration.venn_abers import VennAbers
 
-#: As of scikit-learn's own CalibratedClassifierCV: which rows are held out depends on how many
-#: there are, so that a row of weight 2 is not quite a row that stands there twice. Where nothing is
-#: held out it is: test_whole_weights_are_repeated_rows.
-HELD_OUT = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "rows are held out at random"
+#: Of LoRe smooth alone, by its definition: docs/decisions/0033-weights-of-rows.md.
+NOT_REPEATED = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "a row of weight 2 is not two rows"
     for kind in ("dense", "sparse")
 }
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([LoReClassifier()], expected_failed_checks=lambda model: HELD_OUT)
+@parametrize_with_checks(
+    [
+        LoReClassifier(),
+        LoReClassifier(LinearSVC(random_state=0), recalibrator=TemperatureScaling()),
+    ],
+    expected_failed_checks=lambda model: {} if model.recalibrator else NOT_REPEATED,
+)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
@@ -51,7 +79,7 @@ def digits():
 
 
 @pytest.mark.parametrize(
-    "recalibrator", [None, LoRe(0.4, 5), TemperatureScaling()], ids=["tuned", "lore", "global"]
+    "recalibrator", [None, LoRe(0.4, 5), TemperatureScaling()], ids=["smooth", "lore", "global"]
 )
 @pytest.mark.parametrize("cv", [0.3, 3, "prefit"])
 def test_probabilities_are_those_of_the_parts(digits, cv, recalibrator):
@@ -61,7 +89,7 @@ def test_probabilities_are_those_of_the_parts(digits, cv, recalibrator):
         base.fit(X[:300], y[:300])
         X, y = X[300:], y[300:]
     model = LoReClassifier(base, recalibrator=recalibrator, cv=cv).fit(X, y)
-    rows = Dataset(model.estimator_.predict_proba(X_test), y_test)
+    rows = Dataset(model.estimator_.predict_proba(X_test), y_test, X_test)
     points = model.embedding_ and model.embedding_.transform(X_test)
     expected = model.recalibrator_.recalibrate(rows, points).probabilities
     found = model.predict_proba(X_test)
@@ -74,6 +102,220 @@ def test_probabilities_are_those_of_the_parts(digits, cv, recalibrator):
     # The template is nobody's to change.
     assert recalibrator is None or recalibrator.n_rows_ == 0
     assert (cv == "prefit") == (model.estimator_ is base)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """A DataFrame and classes; a confidence that ignores how columns act together is wrong."""
+    rng = np.random.default_rng(7)
+    X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["age", "dose", "site"])
+    X["site"] = (X["site"] > 0).astype(float)
+    odds = 2 * X["age"] * (1 + X["site"]) + X["dose"] * X["site"]
+    return X, (rng.random(600) < expit(odds)).astype(int)
+
+
+@pytest.mark.parametrize("prefit", [False, True])
+@pytest.mark.parametrize(
+    "recalibrator",
+    [
+        SmoothLoRe(),
+        LoRe(0.4, 5, base=LogisticRecalibration()),
+        LogisticRecalibration(),
+        BoostingRecalibration(n_trees=10),
+        GroupWise(TemperatureScaling(), "site"),
+    ],
+    ids=repr,
+)
+def test_it_is_what_the_library_gives_by_hand(frame, recalibrator, prefit):
+    X, y = frame
+    train, test, new = np.arange(200), np.arange(200, 400), np.arange(400, 600)
+    bare = GaussianNB().fit(X.iloc[train], y[train])
+    points = embed(X.iloc[test if prefit else slice(400)].to_numpy())
+    local = recalibrator.needs_embedding
+
+    def rows(numbers):
+        return from_estimator(bare, X.iloc[numbers], y[numbers], groups=X[["site"]].iloc[numbers])
+
+    by_hand = recalibrator.clone().fit(
+        rows(test), (points if prefit else points.rows(test)) if local else None
+    )
+    new_points = points.transform(X.iloc[new].to_numpy()) if local else None
+    expected = by_hand.recalibrate(rows(new), new_points).probabilities
+    if prefit:
+        model = LoReClassifier(FrozenEstimator(bare), recalibrator=recalibrator)
+        model.fit(X.iloc[test], y[test])
+    else:
+        model = LoReClassifier(GaussianNB(), recalibrator=recalibrator, cv=[(train, test)])
+        model.fit(X.iloc[:400], y[:400])
+    found = model.predict_proba(X.iloc[new])
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    if not recalibrator.is_global:
+        assert model.recalibrator_.fitted_on_.feature_names == ("age", "dose", "site")
+
+
+def test_columns_are_found_by_name(frame):
+    X, y = frame
+    columns = make_column_transformer((StandardScaler(), ["dose", "age"]))
+    model = LoReClassifier(make_pipeline(columns, GaussianNB())).fit(X, y)
+    found = model.predict_proba(X[["site", "dose", "age"]])
+    np.testing.assert_array_equal(found, model.predict_proba(X))
+    with pytest.raises(InputError, match="the columns of 'fit'; .'site'. are missing"):
+        model.predict_proba(X[["dose", "age"]])
+    model.set_params(recalibrator=GroupWise(TemperatureScaling(), "town"))
+    with pytest.raises(InputError, match="'column' must name group columns of .'age', 'dose'"):
+        model.fit(X, y)
+
+
+def test_sparse_rows_are_made_dense_or_refused(frame):
+    X, y = sparse.csr_array(frame[0].to_numpy()), frame[1]
+    recalibrator = LogisticRecalibration(strength=10.0)
+    model = LoReClassifier(LogisticRegression(tol=1e-10), recalibrator=recalibrator)
+    dense = model.fit(X.toarray(), y).predict_proba(X.toarray())
+    np.testing.assert_allclose(model.fit(X, y).predict_proba(X), dense, atol=1e-5)
+    rows = from_estimator(model.estimator_, X, y)
+    np.testing.assert_array_equal(rows.features, X.toarray())
+    wide = sparse.csr_array((600, 1_000_000))
+    with pytest.raises(InputError, match="600 × 1,000,000 numbers would take 4.5 GiB"):
+        LoReClassifier(DummyClassifier()).fit(wide, y)
+    LoReClassifier(DummyClassifier(), recalibrator=TemperatureScaling()).fit(wide, y)
+
+
+#: What scikit-learn's own meta-estimator takes, and splits of which each row is in one test part.
+SPLITS = {
+    "folds": 3,
+    "default": None,
+    "splitter": StratifiedKFold(4, shuffle=True, random_state=1),
+    "unstratified": KFold(3),
+    "list": [([*range(300, 675)], range(300)), (np.arange(675) < 300, np.arange(675) >= 300)],
+}
+
+
+@pytest.mark.parametrize("cv", SPLITS.values(), ids=SPLITS.keys())
+def test_splits_are_those_of_scikit_learn(digits, cv):
+    X, X_test, y, y_test = digits
+    splits = cv
+    if isinstance(cv, list):  # cross_val_predict takes whole numbers alone
+        splits = [tuple(np.arange(675)[np.asarray(rows)] for rows in split) for split in cv]
+    margins = cross_val_predict(RidgeClassifier(), X, y, cv=splits, method="decision_function")
+    model = LoReClassifier(RidgeClassifier(), recalibrator=IsotonicRegression(), cv=cv).fit(X, y)
+    everyone = RidgeClassifier().fit(X, y).decision_function(X_test)
+    by_hand, new = (softmax(m / model.margin_scale_, axis=1) for m in (margins, everyone))
+    fitted = IsotonicRegression().fit(Dataset(by_hand, y))
+    expected = fitted.recalibrate(Dataset(new, y_test)).probabilities
+    np.testing.assert_allclose(model.predict_proba(X_test), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_temperature_of_margins_is_that_of_scikit_learn(digits, n_classes):
+    pytest.importorskip("sklearn", minversion="1.8")
+    X, X_test, y, _ = digits
+    X, y = X[y < n_classes], y[y < n_classes]
+    y = np.where(np.arange(len(y)) % 9 == 0, 0, y)  # (separable classes have no temperature)
+    base = RidgeClassifier()
+    theirs = CalibratedClassifierCV(
+        base, method="temperature", ensemble=False, cv=SPLITS["splitter"]
+    )
+    ours = LoReClassifier(base, recalibrator=TemperatureScaling(), cv=SPLITS["splitter"])
+    found, expected = (model.fit(X, y).predict_proba(X_test) for model in (ours, theirs))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_rows_that_are_left_out_often_or_never(digits):
+    X, _, y, _ = digits
+    halves = RepeatedStratifiedKFold(n_splits=2, n_repeats=3, random_state=0)
+    parts = [*halves.split(X, y)]
+    by_hand = np.mean(
+        [
+            cross_val_predict(GaussianNB(), X, y, cv=parts[k : k + 2], method="predict_proba")
+            for k in (0, 2, 4)
+        ],
+        axis=0,
+    )
+    model = LoReClassifier(GaussianNB(), recalibrator=TemperatureScaling(), cv=halves).fit(X, y)
+    fitted = TemperatureScaling().fit(Dataset(by_hand, y))
+    assert model.recalibrator_.temperature_ == pytest.approx(fitted.temperature_, rel=1e-6)
+    assert model.recalibrator_.n_rows_ == 675
+    some = clone(model).set_params(cv=ShuffleSplit(2, test_size=30, random_state=0)).fit(X, y)
+    assert 30 < some.recalibrator_.n_rows_ <= 60
+    with pytest.raises(InputError, match="'cv' must leave rows to calibrate on; none"):
+        clone(model).set_params(cv=iter([])).fit(X, y)
+
+
+def test_a_class_that_was_not_seen_has_probability_0(digits):
+    X, X_test, y, _ = digits
+    seen = y != 4
+    split = (seen, np.arange(675) % 2 == 0)
+    model = LoReClassifier(GaussianNB(), recalibrator=NoRecalibration(), cv=[split]).fit(X, y)
+    found = model.predict_proba(X_test)
+    expected = GaussianNB().fit(X[seen], y[seen]).predict_proba(X_test)
+    np.testing.assert_allclose(found, np.insert(expected, 4, 0.0, axis=1), atol=1e-12)
+    assert model.classes_.tolist() == [*range(10)]
+
+
+def test_groups_of_a_splitter_are_routed(frame):
+    X, y = frame
+    groups = np.arange(600) // 40
+    by_list = LoReClassifier(
+        recalibrator=TemperatureScaling(), cv=[*GroupKFold(3).split(X, y, groups)]
+    ).fit(X, y)
+    with config_context(enable_metadata_routing=True):
+        routed = clone(by_list).set_params(cv=GroupKFold(3)).fit(X, y, groups=groups)
+    np.testing.assert_array_equal(routed.predict_proba(X), by_list.predict_proba(X))
+
+
+def test_a_frozen_classifier_stays_fitted(digits):
+    X, X_test, y, _ = digits
+    bare = GaussianNB().fit(X[:300], y[:300])
+    frozen = LoReClassifier(FrozenEstimator(bare), recalibrator=TemperatureScaling(), cv=5)
+    prefit = LoReClassifier(bare, recalibrator=TemperatureScaling(), cv="prefit")
+    found = frozen.fit(X[300:], y[300:]).predict_proba(X_test)
+    np.testing.assert_array_equal(found, prefit.fit(X[300:], y[300:]).predict_proba(X_test))
+    assert np.isfinite(cross_val_score(frozen, X[300:], y[300:], cv=2)).all()
+
+
+class MarginsOnly(ClassifierMixin, BaseEstimator):
+    """A logistic regression that hides its probabilities: its margins are log-odds."""
+
+    def fit(self, X, y):
+        self.fitted_ = LogisticRegression().fit(X, y)
+        self.classes_ = self.fitted_.classes_
+        return self
+
+    def decision_function(self, X):
+        return self.fitted_.decision_function(X)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_margins_are_read_as_logits(frame, n_classes):
+    X, y = frame
+    y = np.array(["a", "b", "c"])[y + (n_classes == 3) * (X["dose"] > 0.5).to_numpy()]
+    hidden, shown = MarginsOnly().fit(X, y), LogisticRegression().fit(X, y)
+    np.testing.assert_allclose(
+        from_estimator(hidden, X, y).probabilities, shown.predict_proba(X), atol=1e-12
+    )
+    one, two = (
+        LoReClassifier(base, recalibrator=TemperatureScaling()).fit(X, y).predict_proba(X)
+        for base in (MarginsOnly(), LogisticRegression())
+    )
+    np.testing.assert_allclose(one, two, atol=1e-6)
+
+
+def test_margins_of_another_shape_or_size(frame):
+    X, y = frame
+    four = y + (X["dose"] > 0).to_numpy() + (X["site"] > 0).to_numpy()
+    with pytest.raises(InputError, match="must give each of 4 classes a margin; got shape .150, 6"):
+        LoReClassifier(SVC(decision_function_shape="ovo")).fit(X, four)
+    neither = VotingClassifier([("nb", GaussianNB())]).fit(X, y)
+    with pytest.raises(InputError, match="'predict_proba' or 'decision_function'; got Voting"):
+        from_estimator(neither, X, y)
+    large = RidgeClassifier().fit(X, y)
+    as_is = LoReClassifier(FrozenEstimator(large)).fit(X, y).predict_proba(X)
+    large.coef_, large.intercept_ = large.coef_ * 1e4, large.intercept_ * 1e4
+    with pytest.warns(UserWarning, match="of the margins of RidgeClassifier are so large"):
+        from_estimator(large, X, y)
+    scaled = LoReClassifier(FrozenEstimator(large)).fit(X, y)
+    assert scaled.margin_scale_ > 1e3
+    np.testing.assert_allclose(scaled.predict_proba(X), as_is, atol=1e-3)
 
 
 def test_a_part_of_scikit_learn(digits):
@@ -94,6 +336,33 @@ def test_a_part_of_scikit_learn(digits):
         fitted.predict_proba(X_test),
         atol=1e-15,
     )
+
+
+@pytest.mark.parametrize(
+    ("recalibrator", "name", "values"),
+    [
+        (LoRe(0.1, 2), "gamma", [0.1, 5.0]),
+        (GroupWise(LoRe(0.1, 2), "site"), "recalibrator__gamma", [0.1, 5.0]),
+        (LoRe(5.0, 2, base=TemperatureScaling()), "base__bounds", [(0.05, 20.0), (5.0, 6.0)]),
+    ],
+    ids=repr,
+)
+def test_a_grid_over_the_recalibrator(frame, recalibrator, name, values):
+    X, y = frame
+    model = LoReClassifier(GaussianNB(), recalibrator=recalibrator)
+    grid = {f"recalibrator__{name}": values}
+    search = GridSearchCV(model, grid, cv=2, scoring="neg_log_loss").fit(X, y)
+    by_hand = []
+    for value in values:
+        other = recalibrator.clone()
+        inner = other
+        for part in name.split("__")[:-1]:
+            inner = getattr(inner, part)
+        setattr(inner, name.split("__")[-1], value)
+        one = LoReClassifier(GaussianNB(), recalibrator=other)
+        by_hand.append(cross_val_score(one, X, y, cv=2, scoring="neg_log_loss").mean())
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], by_hand, rtol=1e-12)
+    assert by_hand[0] != by_hand[1]
 
 
 def test_text_needs_features():
@@ -119,11 +388,18 @@ class GaussianNBOnSparse(GaussianNB):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"cv": "fold"}, "'cv' must be a number or 'prefit'"),
-        ({"cv": 1.5}, "'cv' must be a share"),
+        (
+            {"cv": "fold"},
+            "'cv' must be a share .* iterable of .train, test. indices or",
+        ),
+        ({"cv": 1.5}, "'cv' must be a share in .0, 1.; got 1.5"),
+        ({"cv": 1}, "'cv' must be a share"),
         ({"cv": True}, "'cv' must be a share"),
         ({"recalibrator": "platt"}, "'recalibrator' must be a recalibrator"),
-        ({"estimator": LinearSVC()}, "'estimator' must be a classifier with 'predict_proba'"),
+        (
+            {"estimator": VotingClassifier([("nb", GaussianNB())])},
+            "'estimator' must be a classifier with 'predict_proba' or 'decision_function'",
+        ),
         ({"feature_map": "mds"}, "'method' must be 'pca'"),
         ({"recalibrator": GroupWise(TemperatureScaling())}, "has no groups"),
     ],

@@ -17,11 +17,9 @@ from lore_core import (
     LoRe,
     PlattScaling,
     TemperatureScaling,
-    TunedLoRe,
     embed,
 )
 from lore_core.embedding import tsne
-from lore_core.embedding.stored_tsne import StoredTSNE
 from lore_core.recalibration import BoostingRecalibration
 from lore_core.recalibration.registry import own_recalibrators
 from lore_core.shipping import describe
@@ -29,7 +27,6 @@ from lore_core.shipping import describe
 METHODS = {method.label: method for method in own_recalibrators(0.3, 5)} | {
     "histogram, equal mass": HistogramBinning(6, "equal-mass"),
     "lore, equal mass": LoRe(0.2, 7, "equal-mass", base=PlattScaling()),
-    "tuned, equal mass": TunedLoRe(binning="equal-mass"),
     "boosting, five trees": BoostingRecalibration(n_trees=5),
     "temperature by group": GroupWise(TemperatureScaling()),
     "isotonic by group": GroupWise(IsotonicRegression()),
@@ -156,15 +153,3 @@ def test_in_words(calibration):
         ),
         ("names of classes (3) and features (5) and columns of groups (1)", "", "", "no"),
     ]
-
-
-def test_rows_of_an_earlier_map_that_are_no_calibration_rows(calibration, new):
-    """As versions before schema 3 wrote them."""
-    both = np.vstack([calibration.features, new.features[:50]])
-    made = embed(calibration.features)
-    settings = {"perplexity": 5.0, "random_state": 0, "n_jobs": 1}
-    old = dataclasses.replace(made, _map=StoredTSNE(both, both[:, :2], settings))
-    contents = describe(LoRe(0.3, 5).fit(calibration, old).to_bytes())
-    assert contents.other_rows == 50
-    assert "and 50 of them are no calibration rows" in contents.sentence
-    assert any("450 rows, not only calibration rows," in item.what for item in contents.held)

@@ -128,9 +128,8 @@ def test_members_of_an_average_must_exist(fitted):
     def edit(header, arrays):
         state_of(header)["members"][0]["object"]["map"] = 9
 
-    for name in ("TunedLoRe", "SmoothLoRe"):
-        with pytest.raises(InputError, match=rf"{name}: map'; got 9"):
-            load_recalibrator(edited(fitted[name].to_bytes(), edit))
+    with pytest.raises(InputError, match="SmoothLoRe: map'; got 9"):
+        load_recalibrator(edited(fitted["SmoothLoRe"].to_bytes(), edit))
 
     def beyond(header, arrays):
         parts = [item["object"] for item in state_of(header)["partitions"]]
@@ -149,10 +148,19 @@ def test_maps_and_names_must_fit(fitted):
         lambda header, arrays: stored(header).update(scale="twice"),
         lambda header, arrays: header.update(class_names=["ash", 2, "cedar"]),
         lambda header, arrays: header.update(calibration_rows="many"),
+        lambda header, arrays: header.update(known_rows=None),
         lambda header, arrays: header["method"]["recalibrator"]["object"].update(label=3),
     ):
         with pytest.raises(InputError, match="the file must hold"):
             load_recalibrator(edited(content, change))
+
+
+def test_a_map_must_know_the_calibration_rows(calibration):
+    rows = calibration.rows(slice(0, 60))
+    plane = lore.embed(rows.features, "tsne", n_iter=5)
+    content = lore.LoRe(0.3, 5).fit(rows, plane).to_bytes()
+    with pytest.raises(InputError, match="the rows of its maps as 'known_rows'; got 59"):
+        load_recalibrator(edited(content, lambda header, arrays: header.update(known_rows=59)))
 
 
 def test_no_number_in_a_header_is_one_sentence(fitted):

@@ -8,7 +8,7 @@ from io import BytesIO
 import numpy as np
 import pytest
 
-from lore_core import GroupWise, Predictor, TunedLoRe, embed
+from lore_core import GroupWise, Predictor, SmoothLoRe, embed
 from lore_core.embedding import tsne
 from lore_core.embedding.neighbour_map import NeighbourMap
 from lore_core.recalibration import BoostingRecalibration
@@ -25,7 +25,7 @@ MAPS = {
 }
 METHODS = [
     *own_recalibrators(0.3, 5),
-    GroupWise(TunedLoRe(gammas=[0.2, 0.8], n_bins=[1, 5]), "region"),
+    GroupWise(SmoothLoRe(gammas=[0.2, 0.8]), "region"),
     BoostingRecalibration(n_trees=5),
 ]
 METHODS[-1].label = "Boosting, five trees"

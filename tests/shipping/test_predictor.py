@@ -10,7 +10,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from lore_core import GroupWise, InputError, LoRe, Predictor, TunedLoRe, embed
+from lore_core import GroupWise, InputError, LoRe, Predictor, SmoothLoRe, embed
 from lore_core.kernel_sums import compute, laplacian_means, underflow
 
 HEAVY = ["sklearn", "scipy", "pandas", "pyarrow", "streamlit", "plotly", "threadpoolctl", "joblib"]
@@ -41,7 +41,7 @@ def fitted(calibration):
     two = embed(calibration.features, "pca", 2)
     return [
         LoRe(0.01).fit(calibration, embed(calibration.features, "identity")),
-        TunedLoRe(gammas=[0.2, 0.8]).fit(calibration, two),
+        SmoothLoRe(gammas=[0.2, 0.8]).fit(calibration, two),
         GroupWise(LoRe(0.3), "region").fit(calibration, two),
     ]
 
@@ -92,7 +92,7 @@ def test_sums_without_numba(d, options, monkeypatch):
 
 
 def test_misuse(fitted, new):
-    lore, tuned, by_group = (Predictor.load(method.to_bytes()) for method in fitted)
+    lore, smooth, by_group = (Predictor.load(method.to_bytes()) for method in fitted)
     given, features, names = new.probabilities, new.features, new.groups["region"]
     cases = [
         (lambda: lore.predict(given), "'features' must be given: LoRe compares each row"),
@@ -102,7 +102,7 @@ def test_misuse(fitted, new):
         (lambda: lore.predict(given, features * np.nan), "'features' must be finite; got .* row 0"),
         (lambda: lore.predict(given * 2, features), r"must lie in \[0, 1\]"),
         (lambda: lore.predict(given, coordinates=features[:, :2]), "must have the dimensions"),
-        (lambda: tuned.predict(given, coordinates=features), "must have the dimensions"),
+        (lambda: smooth.predict(given, features, coordinates=features), "must have the dimensions"),
         (lambda: lore.predict(given, features, predictions=[3] * len(given)), "indices 0 to 2"),
         (lambda: by_group.predict(given, features), r"'groups' must be given .*\(region\)"),
         (lambda: by_group.predict(given, features, {"sex": names}), r"no \['region'\]"),

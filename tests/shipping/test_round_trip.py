@@ -18,8 +18,8 @@ from lore_core import (
     LoRe,
     PlattScaling,
     Predictor,
+    SmoothLoRe,
     TemperatureScaling,
-    TunedLoRe,
     embed,
     load_recalibrator,
 )
@@ -33,11 +33,10 @@ METHODS = {method.label: method for method in own_recalibrators(0.3, 5)} | {
     ),
     "lore toward its bin": LoRe(0.2, 4, prior_strength=2),
     "lore toward its base alone": LoRe(0.2, prior_strength=np.inf, base=TemperatureScaling()),
-    "tuned, the best alone": TunedLoRe(average=False, line=False, levels=False),
     "boosting, five trees": BoostingRecalibration(n_trees=5),
     "temperature by group": GroupWise(TemperatureScaling(), "region"),
     "lore by group": GroupWise(LoRe(0.3, 5)),
-    "tuned by group": GroupWise(TunedLoRe(gammas=[0.2, 0.8], n_bins=[1, 5])),
+    "smooth by group": GroupWise(SmoothLoRe(gammas=[0.2, 0.8])),
 }
 
 
@@ -75,8 +74,8 @@ def test_every_method(name, calibration, as_given, maps):
     assert np.array_equal(placed, expected)
 
 
-def test_candidates_of_a_tuned_lore(calibration, maps):
-    method = TunedLoRe(gammas=[0.2, 0.8]).fit(calibration, maps)
+def test_candidates_of_lore_smooth(calibration, maps):
+    method = SmoothLoRe(gammas=[0.2, 0.8]).fit(calibration, maps)
     again = load_recalibrator(method.to_bytes())
     pd.testing.assert_frame_equal(again.candidates_, method.candidates_, check_dtype=False)
     assert again.line_ == method.line_
@@ -84,7 +83,7 @@ def test_candidates_of_a_tuned_lore(calibration, maps):
 
 def test_one_calibration_row(calibration, new):
     one = calibration.rows(slice(0, 1))
-    method = TunedLoRe().fit(one, embed(calibration.features, "identity").rows(slice(0, 1)))
+    method = SmoothLoRe().fit(one, embed(calibration.features, "identity").rows(slice(0, 1)))
     found = Predictor.load(method.to_bytes()).predict(new.probabilities, new.features)
     np.testing.assert_allclose(found, new.probabilities, atol=1e-15)
 
@@ -116,7 +115,7 @@ def test_header_says_what_it_is(calibration, maps):
         header = json.loads(archive.read("header.json"))
         others = [name for name in archive.namelist() if name != "header.json"]
     assert header["format"] == "lore-recalibrator"
-    assert header["schema"] == 4
+    assert header["schema"] == 1
     assert header["class"] == "LoRe"
     assert header["class_names"] == ["ash", "birch", "cedar"]
     assert header["feature_names"] == [f"f_{k}" for k in range(5)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-import pandas as pd
 
 from lore_core.comparison.conclusions.conclusion import Conclusion, nothing_done, quoted
 from lore_core.comparison.methods import Comparison
@@ -16,6 +15,9 @@ from lore_core.metrics.global_metrics import share_interval
 from lore_core.metrics.metric import Metric
 from lore_core.regions.places.find import Place, PlaceSearch
 from lore_core.regions.places.sentences import name_of_place
+
+#: A gain of NLL that is less, as a share of it, is not worth a method.
+SMALL_GAIN = 0.02
 
 
 def conclude_recalibration(result: Comparison, search: PlaceSearch | None = None) -> Conclusion:
@@ -30,75 +32,100 @@ def conclude_recalibration(result: Comparison, search: PlaceSearch | None = None
 
     Notes
     -----
-    A method helps where its mean NLL (or Brier score) is lower than that of the first by paired
-    intervals that hold for all methods at once. Of these the lowest is spoken of. The place was
-    tested by itself; its gap is that of its held-out rows, before and after, with one Wilson
-    interval of their accuracy, which no method changes.
+    A method helps where its mean NLL is lower than that of the first by paired intervals that hold
+    for all methods at once; of several the lowest is spoken of. Where there is none, one helps
+    whose Brier score is lower so and whose NLL reads lower. Either score calls a method better
+    that is not in at most 2.5 %. "Leave it" takes intervals that rule out a gain of 2 % of the NLL.
+
+    The place was tested by itself; its gap is that of its held-out rows, before and after, with one
+    Wilson interval of their accuracy, which no method changes.
     """
     first, *others = (str(name) for name in result.table.index)
     if not others:
         return Conclusion(f"Only “{first}” is there: nothing to hold it against.", claims=False)
     place = search.places[0] if search is not None and search.places else None
-    by = result.ranked_by
-    if not by.proper:
-        best, harmless = None, others
+    best, harmless = None, others
+    if not result.ranked_by.proper:
         said = (
             "These data hold no whole probabilities, so no proper score can tell whether a method "
             f"is better than {nothing_done(first)}."
         )
+    elif next(iter(result.summaries.values())).n_rows < 2:
+        said = f"No method can be tested against {nothing_done(first)} on a single evaluation row."
     else:
-        difference = result.difference(by)
-        harmless = [name for name in others if not difference["low"][name] > 0]
-        best = _best(result, by, difference)
-        said = _on_score(result, by, first, best, difference)
-        if best is None and place is None:
-            said = f"{said[:-1]}: leave it."
+        scores = [metric for metric in result.paired if metric.proper]
+        nll = result.difference(scores[0])
+        harmless = [name for name in others if not nll["low"][name] > 0]
+        lower = [name for name in others if nll["difference"][name] < 0]
+        for tested, by in enumerate(scores):
+            if best := _best(result, by, lower):
+                none = f"{_none_better(scores[:tested], others, first)}. " if tested else ""
+                said = f"{none}{_on_score(result, by, first, best)}"
+                break
+        else:
+            none = _none_better(scores, others, first)
+            said = _at_most(result, scores[0], none, leave=place is None)
     if place is not None:
-        said = f"{said} {_at_place(result, by, first, best, harmless, place)}"
+        said = f"{said} {_at_place(result, first, best, harmless, place)}"
     return Conclusion(said, claims=best is not None)
 
 
-def _best(result: Comparison, by: Metric, difference: pd.DataFrame) -> str | None:
-    """Name the lowest of the methods that are surely lower than the first; None: there is none."""
-    surely = difference.index[difference["high"] < 0]
-    return None if surely.empty else str(result.table.loc[surely, by.name].idxmin())
+def _best(result: Comparison, by: Metric, among: list[str]) -> str | None:
+    """Name the lowest of the methods that are significantly lower than the first, if any is."""
+    better = [name for name in among if result.difference(by)["high"][name] < 0]
+    return None if not better else str(result.table.loc[better, by.name].idxmin())
 
 
-def _on_score(
-    result: Comparison, by: Metric, first: str, best: str | None, difference: pd.DataFrame
-) -> str:
-    """Say whether methods help on a proper score, and by how much."""
-    others, value = [str(name) for name in difference.index], result.table[by.name]
-    n, before = len(others), nothing_done(first)
-    if best is None:
-        compared = "the one method compared is not" if n == 1 else f"none of {n} methods is"
-        return f"On {by.name} {compared} surely better than {before}."
-    change, low, high, _ = difference.to_numpy(float)[others.index(best)].tolist()
+def _none_better(scores: list[Metric], others: list[str], first: str) -> str:
+    """Say that no method is better than the first, without a full stop."""
+    on, n = " and ".join(metric.name for metric in scores), len(others)
+    which = f"“{others[0]}” is not" if n == 1 else f"none of {n} methods is"
+    return f"On {on} {which} significantly better than {nothing_done(first)}"
+
+
+def _at_most(result: Comparison, by: Metric, none: str, *, leave: bool) -> str:
+    """Say how large a gain may have been missed, and to leave it where that is little.
+
+    ``none``: that no method is better. ``leave``: whether nothing else asks for a method.
+    """
+    before, gain = float(result.table[by.name].iloc[0]), -result.difference(by)["low"].min()
+    small = leave and gain < SMALL_GAIN * before
+    return (
+        f"{'Leave it' if small else 'No significant improvement found'}: {none[0].lower()}"
+        f"{none[1:]}; the {by.name} of {by.text(before)} can fall by {by.text(gain)} at most "
+        "(95 % CI)."
+    )
+
+
+def _on_score(result: Comparison, by: Metric, first: str, best: str) -> str:
+    """Say by how much a method is better on a proper score, and which may do as well."""
+    difference, value = result.difference(by), result.table[by.name]
+    others, better = [str(name) for name in difference.index], f"better than {nothing_done(first)}"
+    change, low, high = (float(difference[end][best]) for end in ("difference", "low", "high"))
     numbers = (
         f"{by.text(value[first])} → {by.text(value[best])} ({by.unit.text(change, signed=True)}, "
-        f"95 %: {by.unit.interval_text(low, high, signed=True)})"
+        f"95 % CI {by.unit.interval_text(low, high, signed=True)})"
     )
-    if n == 1:
-        return f"“{best}” is better than {before} on {by.name}: {numbers}."
+    if len(others) == 1:
+        return f"“{best}” is significantly {better} on {by.name}: {numbers}."
     if lower := [name for name in others if value[name] < value[best]]:
         return (
-            f"“{best}” is the best on {by.name} of those surely better than {before}: {numbers}; "
-            f"{quoted(lower)} {'reads' if len(lower) == 1 else 'read'} lower, but not surely."
+            f"“{best}” is the best on {by.name} of those significantly {better}: {numbers}; "
+            f"{quoted(lower)} {'reads' if len(lower) == 1 else 'read'} lower, but not "
+            "significantly."
         )
     apart = result.difference(by, best)
     alike = [name for name in value[others].sort_values().index if name != best]
     alike = [str(name) for name in alike if not apart["low"][name] > 0]
     also = f"; {quoted(alike)} may do as well" if alike else ""
-    return f"“{best}” is the best of {n} on {by.name}: {numbers}{also}."
+    return (
+        f"“{best}” is significantly {better}, the best of {len(others)} on {by.name}: "
+        f"{numbers}{also}."
+    )
 
 
 def _at_place(
-    result: Comparison,
-    by: Metric,
-    first: str,
-    best: str | None,
-    harmless: list[str],
-    place: Place,
+    result: Comparison, first: str, best: str | None, harmless: list[str], place: Place
 ) -> str:
     """Say what the best method does to a place, and which brings it nearest to zero."""
     rows, n = place.held_out, len(place.held_out)
@@ -122,14 +149,15 @@ def _at_place(
     on = f"On the {n:,} held-out rows of {where}"
     nearest = min(harmless, key=lambda name: abs(gap(name)), default=first)
     if best is None and not is_nearer(nearest, first):
-        cost = "" if len(harmless) == len(promised) - 1 else f" without a surely worse {by.name}"
-        return f"{on} the gap is {with_interval(first)}; no method surely narrows it{cost}."
+        worse = len(harmless) < len(promised) - 1
+        cost = f" without a significantly worse {result.ranked_by.name}" if worse else ""
+        return f"{on} the gap is {with_interval(first)}; no method significantly narrows it{cost}."
     who, by_whom = ("it", best) if best is not None else (f"“{nearest}”", nearest)
     before, after = signed_points(gap(first)), with_interval(by_whom)
     if is_nearer(by_whom, first):
         said = f"{on} {who} takes the gap from {before} to {after}"
     else:
-        said = f"{on} {who} does not surely narrow the gap: {before} → {after}"
+        said = f"{on} {who} does not significantly narrow the gap: {before} → {after}"
     if is_nearer(nearest, by_whom):
         said += f"; “{nearest}” comes nearer to zero, {with_interval(nearest)}"
     return f"{said}."

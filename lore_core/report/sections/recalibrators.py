@@ -60,7 +60,6 @@ def recalibrators_section(findings: Findings, drawings: Mapping[str, Drawing]) -
         group_column=findings.group_column,
         min_group_size=findings.min_group_size,
         paired=paired,
-        about_untold=result.about_untold(),
         differences={
             name: [(item, *_difference(result, item, name)) for item in paired]
             for name in order

@@ -1,0 +1,474 @@
+"""Who is answered: those who know the secret, by this server's names, from its own pages."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import WebSocketRoute
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.web.server.starlette.starlette_websocket import create_websocket_handler
+from watched_server import ROOT, UPGRADE, serving
+
+from lore_core import InputError
+from lore_core.cli import main
+from lore_core.dashboard.access import TOKEN, TOKEN_FILE, AccessMiddleware, base_path, new_token
+from lore_core.dashboard.server import choose_port, local_url, public_origin
+
+TOKEN_TEXT = "s3cret-of-tests-0"
+SECRET = base_path(TOKEN_TEXT)
+OLD_SECRET = base_path("another-token-than-this")
+HERE, PUBLIC = "127.0.0.1:8501", "lens.example.com"
+BEARER = {"authorization": f"Bearer {TOKEN_TEXT}"}
+
+needs_two_accounts = pytest.mark.skipif(
+    not hasattr(os, "getuid") or os.getuid() != 0, reason="needs two accounts"
+)
+
+
+def run(awaited):
+    # The thread of the browser tests has a loop of its own that always runs.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, awaited).result()
+
+
+def ask(address, kind="http", *, proxied=False, prefix="", **headers):
+    """Return the path of the app that answers, the address led to, or the status."""
+    path, _, query = address.partition("?")
+    sent = []
+    hosts = ["localhost", "127.0.0.1", *[PUBLIC] * proxied]
+    origins = [f"https://{PUBLIC}"] * proxied
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        sent.append(scope["root_path"])
+
+    async def send(message):
+        sent.append(message)
+
+    headers = {"host": HERE} | {key.replace("_", "-"): text for key, text in headers.items()}
+    scope = {"type": kind, "path": path, "query_string": query.encode(), "scheme": "http"}
+    scope["headers"] = [(key.encode(), text.encode()) for key, text in headers.items()]
+    run(AccessMiddleware(app, TOKEN_TEXT, hosts, origins, prefix)(scope, None, send))
+    if isinstance(sent[-1], str):
+        return sent[-1]
+    if kind == "websocket":
+        return sent[0]["type"]
+    found = {name.decode(): text.decode() for name, text in sent[0]["headers"]}
+    assert found["referrer-policy"] == "same-origin"
+    assert found["x-frame-options"] == "SAMEORIGIN"
+    assert "set-cookie" not in found
+    return found.get("location", sent[0]["status"])
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/", "/overview", "/?token=", "/?token=wrong", "/static/js/index.js", "/lore/ask/x"),
+        *("/media/x.png", "/_stcore/host-config", "/_stcore/stream", "/_stcore/upload_file/a/b"),
+        *(SECRET, f"{SECRET[:-1]}/", f"{SECRET}0/", f"/x{SECRET}/", f"{OLD_SECRET}/overview"),
+        *(f"/overview{SECRET}/", "/_stcore/health/", "//_stcore/health", "/é/"),
+    ],
+)
+def test_without_the_secret_nobody_is_answered(path):
+    assert ask(path) == 403
+    assert ask(path, "websocket") == "websocket.close"
+    assert ask(path, cookie=f"token={TOKEN_TEXT}; lore_token_8501={TOKEN_TEXT}") == 403
+
+
+def test_the_path_with_the_secret_is_answered_and_health_without():
+    for path in (f"{SECRET}/", f"{SECRET}/overview", f"{SECRET}/_stcore/stream"):
+        assert ask(path) == ask(path, "websocket") == SECRET
+    assert ask("/_stcore/health") == ""
+    assert ask("/_stcore/health", "websocket") == "websocket.close"
+
+
+@pytest.mark.parametrize(
+    ("address", "page"),
+    [
+        ("/?token={}", "/"),
+        ("/landscape?gamma=0.4&token={}&features=PCA+2-D", "/landscape?gamma=0.4&features=PCA+2-D"),
+        (f"{OLD_SECRET}/overview?bins=&token={{}}", "/overview?bins="),
+        (f"{SECRET}/overview?token={{}}", "/overview"),
+        ("//elsewhere.example/?token={}", "/elsewhere.example/"),
+        ("/a b\r\nx?token={}", "/a%20b%0D%0Ax"),
+    ],
+)
+def test_a_link_with_the_token_leads_below_the_secret(address, page):
+    assert ask(address.format(TOKEN_TEXT)) == SECRET + page
+    assert ask(address.format(TOKEN_TEXT), sec_fetch_mode="navigate") == SECRET + page
+    assert ask(address.format(TOKEN_TEXT), sec_fetch_mode="no-cors") == 403
+
+
+@pytest.mark.parametrize(
+    ("headers", "is_answered"),
+    [
+        ({}, True),
+        ({"host": "localhost:9000", "origin": "http://localhost:9000"}, True),  # an SSH tunnel
+        ({"origin": "http://127.0.0.1:8501"}, True),
+        ({"origin": "http://127.0.0.1:8502"}, False),
+        ({"origin": "http://127.0.0.1"}, False),
+        ({"origin": "https://127.0.0.1:8501"}, False),
+        ({"origin": "http://localhost:8501"}, False),
+        ({"origin": "https://evil.example"}, False),
+        ({"origin": "null"}, False),
+        ({"origin": ""}, False),
+        ({"host": "evil.example"}, False),
+        ({"host": "evil.example", "origin": "http://evil.example"}, False),
+        ({"host": "127.0.0.1.evil.example"}, False),
+        ({"host": "127.0.0.2:8501"}, False),
+        ({"host": "["}, False),
+        ({"host": ""}, False),
+    ],
+)
+def test_other_hosts_and_origins_are_refused_with_the_right_secret(headers, is_answered):
+    path = f"{SECRET}/_stcore/stream"
+    assert ask(path, **headers) == (SECRET if is_answered else 403)
+    assert ask(path, "websocket", **headers) == (SECRET if is_answered else "websocket.close")
+    assert ask(f"/?token={TOKEN_TEXT}", **headers) == (f"{SECRET}/" if is_answered else 403)
+    assert ask("/_stcore/health", **headers) == ("" if is_answered else 403)
+
+
+@pytest.mark.parametrize("host", [HERE, PUBLIC])
+def test_behind_a_proxy_every_request_needs_the_token_and_the_secret(host):
+    behind = {"proxied": True, "host": host, "prefix": "/tools/lens"}
+    base = f"/tools/lens{SECRET}"
+    for address in (f"{base}/", f"{base}/overview", f"/?token={TOKEN_TEXT}"):
+        for sent in ({}, {"authorization": "Bearer wrong"}, {"authorization": TOKEN_TEXT}):
+            assert ask(address, **behind, **sent) == 403
+            assert ask(address, "websocket", **behind, **sent) == "websocket.close"
+    assert ask(f"{base}/overview", **behind, **BEARER) == base
+    assert ask(f"{base}/_stcore/stream", "websocket", **behind, **BEARER) == base
+    assert ask("/tools/lens/_stcore/stream", "websocket", **behind, **BEARER) == "websocket.close"
+    assert ask(f"{SECRET}/", "websocket", **behind, **BEARER) == "websocket.close"
+    assert ask("/tools/lens/overview?gamma=1", **behind, **BEARER) == f"{base}/overview?gamma=1"
+    # A page that another site's page includes leads nowhere.
+    assert ask("/tools/lens/", **behind, **BEARER, sec_fetch_mode="no-cors") == 403
+    assert ask("/tools/lens/_stcore/health", **behind) == "/tools/lens"
+    assert ask("/_stcore/health", **behind) == 403
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_answered"),
+    [
+        (f"https://{PUBLIC}", True),
+        (f"http://{PUBLIC}", False),
+        (f"https://{PUBLIC}:8443", False),
+        (f"https://x.{PUBLIC}", False),
+        ("http://127.0.0.1:8501", False),
+    ],
+)
+def test_behind_a_proxy_only_its_origin_is_answered(origin, is_answered):
+    sent = {"proxied": True, "host": PUBLIC, "origin": origin, **BEARER}
+    path = f"{SECRET}/_stcore/stream"
+    assert ask(path, **sent) == (SECRET if is_answered else 403)
+    assert ask(path, "websocket", **sent) == (SECRET if is_answered else "websocket.close")
+
+
+def test_the_address_of_a_proxy():
+    assert public_origin("Lens.example.com") == "https://lens.example.com"
+    assert public_origin("http://lens.intra:8080/") == "http://lens.intra:8080"
+    for name in ("", "*", "*.example.com", "https://x/tools", "ftp://x", "a b", "x:y"):
+        with pytest.raises(InputError, match="'--host-name' must be a name such as"):
+            public_origin(name)
+
+
+class Runtime:
+    """As much of Streamlit's runtime as a connection asks for: a reader who is told something."""
+
+    left = False
+
+    def connect_session(self, client, user_info, existing_session_id):
+        client.write_forward_msg(ForwardMsg(delta=None, script_finished=0))
+        return "session"
+
+    def handle_backmsg(self, session_id, message, client):
+        pass
+
+    def disconnect_session(self, session_id, client):
+        self.left = True
+
+
+def visit(*, checked: bool) -> Runtime:
+    """Ask for a page, and leave before the answer is sent."""
+    runtime = Runtime()
+    app = Starlette(routes=[WebSocketRoute("/", create_websocket_handler(runtime))])
+    coming = [
+        {"type": "websocket.connect"},
+        {"type": "websocket.receive", "bytes": BackMsg(clear_cache=True).SerializeToString()},
+        {"type": "websocket.disconnect", "code": 1005},
+    ]
+
+    async def receive():
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return coming.pop(0)
+
+    async def send(message):
+        if message["type"] != "websocket.accept":
+            raise OSError("the reader has left")
+
+    scope = {"type": "websocket", "path": f"{SECRET}/" if checked else "/", "subprotocols": []}
+    scope["headers"] = [(b"host", b"localhost")]
+    behind = AccessMiddleware(app, TOKEN_TEXT, ["localhost"], [], "")
+    run((behind if checked else app)(scope, receive, send))
+    return runtime
+
+
+def test_a_reader_who_leaves_in_the_middle_is_no_failure():
+    with pytest.raises(RuntimeError, match="close message"):
+        visit(checked=False)
+    assert visit(checked=True).left
+
+
+# The token ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_token(monkeypatch):
+    monkeypatch.delenv(TOKEN, raising=False)
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.usefixtures("no_token")
+def test_the_token_of_an_account_stays_and_is_its_own(tmp_path):
+    folder = tmp_path / "cache" / "kept"
+    first = new_token(folder)
+    assert len(first) >= 32
+    assert new_token(folder) == first
+    assert new_token() != first
+    assert new_token() != new_token()
+    path = folder / TOKEN_FILE
+    assert (mode(folder), mode(path)) == (0o700, 0o600)
+    path.chmod(0o640)
+    second = new_token(folder)  # others may have read it
+    assert second != first
+    assert mode(path) == 0o600
+    elsewhere = tmp_path / "planted"
+    elsewhere.write_text("planted-by-somebody")
+    elsewhere.chmod(0o600)
+    path.unlink()
+    path.symlink_to(elsewhere)
+    assert new_token(folder) != "planted-by-somebody"
+    path.unlink()
+    path.mkdir(mode=0o700)
+    with pytest.raises(InputError, match="it is a directory"):
+        new_token(folder)
+
+
+@needs_two_accounts
+@pytest.mark.usefixtures("no_token")
+def test_the_token_of_another_account_is_not_taken(tmp_path):
+    path = tmp_path / TOKEN_FILE
+    path.write_text("planted-by-somebody")
+    path.chmod(0o600)
+    os.chown(path, 65534, -1)
+    assert new_token(tmp_path) != "planted-by-somebody"
+    assert path.stat().st_uid == 0
+
+
+def test_a_token_of_ones_own_must_be_hard_to_guess(tmp_path, monkeypatch):
+    monkeypatch.setenv(TOKEN, TOKEN_TEXT)
+    assert new_token(tmp_path) == TOKEN_TEXT
+    assert not list(tmp_path.iterdir())
+    for weak in ("short", "with a space in it, but long", "not–of–ascii–letters"):
+        monkeypatch.setenv(TOKEN, weak)
+        with pytest.raises(InputError, match="LORE_TOKEN must hold 16 or more letters"):
+            new_token(tmp_path)
+
+
+@pytest.mark.usefixtures("no_token")
+def test_lore_clean_removes_the_token(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = tmp_path / "lore-lens" / "kept"
+    new_token(folder)
+    assert main(["clean", "--list"]) == 0
+    assert (folder / TOKEN_FILE).exists()
+    assert main(["clean"]) == 0
+    assert capsys.readouterr().out.count("the token of links") == 2
+    assert not folder.exists()
+    assert main(["clean"]) == 0
+    assert "Nothing is kept" in capsys.readouterr().out
+
+
+# A server ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("access") / "log.txt") as server:
+        yield server
+
+
+#: What a path needs to be asked for, and the status that answers who knows the secret.
+ROUTES = {
+    "/": ("GET", 200),
+    "/overview": ("GET", 200),
+    "/static/nothing.js": ("GET", 200),
+    "/_stcore/host-config": ("GET", 200),
+    "/_stcore/upload_file/a/b": ("PUT", 403),  # by Streamlit, without its token for forms
+    "/_stcore/stream": ("GET", 101),
+    "/media/nothing.png": ("GET", 404),
+    "/lore/ask/nothing": ("POST", 404),
+    "/component/nothing/x.js": ("GET", 404),
+    "/_stcore/bidi-components/nothing/x.js": ("GET", 404),
+}
+#: Asks as an account, from an address, for paths below another; prints status and text of each.
+ASK = """
+import encodings.idna, http.client, json, os, sys
+account, source, port, base, routes, upgrade = json.loads(sys.argv[1])
+os.setuid(account)
+found = {}
+for path, (method, _) in routes.items():
+    connection = http.client.HTTPConnection("127.0.0.1", port, 20, (source, 0))
+    connection.request(method, base + path, headers=upgrade if path.endswith("stream") else {})
+    answer = connection.getresponse()
+    said = "" if answer.status == 101 else answer.read().decode(errors="replace")
+    found[path] = answer.status, said
+print(json.dumps(found))
+"""
+
+
+def asked(server, *, account=None, source="127.0.0.1", base=""):
+    account = os.getuid() if account is None else account
+    routes = {**ROUTES, "/_stcore/health": ("GET", 200)}
+    told = json.dumps([account, source, server.port, base, routes, UPGRADE])
+    command = [sys.executable, "-I", "-c", ASK, told]
+    done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("launch")
+@pytest.mark.parametrize("source", ["127.0.0.1", "127.0.0.2", "127.9.9.9"])
+@pytest.mark.parametrize("account", [None, pytest.param(65534, marks=needs_two_accounts)])
+def test_nobody_else_at_this_machine_is_answered(served, account, source):
+    base = served.url.removeprefix(local_url(served.port))
+    found = asked(served, account=account, source=source, base=base)
+    assert {path: status for path, (status, _) in found.items() if path in ROUTES} == {
+        path: status for path, (_, status) in ROUTES.items()
+    }
+    for base in ("", "/0123456789abcdef0123456789abcdef"):
+        found = asked(served, account=account, source=source, base=base)
+        health, _ = found.pop("/_stcore/health")
+        assert health == (403 if base else 200)
+        for path, (status, said) in found.items():
+            assert status == 403, path
+            assert said.startswith("" if path.endswith("stream") else "This link has no secret"), (
+                path
+            )
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("launch")
+def test_no_program_drives_the_pages(served):
+    for path in ("interact", "mcp"):
+        with closing(http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)) as asking:
+            base = served.url.removeprefix(local_url(served.port))
+            headers = {"Content-Type": "application/json"}
+            asking.request("POST", f"{base}/_stcore/agent/{path}", "{}", headers)
+            with asking.getresponse() as found:
+                assert found.status >= 400
+                assert b"does not serve the agent API" in found.read()
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("launch")
+def test_a_proxy_proves_itself_with_every_request(tmp_path):
+    options = ["--headless", "--host-name", "lens.example.com"]
+    with serving(tmp_path / "log.txt", options=options, prefix="/tools/lens") as server:
+        base = base_path(server.token, "/tools/lens")
+        of_proxy = {"Host": "lens.example.com", "Origin": "https://lens.example.com"}
+        of_proxy["Authorization"] = f"Bearer {server.token}"
+        for path, changed, status in (
+            ("/tools/lens/overview", {}, 302),
+            (f"{base}/overview", {}, 200),
+            (f"{base}/_stcore/stream", UPGRADE, 101),
+            (f"{base}/_stcore/stream", UPGRADE | {"Authorization": "Bearer no"}, 403),
+            (f"{base}/_stcore/stream", UPGRADE | {"Origin": "http://lens.example.com"}, 403),
+            ("/tools/lens/_stcore/stream", UPGRADE, 403),
+            (f"{base}/overview", {"Authorization": ""}, 403),
+            (f"/tools/lens/?token={server.token}", {"Authorization": ""}, 403),
+            (f"{base}/overview", {"Host": "other.example.com"}, 403),
+        ):
+            with closing(
+                http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+            ) as asking:
+                asking.request("GET", path, headers=of_proxy | changed)
+                assert asking.getresponse().status == status, (path, changed)
+        server.until(lambda: "open at https://lens.example.com/tools/lens/ (" in server.said)
+        assert server.token not in server.said
+
+
+BROWSER = """#!{python}
+import json, os, pathlib, sys, urllib.parse
+page = pathlib.Path(urllib.parse.unquote(urllib.parse.urlsplit(sys.argv[1]).path))
+modes = oct(page.stat().st_mode), oct(page.parent.stat().st_mode)
+part = pathlib.Path({out!r} + ".part")
+part.write_text(json.dumps((sys.argv, str(page), modes, page.read_text())))
+part.rename({out!r})
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("launch")
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
+def test_no_argument_of_any_process_has_the_secret(tmp_path, monkeypatch):
+    out, browser = tmp_path / "opened", tmp_path / "browser"
+    browser.write_text(BROWSER.format(python=sys.executable, out=str(out)))
+    browser.chmod(0o700)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    with serving(tmp_path / "log.txt", options=[]) as server:
+        server.until(out.exists)
+        server.until(lambda: server.link in server.said)
+        words = [word for one in psutil.process_iter() for word in cmdline(one)]
+        assert any(str(server.port) in word for word in words)
+        arguments, page, modes, text = json.loads(out.read_text())
+        secrets = (server.token, base_path(server.token).strip("/"))
+        assert not [word for word in [*words, *arguments] if any(s in word for s in secrets)]
+        assert modes == ["0o100600", "0o40700"]
+        assert f"url={server.link}" in text
+        assert Path(page).exists()
+    assert not Path(page).parent.exists()
+
+
+def cmdline(process):
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("launch")
+@pytest.mark.usefixtures("no_token")
+def test_streamlit_run_prints_a_link_with_a_token_of_its_own():
+    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command += ["--server.port", str(choose_port()), "--server.fileWatcherType", "none"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            said = next(line for line in process.stdout if "LoRe Lens is open at" in line)
+            address, token = re.search(r"(http://127\.0\.0\.1:\d+)/\?token=(\S+)", said).groups()
+            for path, status in ((f"{base_path(token)}/", 200), ("/", 403)):
+                asking = http.client.HTTPConnection(address.removeprefix("http://"), timeout=20)
+                with closing(asking):
+                    asking.request("GET", path)
+                    assert asking.getresponse().status == status
+        finally:
+            process.terminate()

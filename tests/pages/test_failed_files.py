@@ -1,0 +1,183 @@
+"""Data that cannot be loaded: no page shows the numbers of others in their place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app import PAGES
+from pages.shared.store import store
+
+DEMO = "handwritten digits"
+NOTHING = "Nothing is loaded"
+
+
+def log(folder: Path) -> Path:
+    """A log that no mapping of columns can help."""
+    path = folder / "run.json"
+    path.write_text('{"version": 2, "eval": {"task": "arc"}, "samples": [')
+    return path
+
+
+def table_of_logits(folder: Path) -> Path:
+    """A table of scores that is named as if it held probabilities."""
+    rng = np.random.default_rng(3)
+    path = folder / "scores.csv"
+    rows = np.column_stack([rng.normal(size=(200, 3)).round(3), rng.normal(size=(200, 2)).round(3)])
+    lines = [f"{rng.integers(3)},{','.join(map(str, row))}" for row in rows]
+    path.write_text("\n".join(["label,p_0,p_1,p_2,f_0,f_1", *lines]))
+    return path
+
+
+def started_with(path: Path) -> list[str]:
+    return ["app.py", "--data-root", "/", "--data", str(path)]
+
+
+def link_of(page) -> str:
+    """The data that the page's address names."""
+    named = page.app.query_params["data"]
+    return named if isinstance(named, str) else named[0]
+
+
+def press(page, label):
+    next(item for item in page.app.button if item.label == label).click()
+    return page.run()
+
+
+def upload(page, *files):
+    (box,) = page.app.file_uploader
+    box.set_value([(name, content, "application/octet-stream") for name, content in files])
+    return page.run()
+
+
+def shows_no_numbers(page):
+    assert not page.app.metric
+    assert not page.app.get("bidi_component")
+    assert not page.app.dataframe
+    assert DEMO not in page.text
+
+
+@pytest.fixture
+def every_page():
+    def check(page):
+        """No page but Data has anything to show, and each says so and leads there."""
+        for name in PAGES:
+            if name == "data":
+                continue
+            page.go(name)
+            shows_no_numbers(page)
+            assert NOTHING in page.text
+            assert [True for item in page.app.get("page_link") if "Data" in item.proto.label]
+            if name not in ("runs", "watch"):
+                assert not page.app.subheader
+        page.go("data")
+        assert NOTHING not in page.text
+        return page
+
+    return check
+
+
+def test_a_server_started_with_a_file_that_cannot_be_read(open_page, tmp_path, every_page):
+    page = open_page("data", arguments=started_with(log(tmp_path)))
+    for _ in range(2):
+        (sentence,) = page.errors
+        assert "run.json" in sentence.replace("\\", "")
+        shows_no_numbers(page)
+        assert page.app.query_params.get("data") is None
+        every_page(page)
+    assert not [item for item in page.app.button if item.label.startswith("Open ")]
+    press(page, "Show the demo")
+    assert page.errors == []
+    assert DEMO in page.text
+    assert page.go("overview").app.metric
+
+
+def test_another_mapping_of_its_columns_loads_it(open_page, tmp_path, every_page):
+    arguments = started_with(table_of_logits(tmp_path))
+    page = every_page(open_page("data", arguments=arguments))
+    (kind,) = [item for item in page.app.selectbox if "probability columns" in item.label]
+    kind.set_value("logits")
+    press(page.run(), "Read with these roles")
+    assert page.errors == []
+    link = link_of(page)
+    assert "scores.csv" in page.text
+    for other in (page, open_page("overview", arguments=arguments, data=link)):
+        other.go("overview")
+        assert other.app.metric
+        assert "100 evaluation + 100 calibration rows" in other.text
+    # Who opens the plain address gives roles of their own.
+    assert open_page("data", arguments=arguments).errors
+
+
+def test_a_file_that_is_gone_again(open_page, tmp_path):
+    path = table_of_logits(tmp_path)
+    path.unlink()
+    page = open_page("data", arguments=started_with(path))
+    assert "does not exist" in page.errors[0]
+    shows_no_numbers(page)
+
+
+@pytest.mark.parametrize("link", ["0123456789abcdef0123", "../../etc/passwd"])
+def test_a_link_to_data_that_are_gone(open_page, every_page, link):
+    page = open_page("overview", data=link)
+    every_page(page)
+    assert "no longer here" in page.errors[0]
+    shows_no_numbers(page)
+    press(page, "Show the demo")
+    assert DEMO in page.text
+
+
+def test_such_a_link_to_a_server_with_other_data(open_page, tmp_path, every_page):
+    path = tmp_path / "other.npz"
+    rng = np.random.default_rng(0)
+    np.savez(path, probs=rng.dirichlet([2, 1], 90), labels=rng.integers(0, 2, 90))
+    page = open_page("data", arguments=started_with(path), data="0123456789abcdef0123")
+    every_page(page)
+    assert "no longer here" in page.errors[0]
+    press(page, "Open other.npz")
+    assert page.errors == []
+    assert "45 evaluation + 45 calibration rows" in page.text
+
+
+@pytest.mark.parametrize("name", ["synthetic", "digits"])
+def test_a_link_to_a_demo_finds_it_on_any_server(open_page, name):
+    store.clear()
+    page = open_page("data", data=name)
+    assert page.errors == []
+    assert link_of(page) == name
+    assert {"synthetic": "synthetic", "digits": DEMO}[name] in page.text
+
+
+@pytest.mark.parametrize("way", ["upload", "path"])
+def test_what_fails_while_only_the_demo_is_shown(open_page, tmp_path, every_page, way):
+    page = open_page("data")
+    assert DEMO in page.text
+    if way == "upload":
+        upload(page, ("bad.npz", b"this is no archive"))
+    else:
+        next(item for item in page.app.button_group if item.key == "source").set_value("Path")
+        page.run().app.text_input(key="path").set_value(str(log(tmp_path)))
+        press(page.run(), "Read")
+    for _ in range(2):
+        (sentence,) = page.errors
+        assert ("bad.npz" if way == "upload" else "run.json") in sentence.replace("\\", "")
+        shows_no_numbers(page)
+        every_page(page)
+    press(page, "Show the demo")
+    assert page.errors == []
+    assert page.go("overview").app.metric
+
+
+def test_what_fails_while_other_data_are_shown(open_page, made):
+    before = made()
+    page = upload(open_page("data", before), ("bad*.npz", b"this is no archive"))
+    said = f"bad\\*.npz could not be read (see Data): the pages still show **{before.name}**."
+    for name in ("overview", "decisions", "data"):
+        assert said in page.go(name).text
+        assert DEMO not in page.text
+    assert "archive" in page.errors[0]
+    press(page, "Dismiss")
+    assert page.errors == []
+    assert "could not be read" not in page.go("overview").text
