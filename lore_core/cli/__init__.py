@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import threading
+import warnings
 from collections.abc import Sequence
 
 import click
@@ -100,6 +101,10 @@ def _say_version(context: click.Context) -> None:
     context.exit()
 
 
+def _say_warning(message: Warning | str, *_: object, **__: object) -> None:
+    click.echo(f"lore: {message}", err=True)
+
+
 def _tidy_up_when_ended() -> None:
     """Let what ends the process from outside be an exception: no half of a file is left then."""
 
@@ -119,10 +124,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     _tidy_up_when_ended()
     try:
-        code = lore.main(
-            None if arguments is None else list(arguments), "lore", standalone_mode=False
-        )
-    except click.Abort:
+        with warnings.catch_warnings():
+            warnings.showwarning = _say_warning
+            code = lore.main(
+                None if arguments is None else list(arguments), "lore", standalone_mode=False
+            )
+    except click.Abort as stop:
+        if isinstance(stop.__cause__, EOFError):  # click takes any for the end of standard input
+            raise stop.__cause__ from None
         return INTERRUPTED
     except click.ClickException as error:
         error.show()

@@ -53,6 +53,18 @@ class ConfidenceBins:
         return 15
 
 
+def check_n_bins(value: int, name: str = "n_bins") -> int:
+    """Return a number of bins, or say what is wrong with it."""
+    return check_integer(value, name, maximum=10_000)
+
+
+def check_binning(value: Binning) -> Binning:
+    """Return a way of choosing bins, or say which there are."""
+    if not isinstance(value, str) or value not in get_args(Binning):
+        raise InputError(f"'binning' must be one of {get_args(Binning)}; got {value!r}.")
+    return value
+
+
 def confidence_bins(
     confidence: ArrayLike, n_bins: int = 15, binning: Binning = "equal-width"
 ) -> ConfidenceBins:
@@ -73,9 +85,7 @@ def confidence_bins(
     InputError
         If an argument is out of range.
     """
-    n_bins = check_integer(n_bins, "n_bins", maximum=10_000)
-    if binning not in get_args(Binning):
-        raise InputError(f"'binning' must be one of {get_args(Binning)}; got {binning!r}.")
+    n_bins, binning = check_n_bins(n_bins), check_binning(binning)
     if binning == "equal-width":
         return ConfidenceBins(np.arange(n_bins + 1) / n_bins, binning)
     c = np.sort(as_confidence(confidence))

@@ -6,8 +6,8 @@ Every check returns the array in the form the rest of the library computes on, o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,8 @@ class Placed(Protocol):
 Points: TypeAlias = "Placed | ArrayLike"
 #: Rows on no map, on one, or on several by name.
 OnMaps: TypeAlias = "Points | Mapping[str, Points] | None"
+
+Value = TypeVar("Value")
 
 #: How far a row of probabilities may be from summing to 1 before it is refused.
 SUM_TOLERANCE = 1e-3
@@ -341,7 +343,8 @@ def check_lengths(**arrays: Any) -> int:
 def check_positive(value: float, name: str) -> float:
     """Return a finite number above 0, or say what is wrong with it."""
     try:
-        number = float(value)
+        # (float() takes text and truth values for numbers.)
+        number = float("" if isinstance(value, (str, bool, np.bool_)) else value)
     except (TypeError, ValueError) as error:
         raise InputError(f"'{name}' must be a number above 0; got {value!r}.") from error
     if not (np.isfinite(number) and number > 0):
@@ -363,3 +366,26 @@ def check_integer(value: int, name: str, *, minimum: int = 1, maximum: int | Non
         upper = "inf)" if maximum is None else f"{maximum}]"
         raise InputError(f"'{name}' must be a whole number in [{minimum}, {upper}; got {value!r}.")
     return int(value)
+
+
+def check_flag(value: bool, name: str) -> bool:
+    """Return True or False, or say that it is neither."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"'{name}' must be True or False; got {value!r}.")
+    return bool(value)
+
+
+def check_name(value: str, name: str) -> str:
+    """Return a name, or say that it is none."""
+    if not isinstance(value, str):
+        raise InputError(f"'{name}' must be a name; got {value!r}.")
+    return value
+
+
+def check_each(values: Iterable[Any], name: str, check: Callable[[Any, str], Value]) -> list[Value]:
+    """Return one or more values, each as ``check`` returns it, or say what is wrong with them."""
+    is_list = hasattr(values, "__getitem__") and np.iterable(values) and not isinstance(values, str)
+    found = [check(value, name) for value in values] if is_list else []
+    if not found:
+        raise InputError(f"'{name}' must be a list of one or more values; got {values!r}.")
+    return found

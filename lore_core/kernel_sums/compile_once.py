@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lore_core.data.user_cache import user_cache
+from lore_core.kernel_sums.cache_files import is_damaged, names, remove_damaged
 
 _SOURCES = Path(__file__).resolve().parent
 
@@ -26,10 +27,11 @@ def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bo
     was done.
 
     numba keeps what it compiled beside the sources, or in the user's cache where the sources are
-    read-only. So does the stamp, which names the sources, numba and the machine.
+    read-only. So does the stamp, whose name is of the sources, numba and the machine, and which
+    says which files there were: where one is damaged or missing all that lack are compiled again.
     """
     name = f"warm-{_state()}"
-    if not force and any((folder / name).exists() for folder in _stamp_folders()):
+    if not force and any(_is_true(folder / name) for folder in _stamp_folders()):
         return False
     kept = any(map(_can_be_written, _stamp_folders()))
     notify(f"Compiling the kernels {'once' if kept else 'anew'} (about 30 s) …")
@@ -40,14 +42,16 @@ def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bo
         atexit.register(shutil.rmtree, passing, ignore_errors=True)
     started = time.monotonic()
     from lore_core.kernel_sums import warmup  # imports numba: only when needed
+    from lore_core.kernel_sums.compiled import cache_folder
 
     warmup()
+    files = [] if (place := cache_folder()) is None else [str(place), *names(place)]
     for folder in _stamp_folders():
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             for old in folder.glob("warm-*"):
                 old.unlink()
-            (folder / name).touch()
+            (folder / name).write_text("\n".join(files), encoding="utf-8")
             break
     notify(f"Compiled in {time.monotonic() - started:.0f} s.")
     if not kept:
@@ -56,6 +60,18 @@ def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bo
             "be written. Name a folder that can be in NUMBA_CACHE_DIR."
         )
     return True
+
+
+def _is_true(stamp: Path) -> bool:
+    """Return whether there is a stamp, and what was compiled is there as it was."""
+    try:
+        folder, *files = stamp.read_text(encoding="utf-8").split("\n")
+    except (OSError, ValueError):
+        return False
+    paths = [Path(folder, file) for file in files]
+    if any(map(is_damaged, paths)):
+        remove_damaged(Path(folder))
+    return all(path.exists() for path in paths)
 
 
 def _can_be_written(folder: Path) -> bool:

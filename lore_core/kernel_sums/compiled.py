@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from lore_core.kernel_sums.cache_files import MARK, is_damaged, remove_damaged, sealed
 
 try:
     from llvmlite import ir  # type: ignore[import-untyped]
     from numba import njit, types
-    from numba.core.caching import FunctionCache
+    from numba.core.caching import FunctionCache, IndexDataCacheFile
     from numba.extending import intrinsic
 except ImportError:  # a process that only applies a shipped recalibrator may have numpy alone
     HAS_NUMBA = False
-    FunctionCache = object
+    FunctionCache = IndexDataCacheFile = object
     ir = types = None
 
     def intrinsic(function):
@@ -27,7 +30,7 @@ except ImportError:  # a process that only applies a shipped recalibrator may ha
 else:
     HAS_NUMBA = True
 
-__all__ = ["HAS_NUMBA", "compiled", "compiled_sums", "intrinsic", "ir", "types"]
+__all__ = ["HAS_NUMBA", "cache_folder", "compiled", "compiled_sums", "intrinsic", "ir", "types"]
 
 
 def _sources_hash() -> str:
@@ -35,6 +38,30 @@ def _sources_hash() -> str:
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
     return digest.hexdigest()
+
+
+class _CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
+    """numba's files of one kernel, an index and machine code, with a checksum at their end."""
+
+    def _load_index(self) -> Any:
+        return super()._load_index() if self._is_usable(self._index_path) else {}
+
+    def _load_data(self, name: str) -> Any:
+        if not self._is_usable(self._data_path(name)):
+            raise FileNotFoundError(name)
+        return super()._load_data(name)
+
+    def _is_usable(self, path: str) -> bool:
+        if is_damaged(Path(path)):
+            remove_damaged(Path(self._cache_path))
+            return False
+        return True
+
+    @contextlib.contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[io.BytesIO]:
+        with super()._open_for_write(filepath) as file, io.BytesIO() as content:
+            yield content
+            file.write(sealed(content.getvalue()))
 
 
 class _PackageCache(FunctionCache):  # type: ignore[misc]
@@ -46,6 +73,12 @@ class _PackageCache(FunctionCache):  # type: ignore[misc]
     """
 
     _sources = _sources_hash()
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = _CheckedFiles(
+            self._cache_path, self._impl.filename_base + MARK, self._impl.locator.get_source_stamp()
+        )
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled kernel; on a full disk it is not kept, and works all the same."""
@@ -72,6 +105,13 @@ def _compiler(fastmath: set[str]) -> Callable[[Callable[..., Any]], Any]:
         return kernel
 
     return decorate
+
+
+def cache_folder() -> Path | None:
+    """Return where compiled kernels are kept; None where no folder can be written."""
+    with contextlib.suppress(RuntimeError):
+        return Path(_PackageCache(_sources_hash)._cache_path)
+    return None
 
 
 #: "contract" allows fused multiply-add and nothing else: infinities keep their meaning.

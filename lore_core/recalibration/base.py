@@ -75,7 +75,8 @@ class Recalibrator(ABC):
         Raises
         ------
         InputError
-            If the rows have weights, and the method cannot let them count by these.
+            If the rows have weights, and the method cannot let them count by these; or a parameter
+            was changed to what the class does not take.
         """
         if calibration.weights is not None and not self.takes_weights:
             raise InputError(
@@ -83,6 +84,7 @@ class Recalibrator(ABC):
                 f"'{calibration.name}' have weights. Take another method, or leave the weights out "
                 '(mapping={"weight": ""}, --column weight=).'
             )
+        self._check_params()
         self._state = self._fit(calibration, embedding, progress)
         self.n_rows_ = len(calibration)
         self.fitted_on_ = FittedOn.of(calibration, embedding)
@@ -93,6 +95,15 @@ class Recalibrator(ABC):
         self, calibration: Dataset, embedding: OnMaps, progress: Progress | None
     ) -> Mapping[str, Any]:
         """Return the state."""
+
+    def _check_params(self) -> None:  # noqa: B027 - few have any
+        """Refuse parameters that the class does not take: when one is made, and when it is fitted.
+
+        Raises
+        ------
+        InputError
+            If one is refused.
+        """
 
     def state(self) -> Mapping[str, Any]:
         """Return what was fitted: the values :meth:`apply` needs, by name.

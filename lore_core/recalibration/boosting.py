@@ -107,12 +107,15 @@ class BoostingRecalibration(Recalibrator):
 
     def __init__(self, *, n_trees: int | None = None) -> None:
         self.n_trees = n_trees
+        self._check_params()
+
+    def _check_params(self) -> None:
+        if self.n_trees is not None:
+            check_integer(self.n_trees, "n_trees", minimum=0)
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         feature_table(calibration.features, calibration.name, self.label)
-        wanted = self.n_trees
-        if wanted is not None:
-            wanted = check_integer(wanted, "n_trees", minimum=0)
+        wanted = None if self.n_trees is None else int(self.n_trees)
         base = LogisticRecalibration().fit(calibration)
         if wanted is None:
             some = _some(calibration, _CHOSEN_ON)

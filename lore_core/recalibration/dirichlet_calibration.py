@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lore_core.data.arrays import Floats
 from lore_core.data.rows import Rows
-from lore_core.data.validation import OnMaps
+from lore_core.data.validation import OnMaps, check_flag
 from lore_core.recalibration.affine_softmax import Penalties, State, apply_affine, fit_affine
 from lore_core.recalibration.base import Recalibrator
 
@@ -66,6 +66,10 @@ class DirichletCalibration(Recalibrator):
 
     def __init__(self, *, keep_class: bool = False) -> None:
         self.keep_class = keep_class
+        self._check_params()
+
+    def _check_params(self) -> None:
+        check_flag(self.keep_class, "keep_class")
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         n, k = calibration.probabilities.shape

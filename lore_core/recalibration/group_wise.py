@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.rows import Rows
-from lore_core.data.validation import InputError, OnMaps, check_integer, check_lengths
+from lore_core.data.validation import (
+    InputError,
+    OnMaps,
+    check_each,
+    check_integer,
+    check_lengths,
+    check_name,
+)
 from lore_core.embedding.several import maps_by_name
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.dataset_rows import group_names
@@ -89,6 +96,13 @@ class GroupWise(Recalibrator):
         self.needs_embedding = recalibrator.needs_embedding
         self.takes_weights = recalibrator.takes_weights
         self.needs_features = recalibrator.needs_features
+        self._check_params()
+
+    def _check_params(self) -> None:
+        if self.column is not None:
+            named = [self.column] if isinstance(self.column, str) else self.column
+            check_each(named, "column", check_name)
+        check_integer(self.min_group_size, "min_group_size")
 
     @property
     def by_group_(self) -> dict[str, Recalibrator]:
@@ -114,7 +128,6 @@ class GroupWise(Recalibrator):
         return [self.column] if isinstance(self.column, str) else list(self.column)
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
-        check_integer(self.min_group_size, "min_group_size")
         names = group_names(calibration, self.columns).astype(str)
         everyone = self.recalibrator.clone().fit(calibration, embedding)
         groups: list[Group] = []

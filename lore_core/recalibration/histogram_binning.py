@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Self, TypedDict
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.binning import Binning, ConfidenceBins, accuracy_by_bin, confidence_bins
+from lore_core.data.binning import (
+    Binning,
+    ConfidenceBins,
+    accuracy_by_bin,
+    check_binning,
+    check_n_bins,
+    confidence_bins,
+)
 from lore_core.data.rows import Rows
 from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
@@ -62,6 +69,11 @@ class HistogramBinning(Recalibrator):
     def __init__(self, n_bins: int = 15, binning: Binning = "equal-width") -> None:
         self.n_bins = n_bins
         self.binning = binning
+        self._check_params()
+
+    def _check_params(self) -> None:
+        check_n_bins(self.n_bins)
+        check_binning(self.binning)
 
     @classmethod
     def standard(cls, gamma: float, n_bins: int, binning: Binning) -> Self:

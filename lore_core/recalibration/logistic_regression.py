@@ -76,12 +76,15 @@ class LogisticRecalibration(Recalibrator):
 
     def __init__(self, *, strength: float | None = None) -> None:
         self.strength = strength
+        self._check_params()
+
+    def _check_params(self) -> None:
+        if self.strength is not None:
+            check_positive(self.strength, "strength")
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         features = feature_table(calibration.features, calibration.name, self.label)
-        strength = self.strength
-        if strength is not None:
-            strength = check_positive(strength, "strength")
+        strength = None if self.strength is None else float(self.strength)
         return {
             **fitted_regression(calibration, features, strength),
             "other_classes": dataclasses.asdict(OtherClasses.fit(calibration)),

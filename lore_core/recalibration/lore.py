@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints, Mask
-from lore_core.data.binning import Binning, ConfidenceBins, accuracy_by_bin, confidence_bins
+from lore_core.data.binning import (
+    Binning,
+    ConfidenceBins,
+    accuracy_by_bin,
+    check_binning,
+    check_n_bins,
+    confidence_bins,
+)
 from lore_core.data.rows import Rows
-from lore_core.data.validation import InputError, OnMaps, check_positive
+from lore_core.data.validation import InputError, OnMaps, check_flag, check_name, check_positive
 from lore_core.data.weights import as_weights
 from lore_core.kernel_sums import KernelMeans, weighted_means
 from lore_core.metrics.local_error import scaled_bandwidth
@@ -129,6 +136,24 @@ class LoRe(Recalibrator):
         self.prior_strength = prior_strength
         self.base = base
         self.feature_map = feature_map
+        self._check_params()
+
+    def _check_params(self) -> None:
+        check_positive(self.gamma, "gamma")
+        check_n_bins(self.n_bins)
+        check_binning(self.binning)
+        check_flag(self.floor, "floor")
+        strength, base = self.prior_strength, self.base
+        is_number = isinstance(strength, (int, float, np.number)) and not isinstance(strength, bool)
+        if not (is_number and strength >= 0):
+            raise InputError(f"'prior_strength' must be a number of 0 or more; got {strength!r}.")
+        if not (base is None or (isinstance(base, Recalibrator) and not base.needs_embedding)):
+            raise InputError(
+                "'base' must be a global recalibrator, one that needs no embedding, such as "
+                f"TemperatureScaling(); got {base!r}."
+            )
+        if self.feature_map is not None:
+            check_name(self.feature_map, "feature_map")
 
     @classmethod
     def standard(cls, gamma: float, n_bins: int, binning: Binning) -> Self:
@@ -136,23 +161,13 @@ class LoRe(Recalibrator):
         return cls(gamma, n_bins, binning)
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
-        gamma = check_positive(self.gamma, "gamma")
-        if not self.prior_strength >= 0:
-            raise InputError(
-                f"'prior_strength' must be a number of 0 or more; got {self.prior_strength!r}."
-            )
-        if self.base is not None and self.base.needs_embedding:
-            raise InputError(
-                f"'base' must be a global method, one that needs no embedding; got "
-                f"{type(self.base).__name__}."
-            )
         points = coordinates_of(calibration, embedding, self.feature_map, type(self).label)
         confidence, outcome = calibration.confidence, calibration.outcome
         bins = confidence_bins(confidence, self.n_bins, self.binning)
         base = None if self.base is None else self.base.clone().fit(calibration)
         weights = as_weights(calibration.weights)
         state: State = {
-            "gamma": gamma,
+            "gamma": float(self.gamma),
             "floor": bool(self.floor),
             "prior_strength": float(self.prior_strength),
             "feature_map": self.feature_map,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lore_core.data.arrays import Floats
 from lore_core.data.rows import Rows
-from lore_core.data.validation import OnMaps, check_positive
+from lore_core.data.validation import OnMaps, check_flag, check_positive
 from lore_core.recalibration.affine_softmax import Penalties, State, apply_affine, fit_affine
 from lore_core.recalibration.base import Recalibrator
 
@@ -70,11 +70,17 @@ class MatrixScaling(Recalibrator):
     def __init__(self, *, keep_class: bool = False, strength: float | None = None) -> None:
         self.keep_class = keep_class
         self.strength = strength
+        self._check_params()
+
+    def _check_params(self) -> None:
+        check_flag(self.keep_class, "keep_class")
+        if self.strength is not None:
+            check_positive(self.strength, "strength")
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         return fit_affine(
             calibration,
-            _STRENGTHS if self.strength is None else (check_positive(self.strength, "strength"),),
+            _STRENGTHS if self.strength is None else (float(self.strength),),
             lambda strength: Penalties(strength / 10, strength / 10, strength),
             centred=True,
             keep_class=self.keep_class,

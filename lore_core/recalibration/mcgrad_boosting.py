@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.rows import Rows
-from lore_core.data.validation import InputError, OnMaps
+from lore_core.data.validation import InputError, OnMaps, check_integer
 from lore_core.recalibration.platt_scaling import PlattScaling
 from lore_core.recalibration.rivals import Rival
 
@@ -72,6 +72,10 @@ class MCGrad(Rival):
 
     def __init__(self, random_state: int = 42) -> None:
         self.random_state = random_state
+        self._check_params()
+
+    def _check_params(self) -> None:
+        check_integer(self.random_state, "random_state", minimum=0)
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         methods = self.library("mcgrad.methods")

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.data.binning import ConfidenceBins
+from lore_core.data.binning import ConfidenceBins, check_n_bins
 from lore_core.data.rows import Rows
-from lore_core.data.validation import InputError, OnMaps, check_integer
+from lore_core.data.validation import (
+    InputError,
+    OnMaps,
+    check_each,
+    check_flag,
+    check_integer,
+    check_positive,
+)
 from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.embedding.several import maps_by_name
 from lore_core.kernel_sums.weighted import weighted_means_by_bandwidth
@@ -193,6 +200,15 @@ class SmoothLoRe(Recalibrator):
         self.max_rows = max_rows
         self.levels = levels
         self.keep_class = keep_class
+        self._check_params()
+
+    def _check_params(self) -> None:
+        if self.gammas is not None:
+            check_each(self.gammas, "gammas", check_positive)
+        check_each(self.n_bins, "n_bins", check_n_bins)
+        check_integer(self.max_rows, "max_rows", minimum=2)
+        check_flag(self.levels, "levels")
+        check_flag(self.keep_class, "keep_class")
 
     @property
     def candidates_(self) -> pd.DataFrame:
@@ -202,14 +218,9 @@ class SmoothLoRe(Recalibrator):
         return pd.DataFrame(self.state()["candidates"])
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
-        max_rows = check_integer(self.max_rows, "max_rows", minimum=2)
         gammas = default_tuning_gammas()
         if self.gammas is not None:
             gammas = np.asarray(self.gammas, dtype=np.float64)
-        if not len(gammas) or not len(self.n_bins):
-            raise InputError(
-                f"'gammas' and 'n_bins' must not be empty; got {self.gammas} and {self.n_bins}."
-            )
         maps = {
             name: coordinates_of(calibration, item, None, type(self).label)
             for name, item in maps_by_name(embedding).items()
@@ -223,8 +234,8 @@ class SmoothLoRe(Recalibrator):
         first, more, changed, starts = fitted_bases(calibration)
         ways = ways_to_part(changed, self.n_bins)
         chosen = np.arange(len(calibration))
-        if len(chosen) > max_rows:
-            chosen = np.sort(np.random.default_rng(0).choice(chosen, max_rows, replace=False))
+        if len(chosen) > self.max_rows:
+            chosen = np.sort(np.random.default_rng(0).choice(chosen, self.max_rows, replace=False))
         trial = leave_one_out_smooth(
             {name: points[chosen] for name, points in maps.items()},
             changed.rows(chosen),

@@ -14,7 +14,7 @@ from lore_core.data.probabilities import (
     softmax,
 )
 from lore_core.data.rows import Rows
-from lore_core.data.validation import OnMaps
+from lore_core.data.validation import InputError, OnMaps, check_each, check_positive
 from lore_core.recalibration.base import Recalibrator
 
 if TYPE_CHECKING:
@@ -57,6 +57,14 @@ class TemperatureScaling(Recalibrator):
 
     def __init__(self, bounds: tuple[float, float] = (0.05, 20.0)) -> None:
         self.bounds = bounds
+        self._check_params()
+
+    def _check_params(self) -> None:
+        bounds = check_each(self.bounds, "bounds", check_positive)
+        if len(bounds) != 2 or bounds[0] >= bounds[1]:
+            raise InputError(
+                f"'bounds' must be two numbers, the smaller first; got {self.bounds!r}."
+            )
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         from scipy.optimize import minimize_scalar

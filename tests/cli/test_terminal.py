@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from xml.etree import ElementTree
 
 import numpy as np
@@ -83,10 +84,28 @@ class TestExitCodes:
         assert main(["metrics", "demo"]) == 130
         assert "Traceback" not in capsys.readouterr().err
 
-    def test_a_fault_of_ours_is_not_hidden(self, monkeypatch, file):
-        monkeypatch.setattr(places, "described", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
+    @pytest.mark.parametrize("fault", [ZeroDivisionError, EOFError])
+    def test_a_fault_of_ours_is_not_hidden(self, monkeypatch, file, fault):
+        """Nor taken for a Ctrl-C, as the end of a file would be."""
+
+        def described(*_):
+            raise fault
+
+        monkeypatch.setattr(places, "described", described)
+        with pytest.raises(fault):
             main(["places", file])
+
+    def test_a_warning_is_one_line(self, monkeypatch, file, run):
+        said = places.described
+
+        def described(*arguments):
+            warnings.warn("Files were damaged.", RuntimeWarning, stacklevel=2)
+            return said(*arguments)
+
+        monkeypatch.setattr(places, "described", described)
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            run("places", file, error="lore: Files were damaged.\n")
 
 
 class TestHelp:

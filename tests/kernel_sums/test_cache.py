@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -9,12 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
 from lore_core import kernel_sums
 from lore_core.kernel_sums import (
     blocked,
+    cache_files,
     laplacian_means,
     laplacian_sums,
     sweep1d,
@@ -23,6 +26,8 @@ from lore_core.kernel_sums import (
     underflow,
     warmup,
 )
+from lore_core.kernel_sums.compile_once import compile_kernels
+from lore_core.kernel_sums.compiled import cache_folder
 
 KERNELS = [
     sweep1d.line_sweep, sweep2d.plane_tree, sweep2d.plane_order, sweep2d.plane_join,
@@ -56,16 +61,20 @@ def test_warmup_leaves_nothing_to_compile(rng):
 @pytest.fixture
 def copied_package(tmp_path):
     """A copy of what the sums need, without any cache, and a home of its own."""
+    return copy_package(tmp_path)
+
+
+def copy_package(folder):
     source = Path(kernel_sums.__file__).parent
-    package = tmp_path / "site" / "lore_core"
+    package = folder / "site" / "lore_core"
     (package / "kernel_sums").mkdir(parents=True)
     for file in source.glob("*.py"):
         shutil.copy(file, package / "kernel_sums" / file.name)
     (package / "data").mkdir()
     for name in ("arrays.py", "validation.py", "progress.py"):
         shutil.copy(source.parent / "data" / name, package / "data" / name)
-    for folder in (package, package / "data"):
-        (folder / "__init__.py").touch()
+    for place in (package, package / "data"):
+        (place / "__init__.py").touch()
     return package
 
 
@@ -74,7 +83,7 @@ def _without_roots_right_to_write_anywhere():
     return ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override", "--"]
 
 
-def _run(package, home, *, before=(), **variables):
+def _process(package, home, *, before=(), **variables):
     environment = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
     environment |= {
         "PYTHONPATH": str(package.parent),
@@ -83,10 +92,14 @@ def _run(package, home, *, before=(), **variables):
         "XDG_CACHE_HOME": str(home / ".cache"),
         "LOCALAPPDATA": str(home / ".cache"),
     } | variables
-    done = subprocess.run(
+    return subprocess.run(
         [*before, sys.executable, "-c", PROGRAM],
         env=environment, cwd=home, capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
+
+
+def _run(package, home, **options):
+    done = _process(package, home, **options)
     folder, hits, value = done.stdout.strip().split("|")
     return Path(folder), int(hits), float(value)
 
@@ -187,3 +200,92 @@ def test_compiling_at_every_start_is_said(tmp_path, monkeypatch):
     assert Path(os.environ["NUMBA_CACHE_DIR"]).is_dir()
     assert said[0].startswith("Compiling the kernels anew")
     assert "compiled at every start" in said[-1]
+
+
+def _flip_a_bit(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 16
+    path.write_bytes(content)
+
+
+def _put_a_directory(path):
+    path.unlink()
+    path.mkdir()
+    (path / "file").touch()
+
+
+DAMAGES = {
+    "emptied": lambda path: os.truncate(path, 0),
+    "cut": lambda path: os.truncate(path, 1_000),
+    "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
+    "noise": lambda path: path.write_bytes(np.random.default_rng(0).bytes(9_000)),
+    "one bit": _flip_a_bit,
+    "directory": _put_a_directory,
+    "unreadable": lambda path: path.chmod(0),
+}
+
+
+@pytest.fixture(scope="module")
+def compiled_package(tmp_path_factory):
+    """A copy of what the sums need whose one kernel is compiled."""
+    folder = tmp_path_factory.mktemp("compiled")
+    package = copy_package(folder)
+    _run(package, folder)
+    return package
+
+
+@pytest.mark.parametrize(
+    ("damage", "suffix"), list(zip(DAMAGES, itertools.cycle(["nbi", "nbc", "nbc"])))
+)
+def test_what_is_damaged_is_never_loaded_but_made_again(damage, suffix, compiled_package):
+    before = []
+    if damage == "unreadable" and os.name == "posix" and os.geteuid() == 0:
+        before = _without_roots_right_to_write_anywhere()
+        before = [
+            word.replace("-dac_override", "-dac_override,-dac_read_search") for word in before
+        ]
+        if not shutil.which(before[0]):
+            pytest.skip("root may read everything, and setpriv is not installed")
+    home = compiled_package.parent
+    cache = compiled_package / "kernel_sums" / "__pycache__"
+    for path in list(cache.glob(f"*.{suffix}")):
+        DAMAGES[damage](path)
+    first, second = (_process(compiled_package, home, before=before) for _ in range(2))
+    values = [done.stdout.strip().split("|")[1:] for done in (first, second)]
+    assert [hits for hits, _ in values] == ["0", "1"]
+    assert float(values[0][1]) == float(values[1][1]) == pytest.approx(np.exp(-1.0))
+    assert first.stderr.count("Compiled kernels in") == 1
+    assert str(cache) in first.stderr
+    assert second.stderr == ""
+
+
+def test_files_of_another_numba_are_no_damage(compiled_package, tmp_path):
+    """They are made again, and nothing is said."""
+    (tmp_path / "sitecustomize.py").write_text("import numba\nnumba.__version__ = '0.1'\n")
+    path = f"{compiled_package.parent}{os.pathsep}{tmp_path}"
+    other = _process(compiled_package, tmp_path, PYTHONPATH=path)
+    again = _process(compiled_package, tmp_path)
+    assert [done.stdout.split("|")[1] for done in (other, again)] == ["0", "0"]
+    assert other.stderr == again.stderr == ""
+
+
+def test_damage_and_loss_are_found_before_anything_is_served(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    folder = cache_folder()
+    assert folder.is_relative_to(tmp_path)
+
+    def compile_one():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"kernel{cache_files.MARK}.nbi").write_bytes(cache_files.sealed(b"code"))
+
+    monkeypatch.setattr(kernel_sums, "warmup", compile_one)
+    said = []
+    assert compile_kernels(said.append)
+    (file,) = folder.iterdir()
+    file.write_bytes(cache_files.sealed(b"code")[:-1])
+    with pytest.warns(RuntimeWarning, match="were damaged"):
+        assert compile_kernels(said.append)
+    file.unlink()
+    assert compile_kernels(said.append)
+    assert not compile_kernels(said.append)

@@ -141,7 +141,7 @@ def test_one_of_several_maps(rows):
     [
         (lambda d, z: LoRe(prior_strength=-1).fit(d, z), "'prior_strength' must be"),
         (lambda d, z: LoRe(prior_strength=np.nan).fit(d, z), "'prior_strength' must be"),
-        (lambda d, z: LoRe(base=LoRe()).fit(d, z), "'base' must be a global method"),
+        (lambda d, z: LoRe(base=LoRe()).fit(d, z), "'base' must be a global recalibrator"),
         (lambda d, z: LoRe(feature_map="umap").fit(d, {"pca": z}), "'feature_map' must be one of"),
         (lambda d, z: LoRe().fit(d, {}), "at least one map"),
     ],

@@ -5,7 +5,23 @@ import pytest
 from sklearn.base import clone
 from synthetic import overconfident
 
-from lore_core import GroupWise, InputError, LoRe, MCGrad, PlattScaling, TemperatureScaling
+from lore_core import InputError
+from lore_core.recalibration import (
+    BoostingRecalibration,
+    DirichletCalibration,
+    GroupWise,
+    HistogramBinning,
+    LevelLoRe,
+    LogisticRecalibration,
+    LoRe,
+    MatrixScaling,
+    MCGrad,
+    MMCEOptimization,
+    PlattScaling,
+    SmoothLoRe,
+    TemperatureScaling,
+    VectorScaling,
+)
 from lore_core.recalibration.registry import own_recalibrators
 
 METHODS = [
@@ -66,3 +82,69 @@ def test_settings_are_those_of_the_next_fit():
 def test_an_unknown_setting_is_refused(name):
     with pytest.raises(InputError, match=f"'{name}' must be a parameter of LoRe, which has: 'gamm"):
         LoRe().set_params(**{name: 1.0})
+
+
+NO_NUMBER = [-1, 0, np.nan, np.inf, "0.2", True, None, [0.2]]
+NO_COUNT = [-1, 0, 1.5, np.nan, "5", True, None, [5]]
+NO_FLAG = [0, 1, "yes", None, np.nan]
+NO_BINS = [*NO_COUNT, 10_001]
+NO_LIST = [0.2, "0.2", None, [], [0.2, "0.3"], iter([0.2])]
+WRONG = {
+    LoRe: {
+        "gamma": NO_NUMBER,
+        "n_bins": NO_BINS,
+        "binning": ["equal", 1, None, ["equal-mass"]],
+        "floor": NO_FLAG,
+        "prior_strength": [-1, np.nan, "1", True, None, [1.0]],
+        "base": ["Platt scaling", PlattScaling, LoRe()],
+        "feature_map": [1, ["a"]],
+    },
+    SmoothLoRe: {
+        "gammas": [item for item in NO_LIST if item is not None] + [[value] for value in NO_NUMBER],
+        "n_bins": NO_LIST + [[value] for value in NO_BINS],
+        "max_rows": [*NO_COUNT, 1],
+        "levels": NO_FLAG,
+        "keep_class": NO_FLAG,
+    },
+    TemperatureScaling: {
+        "bounds": [1.0, None, "12", (2.0,), (2.0, 1.0), (0.0, 1.0), (1.0, np.inf)]
+    },
+    MMCEOptimization: {"bounds": [(-1.0, 1.0)]},
+    VectorScaling: {"keep_class": NO_FLAG},
+    MatrixScaling: {
+        "keep_class": NO_FLAG,
+        "strength": [item for item in NO_NUMBER if item is not None],
+    },
+    DirichletCalibration: {"keep_class": NO_FLAG},
+    HistogramBinning: {"n_bins": NO_BINS, "binning": ["equal"]},
+    LogisticRecalibration: {"strength": [item for item in NO_NUMBER if item is not None]},
+    BoostingRecalibration: {"n_trees": [-1, 1.5, "5", True, [5]]},
+    MCGrad: {"random_state": [-1, 1.5, None]},
+    GroupWise: {"column": [1, [], [1]], "min_group_size": NO_COUNT},
+}
+
+
+def test_what_a_setting_may_be_is_written_for_every_one():
+    settings = {type(method): set(method.get_params(deep=False)) for method in METHODS}
+    # (Those of LevelLoRe are those of SmoothLoRe; what GroupWise is made of is no setting.)
+    of_others = {LevelLoRe: settings[LevelLoRe], GroupWise: {"recalibrator"}}
+    assert {kind: set(names) for kind, names in WRONG.items()} == {
+        kind: names - of_others.get(kind, set())
+        for kind, names in settings.items()
+        if names - of_others.get(kind, set())
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind, names in WRONG.items() for name in names]
+)
+def test_a_wrong_setting_is_refused_when_it_is_made_and_when_it_is_fitted(kind, name):
+    needed = {"recalibrator": PlattScaling()} if kind is GroupWise else {}
+    calibration, z = overconfident(30, seed=1)
+    for value in WRONG[kind][name]:
+        with pytest.raises(InputError, match=f"^'{name}' must "):
+            kind(**needed, **{name: value})
+        assigned = kind(**needed)
+        setattr(assigned, name, value)
+        with pytest.raises(InputError, match=f"^'{name}' must "):
+            assigned.fit(calibration, z)
