@@ -130,7 +130,6 @@ def _headers(raw: RawFile) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
     headers: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {}
     total = 0
     with _damage_told(raw), raw.open() as stream, zipfile.ZipFile(stream) as archive:
-        check_entries(stream, archive)
         members = [item for item in archive.infolist() if item.filename.endswith(".npy")]
         if len(members) > MAX_COLUMNS:
             raise InputError(
@@ -141,6 +140,7 @@ def _headers(raw: RawFile) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
             raise InputError(
                 f"'{raw.name}' holds no arrays. Save it with numpy.savez(file, probs=…, labels=…)."
             )
+        check_entries(stream, archive)
         for item in members:
             name = item.filename.removesuffix(".npy")
             if name in headers:
