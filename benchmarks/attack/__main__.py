@@ -67,7 +67,7 @@ def measured(count: int) -> tuple[list[str], bool]:
             ("refused", "damaged, same", "damaged, others", "edited, same", "edited, others"),
         ),
         "",
-        "| bomb | size | what its reader is told | after |",
+        "| bomb | size | error shown | after |",
         "|---|---|---|---|",
         *(
             f"| `{item.name}` | {item.size / 1000:,.0f} kB | {item.said} | {item.seconds:.1f} s |"
