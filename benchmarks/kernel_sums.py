@@ -105,7 +105,7 @@ def run_case(
             before, took = last[method.name]
             foretold = took * (n / before) ** 2
         if foretold > patience and not wanted:
-            rows.append(replace(row, skipped=f"*{foretold:,.0f} s*"))
+            rows.append(replace(row, skipped="–"))
             continue
         if method.name != OURS and not wanted and time.perf_counter() - started > BUDGET:
             rows.append(replace(row, skipped="–"))
@@ -222,8 +222,8 @@ Growth: p in time ~ n^p, fitted over n ≥ 10,000.
 
 {growth_table(one, names)}
 
-Time, and in brackets how many times ours. In italics: not measured, as the time at the size before
-foretells so much, more than {PATIENCE[1]:.0f} s ({PATIENCE[30]:.0f} s for 30 γ).
+Time, and in brackets how many times ours. –: the time at the size before foretells more than
+{PATIENCE[1]:.0f} s ({PATIENCE[30]:.0f} s for 30 γ).
 
 {results_table(one, OURS)}
 
