@@ -172,7 +172,7 @@ def targets_table(targets: list[Target]) -> str:
         ]
         for target in targets
     ]
-    return markdown_table(["", "promised", "measured", "kept", ""], lines)
+    return markdown_table(["", "goal", "measured", "met", ""], lines)
 
 
 def document(
@@ -211,7 +211,7 @@ Times are medians.
 {busy}
 {markdown_table(["method", "how"], hows)}
 
-## Promises
+## Goals
 
 {targets_table(targets)}
 
