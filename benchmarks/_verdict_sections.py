@@ -120,9 +120,8 @@ divides the rows so.
 
 {markdown_table(head, rows)}
 
-The gap of the headline's subgroup against its true gap. Listed is what held-out rows confirm, so
-the held-out gap leans upwards, most where little can be found. The gap of all its rows, half of
-which chose it, leans further and is not printed as evidence.
+The gap of the headline's subgroup against its true gap. The held-out gap leans upwards where little
+can be found; that of all its rows leans further and is not printed as evidence.
 
 {markdown_table(gap_head, gaps)}
 """
@@ -190,10 +189,8 @@ def topic_section(run: Runs) -> str:
 
 Questions of twelve topics by templates, each with two or three of the twelve words of its topic,
 15 % with one of another's; confidence and whether the answer is right, no class, no feature. Half
-of the rows are shown. One topic, 8 % of the rows, is overconfident; or none. Subgroups come from
-words and groups of words, which know nothing of the outcomes; with them any is listed of at most
-1 % of calibrated logs. Recall and precision: of the rows of the topic, and of the rows in subgroups
-mostly of it.
+of the rows are shown. One topic, 8 % of the rows, is overconfident; or none. Recall and precision:
+of the rows of the topic, and of the rows in subgroups mostly of it.
 
 {markdown_table(head, rows)}
 """

@@ -94,7 +94,6 @@ Calibrated models on a plane with two columns, whose rows have lognormal weights
 those of one group are e² times as large): 400 models each, in %, ± the standard error over them
 (again: `python benchmarks/trust.py --only weighted`). Worth: (Σw)²/Σw², as many equal rows. Wrong:
 as above. p-values of ECE, ALCE and MLCE should be so small in 5 %. Covered: by the 95 % intervals
-of accuracy and Brier score, in 95 %, and the truth 0 of the ECE by its interval, in 97.5 %. Where
-2,000 rows are worth some 250, intervals of means of rows are a little too short.
+of accuracy and Brier score, in 95 %, and the truth 0 of the ECE by its interval, in 97.5 %.
 
 {markdown_table(head, rows)}"""

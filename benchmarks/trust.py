@@ -106,8 +106,7 @@ def discovery_section(run: Simulations) -> str:
 Five normal blobs of standard deviation 1, too far apart to see each other; one, with 10 % of the
 rows, is overconfident. False: share of the significant rows that lie in a calibrated blob, at most
 q in expectation. Found: share of the planted rows that are significant. In %, 200 sets each, one
-confidence bin. Benjamini and Yekutieli's procedure holds under any dependence and keeps far below
-q.
+confidence bin.
 
 {markdown_table(head, rows)}
 """
@@ -171,8 +170,7 @@ Share of the 95 % intervals that cover the truth, in % (300 sets each), and in b
 they are on average, in points: the inverted test of `calibration_intervals`, and beside it the
 usual percentile bootstrap. Worlds: calibrated; an error of size · sin 2x, which averages to nothing
 in every confidence bin; one blob overconfident; all rows overconfident alike. On calibrated data
-the truth is 0, where two tails of 2.5 % give 97.5 %. An interval covers every pattern of error
-tried, so it can hold the truth more often than in 95 %.
+the truth is 0, where two tails of 2.5 % give 97.5 %.
 
 {markdown_table([*head, "reliability bars (Wilson)"], rows)}
 """

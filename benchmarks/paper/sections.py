@@ -282,4 +282,4 @@ Gain in hundredths of u a row, with the half-width of its 95 % interval:
 {tables.images_table(content.images)}
 
 The published Brier column (40.6) is on a scale the paper does not define; ours is Σ_k (p_k − y_k)².
-Another data set and another network: the columns show the order of methods, not like for like."""
+Another data set and network: compare the order of methods."""
