@@ -394,7 +394,8 @@ def check_name(value: str, name: str) -> str:
 
 def check_each(values: Iterable[Any], name: str, check: Callable[[Any, str], Value]) -> list[Value]:
     """Return one or more values, each as ``check`` returns it, or say what is wrong with them."""
-    is_list = hasattr(values, "__getitem__") and np.iterable(values) and not isinstance(values, str)
+    no_list = isinstance(values, (str, bytes, bytearray, Mapping)) or not np.iterable(values)
+    is_list = hasattr(values, "__getitem__") and not no_list
     found = [check(value, name) for value in values] if is_list else []
     if not found:
         raise InputError(f"'{name}' must be a list of one or more values; got {values!r}.")

@@ -89,7 +89,7 @@ NO_NUMBER = [-1, 0, np.nan, np.inf, 10**400, "0.2", True, None, [0.2], *NOTHING]
 NO_COUNT = [-1, 0, 1.5, np.nan, "5", True, None, [5], *NOTHING]
 NO_FLAG = [0, 1, "yes", None, np.nan]
 NO_BINS = [*NO_COUNT, 10_001]
-NO_LIST = [0.2, "0.2", None, [], [0.2, "0.3"], iter([0.2])]
+NO_LIST = [0.2, "0.2", b"1", {1: 2}, None, [], [0.2, "0.3"], iter([0.2])]
 WRONG = {
     LoRe: {
         "gamma": NO_NUMBER,
@@ -120,7 +120,7 @@ WRONG = {
     HistogramBinning: {"n_bins": NO_BINS, "binning": ["equal"]},
     LogisticRecalibration: {"strength": [item for item in NO_NUMBER if item is not None]},
     BoostingRecalibration: {"n_trees": [-1, 1.5, "5", True, [5]]},
-    MCGrad: {"random_state": [-1, 1.5, None]},
+    MCGrad: {"random_state": [-1, 1.5, None, 2**32]},
     GroupWise: {"column": [1, [], [1]], "min_group_size": NO_COUNT},
 }
 
