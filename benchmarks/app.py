@@ -239,12 +239,14 @@ def main() -> None:
     started, load_at_start = time.perf_counter(), load()
     warmup()
     with chromium() as browser, tempfile.TemporaryDirectory() as folder:
-        measured = [measure(browser, n, Path(folder)) for n in sorted(options.rows, reverse=True)]
-    minutes = (time.perf_counter() - started) / 60
-    for name, table in tables(measured, (load_at_start, load()), minutes).items():
-        print(f"{table}\n")
-        fill_in(options.page, name, table)
-    print(f"Filled in {options.page} after {minutes:.0f} minutes.")
+        measured: list[Measurement] = []
+        for n_rows in sorted(options.rows):
+            measured.append(measure(browser, n_rows, Path(folder)))
+            minutes = (time.perf_counter() - started) / 60
+            for name, table in tables(measured, (load_at_start, load()), minutes).items():
+                print(f"{table}\n")
+                fill_in(options.page, name, table)
+            print(f"Filled in {options.page} after {minutes:.0f} minutes.")
 
 
 if __name__ == "__main__":
