@@ -217,9 +217,10 @@ def methods_of(
     *,
     weighted: bool = False,
 ) -> list[Recalibrator]:
-    """Recalibrators that were asked for; without features only global ones.
+    """Recalibrators that were asked for.
 
-    Of weighted rows those that cannot let them count are left out, and said, unless named.
+    What is left out is said, unless others are named: without features local ones, of weighted
+    rows those that cannot let them count.
     """
     from lore_core.data.validation import InputError
     from lore_core.recalibration import (
@@ -244,6 +245,9 @@ def methods_of(
         if names or item.label in usual or (rivals if item.label in of_others else all_methods)
     ]
     known = {method.label: method for method in methods if local or method.is_global}
+    local_methods = [method.label for method in methods if method.label not in known]
+    if local_methods and not names and given.maps != ("none",):
+        note(f"Left out, for the rows have no features: {', '.join(local_methods)}.")
     if weighted and not names:
         refused = [name for name, method in known.items() if not method.takes_weights]
         known = {name: method for name, method in known.items() if method.takes_weights}

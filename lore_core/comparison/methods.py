@@ -31,6 +31,8 @@ from lore_core.metrics.metric import Metric, RowMean
 from lore_core.recalibration import NoRecalibration, Recalibrator
 
 _Found = TypeVar("_Found")
+#: Differences of a row's score that are no more than rounding.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ class Comparison:
         if len(rows.columns) < len(values):
             raise RuntimeError(f"the rows of {metric.name} were left where they were measured")
         apart = rows.drop(columns=against).sub(rows[against], axis=0)
+        apart = apart.mask(apart.abs() < _ROUNDING, 0.0)
         of_class = metric.measure.of_class if isinstance(metric.measure, RowMean) else None
         if of_class is None:
             return joint_intervals(apart)

@@ -229,11 +229,15 @@ def _say_what_changed(loaded: Loaded) -> None:
     if now == loaded.files or st.session_state.get(_CHANGED) == now:
         return
     st.session_state[_CHANGED] = now
-    changed = sorted({Path(file).name for file, *_ in {*loaded.files} - {*now}})
+    changed = sorted({Path(file) for file, *_ in {*loaded.files} - {*now}})
+    names = ", ".join(path.name for path in changed[:3]) or loaded.dataset.name
+    gone = any(not path.exists() for path in changed)
+    again = (
+        " To read it again, open the address without what follows its “?”, or use the Data page."
+    )
     st.session_state["_problem"] = (
-        f"{', '.join(changed[:3]) or loaded.dataset.name} changed on disk since it was read; what "
-        "is shown is as it was then. To read it again, open the address without what follows its "
-        "“?”, or use the Data page."
+        f"{names} {'was removed' if gone else 'changed on disk'} since it was read; what is shown "
+        f"is as it was then.{'' if gone else again}"
     )
 
 

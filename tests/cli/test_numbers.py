@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import lore_core as lore
 from lore_core import figures
+from lore_core.cli import main
 from lore_core.metrics.bandwidth import ROUND_GAMMAS
 
 
@@ -263,6 +265,16 @@ class TestCompare:
         found = run_json("compare", file, "--map", "none", "--draws", "0")
         assert "LoRe" not in found["methods"]
         assert "Temperature scaling" in found["methods"]
+
+    def test_local_methods_are_said_to_be_left_out_of_rows_without_features(
+        self, capsys, dataset, tmp_path
+    ):
+        path = tmp_path / "plain.npz"
+        lore.save_npz(dataclasses.replace(dataset, features=None, feature_names=None), path)
+        assert main(["compare", str(path), "--draws", "0"]) == 0
+        out, err = capsys.readouterr()
+        assert "none of 7 methods" in out or "best of 7" in out
+        assert err == "lore: Left out, for the rows have no features: LoRe, LoRe smooth.\n"
 
     def test_a_directory_of_runs(self, run, run_json, dataset, tmp_path):
         runs = tmp_path / "runs"

@@ -84,3 +84,14 @@ def test_a_file_that_changed_on_disk_is_said(open_page, tmp_path, monkeypatch, w
     assert "changed on disk" not in page.text  # once
     assert "140 rows" in open_page("data", arguments=argv).text
     assert sys.argv == argv
+
+
+def test_a_file_that_was_removed_is_said(open_page, tmp_path):
+    path = tmp_path / "model.npz"
+    write(path, 120)
+    page = open_page("data", arguments=["app.py", "--data-root", "/", "--data", str(path)])
+    path.unlink()
+    page.run()
+    assert "model.npz was removed since it was read" in page.text.replace("\\", "")
+    assert "read it again" not in page.text
+    assert "120 rows" in page.text

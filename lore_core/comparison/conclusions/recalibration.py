@@ -89,12 +89,14 @@ def _at_most(result: Comparison, by: Metric, none: str, *, leave: bool) -> str:
     ``none``: that no method is better. ``leave``: whether nothing else asks for a method.
     """
     before, gain = float(result.table[by.name].iloc[0]), -result.difference(by)["low"].min()
-    small = leave and gain < SMALL_GAIN * before
-    return (
-        f"{'Leave it' if small else 'No significant improvement found'}: {none[0].lower()}"
-        f"{none[1:]}; the {by.name} of {by.text(before)} can fall by {by.text(gain)} at most "
-        "(95 % CI)."
-    )
+    start = "No significant improvement found"
+    if gain <= SMALL_GAIN * before and leave:
+        start = "Leave it"
+    if gain <= before:
+        left = f"the {by.name} of {by.text(before)} can fall by {by.text(gain)} at most (95 % CI)"
+    else:
+        left = f"the rows are too few to limit what can be gained on {by.name} (95 % CI)"
+    return f"{start}: {none[0].lower()}{none[1:]}; {left}."
 
 
 def _on_score(result: Comparison, by: Metric, first: str, best: str) -> str:

@@ -130,6 +130,22 @@ def test_no_mistake_was_seen_of_those_called_impossible():
     )
 
 
+def test_rounding_is_no_improvement():
+    # The two other classes share what is left: 1/3 becomes another 1/3, by one bit.
+    p = np.tile([[1 / 3, 2 / 3, 0.0], [0.0, 1 / 3, 2 / 3]], (20, 1))
+    rows = lore.Dataset(p, [0, 1] * 20)
+    result = compared(rows, same=rows.confidence)
+    for name in ("NLL", "Brier"):
+        assert result.differences[name].loc["same", "high"] >= 0
+    assert not conclude_recalibration(result).claims
+
+
+def test_where_nothing_can_be_gained():
+    rows = lore.Dataset(np.eye(2)[[0, 1] * 20], [0, 1] * 20)
+    said = conclude_recalibration(compared(rows, same=np.ones(40))).sentence
+    assert said.startswith("Leave it: ")
+
+
 def test_a_gain_that_few_rows_cannot_show_is_not_ruled_out():
     rows = lore.Dataset([[0.9, 0.1]] * 20, [0] * 17 + [1] * 3)
     result = compared(rows, lower=np.full(20, 0.7))
@@ -140,6 +156,9 @@ def test_a_gain_that_few_rows_cannot_show_is_not_ruled_out():
         "No significant improvement found: on NLL and Brier “lower” is not significantly better "
         f"than doing nothing; the NLL of 0.435 can fall by {gain:.3f} at most (95 % CI)."
     )
+    # No wrong row was seen, but some may come: a gain of more than the whole NLL is none.
+    few = conclude_recalibration(compared(rows.rows(range(8)), lower=np.full(8, 0.7))).sentence
+    assert few.endswith("the rows are too few to limit what can be gained on NLL (95 % CI).")
     one = rows.rows([0])
     alone = conclude_recalibration(compared(one, lower=np.array([0.7])))
     assert not alone.claims
