@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lore_core.figures.pictures.contours import segments
+from lore_core.figures.pictures.landscape_picture import segments
 
 
 def test_lines_around_a_disc():

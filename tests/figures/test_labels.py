@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lore_core.figures.pictures.labels import shifts
+from lore_core.figures.pictures.landscape import shifts
 
 
 def _overlaps(places, names, moved):

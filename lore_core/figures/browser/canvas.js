@@ -1,12 +1,9 @@
 // Field and rows on a plain 2-D canvas, where there is no WebGL2: the same picture, fewer rows.
 
-import { NOTHING, colorOf } from "./fields.js";
-import { along } from "./view.js";
-
 const MOST_ROWS = 60_000;
 
 /** Draw on a canvas without WebGL: the same methods as glPainter. */
-export function canvasPainter(canvas) {
+function canvasPainter(canvas) {
   const pen = canvas.getContext("2d");
   const small = document.createElement("canvas");
   let look = null;

@@ -1,25 +1,5 @@
 // One landscape in a page: mount it, tell it what to show, take it away.
 
-import { caption } from "./caption.js";
-import { build, density, drawScale, labelNodes } from "./dom.js";
-import { decode, fieldBetween } from "./fields.js";
-import { canvasPainter } from "./canvas.js";
-import { SELECTED, SHOWN, flagsOf, fromBits } from "./flags.js";
-import { gammaBar } from "./gamma.js";
-import { glPainter } from "./gl.js";
-import { Glimpses, isNearEnough } from "./glimpses.js";
-import { fieldLines, pairLines, rowLines, showHover } from "./hover.js";
-import { drawInset } from "./inset.js";
-import { listen } from "./interact.js";
-import { boxOf, placeLabels } from "./labels.js";
-import { drawOverlay, regionAround } from "./overlay.js";
-import { RowIndex, isSamePlane, selectedRows } from "./rows.js";
-import { rowsBetween, spaceSeen } from "./space.js";
-import { sparing } from "./sparing.js";
-import { swipeHandle } from "./swipe.js";
-import { teller } from "./telling.js";
-import { View, along } from "./view.js";
-
 /** Pixels² a row needs to be drawn over the field when one looks near. */
 const ROOM = 200;
 /** Pixels around the pointer in which a row is pointed at. */
@@ -42,7 +22,7 @@ const WONDER = 120;
  * @param mode () => "light" | "dark"
  * @param send (what, value): "view", "selection", "place", "row", as the reader does it
  */
-export function mount(root, { mode, send }) {
+function mount(root, { mode, send }) {
   const parts = build(root);
   const { stage } = parts;
   const bar = gammaBar({
@@ -456,7 +436,7 @@ export function mount(root, { mode, send }) {
       redraw();
     },
     /** Take fields and a curve for the slider, as far as they are there. */
-    setPreview(next) {
+    setFields(next) {
       known = next;
       bar.know(next);
     },

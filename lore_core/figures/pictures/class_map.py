@@ -9,7 +9,8 @@ from lore_core.chance.whole_vector import VectorChance
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import rows_words
-from lore_core.figures.pictures.marks import Axis, Dots, Mark, Panel, PanelChart, PanelPicture, Tint
+from lore_core.figures.chart import PanelChart
+from lore_core.figures.pictures.marks import Axis, Dots, Mark, Panel, PanelPicture, Tint
 from lore_core.figures.pictures.picture import Hover
 from lore_core.figures.style import METHOD_COLORS, Mode
 from lore_core.metrics.vector_error import VectorErrors
