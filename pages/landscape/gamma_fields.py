@@ -20,7 +20,7 @@ from lore_core.regions.field import rows_outline
 from lore_core.regions.places.average import Against
 from lore_core.regions.places.find import Halves, PlaceSearch
 from lore_core.view import View
-from lore_core.view.preview import MOST_ROWS, preview_rows
+from lore_core.view.preview import MAX_ROWS, preview_rows
 from lore_core.view.where import curve_of, places_of, view_halves
 from pages.shared import compute
 from pages.shared.beside import task_of
@@ -141,7 +141,7 @@ class FieldParts:
         with self._turn():
             rows = preview_rows(self._view, bin_index=self._bin, on=self._on)
         if rows.rows is not None:
-            yield GammaFields(sampled=rows.rows, n_sampled=MOST_ROWS)
+            yield GammaFields(sampled=rows.rows, n_sampled=MAX_ROWS)
         for k in self._nearest_first():
             with self._turn():
                 at = rows.at_gamma(GAMMAS[k])

@@ -2,7 +2,7 @@
 
 /** Pixels² a row needs for it, and rows that have it at most. */
 const PLOT = 1300;
-const MOST_GLIMPSES = 160;
+const MAX_GLIMPSES = 160;
 /** Rows asked about at once. */
 const BATCH = 40;
 /** Sides of an image in pixels; a width and a height left for words that are not there yet. */
@@ -55,7 +55,7 @@ class Glimpses {
     const worst = new Set(scene.worst);
     const [lacking, shown] = [[], []];
     for (const i of near) {
-      if (shown.length + lacking.length >= MOST_GLIMPSES) break;
+      if (shown.length + lacking.length >= MAX_GLIMPSES) break;
       const known = this.known.get(i);
       if (known && !known.node.parentNode) this.node.append(known.node);
       if (known && !isImage) known.size ??= [known.node.offsetWidth, known.node.offsetHeight];

@@ -4,17 +4,17 @@ const maps = new Set();
 const sets = new Map();
 const sliders = new Map();
 /** Sets of rows, and of fields for a slider, that are kept: those shown, and those before. */
-const MOST_SETS = 2;
-const MOST_SLIDERS = 8;
+const MAX_SETS = 2;
+const MAX_SLIDERS = 8;
 /** Milliseconds until one asks again after no answer. */
-const BREATHER = 2000;
+const RETRY_MS = 2000;
 let isAsking = false;
 
 /** Hand on what Python packed: rows, or fields or a part of them. */
 function deliver(bytes) {
   const pack = unpack(bytes);
   if (pack.fields) takeFields(pack);
-  else keep(sets, pack.key, pack, MOST_SETS);
+  else keep(sets, pack.key, pack, MAX_SETS);
   for (const map of maps) supply(map);
 }
 
@@ -73,7 +73,7 @@ function takeFields(pack) {
   known.sample = pack.sample ?? known.sample;
   known.nextPart = pack.nextPart;
   known.isAll = pack.isAll;
-  keep(sliders, pack.key, known, MOST_SLIDERS);
+  keep(sliders, pack.key, known, MAX_SLIDERS);
 }
 
 function supply(map) {
@@ -114,7 +114,7 @@ async function askForAll() {
   for (let lack; (lack = lacking()); ) {
     const answer = await ask(...lack);
     if (answer) deliver(answer);
-    else await new Promise((resolve) => setTimeout(resolve, BREATHER));
+    else await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
   isAsking = false;
 }

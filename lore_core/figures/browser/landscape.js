@@ -9,12 +9,12 @@ const REACH_IN_SPACE = 5;
 /** Pixels of a row that is marked, seen from afar. */
 const MARK = 5.5;
 /** Rows drawn while the map moves. */
-const MOST_MOVING = 150_000;
+const MAX_MOVING_ROWS = 150_000;
 const REST = 160;
 /** What a drag may do. */
 const DRAGS = ["turn", "pan", "lasso", "box"];
 /** Milliseconds a row is pointed at until more is asked about it. */
-const WONDER = 120;
+const DETAIL_DELAY_MS = 120;
 
 /**
  * Mount a landscape.
@@ -66,7 +66,7 @@ function mount(root, { mode, send }) {
       size: what.size * density(),
       rows: what.rows || what.marks,
       chosen: selected === null ? 0 : what.marks ? 2 : 1,
-      most: moving ? MOST_MOVING : Infinity,
+      most: moving ? MAX_MOVING_ROWS : Infinity,
     });
     overlay();
     inset();
@@ -80,7 +80,7 @@ function mount(root, { mode, send }) {
     say(caption(scene, {
       ...what,
       hasRows: rows !== null,
-      isVague: what.seen > MOST_MOVING,
+      isVague: what.seen > MAX_MOVING_ROWS,
       glimpses: glimpsed,
       chosen: selected && `${selected.count.toLocaleString("en")} ${selection.length ? "selected" : "marked"}`,
       isExact: field === exact,
@@ -150,7 +150,7 @@ function mount(root, { mode, send }) {
     const most = seenRows().count(view.window);
     // As it turns, rows are sought where they were.
     if (!isSamePlane(index.axes, view.axes)) return inSight;
-    inSight = !flags || most > MOST_MOVING ? most : index.within(view.window, shown).length;
+    inSight = !flags || most > MAX_MOVING_ROWS ? most : index.within(view.window, shown).length;
     return inSight;
   }
 
@@ -244,7 +244,7 @@ function mount(root, { mode, send }) {
     const detail = field === exact ? details.get(pointed) : null;
     const lines = detail?.lines ?? rowLines(field === exact ? scene : {}, rows, pointed);
     write(lines, detail?.image);
-    if (!detail && field === exact) wondering = setTimeout(() => send("detail", pointed), WONDER);
+    if (!detail && field === exact) wondering = setTimeout(() => send("detail", pointed), DETAIL_DELAY_MS);
   }
 
   function choose(number) {

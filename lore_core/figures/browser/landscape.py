@@ -21,7 +21,7 @@ from lore_core.regions.selection import Selection
 Layer = Literal["field", "rows", "both"]
 
 #: Rows whose own errors go along with every scene; of more the field tells the colours.
-MOST_WITH_ERRORS = 50_000
+MAX_ROWS_WITH_ERRORS = 50_000
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class LiveLandscape:
             arrays |= {f"against{name.title()}": column for name, column in columns.items()}
         if self.marked is not None:
             arrays["marked"] = np.packbits(self.marked, bitorder="little")
-        is_colored = self.field is None or len(self.rows or ()) <= MOST_WITH_ERRORS
+        is_colored = self.field is None or len(self.rows or ()) <= MAX_ROWS_WITH_ERRORS
         if self.rows is not None and is_colored:
             added, columns = packed_errors(self.rows.error, self.rows.effective_size)
             header |= added

@@ -41,7 +41,7 @@ _HEIGHTS = {
 #: share of where the others lie.
 _TAIL, _REACH = 0.005, 0.25
 #: Letters of a value in a hover or of a name on the map, and columns a hover lists.
-_LONGEST_VALUE, _MOST_COLUMNS = 40, 5
+_MAX_VALUE_LETTERS, _MAX_COLUMNS = 40, 5
 #: Columns of a table of rows that a hover puts into words of its own.
 _WORDED = {"row", "predicted", "true", "confidence", "right", "signed_error", "lce", "n_eff"}
 
@@ -305,7 +305,7 @@ def row_hovers(table: pd.DataFrame) -> tuple[Hover, ...]:
 
     ``table``: the rows (:func:`~lore_core.regions.row_tables.row_table` with errors).
     """
-    others = [column for column in table.columns if column not in _WORDED][:_MOST_COLUMNS]
+    others = [column for column in table.columns if column not in _WORDED][:_MAX_COLUMNS]
     return tuple(_row_hover(record, others) for record in table.to_dict("records"))
 
 
@@ -325,7 +325,7 @@ def _row_hover(record: Record, others: Sequence[str]) -> Hover:
 
 def _value(value: object) -> str:
     number = isinstance(value, (float, np.floating))
-    return f"{value:.4g}" if number else shortened(value, _LONGEST_VALUE)
+    return f"{value:.4g}" if number else shortened(value, _MAX_VALUE_LETTERS)
 
 
 def _places(

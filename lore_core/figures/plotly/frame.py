@@ -17,7 +17,7 @@ from lore_core.figures.style import ACCENT, GRID, INK, NEUTRAL, PAPER, Mode, esc
 #: The dashboard's own font where it is at hand.
 FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", "Open Sans", Arial, sans-serif'
 #: So many names fit beside a title, also in half a page.
-_MOST_ON_TOP = 3
+_MAX_ON_TOP = 3
 #: Pixels for a legend at the foot: two lines. Where it needs more, the plot yields them.
 _FOOT = 44
 
@@ -50,7 +50,7 @@ def frame(
     figure.update_layout(title=_corner("container", "left", 0.0, "top", 1.0))
     if (
         legend
-        and sum(trace.get("showlegend") is not False for trace in figure.traces) > _MOST_ON_TOP
+        and sum(trace.get("showlegend") is not False for trace in figure.traces) > _MAX_ON_TOP
     ):
         # Beside the title they would run into it; at the foot they take the lines they need.
         corner = _corner("container", "left", 0.0, "bottom", 0.0)
