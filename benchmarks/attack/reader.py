@@ -72,68 +72,60 @@ class _Landscape:
     def __init__(self, host: str) -> None:
         self._host = host
         self._news = threading.Condition()
-        self._address: str | None = None
         self._scene: dict[str, Any] = {}
         self._rows: set[str] = set()
-        self._fields: dict[str, set[int]] = {}
-        self._outlined: dict[str, set[int]] = {}
+        self._parts: dict[str, int] = {}
         self._whole: set[str] = set()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self.closed = False
 
     def take(self, sent: BidiComponent) -> bool:
         """Take what a component was sent; whether that is a picture to draw."""
+        if not sent.id.endswith("-landscape"):
+            return False
         with self._news:
-            if sent.id.endswith("-landscape_feed"):
-                self._address = json.loads(sent.json)
-            elif sent.id.endswith("-landscape"):
-                self._scene = _header(sent.bytes)
-            else:
-                return False
+            self._scene = _header(sent.bytes)
             if self._thread.ident is None:
                 self._thread.start()
             self._news.notify()
-        return sent.id.endswith("-landscape")
+        return True
 
     def close(self) -> None:
         with self._news:
             self.closed = True
             self._news.notify()
 
-    def _lacks(self) -> dict[str, Any] | None:
-        rows, key = self._scene.get("rows"), self._scene.get("preview")
-        if self._address is None:
+    def _lacks(self) -> tuple[str, dict[str, Any]] | None:
+        rows, fields = self._scene.get("rows"), self._scene.get("fields")
+        if not self._scene.get("address"):
             return None
-        if rows and rows not in self._rows:
-            return {"rows": rows, "all": True}
-        if not key or key in self._whole:
+        if rows not in self._rows:
+            return self._scene["address"], {"rows": rows, "all": True}
+        if not fields or fields in self._whole:
             return None
-        known, outlined = (sorted(of.get(key, ())) for of in (self._fields, self._outlined))
-        near = self._scene["gamma"]
-        return {"preview": key, "known": known, "outlined": outlined, "near": near}
+        return fields, {"part": self._parts.get(fields, 0)}
 
     def _work(self) -> None:
         while True:
             with self._news:
                 self._news.wait_for(lambda: self.closed or self._lacks() is not None)
-                if self.closed:
+                lacks = self._lacks()
+                if self.closed or lacks is None:
                     return
-                asked, address = self._lacks(), self._address
             try:
-                said = self._ask(f"{address}", asked)
+                said = self._ask(*lacks)
             except OSError:
                 said = None
             if said is None:
                 time.sleep(0.3)
-            elif "rows" in (asked or {}):
-                self._rows.add(self._scene["rows"])
+            elif "rows" in lacks[1]:
+                self._rows.add(lacks[1]["rows"])
             else:
-                for of, what in ((self._fields, "fields"), (self._outlined, "places")):
-                    of.setdefault(said["preview"], set()).update(map(int, said.get(what, ())))
+                self._parts[lacks[0]] = said["nextPart"]
                 if said["isAll"]:
-                    self._whole.add(said["preview"])
+                    self._whole.add(lacks[0])
 
-    def _ask(self, address: str, asked: dict[str, Any] | None) -> dict[str, Any] | None:
+    def _ask(self, address: str, asked: dict[str, Any]) -> dict[str, Any] | None:
         connection = http.client.HTTPConnection(self._host, timeout=PATIENCE)
         with closing(connection):
             connection.request("POST", address, json.dumps(asked))

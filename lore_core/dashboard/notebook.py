@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from lore_core.dashboard.widget import LandscapeWidget
     from lore_core.embedding.result import Embedding
 
-_WORST = 30
-
 
 def landscape(
     dataset: Dataset,
@@ -54,17 +52,16 @@ def landscape(
     require("A landscape in a notebook", "anywidget")
     from lore_core.dashboard.widget import LandscapeWidget
     from lore_core.embedding import embed
-    from lore_core.figures.browser.landscape import packed_rows
-    from lore_core.figures.browser.page import ROWS, still_layers
-    from lore_core.figures.pictures.every_row import every_row
+    from lore_core.figures.browser.gamma_fields import ROWS, still_layers
+    from lore_core.figures.browser.landscape import every_row, packed_rows
     from lore_core.figures.pictures.landscape import landscape_figure
     from lore_core.figures.pictures.landscape_picture import Layer
     from lore_core.figures.pictures.picture import shared_limit
-    from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
-    from lore_core.regions.row_tables import class_places, row_table, worst_rows
+    from lore_core.regions.row_tables import row_table
     from lore_core.view import View
     from lore_core.view.preview import GAMMAS, preview_rows
-    from lore_core.view.where import errors_of
+    from lore_core.view.scene import Scene
+    from lore_core.view.where import errors_of, reliability_of
 
     if embedding is None:
         if dataset.features is None:
@@ -73,25 +70,24 @@ def landscape(
     if embedding.n_components != 2:
         raise InputError(f"'embedding' must have 2 dimensions; got {embedding.n_components}.")
     view = View(dataset, target, gamma, n_bins, binning, {embedding.name.title: embedding})
-    points, errors = view.points(), errors_of(view)
+    scene = Scene(view, errors_of(view), reliability_of(view), None, embedding, view.map_name)
     gammas = tuple(sorted({*GAMMAS, gamma}))
     moving = preview_rows(view, on=embedding)
     fields = tuple(moving.field(item) for item in gammas)
     start = gammas.index(gamma)
-    worst = worst_rows(errors, n_rows=_WORST, min_effective_size=MIN_EFFECTIVE_SIZE)
     chart = landscape_figure(
         fields[start],
-        points,
-        worst=row_table(view.evaluation, worst, errors, extra=0),
-        n_total=len(points),
-        limit=shared_limit(errors.signed[errors.effective_size >= MIN_EFFECTIVE_SIZE]),
+        scene.points,
+        worst=row_table(view.evaluation, scene.worst, scene.errors, extra=0),
+        n_total=scene.n_rows,
+        limit=shared_limit(scene.supported),
         rows=f"{view.rows}, {view.kernel_in_words}",
-        axes=view.map_name,
-        places=class_places(view.evaluation, points, errors.bin_index >= 0),
+        axes=scene.axes,
+        places=scene.classes,
     )
-    layer = Layer("all confidences together", fields, "", len(points))
-    rows = every_row(view.evaluation, view.aimed, target, errors, points)
+    layer = Layer("all confidences together", fields, "", scene.n_rows)
+    rows = every_row(view.evaluation, view.aimed, target, scene.errors, scene.points)
     shown = still_layers(
         replace(chart.picture, layers=(layer,), gammas=gammas, start=start), rows=rows
     )
-    return LandscapeWidget.of(packed_rows(rows, ROWS), shown, points, gamma)
+    return LandscapeWidget.of(packed_rows(rows, ROWS), shown, scene.points, gamma)

@@ -10,8 +10,8 @@ import numpy as np
 import traitlets
 from numpy.typing import NDArray
 
-from lore_core.figures.browser.page import StillLayer
-from lore_core.figures.browser.script import notebook_script
+from lore_core.figures.browser import notebook_script
+from lore_core.figures.browser.gamma_fields import StillLayer
 from lore_core.regions.selection import Selection
 
 

@@ -5,16 +5,16 @@ from .export import (
     chart_csv as chart_csv,
     chart_html as chart_html,
     chart_image as chart_image,
+    paper_chart as paper_chart,
 )
-from .paper import paper_chart as paper_chart
 from .pictures.class_map import class_map_figure as class_map_figure
 from .pictures.curves import (
     bandwidth_figure as bandwidth_figure,
     suggestion_figure as suggestion_figure,
+    vector_curve_figure as vector_curve_figure,
 )
 from .pictures.distribution import cdf_figure as cdf_figure
 from .pictures.intervals import group_figure as group_figure
-from .pictures.isotonic import isotonic_figure as isotonic_figure
 from .pictures.landscape import (
     landscape_3d_figure as landscape_3d_figure,
     landscape_figure as landscape_figure,
@@ -23,7 +23,10 @@ from .pictures.landscape import (
 from .pictures.landscape_of_sums import sums_landscape_figure as sums_landscape_figure
 from .pictures.movement import movement_figure as movement_figure
 from .pictures.picture import shared_limit as shared_limit
-from .pictures.reliability import reliability_figure as reliability_figure
+from .pictures.reliability import (
+    isotonic_figure as isotonic_figure,
+    reliability_figure as reliability_figure,
+)
 from .pictures.rewards import reward_figure as reward_figure
 from .pictures.runs import (
     run_scatter_figure as run_scatter_figure,
@@ -33,5 +36,4 @@ from .pictures.variables import (
     variable_figure as variable_figure,
     variable_grid_figure as variable_grid_figure,
 )
-from .pictures.vector_curves import vector_curve_figure as vector_curve_figure
 from .style import Mode as Mode

@@ -1,20 +1,23 @@
-"""Take a chart away: interactive HTML, its numbers as CSV, static images where Chrome exists."""
+"""Export of a chart: interactive HTML, CSV, static images where Chrome exists, print layout."""
 
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor, TimeoutError as TooLate
+from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
-from typing import Literal
+from typing import Any, Literal
 
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from lore_core.data.csv_text import csv_text
-from lore_core.data.validation import InputError
+from lore_core.data.validation import InputError, check_positive
 from lore_core.figures.chart import Chart
 
 ImageFormat = Literal["png", "svg", "pdf"]
@@ -178,3 +181,123 @@ def _keep_browser_warm() -> None:
 
             kaleido.start_sync_server(silence_warnings=True, proxy_server=_NOWHERE)
             _started = True
+
+
+#: Widths journals ask for, in millimetres.
+COLUMN_WIDTHS = {"one column, 84 mm": 84.0, "one and a half, 129 mm": 129.0, "two, 174 mm": 174.0}
+#: Pixels of an inch, in which figures are laid out; a PDF or SVG keeps the physical size.
+_PIXELS_AN_INCH = 96.0
+_MILLIMETRES_AN_INCH = 25.4
+_POINTS_AN_INCH = 72.0
+#: Type size the figures are designed with, in pixels, and the width they look right at.
+_DESIGN_TYPE = 12.0
+_DESIGN_WIDTH = 700.0
+#: Height of a line of the legend, in sizes of its type.
+_LEGEND_LINE = 1.8
+
+
+def paper_chart(
+    chart: Chart,
+    *,
+    width_mm: float = 84.0,
+    height_mm: float | None = None,
+    font_pt: float = 8.0,
+    title: bool = False,
+) -> Chart:
+    """Lay a chart out anew for print.
+
+    Parameters
+    ----------
+    chart : Chart
+        What to lay out; one drawn for a dark page gets its light colours, which stay apart for
+        colour-blind readers.
+    width_mm, height_mm : float
+        Size in millimetres; by default as high as 0.75 of the width.
+    font_pt : float
+        Size of the type in points; titles of axes and legends are of the same size.
+    title : bool
+        Keep the title; journals put it into the caption.
+
+    Returns
+    -------
+    Chart
+        With ``figure.layout.width`` and ``height`` set in pixels of 1/96 inch.
+
+    Raises
+    ------
+    InputError
+        If a size is out of range.
+    """
+    width = _pixels(width_mm, "width_mm", 30.0)
+    height = None if height_mm is None else _pixels(height_mm, "height_mm", 20.0)
+    if not 4 <= check_positive(font_pt, "font_pt") <= 24:
+        raise InputError(f"'font_pt' must lie between 4 and 24 points; got {font_pt!r}.")
+    # Of one drawn for a dark page too: the colours are those of paper.
+    sized = partial(_laid_out, width=width, height=height, font_pt=font_pt, title=title)
+    first = chart.lay_out
+    lay_out = sized if first is None else lambda drawn: sized(first(drawn))
+    return replace(chart, mode="light", lay_out=lay_out)
+
+
+def _laid_out(
+    drawn: go.Figure, *, width: float, height: float | None, font_pt: float, title: bool
+) -> go.Figure:
+    """Give a figure a size and type in pixels of 1/96 inch."""
+    figure: dict[str, Any] = json.loads(drawn.to_json())
+    layout = figure["layout"]
+    factor = font_pt / _POINTS_AN_INCH * _PIXELS_AN_INCH / _DESIGN_TYPE
+    small, high = _DESIGN_TYPE * factor, height or 0.75 * width
+    _scale(figure, factor, min(1.0, max(0.55, width / _DESIGN_WIDTH)))
+    if not title:
+        layout.pop("title", None)
+    top = small * (4.0 if title else 0.8)
+    if layout.get("showlegend", False):
+        if layout["legend"].get("yref") != "container":
+            top += small * _LEGEND_LINE
+        elif height is None:
+            names = [trace["name"] for trace in figure["data"] if trace.get("showlegend", True)]
+            high += small * _LEGEND_LINE * _lines(names, small, width)
+    layout["margin"] = {"l": 4, "r": 4, "b": 4, "t": top}
+    layout.update(width=round(width), height=round(high), autosize=False)
+    layout["font"] = {**layout.get("font", {}), "size": small}
+    return go.Figure(figure)
+
+
+def paper_scale(dpi: float = 300.0) -> float:
+    """Return the ``scale`` of a PNG by :func:`~lore_core.figures.export.chart_image`."""
+    return check_positive(dpi, "dpi") / _PIXELS_AN_INCH
+
+
+def _lines(names: list[str], size: float, width: float) -> int:
+    """Count the lines of a legend as wide as the figure, from the usual width of type."""
+    lines, used = 1, 0.0
+    for name in names:
+        wide = 40.0 + 0.55 * size * len(name)
+        lines, used = (lines, used + wide) if used + wide <= width else (lines + 1, wide)
+    return lines
+
+
+def _pixels(millimetres: float, name: str, least: float) -> float:
+    if not least <= check_positive(millimetres, name) <= 500:
+        raise InputError(f"'{name}' must lie between {least:g} and 500 mm; got {millimetres!r}.")
+    return millimetres / _MILLIMETRES_AN_INCH * _PIXELS_AN_INCH
+
+
+def _scale(item: Any, type_factor: float, line_factor: float) -> None:
+    """Scale every type size, and lines and markers with the width, in place."""
+    if isinstance(item, list):
+        for part in item:
+            _scale(part, type_factor, line_factor)
+    if not isinstance(item, dict):
+        return
+    for name, value in item.items():
+        if isinstance(value, dict):
+            if name in ("font", "tickfont", "titlefont") and "size" in value:
+                value["size"] *= type_factor
+            elif name in ("marker", "line"):
+                for size in ("size", "width"):
+                    if isinstance(value.get(size), (int, float)):
+                        value[size] *= line_factor
+            elif name == "colorbar" and "thickness" in value:
+                value["thickness"] *= max(line_factor, 0.7)
+        _scale(value, type_factor, line_factor)

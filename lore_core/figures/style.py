@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lore_core.recalibration.registry import color_numbers
+
 Mode = Literal["light", "dark"]
 #: The modes, the one of paper first.
 MODES: tuple[Mode, Mode] = ("light", "dark")
@@ -21,8 +23,8 @@ GRID = {"light": "#e4e7eb", "dark": "#2f3742"}
 PAPER = {"light": "#ffffff", "dark": "#0f1419"}
 ACCENT = {"light": "#0f766e", "dark": "#2dd4bf"}
 
-#: Okabe–Ito, without the two that could be read as over- and underconfident. What others are held
-#: against (the first) keeps to the background.
+#: Okabe–Ito, without the two that could be read as over- and underconfident. What others are
+#: compared with (the first) keeps to the background. The class of a method says which is its own.
 METHOD_COLORS = {
     "light": [
         "#8a95a3",
@@ -62,25 +64,6 @@ METHOD_COLORS = {
         "#ff6b6b",
         "#c9b6ff",
     ],
-}
-#: A method keeps its colour on every page, whichever others it is compared with.
-_METHOD_PLACES = {
-    "No recalibration": 0,
-    "Temperature scaling": 1,
-    "Histogram binning": 2,
-    "LoRe": 3,
-    "Isotonic regression": 4,
-    "Platt scaling": 5,
-    "MMCE optimization": 6,
-    "Matrix scaling": 8,
-    "Beta calibration": 9,
-    "Vector scaling": 10,
-    "Dirichlet calibration": 11,
-    "Logistic regression": 12,
-    "LoRe smooth": 13,
-    "LoRe levels": 14,
-    "Venn–Abers": 15,
-    "Boosting": 16,
 }
 
 _DIVERGING_STOPS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)
@@ -132,8 +115,8 @@ def palette(mode: Mode) -> dict[str, str]:
 
 
 def method_color(label: str, position: int) -> str:
-    """Name the colour of a curve: a known method's own, else by its position."""
-    return f"m{_METHOD_PLACES.get(label, position + 1) % len(METHOD_COLORS['light'])}"
+    """Name the colour of a curve: a known method's own on every page, else by its position."""
+    return f"m{color_numbers().get(label, position + 1) % len(METHOD_COLORS['light'])}"
 
 
 def escape(text: object) -> str:

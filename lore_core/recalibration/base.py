@@ -44,6 +44,8 @@ class Recalibrator(ABC):
 
     #: What tables and legends call the method. Set another on an instance to compare two settings.
     label: str = ""
+    #: Number of its colour in figures/style.py; None: by its position in a figure.
+    color: int | None = None
     needs_embedding: bool = False  #: Whether ``fit`` and ``recalibrate`` need an embedding
     needs_features: bool = False  #: Whether they need the rows' features themselves
     needs_groups: bool = False  #: Whether they need the names of the rows' groups

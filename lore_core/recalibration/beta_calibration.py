@@ -50,6 +50,7 @@ class BetaCalibration(Recalibrator):
     """
 
     label = "Beta calibration"
+    color = 9
     takes_weights = True
     coefficients_: Floats
 

@@ -100,6 +100,7 @@ class BoostingRecalibration(Recalibrator):
     """
 
     label = "Boosting"
+    color = 16
     takes_weights = True
     needs_features = True
     numbers_in_words = "what a regression and trees are made of"

@@ -58,6 +58,7 @@ class DirichletCalibration(Recalibrator):
     """
 
     label = "Dirichlet calibration"
+    color = 11
     takes_weights = True
     diagonal_: Floats
     bias_: Floats

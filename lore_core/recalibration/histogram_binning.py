@@ -63,6 +63,7 @@ class HistogramBinning(Recalibrator):
     """
 
     label = "Histogram binning"
+    color = 2
     takes_weights = True
     accuracy_: Floats
 

@@ -47,6 +47,7 @@ class IsotonicRegression(Recalibrator):
     """
 
     label = "Isotonic regression"
+    color = 4
     takes_weights = True
     confidence_: Floats
     accuracy_: Floats

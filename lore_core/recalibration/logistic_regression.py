@@ -67,6 +67,7 @@ class LogisticRecalibration(Recalibrator):
     """
 
     label = "Logistic regression"
+    color = 12
     takes_weights = True
     needs_features = True
     slope_: float

@@ -121,6 +121,7 @@ class LoRe(Recalibrator):
     """
 
     label = "LoRe"
+    color = 3
     numbers_in_words = "bandwidth and other settings"
     needs_embedding = True
     takes_weights = True

@@ -61,6 +61,7 @@ class MatrixScaling(Recalibrator):
     """
 
     label = "Matrix scaling"
+    color = 8
     takes_weights = True
     diagonal_: Floats
     bias_: Floats

@@ -88,6 +88,7 @@ class MMCEOptimization(TemperatureScaling):
     """
 
     label = "MMCE optimization"
+    color = 6
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         from scipy.optimize import minimize_scalar

@@ -19,6 +19,7 @@ class NoRecalibration(Recalibrator):
 
     takes_weights = True
     label = "No recalibration"
+    color = 0
     numbers_in_words = "nothing: it changes no confidence"
 
     def _fit(

@@ -53,6 +53,7 @@ class PlattScaling(Recalibrator):
     """
 
     label = "Platt scaling"
+    color = 5
     takes_weights = True
     numbers_in_words = "slope and intercept of a curve"
     slope_: float

@@ -6,6 +6,7 @@ a saved one does not need the others.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -170,6 +171,13 @@ def which_for_which_case() -> dict[str, list[str]]:
         "looks at": [method.group for method in METHODS.values()],
         "when": [method.when for method in METHODS.values()],
     }
+
+
+@cache
+def color_numbers() -> dict[str, int]:
+    """Return the number of every method's colour, by its label."""
+    kinds = [_class_at(method.place) for method in METHODS.values()]
+    return {kind.label: kind.color for kind in kinds if kind.color is not None}
 
 
 def standard_recalibrators(

@@ -179,6 +179,7 @@ class SmoothLoRe(Recalibrator):
     """
 
     label = "LoRe smooth"
+    color = 13
     numbers_in_words = "settings and weights of what is averaged"
     needs_embedding = True
     needs_features = True  # where the calibration rows have them
@@ -378,6 +379,7 @@ class LevelLoRe(SmoothLoRe):
     """LoRe smooth with its confidences pooled to levels: ``SmoothLoRe(levels=True)``, by a name."""
 
     label = "LoRe levels"
+    color = 14
 
     def __init__(
         self,

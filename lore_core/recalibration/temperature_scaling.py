@@ -51,6 +51,7 @@ class TemperatureScaling(Recalibrator):
     """
 
     label = "Temperature scaling"
+    color = 1
     takes_weights = True
     numbers_in_words = "a temperature"
     temperature_: float

@@ -50,6 +50,7 @@ class VectorScaling(Recalibrator):
     """
 
     label = "Vector scaling"
+    color = 10
     takes_weights = True
     diagonal_: Floats
     bias_: Floats

@@ -50,6 +50,7 @@ class VennAbers(Recalibrator):
     """
 
     label = "Venn–Abers"
+    color = 15
     lower_: Floats
     upper_: Floats
 

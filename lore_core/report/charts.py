@@ -16,8 +16,8 @@ from lore_core.figures import (
     reliability_figure,
     reward_figure,
 )
+from lore_core.figures.chart import LandscapeChart
 from lore_core.figures.export import chart_html, chart_image, plotly_script, why_no_static_images
-from lore_core.figures.pictures.landscape_picture import LandscapeChart
 from lore_core.report.findings import Findings
 from lore_core.report.landscape import rows_and_kernel
 from lore_core.view.where import isotonic_of

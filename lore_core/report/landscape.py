@@ -8,9 +8,9 @@ import numpy as np
 
 from lore_core.data.progress import Progress, tell
 from lore_core.embedding import Embedding
+from lore_core.figures.chart import LandscapeChart
 from lore_core.figures.pictures.landscape import landscape_figure
 from lore_core.figures.pictures.landscape_picture import (
-    LandscapeChart,
     LandscapePicture,
     Layer,
 )

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from lore_core.figures.browser.script import page_script
+from lore_core.figures.browser import page_script
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.svg import Drawing
-from lore_core.figures.svg.style import page_rules, theme_rules
+from lore_core.figures.svg.drawing import page_rules, theme_rules
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import render

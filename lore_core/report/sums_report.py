@@ -21,7 +21,7 @@ from lore_core.figures import (
 )
 from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.figures.svg import drawing
-from lore_core.figures.svg.style import page_rules, theme_rules
+from lore_core.figures.svg.drawing import page_rules, theme_rules
 from lore_core.mergeable.cell_sums.summaries import (
     LocalDistribution,
     bandwidth_curve_of_sums,

@@ -16,9 +16,9 @@ from lore_core.view.view import BinOptions, View
 
 _QUANTILES = 64
 #: Nodes along each side, and rows that a field is made of at most.
-RESOLUTION, MOST_ROWS = 128, 100_000
+RESOLUTION, MAX_ROWS = 128, 100_000
 #: Of a sample so many effective neighbours are enough, if they stand for as many as ever.
-_LEAST_OF_SAMPLE = 5.0
+_MIN_EFFECTIVE_SIZE_OF_SAMPLE = 5.0
 #: Bandwidths of a slider behind which there is no server.
 GAMMAS = (0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 4.0, 20.0)
 
@@ -93,20 +93,20 @@ class PreviewRows:
 
 
 def preview_rows(
-    view: View, *, bin_index: int | None = None, on: Embedding, most_rows: int = MOST_ROWS
+    view: View, *, bin_index: int | None = None, on: Embedding, max_rows: int = MAX_ROWS
 ) -> PreviewRows:
     """Take the rows of a view, whichever its γ.
 
-    ``bin_index``, ``on``: see :func:`~lore_core.view.where.field_of`. ``most_rows``: of more rows a
+    ``bin_index``, ``on``: see :func:`~lore_core.view.where.field_of`. ``max_rows``: of more rows a
     random sample is taken.
     """
     c, a, z, at = view.aimed.confidence, view.aimed.outcome, view.points(), view.points(on=on)
     least, rows, weights = MIN_EFFECTIVE_SIZE, None, view.aimed.weights
-    if len(c) > most_rows:
-        drawn = np.random.default_rng(view.seed).choice(len(c), most_rows, replace=False)
+    if len(c) > max_rows:
+        drawn = np.random.default_rng(view.seed).choice(len(c), max_rows, replace=False)
         # With the outermost rows it covers what the exact field covers.
         rows = np.unique(np.concatenate([drawn, at.argmin(axis=0), at.argmax(axis=0)]))
-        least = max(_LEAST_OF_SAMPLE, least * len(rows) / len(c))
+        least = max(_MIN_EFFECTIVE_SIZE_OF_SAMPLE, least * len(rows) / len(c))
         c, a, z, at = c[rows], a[rows], z[rows], at[rows]
         weights = chosen_weights(weights, rows)
     is_own_map = on is view.embedding

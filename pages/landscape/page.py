@@ -15,8 +15,9 @@ from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.regions import Outline
 from lore_core.view.where import calibration_rows_of, reliability_of
 from pages.landscape.lists import list_by, list_worst
+from pages.landscape.map_rows import wait_until_drawn
 from pages.landscape.marked import DIVIDED_TAB, marked_rows
-from pages.landscape.picture import KEY, Drawing, feed_map, is_live, show_asked, show_picture
+from pages.landscape.picture import KEY, Drawing, is_live, show_asked, show_picture
 from pages.landscape.places import (
     against_control,
     held_out_note,
@@ -220,7 +221,7 @@ if tabs[1].open:
 if tabs[2].open:
     with tabs[2]:
         list_by(view.evaluation, view.aimed, rows, sentence)
-feed_map(scene, layer, search)
+wait_until_drawn()
 # After all else: Plotly, as it loads and draws, would hold up what the map paints.
 with side.container(key="side_charts"):
     show_chart(

@@ -21,8 +21,9 @@ from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePictu
 from lore_core.regions import Field, Outline, Selection
 from lore_core.regions.places.find import PlaceSearch
 from lore_core.view.scene import Scene
+from pages.landscape.gamma_fields import FieldParts, field_parts
+from pages.landscape.map_rows import glimpse_of, map_rows, rows_of
 from pages.landscape.marked import Marked, calibration_found, calibration_inside, rows_inside
-from pages.landscape.preview import feed, glimpse_of, rows_of
 from pages.landscape.region import drawn_region, region_panel, take_row, take_selection
 from pages.shared import compute
 from pages.shared.charts import chart_line, show_chart
@@ -126,15 +127,15 @@ def _show_map(
     selection: Selection,
 ) -> None:
     view, inside = scene.view, drawing.inside
-    key = drawing.search_key
-    vivid = None
+    key, rows_key = drawing.search_key, _rows_key(scene)
+    fields, vivid = _fields_at_every_gamma(scene, drawing.search), None
     if inside is not None and scene.only is None and field is not None:
         vivid = compute.region_outline(view.dataset, scene.on, (*key, "all"), inside)
     live = LiveLandscape(
         picture=picture,
         field=field,
         rows=rows_of(scene),
-        rows_key=_rows_key(scene),
+        rows_key=rows_key,
         n_shown=int(scene.shown.sum()),
         map_key=map_key(view.dataset, scene.on),
         layer=layer,
@@ -150,7 +151,8 @@ def _show_map(
         glimpse=glimpse_of(view.evaluation),
         gamma=view.gamma,
         gammas=tuple(GAMMAS),
-        preview_key=_preview_key(scene, drawing.search),
+        fields_key="" if fields is None else fields.address,
+        address=map_rows(scene, rows_key, fields).address,
     )
     live_landscape(
         live,
@@ -174,23 +176,18 @@ def is_live(dataset: Dataset) -> bool:
     return setting("picture", "field") != "3-D" or axes.endswith("3-D")
 
 
-def feed_map(scene: Scene, layer: str, search: PlaceSearch | None) -> None:
-    """Let the map ask for rows and for the fields of other bandwidths."""
-    if scene.on.n_components == 3 or layer != "3-D":
-        feed(scene, _rows_key(scene), _preview_key(scene, search), search)
-
-
 def _rows_key(scene: Scene) -> str:
     return repr((*scene.view.key("target", "n_bins", "binning"), scene.on.digest))
 
 
-def _preview_key(scene: Scene, search: PlaceSearch | None) -> str:
-    """Name what is looked at, but for γ; "" where what is shown is tested anew at every γ."""
+def _fields_at_every_gamma(scene: Scene, search: PlaceSearch | None) -> FieldParts | None:
+    """Return what the slider shows; None where what is shown is tested anew at every γ."""
     if scene.only is not None:
-        return ""
+        return None
     parts = scene.view.key("target", "n_bins", "binning", "maps")
     against = None if search is None else search.against
-    return repr((*parts, scene.bin_index, scene.on.digest, against))
+    key = repr((*parts, scene.bin_index, scene.on.digest, against))
+    return field_parts(key, scene.view, scene.bin_index, scene.on, search)
 
 
 def _take_gamma(wanted: float) -> None:

@@ -13,14 +13,16 @@ from lore_core.data.csv_text import csv_text
 from lore_core.data.number_text import unbroken
 from lore_core.figures import Chart
 from lore_core.figures.export import (
+    COLUMN_WIDTHS,
     STATIC_FORMATS,
     chart_csv,
     chart_html,
     chart_image,
     chart_parquet,
+    paper_chart,
+    paper_scale,
     why_no_static_images,
 )
-from lore_core.figures.paper import COLUMN_WIDTHS, paper_chart, paper_scale
 from pages.shared.live_chart import live_chart
 
 _MIME = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}

@@ -12,8 +12,8 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Dataset, Embedding
+from lore_core.figures.browser import landscape_script
 from lore_core.figures.browser.landscape import LiveLandscape
-from lore_core.figures.browser.script import landscape_script
 
 # Streamlit sends a component's script with each of its messages, but a message it sent before by
 # its name alone: so the script travels once, in a message of its own.
@@ -24,15 +24,7 @@ export default
 _CODE = st.components.v2.component(
     "lore_lens.code",
     js=f"""{landscape_script()}
-    {_HAND_OVER} () => globalThis.loreLensReady({{ join, provideAt }});""",
-)
-_FEED = st.components.v2.component(
-    "lore_lens.feed",
-    js=f"""{_HAND_OVER} async ({{ data }}) => {{
-      const {{ provideAt }} = await globalThis.loreLens;
-      provideAt(data);
-      return () => provideAt(null);
-    }};""",
+    {_HAND_OVER} () => globalThis.loreLensReady({{ join }});""",
 )
 _MAP = st.components.v2.component(
     "lore_lens.map",
@@ -140,8 +132,3 @@ def _linked_view(n_numbers: int) -> tuple[float, ...] | None:
         return None
     is_known = len(seen) == n_numbers and np.isfinite(seen).all() and seen[2] > 0
     return seen if is_known else None
-
-
-def live_feed(address: str) -> None:
-    """Tell the landscape where to ask for what it lacks; see :mod:`pages.shared.requests`."""
-    _FEED(key="landscape_feed", data=address)

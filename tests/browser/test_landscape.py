@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from urllib.parse import urljoin
 
 import numpy as np
 import pytest
@@ -297,25 +298,23 @@ def test_a_bandwidth_is_seen_before_it_is_taken(app):
 
 
 def test_only_the_page_can_ask_and_only_what_it_shows(open_app):
-    app = open_app("overview")
-    is_preview = lambda answer: "preview" in (answer.request.post_data or "")  # noqa: E731
-    with app.page.expect_response(is_preview) as first:
-        app.go("Landscape")
-        app.map_drawn()
+    app = open_app("landscape")
+    app.drawn("landscape")
     post = lambda url, asked: app.page.request.post(url, data=asked).status  # noqa: E731
-    address, asked = first.value.url, first.value.request.post_data_json
-    assert post(address, asked) == 200
-    rows = app.seen("m.scene.rows")
+    address, fields, rows = app.seen("[m.scene.address, m.scene.fields, m.scene.rows]")
+    address, fields = (urljoin(app.page.url, path) for path in (address, fields))
+    assert post(fields, {"part": 0}) == 200
+    for part in (10**9, -1, "x", None, [0]):
+        assert post(fields, {"part": part}) == 204
+    assert post(fields, {}) == 204
     assert post(address, {"rows": rows, "row": 3}) == 200
     assert post(address, {"rows": rows, "all": True}) == 200
     assert post(address, {"rows": rows, "glimpses": [3, -1, 10**9, "x", None]}) == 200
     others = [{"rows": "others", **what} for what in ({"row": 3}, {"all": True})]
     for nonsense in ({"rows": rows, "row": 10**9}, *others, {"glimpses": [3]}, {}):
         assert post(address, nonsense) == 204
-    for broken in ({**asked, "near": "x"}, {**asked, "near": 0}, {**asked, "known": 3}):
-        assert post(address, broken) == 204
     assert post(address, [1]) == post(address, "{") == 400
-    assert post(address[:-1], asked) == 404
+    assert post(address[:-1], {"rows": rows, "row": 3}) == post(fields[:-1], {"part": 0}) == 404
 
 
 def test_the_map_under_the_hand_from_afar_and_from_near(app, dataset, points):

@@ -10,18 +10,21 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.figures.browser.landscape import packed_errors, packed_field
-from lore_core.figures.browser.packing import pack
-from lore_core.figures.browser.preview import PreviewOutlines
-from lore_core.figures.browser.script import page_script
+from lore_core.figures.browser import notebook_script, page_script
+from lore_core.figures.browser.gamma_fields import GammaFields
+from lore_core.figures.browser.packing import pack, packed_errors, packed_field
 from lore_core.regions import Selection
+
+
+def packed_header(content):
+    length = int.from_bytes(content[-4:], "little")
+    return json.loads(content[-4 - length : -4])
 
 
 def test_a_buffer_holds_its_arrays_where_the_header_says():
     sent = {"odd": np.array([1, 2, 3], np.uint8), "wide": np.array([0.5, -1.5], np.float32)}
     content = pack({"name": "é"}, sent)
-    length = int.from_bytes(content[-4:], "little")
-    header = json.loads(content[-4 - length : -4])
+    header = packed_header(content)
     assert header["name"] == "é"
     assert header["arrays"] == {"odd": ["u1", 0, 3], "wide": ["f4", 8, 2]}
     np.testing.assert_array_equal(np.frombuffer(content, "<f4", 2, 8), sent["wide"])
@@ -42,27 +45,33 @@ def test_rows_with_too_few_neighbours_are_below_the_least_code():
     np.testing.assert_array_equal(arrays["rowSupport"] >= header["rowLeast"], size >= 10)
 
 
-def test_the_script_is_one_scope_without_clashes():
-    script = page_script()
-    assert not re.search(r"^(import|export) ", script, re.M)
+@pytest.mark.parametrize("script", [page_script(), notebook_script()], ids=["page", "notebook"])
+def test_the_script_is_one_scope_of_all_files_without_clashes(script):
     names = re.findall(r"^(?:async )?(?:function\*?|const|let|class) (\w+)", script, re.M)
     assert len(names) == len(set(names)) > 50
-    modules = {f.name for f in files("lore_core.figures.browser").iterdir()}
-    for name in (name for name in modules if name.endswith(".js")):
-        source = (files("lore_core.figures.browser") / name).read_text(encoding="utf-8")
-        exported = re.findall(r"^export (?:function|const|class) (\w+)", source, re.M)
-        assert set(exported) <= set(names), name
+    assert not re.search(r"^import ", script, re.M)
+    last = {"page.js": notebook_script(), "notebook.js": page_script()}
+    for file in files("lore_core.figures.browser").iterdir():
+        if file.name.endswith(".js") and last.get(file.name) != script:
+            assert file.read_text(encoding="utf-8") in script, file.name
 
 
-def test_an_outline_is_sent_once():
-    regions = {key: f"outline {key}" for key in range(3)}
-    names = {0: (("1", 0), ("2", 1)), 1: (("1", 1),), 2: (("1", 1), ("3", 2))}
-    found = PreviewOutlines(names, regions)
-    assert found.lacking([]) == found
-    assert found.lacking([0]).names == {1: names[1], 2: names[2]}
-    assert list(found.lacking([0]).regions) == [2]
-    assert found.lacking([0, 2]).regions == {}
-    assert found.lacking([0, 1, 2]) == PreviewOutlines()
+def test_parts_joined_are_the_whole(field):
+    parts = [
+        GammaFields({0: field}, {0: np.array([0.0, 1.0])}, n_sampled=9),
+        GammaFields({3: field}, places={0: [("1", 1)]}),
+        GammaFields(places={1: [("1", 1), ("2", 2)]}),
+    ]
+    whole = GammaFields()
+    for part in parts:
+        whole.add(part)
+    assert list(whole.fields) == [0, 3]
+    assert whole.places == {0: [("1", 1)], 1: [("1", 1), ("2", 2)]}
+    assert whole.n_sampled == 9
+    header = packed_header(whole.packed("name", next_part=2, is_all=False))
+    assert (header["key"], header["nextPart"], header["isAll"]) == ("name", 2, False)
+    assert set(header["arrays"]) == {"error0", "error3", "lce0"}
+    assert "support3" in packed_header(whole.packed("name", with_support=True))["arrays"]
 
 
 class TestSelection:

@@ -8,7 +8,7 @@ import pytest
 
 from lore_core import InputError
 from lore_core.figures import bandwidth_figure, cdf_figure, landscape_figure, reliability_figure
-from lore_core.figures.paper import paper_chart, paper_scale
+from lore_core.figures.export import paper_chart, paper_scale
 from lore_core.figures.style import PAPER
 
 

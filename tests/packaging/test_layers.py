@@ -8,8 +8,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 #: They hand names on when these are asked for, and have every room below them.
 LAZY = {"lore_core", "lore_core._lazy"}
-#: The one import upwards: a chart draws itself, but only when its figure is asked for.
-DRAWN = ("lore_core.figures.chart", "lore_core.figures.plotly")
 
 
 def name_of(file):
@@ -38,7 +36,6 @@ def imports():
                     for alias in node.names
                 )
         asked &= files.keys() - LAZY
-    found[DRAWN[0]].remove(DRAWN[1])
     return found, lazy
 
 

@@ -10,6 +10,7 @@ from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 
 from lore_core.dashboard.server import find_app
 from lore_core.figures import style
+from lore_core.recalibration.registry import METHODS, color_numbers
 
 CONFIG = find_app().parent / ".streamlit" / "config.toml"
 
@@ -49,8 +50,15 @@ def test_figures_have_the_page_s_own_colours(config, mode):
     theme = config["theme"][mode]
     assert theme["backgroundColor"] == style.PAPER[mode]
     assert theme["textColor"] == style.INK[mode]
-    assert theme["chartCategoricalColors"] == style.METHOD_COLORS[mode]
-    assert len(theme["chartSequentialColors"]) == len(theme["chartDivergingColors"]) == 10
+
+
+def test_every_method_has_a_colour_of_its_own():
+    numbers = color_numbers()
+    assert len(numbers) == len(set(numbers.values())) == len(METHODS)
+    assert len(set(style.METHOD_COLORS["light"])) == len(style.METHOD_COLORS["dark"])
+    assert max(numbers.values()) < len(style.METHOD_COLORS["light"])
+    assert style.method_color("LoRe", 9) == "m3"
+    assert style.method_color("of a reader's own", 9) == "m10"
 
 
 def test_streamlit_knows_every_option():

@@ -86,7 +86,7 @@ class Page:
     def drawn_rows(self) -> dict:
         """The rows it is given when it asks for them."""
         asked = {"rows": self.scene["rows"], "all": True}
-        return unpacked(self.app.session_state["_landscape_feed"].answer(asked))
+        return unpacked(self.app.session_state["_map_rows"].answer(asked))
 
     def sent(self, key: str) -> dict:
         (sent,) = [c for c in self.app.get("bidi_component") if c.proto.id.endswith(f"-{key}")]

@@ -34,7 +34,7 @@ def test_of_few_rows_it_is_the_field_itself(view, bin_index):
 
 
 def test_of_many_rows_a_sample_shows_nearly_the_same_in_the_same_place(view):
-    rows = (preview_rows(view, on=view.embedding, most_rows=n) for n in (4_000, 12_000))
+    rows = (preview_rows(view, on=view.embedding, max_rows=n) for n in (4_000, 12_000))
     few, all_ = (of.field(view.gamma) for of in rows)
     np.testing.assert_array_equal([few.x, few.y], [all_.x, all_.y])
     both = np.isfinite(few.signed) & np.isfinite(all_.signed)
@@ -44,7 +44,7 @@ def test_of_many_rows_a_sample_shows_nearly_the_same_in_the_same_place(view):
 
 def test_in_space_rows_have_their_own_errors(view):
     space = lore.embed(np.random.default_rng(0).normal(size=(12_000, 3)), "identity")
-    few, all_ = (preview_rows(view, on=space, most_rows=n) for n in (4_000, 12_000))
+    few, all_ = (preview_rows(view, on=space, max_rows=n) for n in (4_000, 12_000))
     errors = errors_of(view)
     expected = np.where(errors.effective_size >= 10, errors.signed, np.nan)
     np.testing.assert_array_equal(all_.at_gamma(view.gamma).field, expected)

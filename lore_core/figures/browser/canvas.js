@@ -1,12 +1,9 @@
 // Field and rows on a plain 2-D canvas, where there is no WebGL2: the same picture, fewer rows.
 
-import { NOTHING, colorOf } from "./fields.js";
-import { along } from "./view.js";
-
-const MOST_ROWS = 60_000;
+const MAX_ROWS = 60_000;
 
 /** Draw on a canvas without WebGL: the same methods as glPainter. */
-export function canvasPainter(canvas) {
+function canvasPainter(canvas) {
   const pen = canvas.getContext("2d");
   const small = document.createElement("canvas");
   let look = null;
@@ -47,7 +44,7 @@ export function canvasPainter(canvas) {
   const at = (i) => (rows.z ? [rows.x[i], rows.y[i], rows.z[i]] : [rows.x[i], rows.y[i]]);
   const drawRows = (picture, place) => {
     const { space } = picture;
-    const n = Math.min(rows.x.length, MOST_ROWS, picture.most);
+    const n = Math.min(rows.x.length, MAX_ROWS, picture.most);
     if (space && ordered !== String([n, space.toward])) {
       // What is in front is drawn over what is behind.
       ordered = String([n, space.toward]);

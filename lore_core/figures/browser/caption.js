@@ -9,7 +9,7 @@ const many = (count) => count.toLocaleString("en");
  * @param chosen how many are selected or marked, in words
  * @param sample rows behind a field between two bandwidths, where that is not all of them
  */
-export function caption(scene, { rows, hasRows, seen, isVague, glimpses, chosen, isExact, sample }) {
+function caption(scene, { rows, hasRows, seen, isVague, glimpses, chosen, isExact, sample }) {
   const words = [];
   const isSampled = !isExact && Boolean(sample);
   if (isSampled && !scene.field) {

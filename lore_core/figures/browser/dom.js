@@ -1,8 +1,5 @@
 // The parts of the landscape that are elements of the page.
 
-import { colorOf } from "./fields.js";
-import { STYLE } from "./style.js";
-
 const ICONS = {
   turn: "M13.5 8A5.5 2.6 0 1 1 8 5.4h4M10 3l2.2 2.4L10 7.6M8 1v14",
   pan: "M8 1v14M1 8h14M8 1l-2 2M8 1l2 2M8 15l-2-2M8 15l2-2M1 8l2-2M1 8l2 2M15 8l-2-2M15 8l-2 2",
@@ -23,12 +20,12 @@ const TOOLS = [
 ];
 
 /** A small drawing, as HTML. */
-export function icon(path) {
+function icon(path) {
   return `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${path}"/></svg>`;
 }
 
 /** Make an element. */
-export function element(tag, attributes = {}, ...children) {
+function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   node.append(...children);
@@ -36,11 +33,11 @@ export function element(tag, attributes = {}, ...children) {
 }
 
 /** Pixels of a canvas a pixel of the window. */
-export const density = () => Math.min(2, window.devicePixelRatio || 1);
+const density = () => Math.min(2, window.devicePixelRatio || 1);
 
 /** Clear a canvas; the pen draws in pixels of the window, by the processor: where graphics are
     emulated, a line costs less so. */
-export function penOf(canvas, width, height) {
+function penOf(canvas, width, height) {
   const dense = density();
   const [w, h] = [Math.round(width * dense), Math.round(height * dense)];
   if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
@@ -51,7 +48,7 @@ export function penOf(canvas, width, height) {
 }
 
 /** Build everything under a root; returns the elements by what they are. */
-export function build(root) {
+function build(root) {
   const layer = () => element("canvas", { class: "layer", "aria-hidden": "true" });
   const parts = {
     style: element("style", {}, STYLE),
@@ -86,7 +83,7 @@ export function build(root) {
 }
 
 /** Draw the colour bar and write its ticks. */
-export function drawScale(node, scale, colors) {
+function drawScale(node, scale, colors) {
   const strip = element("canvas", { width: "256", height: "1" });
   const pen = strip.getContext("2d");
   const low = scale.signed ? -scale.limit : 0;
@@ -104,7 +101,7 @@ export function drawScale(node, scale, colors) {
 }
 
 /** Label nodes of places (buttons) and names, the places first. */
-export function labelNodes(scene, choose) {
+function labelNodes(scene, choose) {
   const places = scene.regions.map(({ name, title, at, number }) => {
     const chosen = scene.chosen === number;
     const words = title || `Place ${name}`;

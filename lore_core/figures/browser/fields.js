@@ -1,11 +1,11 @@
 // The error over the map: decoded, and blended between two bandwidths.
 
 /** Stands for a node without a value. */
-export const NOTHING = 9;
+const NOTHING = 9;
 const EMPTY = -128;
 
 /** Signed errors of a field's nodes as numbers. */
-export function decode(field) {
+function decode(field) {
   const step = field.scale / 127;
   return Float32Array.from(field.error, (code) => (code === EMPTY ? NOTHING : code * step));
 }
@@ -25,7 +25,7 @@ function blend(one, other, share) {
 }
 
 /** The field at a position between the numbers of those that are there. */
-export function fieldBetween(fields, position) {
+function fieldBetween(fields, position) {
   const numbers = [...fields.keys()].sort((a, b) => a - b);
   const low = numbers.findLast((k) => k <= position) ?? numbers[0];
   const high = numbers.find((k) => k >= position) ?? numbers.at(-1);
@@ -36,12 +36,12 @@ export function fieldBetween(fields, position) {
 }
 
 /** n_eff behind a coded support; 0 where no row is near. */
-export function supportOf(code, steps, logSupport) {
+function supportOf(code, steps, logSupport) {
   return code === 0 ? 0 : Math.expm1(((code - 1) / (steps - 1)) * logSupport);
 }
 
 /** Number of the node nearest to a place, or -1 outside the field. */
-export function nodeAt(field, x, y) {
+function nodeAt(field, x, y) {
   const R = field.resolution;
   const column = Math.round(((x - field.x[0]) / (field.x[1] - field.x[0])) * (R - 1));
   const row = Math.round(((y - field.y[0]) / (field.y[1] - field.y[0])) * (R - 1));
@@ -49,7 +49,7 @@ export function nodeAt(field, x, y) {
 }
 
 /** Red, green and blue of an error. */
-export function colorOf(error, scale, colors) {
+function colorOf(error, scale, colors) {
   const value = scale.signed ? error : Math.abs(error);
   const low = scale.signed ? -scale.limit : 0;
   const share = Math.min(1, Math.max(0, (value - low) / (scale.limit - low)));
@@ -58,7 +58,7 @@ export function colorOf(error, scale, colors) {
 }
 
 /** Colours of a field's nodes, four bytes each; all 0 where there is no value. */
-export function painted(values, scale, colors) {
+function painted(values, scale, colors) {
   const bytes = new Uint8Array(4 * values.length);
   for (let i = 0; i < values.length; i++) {
     if (values[i] === NOTHING) continue;

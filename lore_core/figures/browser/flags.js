@@ -1,13 +1,13 @@
 // What the painter knows of a row, as bits.
 
-export const SHOWN = 1;
+const SHOWN = 1;
 const VIVID = 2;
-export const SELECTED = 4;
+const SELECTED = 4;
 const KNOWN = 8;
-export const LONELY = 16;
+const LONELY = 16;
 
 /** Bits of every row; its own error is `isKnown` where it is that of the shown field. */
-export function flagsOf(scene, rows, selected, isKnown) {
+function flagsOf(scene, rows, selected, isKnown) {
   const flags = new Uint8Array(rows.x.length);
   for (let i = 0; i < flags.length; i++) {
     let flag = scene.bin === null || rows.bin[i] === scene.bin ? SHOWN : 0;
@@ -24,7 +24,7 @@ export function flagsOf(scene, rows, selected, isKnown) {
 }
 
 /** Marks (0, 1) of n rows that came as bits. */
-export function fromBits(bits, n) {
+function fromBits(bits, n) {
   const marks = new Uint8Array(n);
   for (let i = 0; i < n; i++) marks[i] = (bits[i >> 3] >> (i & 7)) & 1;
   return marks;

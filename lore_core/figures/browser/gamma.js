@@ -1,7 +1,5 @@
 // The bandwidth under the hand: a slider over the largest local error at every γ, and play.
 
-import { element, icon, penOf } from "./dom.js";
-
 /** Pixels from the end of a slider to the middle of its thumb there. */
 const INSET = 8;
 const PLAY = "M4 2l10 6-10 6z";
@@ -13,7 +11,7 @@ const QUIET_PACE = 1.5;
 const PAUSE = 250;
 
 /** Build the slider; `on.move(position)` while it moves, `on.rest(number)` when it rests. */
-export function gammaBar(on) {
+function gammaBar(on) {
   const input = element("input", {
     type: "range", min: "0", step: "any", "aria-label": "Bandwidth γ",
     title: "Line: the largest local error with enough neighbours. Band: where the whole curve of a calibrated model stays, with 95 %.",
@@ -30,7 +28,7 @@ export function gammaBar(on) {
     element("div", { class: "track" }, curve, dot, input, bar),
     said,
   );
-  let [gammas, preview, look, pending, playing, timer] = [[1], null, null, null, 0, 0];
+  let [gammas, known, look, pending, playing, timer] = [[1], null, null, null, 0, 0];
 
   const position = () => Number(input.value);
   const gammaAt = (at) => {
@@ -123,7 +121,7 @@ export function gammaBar(on) {
   dressPlay();
 
   const axes = () => {
-    const { curve: line, band } = preview || {};
+    const { curve: line, band } = known || {};
     const [w, h] = [curve.clientWidth, curve.clientHeight];
     const top = 1.1 * Math.max(...(line?.mlce ?? [0.1]), ...(band?.high ?? [0]), 0.05);
     return {
@@ -134,7 +132,7 @@ export function gammaBar(on) {
   /** Say what is known of the γ under the hand, and put the dot there. */
   function tell() {
     const gamma = Number(gammaAt(position()).toPrecision(2));
-    const { curve: line, band } = preview || {};
+    const { curve: line, band } = known || {};
     const value = line && between(line.gamma, line.mlce, gamma);
     dot.hidden = value == null;
     let words = `γ = ${gamma}`;
@@ -155,7 +153,7 @@ export function gammaBar(on) {
     if (!w || !look) return;
     const pen = penOf(curve, w, h);
     const { x, y } = axes();
-    const { curve: line, band } = preview || {};
+    const { curve: line, band } = known || {};
     if (band) {
       pen.fillStyle = look.faint;
       pen.globalAlpha = 0.5;
@@ -195,7 +193,7 @@ export function gammaBar(on) {
     },
     /** Take the curve, and how much of what it needs is there. */
     know(next) {
-      preview = next;
+      known = next;
       const share = next ? next.fields.size / gammas.length : 0;
       bar.style.width = share < 1 ? `${share * 100}%` : "0";
       draw();

@@ -1,7 +1,5 @@
 // Field and rows by WebGL2: the field is a texture of colours, a row is a point.
 
-import { painted } from "./fields.js";
-
 const FIELD_VERTEX = `#version 300 es
 in vec2 corner;
 uniform vec4 window;
@@ -105,7 +103,7 @@ void main() {
 const FLAT = { axes: [[1, 0, 0], [0, 1, 0]], toward: [0, 0, 1], middle: 0, across: 0 };
 
 /** Draw on a canvas by WebGL2; null where the browser has none. */
-export function glPainter(canvas) {
+function glPainter(canvas) {
   const gl = canvas.getContext("webgl2", { antialias: false, alpha: true });
   if (!gl) return null;
   const fieldProgram = program(gl, FIELD_VERTEX, FIELD_FRAGMENT);

@@ -1,12 +1,8 @@
 // What stands at a row when one looks very near: its image or its words, none over another.
 
-import { NOTHING, colorOf, nodeAt } from "./fields.js";
-import { boxAround, isApart } from "./labels.js";
-import { element } from "./dom.js";
-
 /** Pixels² a row needs for it, and rows that have it at most. */
 const PLOT = 1300;
-const MOST_GLIMPSES = 160;
+const MAX_GLIMPSES = 160;
 /** Rows asked about at once. */
 const BATCH = 40;
 /** Sides of an image in pixels; a width and a height left for words that are not there yet. */
@@ -14,7 +10,7 @@ const SIDES = [30, 76];
 const WORDS = [90, 22];
 
 /** Images or words of rows, kept as long as the rows are. */
-export class Glimpses {
+class Glimpses {
   /** @param node where they stand; @param ask (rows): told which are lacking */
   constructor(node, ask) {
     this.node = node;
@@ -59,7 +55,7 @@ export class Glimpses {
     const worst = new Set(scene.worst);
     const [lacking, shown] = [[], []];
     for (const i of near) {
-      if (shown.length + lacking.length >= MOST_GLIMPSES) break;
+      if (shown.length + lacking.length >= MAX_GLIMPSES) break;
       const known = this.known.get(i);
       if (known && !known.node.parentNode) this.node.append(known.node);
       if (known && !isImage) known.size ??= [known.node.offsetWidth, known.node.offsetHeight];
@@ -105,7 +101,7 @@ export class Glimpses {
 }
 
 /** Whether so many rows in sight are few enough. */
-export const isNearEnough = (n, view) => n > 0 && n * PLOT < view.width * view.height;
+const isNearEnough = (n, view) => n > 0 && n * PLOT < view.width * view.height;
 
 /** The error around a row: its own where it is known, else that of the field at its place. */
 function errorAt(i, rows, scene, field) {

@@ -1,17 +1,15 @@
 // What is said of the row or the place that is pointed at.
 
-import { NOTHING, nodeAt, supportOf } from "./fields.js";
-
 const points = (error) =>
   `${error >= 0 ? "+" : "−"}${Math.abs(error * 100).toFixed(1)} points`;
 
 /** n_eff in round numbers. */
-export function about(n) {
+function about(n) {
   return n < 9.95 ? n.toFixed(1) : Number(n.toPrecision(3)).toLocaleString("en");
 }
 
 /** Lines about a row: what it is, what was promised, what came, how far it is off around it. */
-export function rowLines(scene, rows, i) {
+function rowLines(scene, rows, i) {
   const right = rows.outcome[i] === 1;
   const lines = [`row ${i}`];
   if (rows.predicted) {
@@ -28,7 +26,7 @@ export function rowLines(scene, rows, i) {
 }
 
 /** Lines about a place of the field that has no row under the pointer. */
-export function fieldLines(field, x, y) {
+function fieldLines(field, x, y) {
   const node = nodeAt(field, x, y);
   if (node < 0) return [];
   if (!field.support) {
@@ -45,7 +43,7 @@ export function fieldLines(field, x, y) {
 }
 
 /** Lines about a place of two fields, each with its name. */
-export function pairLines(fields, names, [x, y]) {
+function pairLines(fields, names, [x, y]) {
   return fields.flatMap((field, k) => {
     const [first, ...others] = fieldLines(field, x, y);
     return first ? [`${names[k]}: ${first}`, ...others] : [];
@@ -53,7 +51,7 @@ export function pairLines(fields, names, [x, y]) {
 }
 
 /** Write lines into the box beside the pointer, the first one set off; none hides it. */
-export function showHover(box, lines, [px, py], stage, image) {
+function showHover(box, lines, [px, py], stage, image) {
   box.hidden = lines.length === 0;
   if (box.hidden) return;
   box.replaceChildren();

@@ -1,41 +1,30 @@
-// What arrives in one part of a page for the landscapes in it: rows and previews, by their names.
-
-import { decode } from "./fields.js";
-import { mount } from "./landscape.js";
-import { unpack } from "./protocol.js";
+// What arrives in one part of a page for the landscapes in it: rows and fields, by their keys.
 
 const maps = new Set();
 const sets = new Map();
-const previews = new Map();
-/** Sets of rows, and previews, that are kept: those shown, and those before. */
-const MOST_SETS = 2;
-const MOST_PREVIEWS = 8;
+const sliders = new Map();
+/** Sets of rows, and of fields for a slider, that are kept: those shown, and those before. */
+const MAX_SETS = 2;
+const MAX_SLIDERS = 8;
 /** Milliseconds until one asks again after no answer. */
-const BREATHER = 2000;
-let address = null;
+const RETRY_MS = 2000;
 let isAsking = false;
 
-/** Hand on what Python packed: rows, or a part of a preview. */
-export function deliver(bytes) {
+/** Hand on what Python packed: rows, or fields or a part of them. */
+function deliver(bytes) {
   const pack = unpack(bytes);
-  if (pack.fields) takePreview(pack);
-  else keep(sets, pack.key, pack, MOST_SETS);
+  if (pack.fields) takeFields(pack);
+  else keep(sets, pack.key, pack, MAX_SETS);
   for (const map of maps) supply(map);
 }
 
-/** Let what is lacking be asked for at an address; null: no more. */
-export function provideAt(url) {
-  address = url;
-  wish();
-}
-
 /** Mount a landscape that takes packed scenes. */
-export function join(root, options) {
+function join(root, options) {
   const map = mount(root, {
     ...options,
     send(what, value) {
-      if (what === "detail") wonder(map, value);
-      else if (what === "glimpses") glimpse(map, value);
+      if (what === "detail") askForDetail(map, value);
+      else if (what === "glimpses") askForGlimpses(map, value);
       else options.send(what, value);
     },
   });
@@ -43,7 +32,7 @@ export function join(root, options) {
   const showScene = (scene) => {
     map.update(scene);
     supply(map);
-    wish();
+    askForAll();
   };
   return {
     map,
@@ -62,8 +51,8 @@ function keep(store, key, value, most) {
   while (store.size > most) store.delete(store.keys().next().value);
 }
 
-function takePreview(pack) {
-  const known = previews.get(pack.preview) ?? {
+function takeFields(pack) {
+  const known = sliders.get(pack.key) ?? {
     fields: new Map(), places: new Map(), outlines: new Map(),
   };
   for (const [number, field] of Object.entries(pack.fields)) {
@@ -72,18 +61,19 @@ function takePreview(pack) {
       ...field, error, values: decode({ error, scale: field.scale }), lce: pack[`lce${number}`],
     });
   }
-  for (const [key, at] of Object.entries(pack.outlines ?? {})) {
+  for (const [key, at] of Object.entries(pack.outlines)) {
     known.outlines.set(Number(key), { at, lines: pack[`lines${key}`] });
   }
-  for (const [number, found] of Object.entries(pack.places ?? {})) {
+  for (const [number, found] of Object.entries(pack.places)) {
     known.places.set(Number(number), found);
   }
   known.curve = pack.curve ?? known.curve;
   known.band = pack.band ?? known.band;
   known.sampled = pack.sampled ?? known.sampled ?? null;
+  known.sample = pack.sample ?? known.sample;
+  known.nextPart = pack.nextPart;
   known.isAll = pack.isAll;
-  known.sample = pack.sample;
-  keep(previews, pack.preview, known, MOST_PREVIEWS);
+  keep(sliders, pack.key, known, MAX_SLIDERS);
 }
 
 function supply(map) {
@@ -91,49 +81,46 @@ function supply(map) {
   if (!scene) return;
   const rows = sets.get(scene.rows);
   if (rows) map.setRows(rows);
-  map.setPreview(previews.get(scene.preview) ?? null);
+  map.setFields(sliders.get(scene.fields) ?? null);
 }
 
 /** Ask for what is known of a row. */
-async function wonder(map, row) {
-  const answer = address && (await ask({ rows: map.state.scene.rows, row }));
+async function askForDetail(map, row) {
+  const { address, rows } = map.state.scene;
+  const answer = address && (await ask(address, { rows, row }));
   if (answer) map.setDetail(unpack(answer));
 }
 
 /** Ask for images or words of rows. */
-async function glimpse(map, glimpses) {
-  const answer = address && (await ask({ rows: map.state.scene.rows, glimpses }));
+async function askForGlimpses(map, glimpses) {
+  const { address, rows } = map.state.scene;
+  const answer = address && (await ask(address, { rows, glimpses }));
   map.setGlimpses(answer ? unpack(answer) : null);
 }
 
-/** What the shown landscapes lack: rows, and for the slider fields, the curve, the band. */
+/** What the shown landscapes lack, with where to ask for it: rows, or the next part of fields. */
 function lacking() {
-  const scenes = [...maps].map((map) => map.state.scene).filter(Boolean);
-  const bare = scenes.find(({ rows }) => rows && !sets.has(rows));
-  if (bare) return { rows: bare.rows, all: true };
-  const scene = scenes.find(({ preview }) => preview);
-  if (!scene) return null;
-  const known = previews.get(scene.preview);
-  const has = known ? [...known.fields.keys()] : [];
-  if (known?.isAll && has.length >= scene.gammas.length) return null;
-  const outlined = known ? [...known.places.keys()] : [];
-  return { preview: scene.preview, known: has, outlined, near: scene.gamma };
+  const scenes = [...maps].map((map) => map.state.scene).filter((scene) => scene?.address);
+  const bare = scenes.find(({ rows }) => !sets.has(rows));
+  if (bare) return [bare.address, { rows: bare.rows, all: true }];
+  const scene = scenes.find(({ fields }) => fields && !sliders.get(fields)?.isAll);
+  return scene && [scene.fields, { part: sliders.get(scene.fields)?.nextPart ?? 0 }];
 }
 
 /** Ask for it, until all is there. */
-async function wish() {
+async function askForAll() {
   if (isAsking) return;
   isAsking = true;
-  for (let lack; address && (lack = lacking()); ) {
-    const answer = await ask(lack);
+  for (let lack; (lack = lacking()); ) {
+    const answer = await ask(...lack);
     if (answer) deliver(answer);
-    else await new Promise((resolve) => setTimeout(resolve, BREATHER));
+    else await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
   isAsking = false;
 }
 
 /** The answer, or null where there is none: the server may be gone, or show something else now. */
-async function ask(question) {
+async function ask(address, question) {
   try {
     const answer = await fetch(address, { method: "POST", body: JSON.stringify(question) });
     return answer.status === 200 ? new Uint8Array(await answer.arrayBuffer()) : null;

@@ -1,7 +1,5 @@
 // While γ is dragged: how much of the data is off by how much, in a corner of the map.
 
-import { penOf } from "./dom.js";
-
 /** Pixels. */
 const [WIDE, HIGH] = [168, 104];
 
@@ -11,7 +9,7 @@ const [WIDE, HIGH] = [168, 104];
  * @param before those at the γ that was taken last; null where they are not there
  * @param most LCE at the right end: that of the colours, so that it stays where it is
  */
-export function drawInset(canvas, { lce, before, most, look }) {
+function drawInset(canvas, { lce, before, most, look }) {
   const pen = penOf(canvas, WIDE, HIGH);
   pen.font = `11px ${getComputedStyle(canvas).fontFamily}`;
   pen.fillStyle = look.ink;

@@ -1,14 +1,12 @@
 // The hand on the map: mouse, fingers and keys, as what they mean.
 
-import { simplified } from "./rows.js";
-
 const STEP = 60;
 const ZOOM = 1.25;
 /** Pixels a press may stray and still be a click. */
 const STILL = 4;
 
 /** Listen to a stage. `on` is told what was meant; `tool()` says what a drag does. */
-export function listen(stage, view, on, tool) {
+function listen(stage, view, on, tool) {
   const fingers = new Map();
   let drawn = null;
   let start = null;

@@ -6,7 +6,7 @@ const SHIFTS = [0, -1, 1, -2, 2];
 
 /** Place names, the more important first; a name for which there is no room is hidden.
     Returns the boxes that are taken. */
-export function placeLabels(labels, view) {
+function placeLabels(labels, view) {
   const taken = [];
   for (const label of labels) {
     const [px, py] = view.toPixel(...view.flat(label.at));
@@ -25,17 +25,17 @@ export function placeLabels(labels, view) {
 }
 
 /** The box that an element takes within its parent. */
-export function boxOf({ offsetLeft, offsetTop, offsetWidth, offsetHeight }) {
+function boxOf({ offsetLeft, offsetTop, offsetWidth, offsetHeight }) {
   return [offsetLeft, offsetTop, offsetLeft + offsetWidth, offsetTop + offsetHeight];
 }
 
 /** The box around a place, with a margin. */
-export function boxAround(x, y, w, h) {
+function boxAround(x, y, w, h) {
   const [left, top] = [x - w / 2 - MARGIN, y - h / 2 - MARGIN];
   return [left, top, left + w + 2 * MARGIN, top + h + 2 * MARGIN];
 }
 
 /** Whether two boxes do not overlap. */
-export function isApart([x0, y0, x1, y1], [left, top, right, bottom]) {
+function isApart([x0, y0, x1, y1], [left, top, right, bottom]) {
   return x1 < left || x0 > right || y1 < top || y0 > bottom;
 }

@@ -1,25 +1,5 @@
 // One landscape in a page: mount it, tell it what to show, take it away.
 
-import { caption } from "./caption.js";
-import { build, density, drawScale, labelNodes } from "./dom.js";
-import { decode, fieldBetween } from "./fields.js";
-import { canvasPainter } from "./canvas.js";
-import { SELECTED, SHOWN, flagsOf, fromBits } from "./flags.js";
-import { gammaBar } from "./gamma.js";
-import { glPainter } from "./gl.js";
-import { Glimpses, isNearEnough } from "./glimpses.js";
-import { fieldLines, pairLines, rowLines, showHover } from "./hover.js";
-import { drawInset } from "./inset.js";
-import { listen } from "./interact.js";
-import { boxOf, placeLabels } from "./labels.js";
-import { drawOverlay, regionAround } from "./overlay.js";
-import { RowIndex, isSamePlane, selectedRows } from "./rows.js";
-import { rowsBetween, spaceSeen } from "./space.js";
-import { sparing } from "./sparing.js";
-import { swipeHandle } from "./swipe.js";
-import { teller } from "./telling.js";
-import { View, along } from "./view.js";
-
 /** Pixels² a row needs to be drawn over the field when one looks near. */
 const ROOM = 200;
 /** Pixels around the pointer in which a row is pointed at. */
@@ -29,12 +9,12 @@ const REACH_IN_SPACE = 5;
 /** Pixels of a row that is marked, seen from afar. */
 const MARK = 5.5;
 /** Rows drawn while the map moves. */
-const MOST_MOVING = 150_000;
+const MAX_MOVING_ROWS = 150_000;
 const REST = 160;
 /** What a drag may do. */
 const DRAGS = ["turn", "pan", "lasso", "box"];
 /** Milliseconds a row is pointed at until more is asked about it. */
-const WONDER = 120;
+const DETAIL_DELAY_MS = 120;
 
 /**
  * Mount a landscape.
@@ -42,7 +22,7 @@ const WONDER = 120;
  * @param mode () => "light" | "dark"
  * @param send (what, value): "view", "selection", "place", "row", as the reader does it
  */
-export function mount(root, { mode, send }) {
+function mount(root, { mode, send }) {
   const parts = build(root);
   const { stage } = parts;
   const bar = gammaBar({
@@ -86,7 +66,7 @@ export function mount(root, { mode, send }) {
       size: what.size * density(),
       rows: what.rows || what.marks,
       chosen: selected === null ? 0 : what.marks ? 2 : 1,
-      most: moving ? MOST_MOVING : Infinity,
+      most: moving ? MAX_MOVING_ROWS : Infinity,
     });
     overlay();
     inset();
@@ -100,7 +80,7 @@ export function mount(root, { mode, send }) {
     say(caption(scene, {
       ...what,
       hasRows: rows !== null,
-      isVague: what.seen > MOST_MOVING,
+      isVague: what.seen > MAX_MOVING_ROWS,
       glimpses: glimpsed,
       chosen: selected && `${selected.count.toLocaleString("en")} ${selection.length ? "selected" : "marked"}`,
       isExact: field === exact,
@@ -170,7 +150,7 @@ export function mount(root, { mode, send }) {
     const most = seenRows().count(view.window);
     // As it turns, rows are sought where they were.
     if (!isSamePlane(index.axes, view.axes)) return inSight;
-    inSight = !flags || most > MOST_MOVING ? most : index.within(view.window, shown).length;
+    inSight = !flags || most > MAX_MOVING_ROWS ? most : index.within(view.window, shown).length;
     return inSight;
   }
 
@@ -264,7 +244,7 @@ export function mount(root, { mode, send }) {
     const detail = field === exact ? details.get(pointed) : null;
     const lines = detail?.lines ?? rowLines(field === exact ? scene : {}, rows, pointed);
     write(lines, detail?.image);
-    if (!detail && field === exact) wondering = setTimeout(() => send("detail", pointed), WONDER);
+    if (!detail && field === exact) wondering = setTimeout(() => send("detail", pointed), DETAIL_DELAY_MS);
   }
 
   function choose(number) {
@@ -456,7 +436,7 @@ export function mount(root, { mode, send }) {
       redraw();
     },
     /** Take fields and a curve for the slider, as far as they are there. */
-    setPreview(next) {
+    setFields(next) {
       known = next;
       bar.know(next);
     },

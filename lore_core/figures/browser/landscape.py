@@ -1,4 +1,4 @@
-"""A landscape as a browser takes it: its rows once, and what is shown of them."""
+"""A landscape as a browser takes it: all rows in columns, and the scene shown of them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,19 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lore_core.data.arrays import Floats
-from lore_core.figures.browser.packing import pack
-from lore_core.figures.pictures.contours import segments
-from lore_core.figures.pictures.every_row import EveryRow
-from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture
+from lore_core.data.arrays import Floats, Ints
+from lore_core.data.dataset import TOP_LABEL, Dataset, Target
+from lore_core.figures.browser.packing import pack, packed_errors, packed_field
+from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture, segments
 from lore_core.figures.style import MODES, NEUTRAL, palette, rgba, shades
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
+from lore_core.metrics.local_error import LocalErrors
 from lore_core.regions.field import Field, Outline
 from lore_core.regions.selection import Selection
 
 Layer = Literal["field", "rows", "both"]
 
 #: Rows whose own errors go along with every scene; of more the field tells the colours.
-MOST_WITH_ERRORS = 50_000
-#: Code of a node that holds no value.
-_NOTHING = -128
-_FIELD_STEPS, _ROW_STEPS = 255, 65535
-_SIDES = 32767
+MAX_ROWS_WITH_ERRORS = 50_000
 
 
 @dataclass(frozen=True)
@@ -66,8 +61,11 @@ class LiveLandscape:
     gamma: float  #: Bandwidth of the field
     #: Those the reader may choose, in order; none where there is no slider.
     gammas: tuple[float, ...] = ()
-    #: Names what is looked at but for γ, where there are fields for the slider.
-    preview_key: str = ""
+    #: Names the fields of the slider, where there are some: the key of their message, and where
+    #: there is a server the address of their parts.
+    fields_key: str = ""
+    #: Address that answers for rows; "" where there is no server.
+    address: str = ""
 
     @property
     def whole(self) -> tuple[float, ...]:
@@ -117,7 +115,8 @@ class LiveLandscape:
             "glimpse": self.glimpse,
             "gamma": self.gamma,
             "gammas": self.gammas or None,
-            "preview": self.preview_key,
+            "fields": self.fields_key,
+            "address": self.address,
         }
         if self.against is not None:
             other, columns = packed_field(self.against.field)
@@ -125,7 +124,7 @@ class LiveLandscape:
             arrays |= {f"against{name.title()}": column for name, column in columns.items()}
         if self.marked is not None:
             arrays["marked"] = np.packbits(self.marked, bitorder="little")
-        is_colored = self.field is None or len(self.rows or ()) <= MOST_WITH_ERRORS
+        is_colored = self.field is None or len(self.rows or ()) <= MAX_ROWS_WITH_ERRORS
         if self.rows is not None and is_colored:
             added, columns = packed_errors(self.rows.error, self.rows.effective_size)
             header |= added
@@ -161,57 +160,6 @@ def packed_rows(rows: EveryRow, key: str) -> bytes:
     return pack(header, arrays)
 
 
-def packed_field(field: Field) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]]]:
-    """Return a field in two bytes a node: a header and its arrays.
-
-    ``scale``: a code of 127 of ``error`` (int8, −128 where nothing is shown) is so large an error.
-    ``logSupport``: log(1 + n_eff) of the code 255 of ``support`` (uint8, 0 where no row is near); 0
-    of the code 1.
-    """
-    header, error = coded_errors(field.signed)
-    support, log_support = _log_coded(field.effective_size, _FIELD_STEPS)
-    header |= {
-        "resolution": len(field.x),
-        "x": field.x[[0, -1]].tolist(),
-        "y": field.y[[0, -1]].tolist(),
-        "logSupport": log_support,
-        "least": MIN_EFFECTIVE_SIZE,
-    }
-    return header, {"error": error, "support": support.astype(np.uint8)}
-
-
-def coded_errors(signed: Floats) -> tuple[dict[str, Any], NDArray[np.int8]]:
-    """Return errors in a byte each, −128 where there is none: 127 is so large as ``scale`` says."""
-    known = np.isfinite(signed)
-    scale = max(float(np.abs(signed[known]).max(initial=0.0)), 1e-9)
-    error = np.full(signed.shape, _NOTHING, np.int8)
-    error[known] = np.rint(signed[known] / scale * 127).astype(np.int8)
-    return {"scale": scale}, error
-
-
-def packed_errors(
-    error: Floats, effective_size: Floats
-) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]]]:
-    """Return rows' own errors in four bytes a row: 32767 is an error of 1."""
-    size, log_support = _log_coded(effective_size, _ROW_STEPS)
-    least = 1 + round(float(np.log1p(MIN_EFFECTIVE_SIZE)) / log_support * (_ROW_STEPS - 1))
-    # Rounding must not tell a row to have enough neighbours, nor too few.
-    enough = effective_size >= MIN_EFFECTIVE_SIZE
-    size = np.where(enough, np.maximum(size, least), np.minimum(size, least - 1))
-    header = {"rowLogSupport": log_support, "rowLeast": least}
-    signed = np.rint(np.nan_to_num(error).clip(-1, 1) * _SIDES).astype(np.int16)
-    return header, {"rowError": signed, "rowSupport": size.astype(np.uint16)}
-
-
-def _log_coded(size: Floats, steps: int) -> tuple[NDArray[np.int64], float]:
-    near = np.isfinite(size)
-    log_support = max(float(np.log1p(size[near].max(initial=1.0))), 1e-9)
-    coded = np.zeros(size.shape, np.int64)
-    share = np.log1p(np.maximum(size[near], 0.0)) / log_support
-    coded[near] = 1 + np.rint(share.clip(0, 1) * (steps - 1)).astype(np.int64)
-    return coded, log_support
-
-
 def scale_header(scale: ErrorScale) -> dict[str, Any]:
     """Return what a colour means."""
     ends = {"signed": scale.is_signed, "limit": scale.limit}
@@ -230,3 +178,45 @@ def _look(mode: Literal["light", "dark"]) -> dict[str, str]:
         "halo": rgba(colors["paper"], 0.75),
         "faint": rgba(NEUTRAL[mode], 0.45),
     }
+
+
+@dataclass(frozen=True, eq=False)
+class EveryRow:
+    """Columns of n rows."""
+
+    at: Floats  #: (n, d); places on the map, d 2 or 3
+    confidence: Floats  #: (n,); what was promised, in [0, 1]
+    outcome: Floats  #: (n,); 1 where it came
+    #: (n,); classes said and true; None where one class is aimed at.
+    predicted: Ints | None
+    label: Ints | None
+    class_names: tuple[str, ...]  #: Their names
+    bin_index: Ints  #: (n,); confidence bins
+    #: (n,); signed local errors, and n_eff behind each.
+    error: Floats
+    effective_size: Floats
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+
+def every_row(
+    dataset: Dataset, aimed: Target, target: str | int, errors: LocalErrors, at: Floats
+) -> EveryRow:
+    """Take rows into columns.
+
+    ``aimed``: their confidence and outcome of the ``target``. ``at`` (n, d): their places on the
+    map.
+    """
+    is_top = target == TOP_LABEL
+    return EveryRow(
+        at=at,
+        confidence=aimed.confidence,
+        outcome=aimed.outcome,
+        predicted=dataset.predictions if is_top else None,
+        label=dataset.labels if is_top else None,
+        class_names=tuple(dataset.class_names),
+        bin_index=errors.bin_index,
+        error=errors.signed,
+        effective_size=errors.effective_size,
+    )

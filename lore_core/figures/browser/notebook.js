@@ -1,7 +1,5 @@
 // The landscape as a notebook's widget, by anywidget.
 
-import { showStill } from "./still.js";
-
 const bytesOf = (view) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
 
 /** Whether the notebook is dark: JupyterLab and VS Code say so on the body. */

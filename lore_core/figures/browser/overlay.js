@@ -1,10 +1,7 @@
 // Lines over the map: around all rows, around places, rings of the worst rows, a selection.
 
-import { penOf } from "./dom.js";
-import { isSamePlane } from "./rows.js";
-
 /** Draw what is thin and few on a canvas of its own. */
-export function drawOverlay(canvas, view, what) {
+function drawOverlay(canvas, view, what) {
   const pen = penOf(canvas, view.width, view.height);
   pen.lineCap = pen.lineJoin = "round";
   const { look } = what;
@@ -83,7 +80,7 @@ function outline(pen, corners, look, closed) {
 }
 
 /** Number of the smallest region around a place, or null: crossings of its outline tell. */
-export function regionAround(regions, x, y) {
+function regionAround(regions, x, y) {
   let [found, least] = [null, Infinity];
   for (const { number, lines } of regions) {
     let inside = false;

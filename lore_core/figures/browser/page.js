@@ -1,14 +1,11 @@
 // The report's landscape: everything it shows is in the page.
 
-import { fromBase64 } from "./protocol.js";
-import { showStill } from "./still.js";
-
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 document.documentElement.classList.add("scripted");
-const told = JSON.parse(document.getElementById("landscape-data").textContent);
+const packedLayers = JSON.parse(document.getElementById("landscape-data").textContent);
 const host = document.getElementById("landscape");
 const joined = showStill(host.attachShadow({ mode: "open" }), {
-  layers: told.map((layer) => ({
+  layers: packedLayers.map((layer) => ({
     ...layer, scene: fromBase64(layer.scene), fields: fromBase64(layer.fields),
   })),
   mode: () => (dark.matches ? "dark" : "light"),

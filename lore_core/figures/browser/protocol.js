@@ -10,7 +10,7 @@ const KINDS = {
 };
 
 /** Read what packing.py wrote: the header, with every array under its name. */
-export function unpack(bytes) {
+function unpack(bytes) {
   const { buffer } = bytes.slice();
   const end = buffer.byteLength - 4;
   const length = new DataView(buffer).getUint32(end, true);
@@ -23,7 +23,7 @@ export function unpack(bytes) {
 }
 
 /** Bytes of a text in base64. */
-export function fromBase64(text) {
+function fromBase64(text) {
   const raw = atob(text);
   const bytes = new Uint8Array(raw.length);
   for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);

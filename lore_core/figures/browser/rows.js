@@ -3,7 +3,7 @@
 const CELLS = 256;
 
 /** Rows sorted into the cells of a grid over the map; in space, over the plane that is seen. */
-export class RowIndex {
+class RowIndex {
   /** @param axes what is right and up on the plane, or null on a flat map */
   constructor(rows, axes) {
     this.axes = axes;
@@ -120,7 +120,7 @@ export class RowIndex {
 
 /** Mark (1) every row in a selection; what a part takes away is not in it. `index` is of the rows as they
     are seen; a part may have been drawn from elsewhere in space. */
-export function selectedRows(rows, parts, index) {
+function selectedRows(rows, parts, index) {
   const inside = new Uint8Array(rows.x.length);
   for (const part of parts) {
     const seen = isSamePlane(part.axes, index.axes) ? index : new RowIndex(rows, part.axes);
@@ -130,7 +130,7 @@ export function selectedRows(rows, parts, index) {
 }
 
 /** Whether what is right and up is the same; null on a flat map. */
-export const isSamePlane = (one, other) => String(one) === String(other);
+const isSamePlane = (one, other) => String(one) === String(other);
 
 /** How far rows lie along a direction, just as lore_core.Region adds it up. */
 function columnAlong([a, b, c], { x, y, z }) {
@@ -140,7 +140,7 @@ function columnAlong([a, b, c], { x, y, z }) {
 }
 
 /** Whether a place lies in a polygon, by the even-odd rule: just as lore_core.Region says. */
-export function contains(x, y, px, py) {
+function contains(x, y, px, py) {
   let inside = false;
   for (let i = 0, n = x.length; i < n; i++) {
     const j = i + 1 === n ? 0 : i + 1;
@@ -152,7 +152,7 @@ export function contains(x, y, px, py) {
 }
 
 /** A drawn line with fewer corners, none of which strays further than `far` from it. */
-export function simplified(points, far) {
+function simplified(points, far) {
   if (points.length < 3) return points;
   const [[x0, y0], [x1, y1]] = [points[0], points.at(-1)];
   const length = Math.hypot(x1 - x0, y1 - y0);

@@ -1,11 +1,7 @@
 // Rows of a map in space: what is in front, and their errors between two bandwidths.
 
-import { NOTHING } from "./fields.js";
-import { LONELY } from "./flags.js";
-import { along } from "./view.js";
-
 /** What painters take of the way space is seen; null on a flat map. */
-export function spaceSeen(view) {
+function spaceSeen(view) {
   if (!view.axes) return null;
   const { axes, toward } = view;
   return { axes, toward, middle: along(toward, view.centre), across: view.span[0] };
@@ -17,7 +13,7 @@ export function spaceSeen(view) {
  * @param sampled numbers of the rows that have one, the others are not shown; null: all
  * @param flags what is known of rows otherwise
  */
-export function rowsBetween(values, sampled, flags) {
+function rowsBetween(values, sampled, flags) {
   const errors = new Int16Array(flags.length);
   const bits = sampled ? new Uint8Array(flags.length) : flags.slice();
   for (let k = 0; k < values.length; k++) {

@@ -2,7 +2,7 @@
 // none is needed as the pointer moves over them.
 
 /** Leave out pictures that are the one before, as long as the painter was told nothing since. */
-export function sparing(painter) {
+function sparing(painter) {
   let [last, sampled] = [null, null];
   const told = Object.entries(painter).map(([name, tell]) => [
     name,

@@ -1,16 +1,12 @@
 // A landscape whose layers and bandwidths are all there: it answers the hand without a server.
 
-import { element } from "./dom.js";
-import { deliver, join } from "./hub.js";
-import { unpack } from "./protocol.js";
-
 /**
  * Show layers under a root.
  * @param rows packed rows, or null
  * @param layers [{name, note, scene, fields}], packed
  * @param send (what, value): told what the reader does
  */
-export function showStill(root, { rows = null, layers, mode, send = () => {} }) {
+function showStill(root, { rows = null, layers, mode, send = () => {} }) {
   if (rows) deliver(rows);
   const parts = layers.map(({ name, note, scene, fields }) => ({
     name, note, scene: unpack(scene), fields: unpack(fields),

@@ -1,6 +1,6 @@
 // How the landscape looks; colours come from the page's theme where it has one.
 
-export const STYLE = `
+const STYLE = `
 .lore { --ink: #1f2933; --paper: #ffffff; --quiet: #5f6b7a; --line: #e4e7eb; --accent: #0f766e;
   container-type: inline-size;
   color: var(--ink); font: 13px/1.35 var(--st-font, system-ui, sans-serif); }

@@ -1,13 +1,11 @@
 // Before and after in one picture: what is left of a handle, and what is right of it.
 
-import { element } from "./dom.js";
-
 /** Shares of the width that a key moves the handle by. */
 const NUDGE = { ArrowLeft: -0.02, ArrowDown: -0.02, ArrowRight: 0.02, ArrowUp: 0.02 };
 const LEAPS = { PageDown: -0.1, PageUp: 0.1, Home: -1, End: 1 };
 
 /** Put a handle on a stage; `moved()` is called when it moves. */
-export function swipeHandle(stage, moved) {
+function swipeHandle(stage, moved) {
   const grip = element("div", {
     class: "grip", role: "slider", tabindex: "0", "aria-label": "Before and after",
     "aria-valuemin": "0", "aria-valuemax": "100", title: "Drag, or use the arrow keys",

@@ -8,7 +8,7 @@ const PATIENCE = 5000;
 const LEAVING = ["pointerdown", "click", "popstate"];
 
 /** Tell by `send(what, value)`; `saved()` is the view. */
-export function teller(send, saved) {
+function teller(send, saved) {
   const unheard = {};
   let waiting = 0;
   let isOnItsWay = false;

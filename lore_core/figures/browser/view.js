@@ -8,7 +8,7 @@ const ACROSS = 0.8;
 const DEGREES = 0.4;
 const LEAST = 0.5;
 
-export class View {
+class View {
   /**
    * @param frame [[x0, x1], [y0, y1]], in space [z0, z1] as well: what is seen at zoom 1
    * @param corner in space, degrees round the upright and above the floor from where it is seen
@@ -133,6 +133,6 @@ export class View {
 }
 
 /** How far a place lies along a direction. */
-export function along([a, b, c], [x, y, z]) {
+function along([a, b, c], [x, y, z]) {
   return x * a + y * b + z * c;
 }

@@ -9,13 +9,14 @@ from lore_core.chance.whole_vector import VectorChance
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import rows_words
-from lore_core.figures.pictures.marks import Axis, Dots, Mark, Panel, PanelChart, PanelPicture, Tint
+from lore_core.figures.chart import PanelChart
+from lore_core.figures.pictures.marks import Axis, Dots, Mark, Panel, PanelPicture, Tint
 from lore_core.figures.pictures.picture import Hover
 from lore_core.figures.style import METHOD_COLORS, Mode
 from lore_core.metrics.vector_error import VectorErrors
 
 #: Rows drawn in grey and in colours at most, and classes that have a colour of their own.
-_MOST_GREY, _MOST_COLOURED, _MOST_CLASSES = 3000, 4000, 10
+_MAX_GREY, _MAX_COLOURED, _MAX_CLASSES = 3000, 4000, 10
 
 
 def class_map_figure(
@@ -49,8 +50,8 @@ def class_map_figure(
     found = np.flatnonzero(chance.beyond)
     wrong = errors.most_wrong
     count = np.bincount(wrong[found], minlength=dataset.n_classes)
-    named = [int(k) for k in np.argsort(-count, kind="stable")[:_MOST_CLASSES] if count[k]]
-    grey = _some(np.flatnonzero(~chance.beyond), _MOST_GREY)
+    named = [int(k) for k in np.argsort(-count, kind="stable")[:_MAX_CLASSES] if count[k]]
+    grey = _some(np.flatnonzero(~chance.beyond), _MAX_GREY)
     marks: list[Mark] = [
         Dots(
             coordinates[grey, 0],
@@ -62,7 +63,7 @@ def class_map_figure(
             hover=Hover("not beyond chance", lines=("{text}",)),
         )
     ]
-    drawn = _some(found, _MOST_COLOURED)
+    drawn = _some(found, _MAX_COLOURED)
     for place, k in enumerate(named):
         at = drawn[wrong[drawn] == k]
         marks.append(_of_class(dataset, coordinates, errors, at, k, place + 1))

@@ -1,4 +1,4 @@
-"""MLCE and ALCE against the bandwidth, and the bandwidth that predicts best."""
+"""Local errors against the bandwidth, also of all classes; the bandwidth that predicts best."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 from lore_core.chance.simulation import NullBand
+from lore_core.chance.vector_bands import VectorBand
 from lore_core.data.number_text import with_points
+from lore_core.figures.chart import PanelChart
 from lore_core.figures.pictures.marks import (
     Axis,
     Band,
@@ -17,7 +19,6 @@ from lore_core.figures.pictures.marks import (
     Line,
     Mark,
     Panel,
-    PanelChart,
     PanelPicture,
     Rule,
     Tint,
@@ -29,6 +30,7 @@ from lore_core.metrics.bandwidth import BandwidthCurve, BandwidthSpread
 from lore_core.metrics.bandwidth_choice import BandwidthSuggestion
 from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.metric import CurveKey, OverBandwidths
+from lore_core.metrics.vector_bandwidth import VectorCurve, VectorKey
 
 #: Bandwidths, as every chart over them has them.
 GAMMA = Axis("bandwidth γ (log scale)", log=True, brief="bandwidth γ")
@@ -266,5 +268,93 @@ def suggestion_figure(
         table=pd.concat(tables, ignore_index=True),
         panels=(Panel(GAMMA, Axis("leave-one-out NLL, nats"), marks),),
         legend=len(suggestion.tried_bins) > 1,
+    )
+    return PanelChart(picture, mode, height)
+
+
+_VECTOR_TITLES: dict[VectorKey, str] = {
+    "average": "average error of the whole vector",
+    "largest": "largest error of the whole vector",
+}
+_VECTOR_MEANINGS: dict[VectorKey, str] = {
+    "average": "root mean square over the rows with ten effective neighbours or more",
+    "largest": "of the rows with ten effective neighbours or more",
+}
+
+
+def vector_curve_figure(
+    curve: VectorCurve,
+    band: VectorBand | None = None,
+    *,
+    metric: VectorKey = "average",
+    rows: str,
+    gamma: float | None = None,
+    mode: Mode = "light",
+    height: int = 420,
+) -> PanelChart:
+    """Average or largest local error of the whole vector over γ, less its noise.
+
+    Parameters
+    ----------
+    curve : VectorCurve
+        Of the data.
+    band : VectorBand, optional
+        What models whose every probability is right show: drawn as a band.
+    metric : {"average", "largest"}
+        What to draw.
+    rows : str
+        Which rows these are, in words.
+    gamma : float, optional
+        The bandwidth in use, marked.
+    mode, height
+        Look.
+    """
+    title = _VECTOR_TITLES[metric].capitalize()
+    value, table = curve.of(metric), curve.frame()
+    known = np.isfinite(value)
+    top = float(value[known].max(initial=0.0))
+    marks: list[Mark] = []
+    how_to_read = (
+        f"{title}, {_VECTOR_MEANINGS[metric]}: how far the local mean of all probabilities is from "
+        "that of the true classes, less its noise. Further left no row has so many neighbours; far "
+        "right all rows of a bin count alike."
+    )
+    if band is not None:
+        level = band.level(metric)
+        table["if_right_below"] = level
+        top = max(top, float(level[known].max(initial=0.0)))
+        low = np.zeros(int(known.sum()))
+        name = "if every probability is right (95 %)"
+        marks.append(Band(curve.gamma[known], low, level[known], Tint("quiet", 0.28), name=name))
+        how_to_read += (
+            " Grey: where the whole curve stays, with 95 %, if every probability is right "
+            f"({band.n_draws} simulations)."
+        )
+    marks.append(
+        Line(
+            curve.gamma,
+            value,
+            Tint("accent"),
+            name="these rows",
+            dots=True,
+            hover=Hover(
+                title,
+                lines=("γ {x:.3g}", "{y:.1f} points", "on {0:,.0f} rows"),
+            ),
+            columns=[curve.supported.sum(axis=1).astype(float)],
+        )
+    )
+    if gamma is not None:
+        marks.append(marked(gamma, f"γ = {gamma:g}"))
+    y = Axis(title, "points", from_zero=True, span=(0, 1.1 * (top or 0.01)))
+    picture = PanelPicture(
+        title=f"{title} against bandwidth",
+        subtitle=rows,
+        how_to_read=how_to_read,
+        alt=f"{title} against bandwidth; {rows}",
+        name=f"vector-{metric}-vs-bandwidth",
+        table=table,
+        panels=(Panel(GAMMA, y, marks),),
+        legend=band is not None,
     )
     return PanelChart(picture, mode, height)

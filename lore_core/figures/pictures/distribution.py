@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lore_core.chance.simulation import NullErrors
 from lore_core.data.number_text import with_points
+from lore_core.figures.chart import PanelChart
 from lore_core.figures.pictures.marks import (
     Axis,
     Band,
@@ -18,7 +19,6 @@ from lore_core.figures.pictures.marks import (
     Line,
     Mark,
     Panel,
-    PanelChart,
     PanelPicture,
     Rule,
     Tint,

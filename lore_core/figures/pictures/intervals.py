@@ -11,13 +11,13 @@ import pandas as pd
 from lore_core.chance.intervals import ABOUT_INTERVALS
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import PERCENT, POINTS, Unit, percent, rows_words
+from lore_core.figures.chart import PanelChart
 from lore_core.figures.pictures.marks import (
     Axis,
     Dots,
     Line,
     Mark,
     Panel,
-    PanelChart,
     PanelPicture,
     Rule,
     Tint,

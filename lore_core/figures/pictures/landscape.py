@@ -10,13 +10,12 @@ from scipy import ndimage
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import gap_words, neighbours_words, percent, share_words
-from lore_core.figures.pictures.labels import shifts
+from lore_core.figures.chart import LandscapeChart
 from lore_core.figures.pictures.landscape_picture import (
     CAMERAS,
     TITLES,
     Camera,
     ErrorScale,
-    LandscapeChart,
     LandscapePicture,
     Layer,
     MapRows,
@@ -42,7 +41,7 @@ _HEIGHTS = {
 #: share of where the others lie.
 _TAIL, _REACH = 0.005, 0.25
 #: Letters of a value in a hover or of a name on the map, and columns a hover lists.
-_LONGEST_VALUE, _MOST_COLUMNS = 40, 5
+_MAX_VALUE_LETTERS, _MAX_COLUMNS = 40, 5
 #: Columns of a table of rows that a hover puts into words of its own.
 _WORDED = {"row", "predicted", "true", "confidence", "right", "signed_error", "lce", "n_eff"}
 
@@ -306,7 +305,7 @@ def row_hovers(table: pd.DataFrame) -> tuple[Hover, ...]:
 
     ``table``: the rows (:func:`~lore_core.regions.row_tables.row_table` with errors).
     """
-    others = [column for column in table.columns if column not in _WORDED][:_MOST_COLUMNS]
+    others = [column for column in table.columns if column not in _WORDED][:_MAX_COLUMNS]
     return tuple(_row_hover(record, others) for record in table.to_dict("records"))
 
 
@@ -326,7 +325,7 @@ def _row_hover(record: Record, others: Sequence[str]) -> Hover:
 
 def _value(value: object) -> str:
     number = isinstance(value, (float, np.floating))
-    return f"{value:.4g}" if number else shortened(value, _LONGEST_VALUE)
+    return f"{value:.4g}" if number else shortened(value, _MAX_VALUE_LETTERS)
 
 
 def _places(
@@ -392,3 +391,35 @@ def _rows_table(points: pd.DataFrame | None, coordinates: Floats) -> pd.DataFram
         return pd.DataFrame()
     z = coordinates[points["row"].to_numpy()]
     return points.assign(**{f"map_{k + 1}": z[:, k] for k in range(z.shape[1])})
+
+
+#: Pixels: half of a letter's width, half of a line's height, margin around a name.
+_LETTER, _LINE, _MARGIN = 3.4, 9.0, 4.0
+#: Lines a name may be moved up or down before it stays where it is.
+_FURTHEST = 4
+
+
+def shifts(places: Floats, names: Sequence[str], *, n_fixed: int = 0) -> Floats:
+    """Return how many pixels up each name has to move so that it covers none before it, shape (n,).
+
+    ``places`` (n, 2): where the names belong, in pixels. ``names``: most important first;
+    ``n_fixed`` of the first stay where they are. 0 where there is no free place near by.
+    """
+    moved = np.zeros(len(names))
+    taken: list[tuple[float, float, float]] = []
+    step = 2 * _LINE
+    tries = [0.0, *(side * lines * step for lines in range(1, _FURTHEST + 1) for side in (1, -1))]
+    for number, (name, (x, y)) in enumerate(zip(names, places.tolist(), strict=True)):
+        half = _LETTER * len(name) + _MARGIN
+        if number >= n_fixed:
+            free = (
+                shift
+                for shift in tries
+                if not any(
+                    abs(x - other) < half + width and abs(y + shift - height) < step
+                    for other, height, width in taken
+                )
+            )
+            moved[number] = next(free, 0.0)
+        taken.append((x, y + moved[number], half))
+    return moved

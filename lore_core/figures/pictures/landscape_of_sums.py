@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from lore_core.data.validation import InputError
+from lore_core.figures.chart import LandscapeChart
 from lore_core.figures.pictures.landscape import landscape_figure
-from lore_core.figures.pictures.landscape_picture import LandscapeChart, Value
+from lore_core.figures.pictures.landscape_picture import Value
 from lore_core.figures.pictures.picture import shared_limit
 from lore_core.figures.style import Mode
 from lore_core.regions.field import Outline

@@ -1,4 +1,4 @@
-"""What a landscape shows, as plain objects: fields, rows, regions, names, one colour scale."""
+"""What a landscape shows, as plain objects: fields, rows, outlines, names, one colour scale."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import points_words
-from lore_core.figures.chart import Chart
-from lore_core.figures.pictures.contours import segments
 from lore_core.figures.pictures.picture import Hover, Picture, gap_ticks
 from lore_core.figures.style import Mode, Scale, diverging, sequential
 from lore_core.regions.field import Field, Outline
@@ -171,8 +169,27 @@ class LandscapePicture(Picture):
         return self.view == "map"
 
 
-@dataclass(frozen=True)
-class LandscapeChart(Chart):
-    """A landscape in a theme and a size."""
+def segments(x: Floats, y: Floats, values: Floats) -> Floats:
+    """Find where a raster crosses ½: marching squares, as single straight pieces.
 
-    picture: LandscapePicture
+    ``x`` (c,), ``y`` (r,): nodes. ``values`` (r, c). Returns x0, y0, x1, y1 of each piece, (s, 4).
+    """
+    # A border of nothing closes lines at the edge of the raster.
+    v = np.pad(values, 1) - 0.5
+    xs = np.concatenate([[2 * x[0] - x[1]], x, [2 * x[-1] - x[-2]]])
+    ys = np.concatenate([[2 * y[0] - y[1]], y, [2 * y[-1] - y[-2]]])
+    up = v > 0
+    corners = up[:-1, :-1], up[:-1, 1:], up[1:, 1:], up[1:, :-1]
+    rows, columns = np.nonzero(np.logical_or.reduce(corners) & ~np.logical_and.reduce(corners))
+    pieces = []
+    for i, j in zip(rows.tolist(), columns.tolist(), strict=True):
+        around = [(i, j), (i, j + 1), (i + 1, j + 1), (i + 1, j)]
+        crossed = []
+        for one, other in zip(around, [*around[1:], around[0]], strict=True):
+            if up[one] != up[other]:
+                t = v[one] / (v[one] - v[other])
+                (i0, j0), (i1, j1) = one, other
+                crossed.append((xs[j0] + t * (xs[j1] - xs[j0]), ys[i0] + t * (ys[i1] - ys[i0])))
+        # (Of a saddle two pieces.)
+        pieces += [(*a, *b) for a, b in zip(crossed[::2], crossed[1::2], strict=True)]
+    return np.array(pieces, dtype=np.float64).reshape(-1, 4)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.number_text import HUNDREDTHS
-from lore_core.figures.chart import Chart
 from lore_core.figures.pictures.picture import Hover, Numbers, Picture
 
 #: What numbers of an axis are; shares are drawn in per cent, their differences in points.
@@ -256,10 +255,3 @@ class PanelPicture(Picture):
     legend: bool = False
     free_corner: bool = False
     still: bool = False  #: Whether it is neither dragged nor zoomed
-
-
-@dataclass(frozen=True)
-class PanelChart(Chart):
-    """A picture of panels in a theme and a size."""
-
-    picture: PanelPicture

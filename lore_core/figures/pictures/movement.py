@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 
 from lore_core.data.number_text import batches_words, percent
+from lore_core.figures.chart import PanelChart
 from lore_core.figures.pictures.marks import (
     Axis,
     Band,
     Line,
     Mark,
     Panel,
-    PanelChart,
     PanelPicture,
     Rule,
     Tint,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from lore_core.comparison.tables import stacked
+from lore_core.figures.chart import PanelChart
 from lore_core.figures.pictures.curves import marked
 from lore_core.figures.pictures.marks import (
     Axis,
@@ -13,7 +14,6 @@ from lore_core.figures.pictures.marks import (
     Line,
     Mark,
     Panel,
-    PanelChart,
     PanelPicture,
     Rule,
     Tint,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lore_core.comparison.runs_result import RunsComparison
+from lore_core.figures.chart import PanelChart
 from lore_core.figures.pictures.intervals import metric_axis
 from lore_core.figures.pictures.marks import (
     Axis,
@@ -12,7 +13,6 @@ from lore_core.figures.pictures.marks import (
     Line,
     Mark,
     Panel,
-    PanelChart,
     PanelPicture,
     Tint,
 )

@@ -10,6 +10,7 @@ import pandas as pd
 
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import gap_words, percent, rows_words, signed_points
+from lore_core.figures.chart import PanelChart
 from lore_core.figures.pictures.marks import (
     Axis,
     Band,
@@ -18,7 +19,6 @@ from lore_core.figures.pictures.marks import (
     Line,
     Mark,
     Panel,
-    PanelChart,
     PanelPicture,
     Rule,
     Tint,

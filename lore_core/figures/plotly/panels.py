@@ -25,8 +25,7 @@ from lore_core.figures.pictures.marks import (
     Tint,
 )
 from lore_core.figures.pictures.picture import Hover
-from lore_core.figures.plotly.frame import color_bar, frame, hover_text
-from lore_core.figures.plotly.sheet import Sheet
+from lore_core.figures.plotly.frame import Sheet, color_bar, frame, hover_text
 from lore_core.figures.style import INK, NEUTRAL, Mode, diverging, escape, palette, rgba
 
 _SHAPES = {"disc": None, "ring": "circle-open", "diamond": "diamond", "dash": "line-ew-open"}

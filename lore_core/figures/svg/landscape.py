@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import signed_points
-from lore_core.figures.pictures.contours import segments
-from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture
+from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture, segments
 from lore_core.figures.png import png_url
 from lore_core.figures.style import shades
 from lore_core.figures.svg.drawing import WIDTH, Drawing

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from markupsafe import Markup
 
 from lore_core.data.number_text import with_points
-from lore_core.figures.browser.page import still_layers
+from lore_core.figures.browser.gamma_fields import still_layers
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.svg import Drawing
 from lore_core.regions.field import Outline, rows_outline
