@@ -23,6 +23,7 @@ from typing import Any
 
 from lore_core.data.validation import InputError
 from lore_core.reading.checks import Check, DoubtfulDataError
+from lore_core.reading.databases import on_disk
 from lore_core.reading.handover import Arrays, from_json, message_from, message_of, to_json
 from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.named_tables import SeveralTablesError
@@ -83,6 +84,12 @@ def ask(task: str, raws: Sequence[RawFile], mapping: ColumnMapping, name: str | 
     Returns what it told, and arrays. Raises InputError as reading them here would, and where the
     files take more than they may or end the process.
     """
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(on_disk(raw)) for raw in raws]
+        return _ask(task, files, mapping, name)
+
+
+def _ask(task: str, raws: Sequence[RawFile], mapping: ColumnMapping, name: str | None) -> Any:
     uploads = [raw.content for raw in raws if isinstance(raw.content, bytes)]
     sizes = [_size(raw) for raw in raws]
     limits = Limits.of(sum(sizes))

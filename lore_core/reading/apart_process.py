@@ -24,7 +24,6 @@ from lore_core.data.validation import InputError
 from lore_core.reading import loading
 from lore_core.reading.checks import DoubtfulDataError
 from lore_core.reading.columns import short
-from lore_core.reading.databases import in_memory_file
 from lore_core.reading.handover import (
     Arrays,
     dataset_told,
@@ -88,7 +87,6 @@ def _serve(request: int, answer: int) -> None:
                 RawFile(name, Path(what) if isinstance(what, str) else bytes(taken(what)))
                 for name, what in wanted["files"]
             ]
-            files = [in_memory_file(file) for file in files]
             # Of the memory that is left there must be enough to say that there is none.
             spare = bytearray(2**20)
             _limit(wanted["memory"], wanted["seconds"])
