@@ -26,7 +26,7 @@ from streamlit.web.server.starlette import starlette_server
 
 #: Seconds that exit functions may take, seconds after the signal until which killed processes are
 #: waited for, and seconds after which one that was just being started can be seen.
-_EXIT_SECONDS, _KILL_SECONDS, _START_SECONDS = 1.0, 1.8, 0.03
+_EXIT_SECONDS, _KILL_SECONDS, _START_SECONDS = 0.8, 1.5, 0.03
 _END_SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
