@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.rounding import undo_rounding
 
 
 class Placed(Protocol):
@@ -166,10 +167,11 @@ def as_probabilities(
 ) -> Floats:
     """Return class probabilities as a float64 matrix (n, K) whose rows sum to 1.
 
-    A vector (n,) is read as P(y = 1) of a binary problem. Rows within 1e-3 of summing to 1 (float16
-    and rounded text files; 1e-2 of bfloat16, which has two digits) are rescaled. Raises InputError,
-    which calls them ``name``, if they are not finite, outside [0, 1], not summing to 1, or of fewer
-    than two classes. ``owned``: nobody else has them, so they may be changed.
+    A vector (n,) is read as P(y = 1) of a binary problem. Rows within 1e-3 of summing to 1 (1e-2 of
+    bfloat16, which has two digits) are rescaled; others are made to sum to 1 where rounding to few
+    decimals explains that they do not. Raises InputError, which calls them ``name``, if they are
+    not finite, outside [0, 1], not summing to 1, or of fewer than two classes. ``owned``: nobody
+    else has them, so they may be changed.
     """
     coarse = str(getattr(values, "dtype", "")).endswith("bfloat16")
     array = _as_float(values, name)
@@ -196,12 +198,15 @@ def as_probabilities(
     total = array.sum(axis=1)
     bad = np.abs(total - 1.0) > (_COARSE_TOLERANCE if coarse else SUM_TOLERANCE)
     if bad.any():
+        array, explained = undo_rounding(array)
+        bad &= ~explained
+    if bad.any():
         row = _first(bad)
         raise InputError(
             f"each row of '{name}' must sum to 1; row {row} sums to {total[row]:.6g} "
             f"({int(bad.sum())} such rows). Pass one column for every class."
         )
-    array /= total[:, None]
+    array /= array.sum(axis=1, keepdims=True)
     return np.asarray(array)
 
 

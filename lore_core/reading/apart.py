@@ -64,14 +64,15 @@ class Limits:
     def of(cls, n_bytes: int) -> Limits:
         """Return the limits for files of so many bytes.
 
-        Ordinary files took up to 10 times their size and 0.3 s a megabyte (docs/decisions.md).
+        Ordinary files took up to 10 times their size and 0.3 s a megabyte (docs/decisions.md);
+        short ones of thousands of columns up to 2 ms a column.
         """
         said = os.environ.get(MEMORY_VARIABLE, "")
         try:
             memory = int(float(said) * 2**30)
         except ValueError:
             memory = min(640 * _MIB + 16 * n_bytes, _PART_OF_MEMORY * _installed() // 100)
-        return cls(memory, 4.0 + n_bytes / _MIB)
+        return cls(memory, 12.0 + n_bytes / _MIB)
 
 
 def _installed() -> int:

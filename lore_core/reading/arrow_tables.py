@@ -134,12 +134,23 @@ def join_tables(extracts: Sequence[Extract]) -> pa.Table:
         check_same_names(first.file, first.table.column_names, other.file, other.table.column_names)
     names = first.table.column_names
     tables = [extract.table.select(names) for extract in extracts]
+    if any(not table.schema.equals(tables[0].schema) for table in tables):
+        tables = [_without_dictionaries(table) for table in tables]
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
         raise InputError(
             f"{next(_other_kinds(extracts))}. Save the column alike in all files."
         ) from error
+
+
+def _without_dictionaries(table: pa.Table) -> pa.Table:
+    """Return a table with the values of its columns where they are written by their numbers."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            values = table.column(index).cast(field.type.value_type)
+            table = table.set_column(index, field.name, values)
+    return table
 
 
 def _other_kinds(extracts: Sequence[Extract]) -> Iterator[str]:

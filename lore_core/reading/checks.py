@@ -11,22 +11,33 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
-from lore_core.data.arrays import Floats, Ints
+from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.number_text import percent
+from lore_core.data.probabilities import SMALLEST
 from lore_core.data.validation import InputError
 from lore_core.metrics.proper_scores import row_nll
 from lore_core.reading.columns import counted, listed
 
 #: Checks whose doubt stops the reading unless it is accepted.
 CLASS_ORDER, SCALE, OVERLAP = "class order", "scale", "overlap"
-INCOMPLETE = "incomplete"
-ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE)
+INCOMPLETE, CONFIDENCE = "incomplete", "confidence"
+ACCEPTABLE = (CLASS_ORDER, SCALE, OVERLAP, INCOMPLETE, CONFIDENCE)
 
 #: Standard deviations beyond which something is no chance: looked for in any data, at any size.
 _SURE = 6.0
 #: Another order of classes must be right in so much more of the rows.
 _MORE_RIGHT = 0.1
+#: The same of what only one kind of mistake leads to.
+_UNLIKELY = 3.0
+#: Share of pairs of predictions in which one class has the larger confidence, which tells that it
+#: is not the prediction's.
+_ORDERED = 0.99
+#: Share of answers of little confidence that are right, and mean of 1 - confidence, which together
+#: tell that the confidence is in something else.
+_MOSTLY_RIGHT, _SURE_OF_OTHER = 0.9, 0.8
+#: Parts of the rows, of which each is tried with the order of classes that the others fit best.
+_FOLDS = 5
 #: Probabilities that are all below this, where this many times as many rows are positive.
 _TINY, _TIMES = 0.011, 5.0
 #: Rows in both halves that are no coincidence: so many, and so large a share of the smaller half.
@@ -64,27 +75,31 @@ def check_data(
     dataset: Dataset,
     accept: Collection[str] = (),
     *,
+    kind: str | None = None,
     row_id: str = "",
     incomplete: Sequence[str] = (),
 ) -> tuple[Check, ...]:
     """Look for signs that data are not what they were read as.
 
-    ``accept``: names of checks that do not stop the reading. ``row_id``: metadata column of the
-    rows' own identifiers. ``incomplete``: why rows of its files may be missing, as sentences.
-    Raises DoubtfulDataError at the first other check that should stop it.
+    ``accept``: names of checks that do not stop the reading. ``kind``: of the probabilities, as in
+    a mapping. ``row_id``: metadata column of the rows' own identifiers. ``incomplete``: why rows of
+    its files may be missing, as sentences. Raises DoubtfulDataError at the first other check that
+    should stop it.
     """
     unknown = sorted(set(accept) - set(ACCEPTABLE))
     if unknown:
         raise InputError(f"'accept' must name checks of {listed(ACCEPTABLE)}; got {unknown[0]!r}.")
     missing = (Check(INCOMPLETE, sentence, "refuse") for sentence in incomplete)
-    found = (*missing, *_checks(dataset, row_id))
+    found = (*missing, *_checks(dataset, kind, row_id))
     for check in found:
         if check.level == "refuse" and check.name not in accept:
             raise DoubtfulDataError(check, dataset.name)
     return found
 
 
-def _checks(dataset: Dataset, row_id: str) -> Iterator[Check]:
+def _checks(dataset: Dataset, kind: str | None, row_id: str) -> Iterator[Check]:
+    if dataset.n_classes == 2 and kind in _SINGLE_KINDS:
+        yield _SINGLE_KINDS[kind](dataset)
     yield _class_order(dataset)
     if dataset.n_classes == 2:
         yield _scale(dataset)
@@ -95,6 +110,77 @@ def _checks(dataset: Dataset, row_id: str) -> Iterator[Check]:
             yield _learnt(dataset, (one, two))
     if dataset.features is not None:
         yield _feature_columns(dataset)
+
+
+def _confidence(dataset: Dataset) -> Check:
+    """Whether the confidence is the probability of one class, whichever is predicted."""
+    predicted, labels, names = dataset.predictions, dataset.labels, dataset.class_names
+    stated = dataset.probabilities[np.arange(len(dataset)), predicted]
+    # (In a few rows P(class 0), which is rare in files, is no better a guess than what they say.)
+    for k in (1, 0) if len(dataset) >= _FEWEST else (1,):
+        other = predicted != k
+        small = stated[other] < 0.5
+        if not small.any():
+            continue
+        ordered = small.all() if other.all() else _share_above(stated, ~other) >= _ORDERED
+        if not ordered:
+            continue
+        as_read = dataset.probabilities[other]
+        if row_nll(as_read[:, ::-1], labels[other]).mean() < row_nll(as_read, labels[other]).mean():
+            return Check(
+                CONFIDENCE,
+                f"the confidence is smaller where {names[1 - k]!r} is predicted than where "
+                f"{names[k]!r} is, and fits the labels better as P({names[k]}) of every row. "
+                "Probably it is that: map it as positive, without a prediction"
+                f"{'' if k == 1 else ', after taking it from 1'}.",
+                "refuse",
+            )
+    return Check(CONFIDENCE, "The confidence is that of the predicted class.")
+
+
+def _confidence_in_answers(dataset: Dataset) -> Check:
+    """Whether answers with little confidence are right the more often, the less they have."""
+    stated, right = dataset.probabilities[:, 1], dataset.labels == 1
+    low = stated < 0.5
+    n, m = int((low & right).sum()), int((low & ~right).sum())
+    if n + m >= _FEWEST and n > m:
+        # (Where hardly any is wrong, there is nothing to rank: a confidence that says so does.)
+        clear = n >= _MOSTLY_RIGHT * (n + m) and (1 - stated[low]).mean() >= _SURE_OF_OTHER
+        if clear or _rank_score(stated[low], right[low]) < -_UNLIKELY:
+            return Check(
+                CONFIDENCE,
+                f"of {counted(n + m, 'answer')} with a confidence below 50 %, "
+                f"{percent(n / (n + m))} are right, and the more the smaller the confidence. "
+                "Probably it is the probability of one class, not that of the answer: give "
+                "max(p, 1 - p), or the true classes and p as P(y = 1).",
+                "refuse",
+            )
+    return Check(CONFIDENCE, "Answers with little confidence are not right the more often.")
+
+
+def _single_logit(dataset: Dataset) -> Check:
+    """Whether the one logit of each row is a probability already."""
+    odds = dataset.probabilities[:, 1] / np.maximum(dataset.probabilities[:, 0], SMALLEST)
+    given = np.log(np.maximum(odds, SMALLEST))
+    if len(dataset) >= _FEWEST and given.min() >= -1e-6 and given.max() <= 1 + 1e-6:
+        given = np.clip(given, 0.0, 1.0)
+        read = row_nll(dataset.probabilities, dataset.labels)
+        better = read - row_nll(np.column_stack([1 - given, given]), dataset.labels)
+        if better.mean() > _UNLIKELY * better.std() / np.sqrt(len(better)):
+            return Check(
+                CONFIDENCE,
+                "all logits lie in [0, 1] and fit the labels better as probabilities. Probably "
+                "they are: map the column as positive, by probability_kind.",
+                "refuse",
+            )
+    return Check(CONFIDENCE, "Logits are no probabilities.")
+
+
+_SINGLE_KINDS = {
+    "confidence": _confidence,
+    "correct": _confidence_in_answers,
+    "logits": _single_logit,
+}
 
 
 def _class_order(dataset: Dataset) -> Check:
@@ -116,40 +202,84 @@ def _class_order(dataset: Dataset) -> Check:
             )
     else:
         guessed = dataset.probabilities.argmax(axis=1)
-        table = np.bincount(labels * k + guessed, minlength=k * k).reshape(k, k)
-        _, best = optimize.linear_sum_assignment(-table)
-        right, moved = guessed == labels, guessed == best[labels]
-        gained, lost = int((moved & ~right).sum()), int((right & ~moved).sum())
-        sure = (gained - lost) > _SURE * np.sqrt(gained + lost)
-        if sure and gained - lost > _MORE_RIGHT * len(labels):
+        right, best = guessed == labels, _best_order(labels, guessed, k)
+        if _is_better(guessed == best[labels], right) and _is_better(
+            _held_out_matches(labels, guessed, k), right
+        ):
             name = dataset.class_names
-            order = [f"{name[i]} for {name[best[i]]}" for i in range(k) if best[i] != i]
+            order = [f"{name[i]} for {name[best[i]]}" for i in range(k) if best[i] not in (i, -1)]
             return Check(
                 CLASS_ORDER,
                 "the labels fit the probabilities better if they stood for other classes "
-                f"({listed(order, 4)}): {percent(float(moved.mean()))} instead of "
-                f"{percent(float(right.mean()))} would be right. Probably labels and probabilities "
-                "count or order the classes differently: give class_names in the order of the "
-                "probabilities, or correct the labels.",
+                f"({listed(order, 4)}): {percent(float((guessed == best[labels]).mean()))} instead "
+                f"of {percent(float(right.mean()))} would be right. Probably labels and "
+                "probabilities count or order the classes differently: give class_names in the "
+                "order of the probabilities, or correct the labels.",
                 "refuse",
             )
     return Check(CLASS_ORDER, "Labels fit the probabilities best with the classes as they are.")
 
 
+def _is_better(moved: Mask, right: Mask) -> bool:
+    """Whether guesses are surely and clearly more often right where labels stand for others."""
+    gained, lost = int((moved & ~right).sum()), int((right & ~moved).sum())
+    sure = (gained - lost) > _SURE * np.sqrt(gained + lost)
+    return bool(sure and gained - lost > _MORE_RIGHT * len(right))
+
+
+def _held_out_matches(labels: Ints, guessed: Ints, k: int) -> Mask:
+    """Tell in which rows the guess is what the label stands for, by the order other rows fit best.
+
+    In the rows it was found on, an order of many classes is right by chance. Labels that count from
+    1 instead of 0 need no rows to find that.
+    """
+    # (A seed that labels were hardly drawn with: folds must not depend on them.)
+    fold = np.random.default_rng(7_305_196).integers(_FOLDS, size=len(labels))
+    matches = np.zeros(len(labels), dtype=bool)
+    for number in range(_FOLDS):
+        held, others = fold == number, fold != number
+        best = _best_order(labels[others], guessed[others], k)
+        matches[held] = guessed[held] == best[labels[held]]
+    shifts = [guessed == (labels + step) % k for step in (1, -1)]
+    return max(matches, *shifts, key=np.sum)
+
+
+def _best_order(labels: Ints, guessed: Ints, k: int) -> Ints:
+    """Return the class that each label stands for where most guesses are right; -1 for none."""
+    seen, row = np.unique(labels, return_inverse=True)
+    classes, column = np.unique(guessed, return_inverse=True)
+    size = len(classes)
+    table = np.bincount(row * size + column, minlength=len(seen) * size).reshape(-1, size)
+    rows, columns = optimize.linear_sum_assignment(table, maximize=True)
+    some = table[rows, columns] > 0
+    best = np.arange(k)
+    best[classes[columns[some]]] = -1
+    best[seen[rows[some]]] = classes[columns[some]]
+    return best
+
+
 def _inverted(dataset: Dataset) -> bool:
     """Whether P(y = 1) is surely lower where y is 1, and 1 − P fits better."""
     positive = dataset.labels == 1
-    n, m = int(positive.sum()), int((~positive).sum())
-    if min(n, m) < 5:
-        return False
-    p = dataset.probabilities[:, 1]
-    ranks = stats.rankdata(p)
-    above = (ranks[positive].sum() - n * (n + 1) / 2) / (n * m)
-    spread = np.sqrt((n + m + 1) / (12.0 * n * m))
-    if (above - 0.5) / spread > -_SURE:
+    if _rank_score(dataset.probabilities[:, 1], positive) > -_SURE:
         return False
     flipped = row_nll(dataset.probabilities[:, ::-1], dataset.labels).mean()
     return bool(flipped < row_nll(dataset.probabilities, dataset.labels).mean())
+
+
+def _rank_score(values: Floats, positive: Mask) -> float:
+    """Return by how many standard deviations values are larger where positive; 0 if too few are."""
+    n, m = int(positive.sum()), int((~positive).sum())
+    if min(n, m) < 5:
+        return 0.0
+    spread = np.sqrt((n + m + 1) / (12.0 * n * m))
+    return float((_share_above(values, positive) - 0.5) / spread)
+
+
+def _share_above(values: Floats, positive: Mask) -> float:
+    """Return the share of pairs of a positive row and another of which the first has the larger."""
+    n, m = int(positive.sum()), int((~positive).sum())
+    return float((stats.rankdata(values)[positive].sum() - n * (n + 1) / 2) / (n * m))
 
 
 def _scale(dataset: Dataset) -> Check:

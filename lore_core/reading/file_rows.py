@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION
+from lore_core.data.rounding import undo_rounding
 from lore_core.data.validation import LARGEST, RANGE_TOLERANCE, SUM_TOLERANCE, InputError
 from lore_core.reading.columns import Columns, counted, listed, short
 from lore_core.reading.guess import SPLIT_WORDS
@@ -279,6 +280,12 @@ def _probabilities(
     check_cells(~np.isfinite(matrix), matrix, "be finite", "Drop or fill these rows.", *place)
     called = columns.called(names[0])
     if kind == "logits":
+        if _sum_to_one(matrix):
+            raise InputError(
+                f"{called} was to hold logits, but all rows lie in [0, 1] and sum to 1 as "
+                "probabilities do. Map them as probabilities, by probability_kind; or, if they are "
+                "logits all the same, save their softmax."
+            )
         return _softmax(matrix, columns, notes)
     percent = " Divide percentages by 100." if 1 < matrix.max() <= 100 and matrix.min() >= 0 else ""
     outside = (matrix < -RANGE_TOLERANCE) | (matrix > 1 + RANGE_TOLERANCE)
@@ -303,6 +310,9 @@ def _probabilities(
     away = np.abs(total - 1.0)
     bad = away > SUM_TOLERANCE
     if bad.any():
+        matrix, explained = undo_rounding(matrix)
+        bad &= ~explained
+    if bad.any():
         position = int(np.flatnonzero(bad)[0])
         several = f"the columns {listed(names, 6)} of '{columns.file}'"
         what = f"each row of {called}" if len(names) == 1 else several
@@ -316,7 +326,15 @@ def _probabilities(
             f"{counted(int((away > _ROUNDING).sum()), 'row')} of '{columns.file}' did not sum to 1 "
             f"exactly (furthest: {total[away.argmax()]:.5g}) and were rescaled."
         )
-    return np.asarray(matrix / total[:, None])
+    return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
+
+
+def _sum_to_one(matrix: Floats) -> bool:
+    """Whether rows of several columns are probabilities already, perhaps rounded ones."""
+    if matrix.shape[1] < 2 or matrix.min() < -RANGE_TOLERANCE:
+        return False
+    bad = np.abs(matrix.sum(axis=1) - 1.0) > SUM_TOLERANCE
+    return not bad.any() or bool((undo_rounding(matrix)[1] | ~bad).all())
 
 
 def _softmax(logits: Floats, columns: Columns, notes: list[str]) -> Floats:
@@ -389,13 +407,18 @@ def _frame(
 ) -> pd.DataFrame:
     series: dict[str, pd.Series[Any]] = {}
     for name in names:
-        values = columns.series(name).iloc[taken].reset_index(drop=True)
+        values = columns.series(name)
+        if not (isinstance(taken, slice) and isinstance(values.index, pd.RangeIndex)):
+            values = values.iloc[taken].reset_index(drop=True)
         if columns.kinds[name] == "other":
             # Lists and objects are shown as they are written: nothing can be counted by them.
             values = values.map(str, na_action="ignore")
         if groups:
-            values = values.astype(object).where(values.notna(), MISSING_GROUP)
-            values = values.map(str).infer_objects()
+            texts = [
+                MISSING_GROUP if gone else str(value)
+                for value, gone in zip(values.tolist(), values.isna().tolist(), strict=True)
+            ]
+            values = pd.Series(texts, dtype=object).infer_objects()
         series[name] = values
     return pd.DataFrame(series)
 

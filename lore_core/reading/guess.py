@@ -189,10 +189,10 @@ def guess(columns: Columns, given: ColumnMapping) -> ColumnMapping:
     return mapping
 
 
-def probability_prefix(name: str) -> str | None:
-    """Return what the columns of one family of probabilities begin with: ``p`` of ``p_cat``."""
-    match = _PROBABILITY_FAMILY.fullmatch(name)
-    return match[1].lower() if match else None
+def class_column(name: str) -> tuple[str, str] | None:
+    """Return the family and the class of a column of probabilities or logits: ``p``, ``cat``."""
+    match = _PROBABILITY_FAMILY.fullmatch(name) or _LOGIT_FAMILY.fullmatch(name)
+    return (match[1].lower(), match[2] or match[3]) if match else None
 
 
 def is_called_label(name: str) -> bool:

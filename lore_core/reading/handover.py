@@ -102,8 +102,8 @@ def dataset_told(dataset: Dataset) -> tuple[dict[str, Any], Arrays]:
         frame = getattr(dataset, name)
         if frame is not None:
             told[name] = [
-                [str(column), _column_told(frame.iloc[:, k], f"{name}.{k}", arrays)]
-                for k, column in enumerate(frame.columns)
+                [str(column), _column_told(values, f"{name}.{k}", arrays)]
+                for k, (column, values) in enumerate(frame.items())
             ]
     return told, arrays
 

@@ -11,7 +11,7 @@ from lore_core.data.validation import InputError
 from lore_core.reading.answer_logs import NOTE, as_rows, is_choice_log
 from lore_core.reading.columns import Columns, short
 from lore_core.reading.inspect_logs import columns_of_samples, count_logged, is_inspect_log
-from lore_core.reading.raw_file import RawFile
+from lore_core.reading.raw_file import RawFile, missing_line_break
 from lore_core.reading.records import columns_of_records
 
 #: How half of a character beyond the first 65,536 is written; two of them are one.
@@ -48,7 +48,10 @@ def open_json(raw: RawFile) -> Columns:
                 f"'{raw.name}' holds half a character (one of \\ud800 to \\udfff alone), which is "
                 "no text. Save it again."
             ) from None
-    return columns_of_records(raw, records, (NOTE,) if choices else ())
+    notes: tuple[str, ...] = (NOTE,) if choices else ()
+    if _is_one_a_line(text.splitlines()):
+        notes += missing_line_break(raw)
+    return columns_of_records(raw, records, notes)
 
 
 def _whole_log(text: str) -> dict[str, Any] | None:
@@ -65,15 +68,7 @@ def _whole_log(text: str) -> dict[str, Any] | None:
 def _records(raw: RawFile, text: str) -> Iterator[Mapping[str, Any]]:
     """Yield one object a row."""
     lines = text.splitlines()
-    first = next((line for line in lines if line.strip()), "")
-    try:
-        head = json.loads(first)
-        one_a_line = isinstance(head, dict) and (
-            sum(bool(line.strip()) for line in lines) > 1 or not _is_table(head)
-        )
-    except (ValueError, RecursionError):  # said below, of the whole
-        one_a_line = False
-    if one_a_line:
+    if _is_one_a_line(lines):
         for number, line in enumerate(lines, start=1):
             if line.strip():
                 yield _record(raw, _parsed(raw, line, f"line {number}"), f"line {number}")
@@ -94,6 +89,16 @@ def _records(raw: RawFile, text: str) -> Iterator[Mapping[str, Any]]:
         )
     for number, row in enumerate(rows):
         yield _record(raw, row, f"record {number}")
+
+
+def _is_one_a_line(lines: Sequence[str]) -> bool:
+    """Whether each line is an object, by the first."""
+    try:
+        head = json.loads(next((line for line in lines if line.strip()), ""))
+    except (ValueError, RecursionError):  # said of the whole
+        return False
+    several = sum(bool(line.strip()) for line in lines) > 1
+    return isinstance(head, dict) and (several or not _is_table(head))
 
 
 def _is_table(found: Mapping[str, Any]) -> bool:

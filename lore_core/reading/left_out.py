@@ -7,7 +7,7 @@ import pandas as pd
 
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import Columns, short
-from lore_core.reading.guess import is_called_label, looks_like_feature, probability_prefix
+from lore_core.reading.guess import class_column, is_called_label, looks_like_feature
 from lore_core.reading.mapping import ColumnMapping
 
 #: Cells looked at.
@@ -23,29 +23,21 @@ _WEIGHTS = ("weight", "weights", "w")
 def check_left_out(columns: Columns, mapping: ColumnMapping) -> list[str]:
     """Say what was taken for the probability, and which columns that look like features are none.
 
-    Raises InputError if one of a family of probability columns is text.
+    Raises InputError if one of a family of probability columns holds anything but numbers.
     """
     used = {name for names in mapping.columns().values() for name in names}
     used -= {*(mapping.metadata or ()), *(mapping.groups or ())}
-    prefixes = {probability_prefix(name) for name in mapping.probabilities or ()}
+    _check_classes(columns, mapping, used)
     notes = []
     for name in columns.names:
         if name in used or columns.kinds[name] != "text" or len(columns.shapes[name]) != 1:
             continue
-        prefix = probability_prefix(name)
-        is_probability = prefix is not None and (prefix in prefixes or not prefixes)
-        if not is_probability and not looks_like_feature(name):
+        if not looks_like_feature(name):
             continue
         found = _written_numbers(columns, name)
         if found is None:
             continue
         row, value = found
-        if is_probability:
-            raise InputError(
-                f"{columns.called(name)} must hold numbers as the other probabilities do; got "
-                f"{short(repr(value))} at {columns.where(row)}. Write numbers in [0, 1], without "
-                "signs."
-            )
         notes.append(
             f"'{name}' is no feature: it holds text such as {short(repr(value))} "
             f"({columns.where(row)}). Write its numbers without separators and signs to use it."
@@ -68,6 +60,37 @@ def check_left_out(columns: Columns, mapping: ColumnMapping) -> list[str]:
     if kind == "positive" and len(names) == 1 and names[0].lower() not in _PLAIN:
         notes.append(f"'{names[0]}' of '{columns.file}' was taken as the probability of class 1.")
     return notes
+
+
+def _check_classes(columns: Columns, mapping: ColumnMapping, used: set[str]) -> None:
+    """Refuse a column of one more class that is no numbers: without it the others mean less."""
+    of_used = [found for name in mapping.probabilities or () if (found := class_column(name))]
+    families = {family for family, _ in of_used}
+    numbered = all(suffix.isdecimal() for _, suffix in of_used)
+    for name in columns.names:
+        found = class_column(name)
+        if name in used or found is None or (families and found[0] not in families):
+            continue
+        if columns.kinds[name] in ("whole", "number", "bool"):
+            continue
+        if columns.shapes[name] != columns.shapes[str(mapping.label)]:
+            continue
+        cells = columns.series(name)
+        plain = pd.to_numeric(cells.astype(object), errors="coerce").notna()
+        is_class = _written_numbers(columns, name) is not None
+        if families and not is_class:
+            is_class = (
+                (numbered and found[1].isdecimal())
+                or 2 * int(plain.sum()) >= max(int(cells.notna().sum()), 1)
+                or found[1] in set(columns.series(str(mapping.label)).astype(str))
+            )
+        if is_class:
+            row = int((cells.isna() | plain).to_numpy().argmin())
+            raise InputError(
+                f"{columns.called(name)} must hold numbers as the other probabilities do; got "
+                f"{short(repr(cells.iloc[row]))} at {columns.where(row)}. Write numbers without "
+                "signs, or call the column otherwise if it is no probability."
+            )
 
 
 def _says_the_same(columns: Columns, one: str, other: str) -> bool:

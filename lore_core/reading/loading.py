@@ -301,6 +301,7 @@ def _read(raws: list[RawFile], given: ColumnMapping, name: str | None) -> Readin
         checks=check_data(
             made.dataset,
             given.accept or (),
+            kind=mapping_used.probability_kind,
             row_id=mapping_used.row_id or "",
             incomplete=[columns.incomplete for _, columns in opened if columns.incomplete],
         ),

@@ -71,9 +71,10 @@ class ColumnMapping:
         Of a database (SQLite, DuckDB) an SQL query whose result is read, in place of a table.
     class_names : sequence of str, optional
         The names themselves, in class order.
-    accept : str or sequence of {"class order", "scale", "overlap", "incomplete"}, optional
-        Checks whose doubt you have looked into: data are read that would else be refused because
-        another reading is more likely, or rows may be missing.
+    accept : str or sequence of str, optional
+        Of "class order", "scale", "overlap", "incomplete" and "confidence" those checks whose
+        doubt you have looked into: data are read that would else be refused because another reading
+        is more likely, or rows may be missing.
     """
 
     label: str | None = None

@@ -14,6 +14,8 @@ import pyarrow as pa
 
 from lore_core.data.validation import InputError
 
+#: Bytes of a text in which its last line break is looked for.
+_ENDING_BYTES = 64
 #: A file that says which part of how many it is, as Hugging Face names them.
 _PART = re.compile(r"(?P<set>.*?-)(?P<part>\d{5})-of-(?P<count>\d{5})")
 
@@ -97,6 +99,17 @@ def raw_file(source: Source) -> RawFile:
     raise InputError(
         f"a source must be a path, an open file or a data frame; got {type(source).__name__}. "
         "For arrays in memory build a lore_core.Dataset."
+    )
+
+
+def missing_line_break(raw: RawFile) -> tuple[str, ...]:
+    """Say that the last line of a text does not end: nothing else may tell that it was cut off."""
+    with raw.open() as stream:
+        stream.seek(max(0, stream.seek(0, io.SEEK_END) - _ENDING_BYTES))
+        if stream.read().rstrip(b" \t\0")[-1:] in (b"\n", b"\r"):
+            return ()
+    return (
+        f"'{raw.name}' does not end with a line break: if it was cut off there, rows are missing.",
     )
 
 

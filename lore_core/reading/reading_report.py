@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -122,8 +123,8 @@ def report_on(
     groups: dict[str, dict[str, int]] = {}
     if dataset.groups is not None:
         for name in dataset.groups.columns:
-            sizes = dataset.groups.loc[shown, name].value_counts(sort=False)
-            groups[str(name)] = {str(key): int(sizes[key]) for key in sorted(sizes.index)}
+            sizes = Counter(dataset.groups[name].to_numpy()[shown].tolist())
+            groups[str(name)] = {str(key): sizes[key] for key in sorted(sizes)}
     outcome = dataset.outcome
     return ReadingReport(
         files=files,

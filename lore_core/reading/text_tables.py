@@ -10,7 +10,7 @@ import pandas as pd
 
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import Columns, check_names, kind_of_dtype, short
-from lore_core.reading.raw_file import RawFile
+from lore_core.reading.raw_file import RawFile, missing_line_break
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_BYTES = 2**20
@@ -66,6 +66,7 @@ def open_text(raw: RawFile) -> Columns:
         notes += (f"'{raw.name}' writes decimals with a comma: read so.",)
     if frame.empty:
         raise InputError(f"'{raw.name}' has column names but no rows. Save it again with data.")
+    notes += missing_line_break(raw)
     return Columns(
         raw.name,
         "CSV",

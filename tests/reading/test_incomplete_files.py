@@ -253,6 +253,30 @@ def test_parts_that_file_names_count(tmp_path, frame):
     assert len(lore.load(tmp_path / "test-00001-of-00003.parquet")) == N
 
 
+def test_a_log_that_was_cut_off(database):
+    path = database(mode="wal")
+    log = path.with_name("runs.sqlite-wal")
+    page, header = struct.pack(">2I", PAGE, 0), b"\x37\x7f\x06\x82" + struct.pack(">I", 3_007_000)
+    log.write_bytes(header + page + bytes(16) + bytes(24 + PAGE // 2))
+    assert any("'runs.sqlite-wal', which ends too early" in n for n in read(path).report.notes)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_a_text_that_was_cut_off_between_two_values(tmp_path, frame, suffix):
+    path = tmp_path / f"rows.{suffix}"
+    if suffix == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_json(path, orient="records", lines=True)
+    said = "does not end with a line break"
+    assert not any(said in note for note in read(path).report.notes)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-20]).rstrip())
+    found = read(path)
+    assert len(found.dataset) == N - 20
+    assert any(said in note for note in found.report.notes)
+
+
 def test_a_last_line_that_does_not_end(tmp_path, frame):
     path = tmp_path / "rows.csv"
     text = frame.assign(note="a note", site="here").to_csv(index=False)

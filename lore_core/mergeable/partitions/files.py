@@ -140,8 +140,9 @@ def read_whole(paths: Sequence[Path], mapping: ColumnMapping) -> Dataset:
     """
     parts = partitions_of(paths)
     columns = columns_of_extracts([rows for part in parts for rows in part.extracts(_FEWEST_ROWS)])
-    read = assemble([read_rows(columns, guess(columns, mapping))], name=paths[0].stem).dataset
-    check_data(read, mapping.accept or ())
+    guessed = guess(columns, mapping)
+    read = assemble([read_rows(columns, guessed)], name=paths[0].stem).dataset
+    check_data(read, mapping.accept or (), kind=guessed.probability_kind)
     return read
 
 

@@ -198,7 +198,7 @@ def make_plan(
             "fit into memory together."
         )
     sample = assemble([read_rows(columns, guessed)], name=name).dataset
-    check_data(sample, given.accept or ())
+    check_data(sample, given.accept or (), kind=guessed.probability_kind)
     if target != TOP_LABEL and target not in sample.class_names:
         raise InputError(
             f"'target' must be top-label or a class ({', '.join(sample.class_names[:10])}); got "

@@ -102,8 +102,9 @@ def sample_rows(
             drawn += _taken(part, chosen[inside] - starts[k], known, split if column else None)
         tell(reading, (k + 1) / len(parts), f"rows drawn from {part.name}")
     columns = columns_of_extracts(drawn)
-    read = assemble([read_rows(columns, guess(columns, given))], name=parts[0].name).dataset
-    check_data(read, given.accept or ())
+    guessed = guess(columns, given)
+    read = assemble([read_rows(columns, guessed)], name=parts[0].name).dataset
+    check_data(read, given.accept or (), kind=guessed.probability_kind)
     return Sample(read, join_tables(drawn), n_total)
 
 

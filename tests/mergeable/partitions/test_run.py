@@ -167,6 +167,22 @@ def test_columns_of_several_kinds(files):
             work(parts)
 
 
+def test_a_column_of_numbered_values_in_one_file(files):
+    """A pandas category beside text is the same column, written otherwise."""
+
+    def cells():
+        parts = partitions_of(files)
+        return sum_files(parts, make_plan(parts, n_bins=5)).sums.cells.table
+
+    for path in files:
+        rows = pd.read_parquet(path)
+        rows.assign(label=rows["label"].map(str)).to_parquet(path)
+    expected = cells()
+    rows = pd.read_parquet(files[1])
+    rows.assign(label=rows["label"].astype("category")).to_parquet(files[1])
+    np.testing.assert_array_equal(cells(), expected)
+
+
 def test_a_footer_that_names_fewer_rows_or_row_groups(files):
     content = files[1].read_bytes()
     said = content.rindex(b"\x16\xd8\x04")  # its 300 rows, among the last that it says
