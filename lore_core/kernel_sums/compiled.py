@@ -68,11 +68,12 @@ class _CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
         is then loaded for the other.
         """
         name = self._data_name(int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:6]))
+        files = Path(self._cache_path).glob(f"{Path(self._index_path).stem}.*.nbc")
+        of_other_sources = [] if self._load_index() else list(files)
         self._save_data(name, data)
-        index = {**self._load_index(), key: name}
-        self._save_index(index)
-        for path in Path(self._cache_path).glob(f"{Path(self._index_path).stem}.*.nbc"):
-            if path.name not in index.values():  # of sources that have changed
+        self._save_index({**self._load_index(), key: name})
+        for path in of_other_sources:
+            if path.name != name:
                 path.unlink(missing_ok=True)
 
     @contextlib.contextmanager
