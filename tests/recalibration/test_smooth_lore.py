@@ -94,8 +94,9 @@ def test_no_start_saw_the_outcome_of_its_row(rows):
     part = parts(data)
     here = part == 2
     again = MatrixScaling(strength=first.strength_).fit(data.rows(~here))
-    np.testing.assert_array_equal(
-        changed.probabilities[here], again.recalibrate(data.rows(here)).probabilities
+    # (A product of other rows may round its last bit otherwise.)
+    np.testing.assert_allclose(
+        changed.probabilities[here], again.recalibrate(data.rows(here)).probabilities, rtol=1e-14
     )
     more = LogisticRecalibration(strength=logistic.strength_).fit(changed.rows(~here))
     np.testing.assert_allclose(
