@@ -25,8 +25,9 @@ from streamlit.web.cli import main
 from streamlit.web.server.starlette import starlette_server
 
 #: Seconds that exit functions may take, seconds after the signal until which killed processes are
-#: waited for, and seconds after which one that was just being started can be seen.
-_EXIT_SECONDS, _KILL_SECONDS, _START_SECONDS = 0.8, 1.5, 0.03
+#: waited for and after which the process ends in any case, and seconds after which a process that
+#: was just being started can be seen.
+_EXIT_SECONDS, _KILL_SECONDS, _END_SECONDS, _START_SECONDS = 0.8, 1.5, 1.7, 0.03
 _END_SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
@@ -84,22 +85,30 @@ def _end(*_: object) -> None:
     """
     for number in _END_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
-    deadline, groups, code = time.monotonic() + _KILL_SECONDS, set[int](), 1
+    begin, groups, code = time.monotonic(), set[int](), 1
+    # Each of hundreds of small steps has to wait for the threads that compute, by default 5 ms.
+    sys.setswitchinterval(1e-5)
     try:
-        # Threads neither put others in the place of what is killed, nor complain that it was.
-        sys.addaudithook(_refuse_processes)
-        threading.excepthook = lambda _: None
-        _kill_children(groups)
         with Path(os.devnull).open("wb") as nowhere:
-            faulthandler.dump_traceback_later(_EXIT_SECONDS, exit=True, file=nowhere)
+
+            def end_after(seconds: float) -> None:
+                faulthandler.dump_traceback_later(max(seconds, 0.01), exit=True, file=nowhere)
+
+            end_after(_END_SECONDS)
+            # Threads neither put others in the place of what is killed, nor complain that it was.
+            sys.addaudithook(_refuse_processes)
+            threading.excepthook = lambda _: None
+            _kill_children(groups)
+            left = begin + _END_SECONDS - time.monotonic()
+            end_after(min(_EXIT_SECONDS, left))
             atexit._run_exitfuncs()
             with contextlib.suppress(OSError, RuntimeError):  # closed, or in the middle of a write
                 sys.stdout.flush()
                 sys.stderr.flush()
-            faulthandler.cancel_dump_traceback_later()
-        time.sleep(_START_SECONDS)
-        while _kill_children(groups) and time.monotonic() < deadline:
+            end_after(begin + _END_SECONDS - time.monotonic())
             time.sleep(_START_SECONDS)
+            while _kill_children(groups) and time.monotonic() < begin + _KILL_SECONDS:
+                time.sleep(_START_SECONDS)
         code = 0
     finally:
         os._exit(code)
