@@ -143,8 +143,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is None:
             raise
-        name = os.fsdecode(error.filename)
-        name = f"{name[:80]}…" if len(name) > 80 else name
+        from lore_core.reading.columns import short
+
+        name = short(os.fsdecode(error.filename), 81)
         click.echo(f"lore: '{name}' cannot be used: {error.strerror}.", err=True)
         return INPUT_ERROR
     except ValueError as error:

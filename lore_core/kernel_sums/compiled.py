@@ -102,7 +102,9 @@ class _PackageCache(FunctionCache):  # type: ignore[misc]
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super()._load_overload(sig, target_context)
-        except Exception:  # whatever something else that was written there leads to
+        # A cache file that something else has written can raise anything when it is unpickled or
+        # linked: the kernel is compiled again, and remove() says so.
+        except Exception:
             self._cache_file.remove()
             return None
 

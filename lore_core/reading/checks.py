@@ -221,7 +221,7 @@ def _class_order(dataset: Dataset) -> Check:
 
 
 def _is_better(moved: Mask, right: Mask) -> bool:
-    """Whether guesses are surely and clearly more often right where labels stand for others."""
+    """Return whether guesses are significantly more often right where labels stand for others."""
     gained, lost = int((moved & ~right).sum()), int((right & ~moved).sum())
     sure = (gained - lost) > _SURE * np.sqrt(gained + lost)
     return bool(sure and gained - lost > _MORE_RIGHT * len(right))

@@ -12,13 +12,14 @@ import streamlit as st
 
 from lore_core import InputError
 from lore_core.dashboard.access import LOCAL_HOSTS
+from lore_core.reading.columns import short
 from lore_core.reading.raw_file import RawFile
 
 #: Of a file its path, size and time; and of several.
 FileState = tuple[str, int, int]
 State = tuple[FileState, ...]
 _STARTED_IN = Path.cwd()
-_NAME_LENGTH = 80  #: Letters of a path that an error shows
+_NAME_LENGTH = 81  #: Letters of a path that an error shows
 #: What a proxy adds to what it passes on.
 _FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-Ip")
 
@@ -68,9 +69,8 @@ def named_path(text: str) -> Path:
     except InputError:
         raise
     except (OSError, RuntimeError, ValueError) as error:
-        name = f"{text[:_NAME_LENGTH]}…" if len(text) > _NAME_LENGTH else text
         reason = getattr(error, "strerror", None) or str(error).rstrip(".")
-        raise InputError(f"'{name}' cannot be read: {reason}.") from error
+        raise InputError(f"'{short(text, _NAME_LENGTH)}' cannot be read: {reason}.") from error
     return path
 
 

@@ -185,7 +185,7 @@ class EveryRow:
     """Columns of n rows."""
 
     at: Floats  #: (n, d); places on the map, d 2 or 3
-    confidence: Floats  #: (n,); what was promised, in [0, 1]
+    confidence: Floats  #: (n,); in [0, 1]
     outcome: Floats  #: (n,); 1 where it came
     #: (n,); classes said and true; None where one class is aimed at.
     predicted: Ints | None

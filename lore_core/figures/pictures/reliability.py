@@ -97,7 +97,7 @@ def reliability_figure(
         subtitle=rows,
         how_to_read=(
             "Bars are the accuracy of each confidence bin, whiskers its 95 % Wilson interval, the "
-            "tick its mean confidence. Red: promised more than it got; blue: less; grey: the "
+            "tick its mean confidence. Red: overconfident; blue: underconfident; grey: the "
             "interval holds the mean confidence, so the gap may be chance."
             + ("" if marked is None else f" Diamonds: {marked[0]} alone, with 95 % intervals.")
         ),
@@ -261,7 +261,7 @@ def isotonic_figure(
             "the confidence (isotonic regression, no bins). In the band lie 95 % of models whose "
             "every confidence is right, at each confidence by itself; somewhere along it many of "
             "them leave it, so believe it where the miscalibration is beyond chance. Red: below "
-            "the band, promised more than it got; blue: above it, less."
+            "the band, overconfident; blue: above it, underconfident."
         ),
         alt=f"Isotonic reliability diagram of {rows}. {found.sentence}",
         name="reliability-isotonic",
