@@ -130,7 +130,7 @@ def _give_sums(
     table.insert(0, "map", name)
     content = {
         **settings_of(run, given, given.gamma),
-        "limits": {name: _limits(found.value)},
+        "limits": {name: _limits(found)},
         "curve": records(table),
     }
     if json_:

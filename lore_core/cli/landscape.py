@@ -190,7 +190,7 @@ def _give_sums(
     content = {
         **settings_of(run, given, gamma),
         "bin": seen.bin_name,
-        "lce": {name: vars(of) for name, of in known.items()},
+        "lce": {name: of._asdict() for name, of in known.items()},
         "largest_distance_from_exact": float(seen.uncertainty.max(initial=0.0)),
         "nodes": records(chart.table),
     }

@@ -191,7 +191,7 @@ def open_whole(
     from lore_core.data.progress import part_of
     from lore_core.mergeable import make_plan, parquet_files, partitions_of, sample_rows
     from lore_core.mergeable.partitions.run import planned
-    from lore_core.mergeable.partitions.whole import write_whole
+    from lore_core.mergeable.partitions.sample import write_whole
     from lore_core.reading.file_pairs import half_of
 
     halves: dict[str, list[Path]] = {"cal": [], "test": []}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from lore_core.data.weights import as_weights, weighed
 from lore_core.kernel_sums.weighted import weighted_means_by_bandwidth
 from lore_core.metrics.global_metrics import reliability_table
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, known_mean, scaled_bandwidth, told
+from lore_core.metrics.metric import CurveKey
 
 #: Bandwidths that are easily said, ten a decade where it matters: the steps of a slider.
 ROUND_GAMMAS = (
@@ -60,10 +61,12 @@ class BandwidthCurve:
     alce_infinity: float
     mlce_supported_infinity: float
     min_effective_size: float  #: Support asked for by ``mlce_supported``
+    #: By summary: the curves (g,) it surely lies between, of sums over cells; None: it is exact.
+    bounds: Mapping[CurveKey, tuple[Floats, Floats]] | None = None
 
     def frame(self) -> pd.DataFrame:
         """Return the curve as a DataFrame, one row a bandwidth."""
-        return pd.DataFrame(
+        table = pd.DataFrame(
             {
                 "gamma": self.gamma,
                 "mlce": self.mlce,
@@ -72,6 +75,9 @@ class BandwidthCurve:
                 "median_n_eff": self.median_effective_size,
             }
         )
+        for key, (low, high) in (self.bounds or {}).items():
+            table[f"{key}_at_least"], table[f"{key}_at_most"] = low, high
+        return table
 
 
 def bandwidth_curve(
@@ -179,7 +185,7 @@ def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:
     mean: dict[str, Any] = dict(settings)
     sd: dict[str, Any] = dict(settings)
     for item in dataclasses.fields(BandwidthCurve):
-        if item.name not in settings:
+        if item.name not in (*settings, "bounds"):
             values = np.stack([np.asarray(getattr(curve, item.name)) for curve in curves])
             mean[item.name], sd[item.name] = _mean_and_sd(values)
     return BandwidthSpread(BandwidthCurve(**mean), BandwidthCurve(**sd), len(curves))

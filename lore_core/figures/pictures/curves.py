@@ -10,6 +10,7 @@ import pandas as pd
 
 from lore_core.chance.simulation import NullBand
 from lore_core.chance.vector_bands import VectorBand
+from lore_core.data.arrays import Floats
 from lore_core.data.number_text import with_points
 from lore_core.figures.chart import PanelChart
 from lore_core.figures.pictures.marks import (
@@ -25,7 +26,6 @@ from lore_core.figures.pictures.marks import (
 )
 from lore_core.figures.pictures.picture import Hover
 from lore_core.figures.style import Mode, method_color
-from lore_core.mergeable.cell_sums.summaries import BoundedCurve
 from lore_core.metrics.bandwidth import BandwidthCurve, BandwidthSpread
 from lore_core.metrics.bandwidth_choice import BandwidthSuggestion
 from lore_core.metrics.catalogue import CURVES
@@ -34,7 +34,7 @@ from lore_core.metrics.vector_bandwidth import VectorCurve, VectorKey
 
 #: Bandwidths, as every chart over them has them.
 GAMMA = Axis("bandwidth γ (log scale)", log=True, brief="bandwidth γ")
-Curve = BandwidthCurve | BandwidthSpread | BoundedCurve
+Curve = BandwidthCurve | BandwidthSpread
 #: Many bands on top of one another turn grey.
 _FEW_BANDS = 4
 
@@ -58,7 +58,7 @@ def bandwidth_figure(
 
     Parameters
     ----------
-    curves : mapping of str to BandwidthCurve, BandwidthSpread or BoundedCurve
+    curves : mapping of str to BandwidthCurve or BandwidthSpread
         By name; of many runs the mean is drawn, in a band of one standard deviation, of sums the
         bounds are.
     metric : {"mlce_supported", "alce", "mlce"}
@@ -91,8 +91,8 @@ def bandwidth_figure(
         faint = Tint(color, 0.12 if len(curves) <= _FEW_BANDS else 0.07)
         if isinstance(item, BandwidthSpread):
             marks.append(_spread(item, metric, label, faint))
-        elif isinstance(item, BoundedCurve):
-            marks.append(_bounds(item, metric, label, faint))
+        elif item.bounds is not None:
+            marks.append(_bounds(item.gamma, item.bounds[metric], label, faint))
         lines = (
             "γ {x:.3g}",
             f"{about.title} {{y:.1f}} points",
@@ -130,16 +130,14 @@ def bandwidth_figure(
 
 
 def _line_of(item: Curve) -> BandwidthCurve:
-    if isinstance(item, BandwidthCurve):
-        return item
-    return item.mean if isinstance(item, BandwidthSpread) else item.value
+    return item.mean if isinstance(item, BandwidthSpread) else item
 
 
-def _bounds(item: BoundedCurve, metric: CurveKey, label: str, tint: Tint) -> Band:
+def _bounds(gamma: Floats, bounds: tuple[Floats, Floats], label: str, tint: Tint) -> Band:
     """Where the exact curve surely is."""
-    low, high = getattr(item.low, metric), getattr(item.high, metric)
+    low, high = bounds
     known = np.isfinite(low) & np.isfinite(high)
-    around = item.value.gamma[known], low[known], high[known]
+    around = gamma[known], low[known], high[known]
     return Band(*around, tint, name=f"{label}, surely", group=label, listed=False)
 
 
@@ -200,7 +198,7 @@ def _how_to_read(
     n_runs = {item.n_runs for item in curves.values() if isinstance(item, BandwidthSpread)}
     if n_runs:
         said += f" Bands: mean ± one standard deviation over {max(n_runs):,} runs."
-    if any(isinstance(item, BoundedCurve) for item in curves.values()):
+    if any(isinstance(of, BandwidthCurve) and of.bounds is not None for of in curves.values()):
         said += " Bands: where the exact curve surely is."
     if null is not None:
         said += (

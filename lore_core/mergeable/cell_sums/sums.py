@@ -179,16 +179,25 @@ class LocalErrorSums:
 
     @classmethod
     def joined(cls, parts: Iterable[LocalErrorSums]) -> LocalErrorSums:
-        """Add several at once, which is faster than one by one.
+        """Add several, some at a time: faster than one by one, and no more are in memory.
 
         Raises InputError if there is none, or bins, dimensions, size or place differ.
         """
-        several = list(parts)
-        if not several:
+        held: list[LocalErrorSums] = []
+        for part in parts:
+            if held:
+                held[0]._check_like(part)
+            held.append(part)
+            if len(held) > 1 and sum(len(of.cells) for of in held) > 2 * part.max_cells:
+                held = [cls._added(held)]
+        if not held:
             raise InputError("'parts' must hold at least one; got none.")
+        filled = [of for of in held if of.n_rows] or held[:1]
+        return filled[0] if len(filled) == 1 else cls._added(filled)
+
+    @staticmethod
+    def _added(several: list[LocalErrorSums]) -> LocalErrorSums:
         first = several[0]
-        for other in several[1:]:
-            first._check_like(other)
         scores: dict[str, tuple[int, int]] = {}
         for part in several:
             for name, (count, total) in part.scores.items():

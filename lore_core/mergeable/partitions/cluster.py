@@ -14,7 +14,7 @@ from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 from lore_core.mergeable.partitions.files import Partition
-from lore_core.mergeable.partitions.plan import Plan
+from lore_core.mergeable.partitions.plan import Plan, sum_and_keep
 
 #: Sums that one task joins.
 _JOINED = 4
@@ -122,16 +122,3 @@ def _reduced(
         tell(progress, done / total, f"{done:,} of {total:,} rows summed")
     found: LocalErrorSums = result.result()
     return found
-
-
-def sum_and_keep(plan: Plan, part: Partition, path: Path | None) -> LocalErrorSums:
-    """Sum a part, or read what was kept of it; ``path``: where it is kept, if anywhere."""
-    if path is not None and path.exists():
-        try:
-            return LocalErrorSums.load(path)
-        except InputError:
-            pass  # damaged: summed again
-    sums = plan.sums(part)
-    if path is not None:
-        sums.save(path)
-    return sums
