@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import click
 
-from lore_core.cli.figure_files import FigureOptions, figure_options
 from lore_core.cli.options import ViewOptions, examples, view_options
-from lore_core.cli.output import Progress, json_option, say, text_table
-from lore_core.data.json_text import as_json
+from lore_core.cli.output import Progress, Result, results, text_table
 from lore_core.data.number_text import POINTS, p_words, percent, signed_points
 
 
@@ -18,9 +16,8 @@ from lore_core.data.number_text import POINTS, p_words, percent, signed_points
     )
 )
 @view_options()
-@json_option
-@figure_options
-def classes(given: ViewOptions, *, json_: bool, figure: FigureOptions) -> None:
+@results(figure=True)
+def classes(given: ViewOptions, *, progress: Progress) -> Result:
     """Look at the whole probability vector, every class at once.
 
     The local error of all probabilities together with its noise taken off, held against models
@@ -28,23 +25,23 @@ def classes(given: ViewOptions, *, json_: bool, figure: FigureOptions) -> None:
     class that is most wrong around them, or writes the numbers of every row.
     """
     from lore_core.chance.whole_vector import describe_classes
-    from lore_core.cli.view import open_view
+    from lore_core.cli.source import open_view
     from lore_core.data.validation import InputError
+    from lore_core.figures import class_map_figure
     from lore_core.view.vector import classes_of, vector_chance_of, vector_errors_of
 
     if given.target != "top-label":
         raise InputError(
             f"'--target' must be left out: every class is looked at; got {given.target!r}."
         )
-    with Progress() as progress:
-        view = open_view(given, progress)
-        if not view.dataset.complete:
-            raise InputError(
-                f"'{view.dataset.name}' must hold whole probability vectors; it has the predicted "
-                "class's alone."
-            )
-        errors = vector_errors_of(view)
-        chance = vector_chance_of(view, errors, progress=progress)
+    view = open_view(given, progress)
+    if not view.dataset.complete:
+        raise InputError(
+            f"'{view.dataset.name}' must hold whole probability vectors; it has the predicted "
+            "class's alone."
+        )
+    errors = vector_errors_of(view)
+    chance = vector_chance_of(view, errors, progress=progress)
     table = classes_of(view, errors, chance)
     said = describe_classes(table)
     content = {
@@ -60,48 +57,28 @@ def classes(given: ViewOptions, *, json_: bool, figure: FigureOptions) -> None:
         "rows_beyond_chance": int(chance.beyond.sum()),
         "classes": table.reset_index().to_dict(orient="records"),
     }
-    if json_:
-        say(as_json(content))
-    else:
-        say(f"{chance.sentence} {said}".strip())
-        say("")
-        say(
-            text_table(
-                {
-                    "": [str(name) for name in table.index],
-                    "promised": [percent(share) for share in table["promised"]],
-                    "came": [percent(share) for share in table["came"]],
-                    "gap, points": [signed_points(gap) for gap in table["gap"]],
-                    "ECE": [POINTS.text(error) for error in table["ece"]],
-                    "less noise": [POINTS.text(error) for error in table["local"]],
-                    "if right": [POINTS.text(error) for error in table["chance_level"]],
-                    "p": [p_words(p) for p in table["p_value"]],
-                    "ALCE": [POINTS.text(error) for error in table["alce"]],
-                    "MLCE": [POINTS.text(error) for error in table["mlce"]],
-                    "most wrong in": [f"{rows:,} rows" for rows in table["rows"]],
-                }
-            )
+    columns = {
+        "": [str(name) for name in table.index],
+        "promised": [percent(share) for share in table["promised"]],
+        "came": [percent(share) for share in table["came"]],
+        "gap, points": [signed_points(gap) for gap in table["gap"]],
+        "ECE": [POINTS.text(error) for error in table["ece"]],
+        "less noise": [POINTS.text(error) for error in table["local"]],
+        "if right": [POINTS.text(error) for error in table["chance_level"]],
+        "p": [p_words(p) for p in table["p_value"]],
+        "ALCE": [POINTS.text(error) for error in table["alce"]],
+        "MLCE": [POINTS.text(error) for error in table["mlce"]],
+        "most wrong in": [f"{rows:,} rows" for rows in table["rows"]],
+    }
+    rows = f"{len(view.evaluation):,} evaluation rows, {view.kernel_in_words}"
+    points, chart = view.points(), None
+    if points.shape[1] == 2:
+        chart = class_map_figure(
+            view.evaluation, points, errors, chance, rows=rows, axes=view.map_name
         )
-        say("")
-        rows = f"{len(view.evaluation):,} evaluation rows"
-        say(f"{view.dataset.name}: {rows}, {view.kernel_in_words}.")
-    if not figure.paths:
-        return
-    from lore_core.figures import class_map_figure
-
-    points = view.points()
-    if points.shape[1] != 2:
-        raise InputError(
-            f"'--map' must have two dimensions for a picture; {view.map_name} has "
-            f"{points.shape[1]}."
-        )
-    chart = class_map_figure(
-        view.evaluation,
-        points,
-        errors,
-        chance,
-        rows=f"{len(points):,} evaluation rows, {view.kernel_in_words}",
-        axes=view.map_name,
-        mode=figure.mode,
-    )
-    figure.write(chart, chart.picture.table, content, quiet=json_)
+    text = [
+        f"{chance.sentence} {said}".strip(),
+        text_table(columns),
+        f"{view.dataset.name}: {rows}.",
+    ]
+    return Result(content, table if chart is None else chart.picture.table, text, chart=chart)

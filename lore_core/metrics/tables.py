@@ -47,19 +47,23 @@ def table_of_metrics(
 
 
 def metric_columns(table: pd.DataFrame) -> dict[str, list[str]]:
-    """Write a table of metrics as columns of text; bounds only where the value is not exact."""
+    """Write a table of metrics as columns of text; bounds only where the value is not exact.
+
+    ``table``: of :func:`table_of_metrics`, or of a comparison, with ``other, difference``.
+    """
     metrics = [CATALOGUE[name] for name in table["metric"]]
-    columns = {
-        "metric": [metric.heading for metric in metrics],
-        "value": [m.text(value) for m, value in zip(metrics, table["value"], strict=True)],
-    }
+    columns = {"metric": [metric.heading for metric in metrics]}
+    for name in ("value", "other", "difference"):
+        if name in table:
+            columns[name] = [m.text(of) for m, of in zip(metrics, table[name], strict=True)]
     if "low" in table:
         ends = zip(metrics, table["low"], table["high"], strict=True)
         columns["95 %"] = [m.interval_text(low, high) for m, low, high in ends]
     if "at_least" in table:
         ends = zip(metrics, table["at_least"], table["at_most"], strict=True)
         columns["surely"] = [
-            m.interval_text(*pair) if pair[0] < pair[1] else "" for m, *pair in ends
+            m.interval_text(low, high) if low < high else "" for m, low, high in ends
         ]
-    columns["p"] = [p_words(p) for p in table["p_value"]]
+    if "p_value" in table:
+        columns["p"] = [p_words(p) for p in table["p_value"]]
     return columns

@@ -12,9 +12,10 @@ from lore_core.comparison.conclusions.retraining import retraining_at_place
 from lore_core.comparison.retraining import Taught
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
-from lore_core.data.progress import Progress
+from lore_core.data.progress import Progress, part_of
 from lore_core.data.weights import chosen_weights
 from lore_core.embedding.result import Embedding
+from lore_core.mergeable.cell_sums.summaries import bandwidth_curve_of_sums
 from lore_core.metrics.bandwidth import BandwidthCurve, bandwidth_curve
 from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, suggest_bandwidth
 from lore_core.metrics.corp import IsotonicReliability, isotonic_reliability
@@ -30,15 +31,18 @@ from lore_core.regions.places.find import Halves, Place, PlaceSearch, halves_of
 from lore_core.regions.places.overall import Overall, overall_gap
 from lore_core.regions.places.sentences import describe_place
 from lore_core.regions.places.verdict import Verdict, conclude
+from lore_core.view.sums import SumsView
 from lore_core.view.variables import telling_of
 from lore_core.view.view import View
 
 
-def reliability_of(view: View, within: Mask | None = None) -> ReliabilityTable:
+def reliability_of(view: View | SumsView, within: Mask | None = None) -> ReliabilityTable:
     """Confidence bins of the evaluation rows.
 
     ``within`` (n,): mask of the rows to count; by default all.
     """
+    if isinstance(view, SumsView):
+        return view.sums.reliability
     aimed = view.aimed
     return reliability_table(
         aimed.confidence, aimed.outcome, **view.bins, within=within, weights=aimed.weights
@@ -68,8 +72,10 @@ def errors_of(view: View) -> LocalErrors:
     return local_errors(c, a, view.points(), **view.local, weights=view.aimed.weights)
 
 
-def curve_of(view: View, progress: Progress | None = None) -> BandwidthCurve:
+def curve_of(view: View | SumsView, progress: Progress | None = None) -> BandwidthCurve:
     """MLCE and ALCE of the evaluation rows over γ."""
+    if isinstance(view, SumsView):
+        return bandwidth_curve_of_sums(view.sums, progress=part_of(progress, 0.8, 1.0))
     c, a = view.aimed.confidence, view.aimed.outcome
     return bandwidth_curve(
         c,

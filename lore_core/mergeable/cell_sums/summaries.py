@@ -200,18 +200,8 @@ def null_errors_of_sums(
 ) -> NullErrors:
     """Draw what the summaries and the LCE of rows are if every confidence is right.
 
-    Parameters
-    ----------
-    sums : LocalErrorSums
-        The rows.
-    gamma : float
-        Bandwidth γ.
-    n_draws : int
-        Sets of outcomes drawn.
-    bin_index : int, optional
-        Confidence bin whose CDF is wanted; by default that of all rows.
-    random_state, progress
-        See :func:`~lore_core.chance.null_errors`.
+    As :func:`~lore_core.chance.null_errors` of single rows. ``bin_index``: confidence bin whose CDF
+    is wanted; by default that of all rows.
 
     Notes
     -----

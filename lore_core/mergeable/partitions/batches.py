@@ -21,7 +21,7 @@ from lore_core.mergeable.cell_sums.summaries import metrics_of_sums
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 from lore_core.mergeable.partitions.files import partitions_of
 from lore_core.mergeable.partitions.plan import Plan
-from lore_core.mergeable.partitions.run import PLAN, planned, sum_files
+from lore_core.mergeable.partitions.run import PLAN, made_directory, planned, sum_files
 from lore_core.metrics.catalogue import ALCE, CATALOGUE, ECE, MLCE_SUPPORTED
 
 _SUFFIX = ".sums.npz"
@@ -51,13 +51,7 @@ class Batches:
     @classmethod
     def begun(cls, directory: str | Path, plan: Plan) -> Batches:
         """Make a directory for batches. Raises InputError if it cannot be written."""
-        place = as_path(directory)
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"'{directory}' must be a directory that can be written; got {error.strerror}."
-            ) from error
+        place = made_directory(directory)
         plan.save(place / PLAN)
         return cls(place, plan)
 

@@ -45,31 +45,11 @@ def sum_on_cluster(
     *,
     progress: Progress | None = None,
 ) -> LocalErrorSums:
-    """Sum parts on the workers of a cluster.
+    """Sum parts on the workers of a cluster, each again by another where a worker is lost.
 
-    Parameters
-    ----------
-    plan : Plan
-        What rows become.
-    paths : mapping of Partition to Path or None
-        Where a worker keeps the sums of each part, on a disk that all workers see; what is there
-        already is read. None: nowhere.
-    address : str
-        Of the scheduler, ``tcp://…:8786``.
-    progress : callable, optional
-        Called with the share done and a short message; may raise to stop.
-
-    Raises
-    ------
-    InputError
-        If no scheduler answers, or it is lost; if a file cannot be read or a value breaks a rule.
-    MemoryError
-        If workers were ended from outside again and again at one part.
-
-    Notes
-    -----
-    Dask gives a part to another worker where one is lost. What it had in memory is read again where
-    it is kept, else summed again.
+    ``paths``: where the sums of each part are kept, on a disk that all workers see; None: nowhere.
+    ``address``: of the scheduler, ``tcp://…:8786``. Raises InputError if no scheduler answers, it
+    is lost, or a file cannot be read; MemoryError if workers were ended again and again.
     """
     require("A cluster", "distributed")
     import distributed

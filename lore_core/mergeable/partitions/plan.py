@@ -158,11 +158,13 @@ def make_plan(
 ) -> Plan:
     """Look at a sample of the rows, and make the map.
 
+    At most 100,000 rows are looked at: as many from the start of each of up to 64 row groups,
+    evenly spaced over all files.
+
     Parameters
     ----------
     parts : sequence of Partition
-        Where the rows are. At most 100,000 rows are looked at: as many from the start of each of up
-        to 64 row groups, evenly spaced over all files.
+        Where the rows are.
     mapping : ColumnMapping, optional
         Columns whose role is not to be guessed.
     target : str
@@ -171,12 +173,8 @@ def make_plan(
         Map of one to three dimensions; by default the first two principal components.
     n_bins, binning
         Confidence bins; those of equal mass are those of the sample.
-    max_cells : int
-        See :class:`~lore_core.mergeable.cell_sums.sums.LocalErrorSums`.
-    random_state : int
-        Of the map.
-    progress : callable, optional
-        Called with the share done and a short message; may raise to stop.
+    max_cells, random_state, progress
+        See :class:`~lore_core.LocalErrorSums`; of the map; called with the share done.
 
     Raises
     ------

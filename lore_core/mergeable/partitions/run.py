@@ -58,34 +58,29 @@ def sum_files(
     cluster: str | None = None,
     progress: Progress | None = None,
 ) -> Run:
-    """Sum the rows of every part.
+    """Sum the rows of every part; to the last bit the same by whatever processes.
 
     Parameters
     ----------
-    parts : sequence of Partition
-        Of :func:`~lore_core.mergeable.partitions.files.partitions_of`.
-    plan : Plan
-        What rows become.
+    parts, plan
+        The rows, and what they become.
     directory : str or Path, optional
-        Where the sums of each part are kept, with the plan. What a former run left there is not
-        summed again. By default nothing is kept.
+        Where the sums of each part are kept, with the plan; what is there is not summed again.
     n_workers : int
-        Processes at work. The result does not depend on it, to the last bit.
+        Processes at work.
     cluster : str, optional
-        Address of a Dask scheduler, ``tcp://…:8786``, whose workers sum the parts and join the
-        sums; the package ``distributed`` is needed. Files and ``directory`` have the same paths on
-        all its machines.
+        Address of a Dask scheduler, ``tcp://…:8786``, whose workers sum and join instead (package
+        ``distributed``). They see files and ``directory`` under the same paths.
     progress : callable, optional
         Called with the share done and a short message; may raise to stop.
 
     Raises
     ------
     InputError
-        If a file cannot be read, or a value breaks a rule; the message names the file and says how
-        to go on. Sums of other parts are kept. If the cluster cannot be reached, or is lost.
+        If a file cannot be read, a value breaks a rule, or the cluster cannot be reached or is
+        lost; it says how to go on. Sums of other parts are kept.
     MemoryError
-        If worker processes were ended from outside again and again. Once or twice costs no more
-        than the parts they were at.
+        If workers were ended from outside again and again; once or twice costs their parts alone.
     """
     summing = part_of(progress, 0.0, 1 - _JOINING)
     n_files = len({part.path for part in parts})
@@ -177,6 +172,11 @@ def _kept_in(directory: str | Path | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="lore-sums-") as made:
             yield Path(made)
         return
+    yield made_directory(directory)
+
+
+def made_directory(directory: str | Path) -> Path:
+    """Make a directory, where there is none. Raises InputError if it cannot be written."""
     place = as_path(directory)
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -184,4 +184,4 @@ def _kept_in(directory: str | Path | None) -> Iterator[Path]:
         raise InputError(
             f"'{directory}' must be a directory that can be written; got {error.strerror}."
         ) from error
-    yield place
+    return place

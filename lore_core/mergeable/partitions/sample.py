@@ -59,25 +59,11 @@ def sample_rows(
 ) -> Sample:
     """Draw rows uniformly, without replacement; memory is that of these rows and a batch.
 
-    Parameters
-    ----------
-    parts : sequence of Partition
-        Where the rows are.
-    n_rows : int
-        How many; all, where there are no more.
-    mapping : ColumnMapping, optional
-        Columns whose role is not to be guessed.
-    split : {"calibration", "evaluation"}, optional
-        Only rows of this half, where a column says which half rows are of.
-    random_state : int
-        The same rows are drawn for the same files in the same order.
-    progress : callable, optional
-        Called with the share done and a short message; may raise to stop.
+    ``n_rows``: how many; all, where there are no more. ``mapping``: columns whose role is not to be
+    guessed. ``split``: only rows of this half, where a column says which half rows are of. The same
+    rows are drawn for the same files in the same order.
 
-    Raises
-    ------
-    InputError
-        If a file cannot be read, no row has the split, or a value of a drawn row breaks a rule.
+    Raises InputError if a file cannot be read, no row has the split, or a drawn value is no good.
     """
     n_rows = check_integer(n_rows, "n_rows")
     first = next(parts[0].extracts(_BATCH_ROWS))
