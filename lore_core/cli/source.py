@@ -246,15 +246,21 @@ def _sum_parts(
     )
 
 
-def _evaluated(files: Sequence[Path]) -> list[Path]:
-    """Leave out files of calibration rows, if there are others."""
+def _halves(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Return the files of calibration rows, by their names, and the others."""
     from lore_core.data.dataset import CALIBRATION
     from lore_core.reading.file_pairs import half_of
 
-    kept = [path for path in files if half_of(path.name).split != CALIBRATION] or list(files)
-    if len(kept) < len(files):
-        note(f"{len(files) - len(kept)} of {len(files)} files are calibration rows: left out.")
-    return kept
+    fitted = [path for path in files if half_of(path.name).split == CALIBRATION]
+    return fitted, [path for path in files if path not in fitted]
+
+
+def _evaluated(files: Sequence[Path]) -> list[Path]:
+    """Leave out files of calibration rows, if there are others."""
+    fitted, others = _halves(files)
+    if fitted and others:
+        note(f"{len(fitted)} of {len(files)} files are calibration rows: left out.")
+    return others or fitted
 
 
 def plan_of(
@@ -337,16 +343,13 @@ def open_whole(
     Files whose names say that they are calibration rows are drawn from apart. Raises InputError if
     a file cannot be read.
     """
-    from lore_core.data.dataset import CALIBRATION
     from lore_core.data.progress import part_of
     from lore_core.mergeable import make_plan, parquet_files, partitions_of, sample_rows
     from lore_core.mergeable.partitions.run import planned
     from lore_core.mergeable.partitions.sample import write_whole
     from lore_core.reading.file_pairs import half_of
 
-    halves: dict[str, list[Path]] = {"cal": [], "test": []}
-    for path in parquet_files(data):
-        halves["cal" if half_of(path.name).split == CALIBRATION else "test"].append(path)
+    halves = dict(zip(("cal", "test"), _halves(parquet_files(data)), strict=True))
     parts = partitions_of(halves["test"] or halves["cal"])
     plan = None if sums.directory is None else planned(sums.directory)
     if plan is None:
@@ -374,15 +377,13 @@ def sample_of(
     """
     from lore_core.data.dataset import CALIBRATION
     from lore_core.mergeable import parquet_files, partitions_of, rows_in, sample_rows
-    from lore_core.reading.file_pairs import half_of
 
     files = [] if data[0].startswith("demo") else parquet_files(data)
     if not files or not all(path.exists() for path in files) or rows_in(files) <= EXACT_ROWS:
         return None
-    fitted = [path for path in files if half_of(path.name).split == CALIBRATION] or files
     with Shown() as progress:
         sample = sample_rows(
-            partitions_of(fitted),
+            partitions_of(_halves(files)[0] or files),
             n_rows,
             mapping=column_mapping(columns),
             split=CALIBRATION,
