@@ -45,7 +45,7 @@ def places(given: ViewOptions, *, against: Any, numbers: NumberOptions) -> None:
     rows are made of.
     """
     from lore_core.cli.view import open_view
-    from lore_core.regions.places.sentences import describe_search
+    from lore_core.regions.subgroups.verdict import describe_search
     from lore_core.view.methods import taught_of
     from lore_core.view.where import places_of
 

@@ -20,7 +20,7 @@ from lore_core.data.validation import (
 from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.kernel_sums import laplacian_means, weighted_means
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
-from lore_core.regions.joined_rows import nearest_rows
+from lore_core.regions.rows import nearest_rows
 
 #: Nodes farther than this share of the map's width from any row stay empty, whatever γ is:
 #: a colour there would be extrapolation.

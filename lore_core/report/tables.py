@@ -14,7 +14,7 @@ from lore_core.metrics import BandwidthCurve, RewardCurve
 from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
 from lore_core.regions import PlaceSearch
-from lore_core.regions.row_tables import row_table, worst_rows
+from lore_core.regions.rows import row_table, worst_rows
 from lore_core.report.findings import Findings
 from lore_core.view.where import listed_places
 

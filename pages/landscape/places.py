@@ -11,9 +11,9 @@ from lore_core import Embedding, describe_composition
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import share_words, unbroken
 from lore_core.regions import telling_rows
-from lore_core.regions.places.average import Against
-from lore_core.regions.places.find import Place, PlaceSearch
-from lore_core.regions.places.sentences import (
+from lore_core.regions.subgroups.average import Against
+from lore_core.regions.subgroups.find import Place, PlaceSearch
+from lore_core.regions.subgroups.verdict import (
     describe_place,
     describe_search,
     evidence_of,

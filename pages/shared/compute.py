@@ -38,8 +38,8 @@ from lore_core.regions import (
     rows_with,
     smoothed_field,
 )
-from lore_core.regions.places.average import Against
-from lore_core.regions.places.find import PlaceSearch
+from lore_core.regions.subgroups.average import Against
+from lore_core.regions.subgroups.find import PlaceSearch
 from lore_core.regions.variables.attributes import PREDICTED, TRUE, attribute, columns
 from lore_core.view import View, chance, methods, variables, vector, where
 from lore_core.view.methods import Grouping, needs_calibration

@@ -17,8 +17,8 @@ from lore_core.metrics.global_metrics import share_interval
 from lore_core.recalibration.mmce_optimization import maximum_mean_calibration_error
 from lore_core.recalibration.registry import own_recalibrators
 from lore_core.regions import find_places
-from lore_core.regions.places.average import Average
-from lore_core.regions.places.overall import overall_gap
+from lore_core.regions.subgroups.average import Average
+from lore_core.regions.subgroups.overall import overall_gap
 from lore_core.regions.variables.gaps import gap_along
 
 #: Metrics that do not rest on halves of the rows drawn at random.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.regions.places.sentences import (
+from lore_core.regions.subgroups.verdict import (
     describe_place,
     describe_search,
     evidence_of,

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from lore_core import Dataset, InputError, composition, describe_composition
-from lore_core.regions.made_of import ratio_interval
+from lore_core.regions.enrichment import ratio_interval
 from lore_core.regions.variables.attributes import attributes
 from lore_core.regions.variables.cutting import cut
 

@@ -13,8 +13,8 @@ from lore_core.data.number_text import gap_words, signed_points
 from lore_core.data.weights import chosen_weights
 from lore_core.metrics.global_metrics import share_interval
 from lore_core.metrics.metric import Metric
-from lore_core.regions.places.find import Place, PlaceSearch
-from lore_core.regions.places.sentences import name_of_place
+from lore_core.regions.subgroups.find import Place, PlaceSearch
+from lore_core.regions.subgroups.verdict import name_of_place
 
 #: A gain of NLL that is less, as a share of it, is not worth a method.
 SMALL_GAIN = 0.02

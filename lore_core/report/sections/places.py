@@ -7,9 +7,9 @@ from markupsafe import Markup
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures.png import png_url
 from lore_core.regions import Place, describe_place, evidence_of
-from lore_core.regions.made_of import describe_composition
-from lore_core.regions.places.sentences import describe_search
-from lore_core.regions.row_tables import telling_rows
+from lore_core.regions.enrichment import describe_composition
+from lore_core.regions.rows import telling_rows
+from lore_core.regions.subgroups.verdict import describe_search
 from lore_core.report.findings import Findings
 from lore_core.report.landscape import LISTED
 from lore_core.report.rendering import missing, render

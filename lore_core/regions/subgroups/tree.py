@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.regions.joined_rows import nearest_rows
+from lore_core.regions.rows import nearest_rows
 
 #: Neighbours a row is joined with.
 _NEIGHBOURS = 10

@@ -12,7 +12,7 @@ from lore_core.data.binning import Binning
 from lore_core.data.validation import as_rows
 from lore_core.data.weights import as_weights, effective_rows
 from lore_core.metrics.global_metrics import reliability_table, share_interval
-from lore_core.regions.places.average import Average
+from lore_core.regions.subgroups.average import Average
 
 #: Chance that all rows together are called wrong where every confidence is right; half of it for
 #: their mean gap, half for the calibration error.

@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.regions.places.find import _turns, find_places
-from lore_core.regions.places.mostly import mostly
-from lore_core.regions.places.overall import overall_gap
-from lore_core.regions.places.sentences import describe_place, evidence_of
-from lore_core.regions.places.verdict import conclude, detectable_gap
+from lore_core.regions.subgroups.find import _turns, find_places
+from lore_core.regions.subgroups.overall import overall_gap
+from lore_core.regions.subgroups.slices import region_label
+from lore_core.regions.subgroups.verdict import (
+    conclude,
+    describe_place,
+    detectable_gap,
+    evidence_of,
+)
+from lore_core.regions.variables.attributes import Predicate
 from lore_core.regions.variables.cutting import cut
-from lore_core.regions.variables.predicate import Predicate
 
 
 def _data(seed, n=2000, *, gap=None, shift=0.0):
@@ -106,11 +110,11 @@ def test_a_region_is_named_by_what_most_of_its_rows_hold():
     half = np.repeat(["x", "y"], 50)
     none = np.tile(["u", "v"], 50)
     columns = [cut(name, values) for name, values in (("n", none), ("p", parts))]
-    assert mostly(inside, columns) == (Predicate("p", "a"), Predicate("p", "b"))
+    assert region_label(inside, columns) == (Predicate("p", "a"), Predicate("p", "b"))
     classes = cut("predicted class", half)
-    assert mostly(inside, [*columns, classes]) == (Predicate("predicted class", "x"),)
-    assert mostly(inside, columns[:1]) == ()
-    assert mostly(inside, [cut("all", np.full(100, "same"))]) == ()
+    assert region_label(inside, [*columns, classes]) == (Predicate("predicted class", "x"),)
+    assert region_label(inside, columns[:1]) == ()
+    assert region_label(inside, [cut("all", np.full(100, "same"))]) == ()
 
 
 def test_halves_are_drawn_and_alike_in_confidence():

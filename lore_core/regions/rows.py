@@ -1,18 +1,34 @@
-"""Rows as a reader wants them listed: what was promised, what came, and what is known besides."""
+"""Rows as a reader wants them: found by words or by nearness, picked out, listed in a table."""
 
 from __future__ import annotations
 
+import operator
+import re
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.spatial import cKDTree
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import Dataset
+from lore_core.data.validation import Points, as_coordinates, check_lengths
 from lore_core.metrics.local_error import LocalErrors
 
 #: Rows that tell how long a column's texts are.
 _LOOKED_AT = 1000
 #: Names on a map, at most, and the rows that a class needs to have one.
 _MOST_NAMES, _FEWEST_ROWS = 12, 10
+#: Beyond so many dimensions trees are slower than trying all pairs.
+_TREE_DIMENSIONS = 8
+_COMPARISONS = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "=": operator.eq,
+}
+_CONDITION = re.compile(r"(.+?)\s*(>=|<=|>|<|=|:)\s*(.+)")
 
 
 def worst_rows(
@@ -181,3 +197,108 @@ def class_places(dataset: Dataset, coordinates: Floats, within: Mask) -> pd.Data
         nearest = own[np.argmin(np.abs(own - np.median(own, axis=0)).sum(axis=1))]
         places.append((dataset.class_name(int(k)), *nearest))
     return pd.DataFrame(places, columns=["name", *"xyz"[: points.shape[1]]])
+
+
+def nearest_rows(points: Floats, queries: Floats, k: int) -> tuple[Floats, Ints]:
+    """Return L1 distances to the k nearest points, and these, both of shape (n_queries, k)."""
+    if points.shape[1] <= _TREE_DIMENSIONS:
+        tree = cKDTree(points, balanced_tree=False, compact_nodes=False)
+        distance, neighbour = tree.query(queries, k=np.arange(1, k + 1), p=1, workers=-1)
+        return distance, neighbour
+    from sklearn.neighbors import NearestNeighbors  # slow to import, rarely needed
+
+    search = NearestNeighbors(n_neighbors=k, algorithm="brute", metric="manhattan").fit(points)
+    distance, neighbour = search.kneighbors(queries)
+    return distance, neighbour
+
+
+def rows_like(embedding: Points, inside: ArrayLike, others: Points) -> Mask:
+    """Return which other rows lie in a set of rows: those whose nearest row does.
+
+    Parameters
+    ----------
+    embedding : Embedding or array-like of shape (n, d)
+        Places of the rows.
+    inside : array-like of bool, of shape (n,)
+        The set: a region of evaluation rows.
+    others : Embedding or array-like of shape (m, d)
+        Places of other rows: the calibration rows.
+
+    Returns
+    -------
+    ndarray of bool, of shape (m,)
+    """
+    z, queries = as_coordinates(embedding), as_coordinates(others, "others")
+    members = np.asarray(inside, dtype=bool)
+    check_lengths(inside=members, embedding=z)
+    if not members.any():
+        return np.zeros(len(queries), dtype=bool)
+    _, closest = nearest_rows(z, queries, 1)
+    return members[closest[:, 0]]
+
+
+def rows_with(dataset: Dataset, words: str) -> Mask:
+    """Return which rows fit some words, shape (n,).
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Rows.
+    words : str
+        Conditions with commas between them; a row has to meet all. One is words that any of its
+        columns contains (``rotated``), words of one column (``predicted: shirt``; where that is a
+        whole value of it, that value alone), or a bound of a column of numbers (``age >= 60``,
+        ``confidence < 0.7``). Columns are ``predicted``, ``true``, ``confidence``, groups and
+        metadata. Letters' case does not count.
+    """
+    columns = _columns(dataset)
+    found = np.ones(len(dataset), dtype=bool)
+    for condition in filter(None, (part.strip() for part in words.split(","))):
+        found &= _meets(columns, condition, len(dataset))
+    return found
+
+
+def _columns(dataset: Dataset) -> dict[str, pd.Series]:
+    names = np.array(dataset.class_names, dtype=object)
+    columns = {
+        "predicted": pd.Series(names[dataset.predictions]),
+        "true": pd.Series(names[dataset.labels]),
+        "confidence": pd.Series(dataset.confidence),
+    }
+    for frame in (dataset.groups, dataset.metadata):
+        if frame is not None:
+            columns |= {str(name).lower(): frame[name] for name in frame.columns}
+    return columns
+
+
+def _meets(columns: dict[str, pd.Series], condition: str, n_rows: int) -> Mask:
+    parts = _CONDITION.fullmatch(condition)
+    column = columns.get(parts[1].lower()) if parts else None
+    if parts is None or column is None:
+        found = np.zeros(n_rows, dtype=bool)
+        for each in columns.values():
+            if not pd.api.types.is_numeric_dtype(each):
+                found |= _contain(each, condition)
+        return found
+    if pd.api.types.is_numeric_dtype(column) and (bound := _number(parts[3])) is not None:
+        compare = _COMPARISONS.get(parts[2], operator.eq)
+        return np.asarray(compare(column.to_numpy(np.float64, na_value=np.nan), bound))
+    return _contain(column, parts[3], whole=True)
+
+
+def _contain(column: pd.Series, words: str, *, whole: bool = False) -> Mask:
+    """``whole``: of a value that is just the words no other is meant, though it holds them too."""
+    # Of a column that repeats itself each value is looked at once.
+    codes, values = pd.factorize(column.astype(str))
+    wanted, said = words.lower(), [value.lower() for value in values]
+    is_whole = whole and wanted in said
+    fits = np.array([wanted == one if is_whole else wanted in one for one in said], dtype=bool)
+    # A missing one has the code −1.
+    return np.append(fits, False)[codes]
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -21,8 +21,8 @@ from lore_core.data.validation import (
     check_share,
 )
 from lore_core.data.weights import as_weights
-from lore_core.regions.places.average import Against, Average
-from lore_core.regions.places.candidates import (
+from lore_core.regions.subgroups.average import Against, Average
+from lore_core.regions.subgroups.candidates import (
     PART_OF,
     SAME,
     Candidate,
@@ -31,12 +31,10 @@ from lore_core.regions.places.candidates import (
     interest,
     overlap,
 )
-from lore_core.regions.places.held_out import Held, Tried, try_on
-from lore_core.regions.places.mostly import mostly
-from lore_core.regions.places.overall import OVERALL_ALPHA, mean_gap_p
-from lore_core.regions.places.wider import is_wider, words_of
-from lore_core.regions.variables.attributes import telling_attributes
-from lore_core.regions.variables.predicate import Predicate
+from lore_core.regions.subgroups.held_out import Held, Tried, try_on
+from lore_core.regions.subgroups.overall import OVERALL_ALPHA, mean_gap_p
+from lore_core.regions.subgroups.slices import is_wider_slice, region_label, words_of
+from lore_core.regions.variables.attributes import Predicate, telling_attributes
 from lore_core.regions.variables.words import word_attributes
 
 #: Candidates of each half that are tried on the other one.
@@ -70,7 +68,7 @@ class Place:
     held: Held  #: The evidence: what its rows say that had no part in finding it
     held_out: Ints  #: Row numbers of those of its rows that had no part in finding it
     #: Of a region, one or two names of a column that most of its rows hold; may be empty.
-    mostly: tuple[Predicate, ...] = ()
+    label: tuple[Predicate, ...] = ()
     within: int | None = None  #: Number of the place it is a worse part of
 
     @property
@@ -373,7 +371,7 @@ def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Place]
             accuracy=rows.mean(rows.outcome, chosen),
             held=held,
             held_out=item.rows,
-            mostly=() if candidate.conditions else mostly(candidate.inside, rows.attributes),
+            label=() if candidate.conditions else region_label(candidate.inside, rows.attributes),
             within=around,
         )
         kept.append((candidate, place))
@@ -387,7 +385,7 @@ def _widest(confirmed: list[Tried], rows: Rows, average: Average) -> list[Tried]
         of, around = (words_of(item.conditions, rows.attributes) for item in (narrow, wide))
         if of is None or of != around or narrow.sign != wide.sign:
             return False
-        return is_wider(wide.inside, narrow.inside, narrow.sign, average)
+        return is_wider_slice(wide.inside, narrow.inside, narrow.sign, average)
 
     found = [item.candidate for item in confirmed]
     return [item for item in confirmed if not any(is_part(item.candidate, one) for one in found)]

@@ -13,11 +13,10 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.weights import chosen_weights
 from lore_core.kernel_sums import weighted_means
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
-from lore_core.regions.joined_rows import nearest_rows
-from lore_core.regions.places.average import Against, Average, Excess, excess_of
-from lore_core.regions.places.slices import Slice, slice_tables
-from lore_core.regions.places.tree import level_tree, neighbour_graph
-from lore_core.regions.places.wider import is_wider, words_of
+from lore_core.regions.rows import nearest_rows
+from lore_core.regions.subgroups.average import Against, Average, Excess, excess_of
+from lore_core.regions.subgroups.slices import Slice, is_wider_slice, slice_tables, words_of
+from lore_core.regions.subgroups.tree import level_tree, neighbour_graph
 from lore_core.regions.variables.cutting import Attribute
 
 #: Columns whose pairs are looked at: the best by themselves.
@@ -175,7 +174,7 @@ class SearchedHalf:
             for other, wide in self._lists[name]
             if other.interest > 0
             and np.sign(other.excess) == sign
-            and is_wider(wide, held, sign, self.average)
+            and is_wider_slice(wide, held, sign, self.average)
         ]
         return max(around, key=lambda pair: pair[0])[1] if around else item
 
