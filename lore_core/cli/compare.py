@@ -113,7 +113,7 @@ def compare(
         return
     from lore_core.cli.view import open_view
     from lore_core.comparison import conclude_recalibration
-    from lore_core.comparison.most_probable import about_predictions
+    from lore_core.comparison.effects import about_predictions
     from lore_core.view.where import places_of
 
     with Progress() as progress:
@@ -144,7 +144,7 @@ def compare(
         return
     say(said.sentence)
     say("")
-    shown = [item for item in COMPARED if item.name in result.table and not item.bare]
+    shown = [item for item in COMPARED if item.name in result.table and not item.unfiltered_maximum]
     cells = {item.heading: list(result.table[item.name].map(item.text)) for item in shown}
     say(text_table({"": list(result.names.values()), **cells}))
     say("")

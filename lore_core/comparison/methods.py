@@ -14,10 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.comparison.most_probable import most_probable_classes
+from lore_core.comparison.effects import most_probable_classes, try_worst_places
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
-from lore_core.comparison.worst_places import try_worst_places
 from lore_core.data.arrays import Keep
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
@@ -156,14 +155,14 @@ class Comparison:
     def worst_places(self) -> pd.DataFrame:
         """Hold the places where maxima lie against held-out rows, before and after each method.
 
-        See :func:`~lore_core.comparison.worst_places.try_worst_places`.
+        See :func:`~lore_core.comparison.effects.try_worst_places`.
         """
         return self._worst_places
 
     def most_probable(self) -> pd.DataFrame:
         """Hold the most probable class of each row against the predicted one.
 
-        See :func:`~lore_core.comparison.most_probable.most_probable_classes`.
+        See :func:`~lore_core.comparison.effects.most_probable_classes`.
         """
         return self._most_probable
 

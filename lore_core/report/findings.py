@@ -12,9 +12,9 @@ from lore_core.chance.intervals import N_SIMULATED
 from lore_core.chance.simulation import NullBand, NullErrors
 from lore_core.chance.whole_vector import describe_classes
 from lore_core.comparison.conclusions.retraining import conclude_retraining
+from lore_core.comparison.effects import compare_rewards
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.retraining import Taught, retraining_frame
-from lore_core.comparison.rewards import compare_rewards
 from lore_core.comparison.summary import Summary
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, part_of, tell

@@ -72,7 +72,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         made["variables"] = findings.variables
     if findings.comparison is not None:
         made["recalibrators"] = findings.comparison.long(findings.comparison.ranking)
-        made["worst_places"] = findings.comparison.worst_places()
+        made["worst_places"] = findings.comparison.effects()
         summaries = findings.comparison.summaries.items()
         made["recalibrated_reliability"] = stacked(
             {label: item.reliability.frame() for label, item in summaries}

@@ -21,8 +21,8 @@ from lore_core.chance import NullBand
 from lore_core.chance.vector_bands import VectorBand
 from lore_core.chance.whole_vector import VectorChance
 from lore_core.comparison import Summary
+from lore_core.comparison.effects import compare_rewards
 from lore_core.comparison.retraining import Taught
-from lore_core.comparison.rewards import compare_rewards
 from lore_core.dashboard.large_arrays import let_go, put_apart
 from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve
 from lore_core.metrics.vector_bandwidth import VectorCurve

@@ -39,13 +39,13 @@ def conclude_bandwidths(curve: BandwidthCurve, chance: NullBand | None, *, on: s
         return Conclusion(
             f"No row has {curve.min_effective_size:g} effective neighbours on {on} at any γ: "
             "nothing local can be told.",
-            claims=False,
+            is_significant=False,
         )
     if chance is None:
         return Conclusion(
             f"Whether the {name} stands clear of chance is open: what a calibrated model shows was "
             "not simulated.",
-            claims=False,
+            is_significant=False,
         )
     low, high = chance.band(_KEY)
     clear = known & (value > high)
@@ -53,7 +53,7 @@ def conclude_bandwidths(curve: BandwidthCurve, chance: NullBand | None, *, on: s
         return Conclusion(
             f"At no γ does the {name} stand clear of what a calibrated model shows, all "
             f"{known.sum()} bandwidths taken together.",
-            claims=False,
+            is_significant=False,
         )
     above = chance.excess(_KEY, value)
     most = int(np.argmax(np.where(clear, above, -np.inf)))
@@ -62,5 +62,5 @@ def conclude_bandwidths(curve: BandwidthCurve, chance: NullBand | None, *, on: s
         f"{points_words(value[most])} points, where the curve of a calibrated model stays within "
         f"{interval_words(low[most], high[most])}. It does so at {clear.sum()} of {known.sum()} "
         "bandwidths.",
-        claims=True,
+        is_significant=True,
     )

@@ -43,13 +43,13 @@ def conclude_retraining(
         return Conclusion(
             "Whether to recalibrate or to retrain is not said of weighted rows: the bounds were "
             "tried on rows that count alike only.",
-            claims=False,
+            is_significant=False,
         )
     if losses is None:
         return Conclusion(
             f"Whether to recalibrate or to retrain takes {MIN_ROWS} rows, {MIN_OF_EACH} of them "
             f"right and {MIN_OF_EACH} wrong, to tell.",
-            claims=False,
+            is_significant=False,
         )
     by = "class and features" if has_features else "class"
     score = decimal(losses.score * HUNDREDTHS, 1)
@@ -72,7 +72,7 @@ def conclude_retraining(
         )
     if rewards is not None:
         said += f" {_of_reward(rewards, unsure_cost, by)}"
-    return Conclusion(said, claims=finds or losses.calibration.low > 0)
+    return Conclusion(said, is_significant=finds or losses.calibration.low > 0)
 
 
 def _of_reward(rewards: RewardParts, u: float, by: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from markupsafe import Markup
 
 from lore_core.comparison import conclude_recalibration
+from lore_core.comparison.effects import about_predictions
 from lore_core.comparison.methods import Comparison
-from lore_core.comparison.most_probable import about_predictions
 from lore_core.comparison.tables import beyond_chance
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.validation import InputError
