@@ -19,6 +19,9 @@ from lore_core.data.validation import (
 )
 from lore_core.kernel_sums.grid import snapped
 
+#: What rounding of coordinates may change, unless it is said; see
+#: :func:`~lore_core.kernel_sums.laplacian_sums`.
+TOLERANCE = 1e-6
 #: Groups up to this many are sorted by radix sort.
 _RADIX_LIMIT = 2**15
 
@@ -73,13 +76,13 @@ def as_problem(
     targets: Points,
     sources: Points | None,
     weights: ArrayLike,
-    *,
     weights_name: str,
+    *,
     bandwidth: ArrayLike,
-    target_groups: ArrayLike | None,
-    source_groups: ArrayLike | None,
-    exclude_self: bool,
-    tolerance: float,
+    target_groups: ArrayLike | None = None,
+    source_groups: ArrayLike | None = None,
+    exclude_self: bool = False,
+    tolerance: float = TOLERANCE,
 ) -> Problem:
     """Check every argument of the public functions, whose docstrings say what they must be."""
     is_self = sources is None or sources is targets

@@ -18,7 +18,7 @@ from lore_core.data.validation import (
     check_lengths,
 )
 from lore_core.data.weights import as_weights, chosen_weights
-from lore_core.kernel_sums import laplacian_means, weighted_means
+from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.regions.rows import nearest_rows
 
@@ -181,7 +181,7 @@ def error_field(
     grid = grid_of(z, chosen, resolution, bandwidth)
     context = _context(grid, z, chosen)
     w = chosen_weights(as_weights(weights, len(c)), chosen)
-    means = weighted_means(grid.nodes, z[chosen], (c - a)[chosen][:, None], w, bandwidth=bandwidth)
+    means = laplacian_means(grid.nodes, z[chosen], (c - a)[chosen][:, None], w, bandwidth=bandwidth)
     wanted = None if only is None else _nearest_is(grid.nodes, z, chosen, only)
     return _field(
         grid, means.mean[:, 0], means.effective_size, min_effective_size, True, context, wanted
@@ -242,7 +242,7 @@ def smoothed_field(
     nothing = np.full(len(grid.nodes), np.nan)
     if not good.any():
         return _field(grid, nothing, np.zeros(len(grid.nodes)), min_effective_size, False, context)
-    means = weighted_means(
+    means = laplacian_means(
         grid.nodes,
         z[good],
         np.column_stack([v[good], n_eff[good]]),

@@ -9,8 +9,7 @@ import pytest
 
 from lore_core import kernel_sums
 from lore_core.kernel_sums import laplacian_sums
-from lore_core.kernel_sums.api import means_by_bandwidth
-from lore_core.kernel_sums.halves import means_of_all_and_some
+from lore_core.kernel_sums.api import means_by_bandwidth, means_of_all_and_some
 
 # What rounded coordinates may change is tested in test_fixed_point.py.
 laplacian_means = partial(kernel_sums.laplacian_means, tolerance=0)

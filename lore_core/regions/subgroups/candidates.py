@@ -11,7 +11,7 @@ import numpy as np
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.weights import chosen_weights
-from lore_core.kernel_sums import weighted_means
+from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
 from lore_core.regions.rows import nearest_rows
 from lore_core.regions.subgroups.average import Against, Average, Excess, excess_of
@@ -223,7 +223,7 @@ class SearchedHalf:
         bandwidth = scaled_bandwidth(gamma, points.shape[1])
         # (Weights are divided out: they come in again.)
         excess = self.average.moments[:, 1] / self.average.moments[:, 0]
-        means = weighted_means(points, None, excess, self.half.weights, bandwidth=bandwidth)
+        means = laplacian_means(points, None, excess, self.half.weights, bandwidth=bandwidth)
         field = np.where(means.effective_size >= MIN_EFFECTIVE_SIZE, means.mean, np.nan)
         least = max(round(self.min_rows * len(points) / len(self.rows)), 5)
         for node in level_tree(field, neighbour_graph(points), min_rows=least, lowest=_LOWEST):

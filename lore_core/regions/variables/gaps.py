@@ -16,7 +16,7 @@ from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import p_sentence, signed_points
 from lore_core.data.validation import InputError, as_rows, check_integer, check_positive
 from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
-from lore_core.kernel_sums import weighted_means
+from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import gap_table, set_sizes, wilson_interval
 from lore_core.regions.variables.attributes import telling_attributes
 from lore_core.regions.variables.cutting import Attribute, cut
@@ -131,7 +131,7 @@ def smooth_gap(
         return pd.DataFrame(columns=["share", "value", "gap", "low", "high", "n_eff"], dtype=float)
     share = (stats.rankdata(x) - 0.5) / len(x)
     at = np.linspace(0.0, 1.0, check_integer(n_points, "n_points", minimum=2))
-    means = weighted_means(
+    means = laplacian_means(
         at, share, np.column_stack([c, a]), w, bandwidth=check_positive(bandwidth, "bandwidth")
     )
     promised, got = means.mean[:, 0], np.clip(means.mean[:, 1], 0.0, 1.0)
