@@ -77,14 +77,11 @@ class Benchmark:
     def ranking(self, metric: str) -> pd.DataFrame:
         """Rank the methods by one metric over all datasets, from best to worst.
 
-        Returns
-        -------
-        DataFrame
-            One row a method: ``mean_rank``; ``ratio``, the geometric mean of its value over the
-            lowest of the dataset (NaN where a lowest is 0 or below); ``best``, on how many datasets
-            it is lowest; ``near``, on how many its interval to the lowest holds 0 or it is that
-            one (NaN for a metric without paired rows); ``p_value``, that it differs from the method
-            of the lowest mean rank, adjusted by Holm (NaN for that one).
+        Returns one row a method: ``mean_rank``; ``ratio``, the geometric mean of its value over the
+        lowest of the dataset (NaN where a lowest is 0 or below); ``best``, on how many datasets it
+        is lowest; ``near``, on how many its interval to the lowest holds 0 or it is that one (NaN
+        for a metric without paired rows); ``p_value``, that it differs from the method of the
+        lowest mean rank, adjusted by Holm (NaN for that one).
         """
         ranks = self.ranks(metric)
         if ranks.empty:

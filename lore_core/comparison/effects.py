@@ -34,23 +34,13 @@ def try_worst_places(
 ) -> pd.DataFrame:
     """Hold what a method did to the worst places before it, and to those that are worst after it.
 
-    Parameters
-    ----------
-    summaries : mapping of str to Summary
-        By method; the first is what the others are held against.
-    datasets : mapping of str to Dataset
-        The same rows as each method left them.
+    ``summaries``: by method; the first is what the others are held against. ``datasets``: the same
+    rows as each method left them. Returns one row a method but the first, a maximum, and what it
+    was the maximum of: ``method, metric``, ``worst``: "before" or "after", ``place`` in words, how
+    many ``rows`` of it were held out, and their gap: ``before``, and ``after`` with its 95 %
+    interval (Wilson) ``low, high``. ``change``: surely "nearer" to zero or "further" off, or
+    "open".
 
-    Returns
-    -------
-    DataFrame
-        One row a method but the first, a maximum, and what it was the maximum of: ``method,
-        metric``, ``worst``: "before" or "after", ``place`` in words, how many ``rows`` of it were
-        held out, and their gap: ``before``, and ``after`` with its 95 % interval (Wilson) ``low,
-        high``. ``change``: surely "nearer" to zero or "further" off, or "open".
-
-    Notes
-    -----
     The difference of two maxima has no interval that holds: each is the luckiest of many. A place
     that was found on other rows is one set of rows, and their outcomes are the same before and
     after.
@@ -108,20 +98,11 @@ def closer_to_zero(
 def most_probable_classes(datasets: Mapping[str, Dataset]) -> pd.DataFrame:
     """Hold the most probable class of each row against the predicted one.
 
-    Parameters
-    ----------
-    datasets : dict of str to Dataset
-        The same rows as each method left them.
+    ``datasets``: the same rows as each method left them. Returns one row a method: ``changed``, the
+    share of rows in which another class is more probable than the predicted one; ``accuracy`` of
+    the most probable classes; its ``difference`` to that of the predicted ones, from ``low`` to
+    ``high``.
 
-    Returns
-    -------
-    DataFrame
-        One row a method: ``changed``, the share of rows in which another class is more probable
-        than the predicted one; ``accuracy`` of the most probable classes; its ``difference`` to
-        that of the predicted ones, from ``low`` to ``high``.
-
-    Notes
-    -----
     With b rows set right and c set wrong the intervals are those of Agresti and Min for paired
     shares, (b − c)/(n + 2) ± z √(b + c + 1 − (b − c)²/(n + 2)) / (n + 2), and hold for all methods
     at once with 95 % (Bonferroni).
@@ -184,15 +165,10 @@ def compare_rewards(
 ) -> dict[str, RewardCurve]:
     """Reward of every method over cost ratios, and its gain over the first.
 
-    Parameters
-    ----------
-    datasets : mapping of str to Dataset
-        The same evaluation rows as each method left them; the first is what the others are held
-        against.
-    ratios : array-like of shape (r,), optional
-        Cost ratios w/u ≥ 1; by default :func:`~lore_core.metrics.rewards.default_ratios`.
-    rows : ndarray of shape (n,), optional
-        Mask of the rows that count; by default all.
+    ``datasets``: the same evaluation rows as each method left them; the first is what the others
+    are held against. ``ratios`` (r,): cost ratios w/u ≥ 1; by default
+    :func:`~lore_core.metrics.rewards.default_ratios`. ``rows`` (n,): mask of the rows that count;
+    by default all.
     """
     counted: Mask | slice = slice(None) if rows is None or rows.all() else rows
     first = next(iter(datasets.values()))

@@ -67,19 +67,10 @@ class Comparison:
     def difference(self, metric: Metric, to: str | None = None) -> pd.DataFrame:
         """Mean difference of every method to one of them, row by row.
 
-        Parameters
-        ----------
-        metric : Metric
-            A mean of rows (``is_paired``): the differences of the others have no interval that
-            holds what it promises.
-        to : str, optional
-            A method; by default the first.
-
-        Returns
-        -------
-        DataFrame
-            One row a method but ``to``: ``difference, low, high, p_value``, for all methods at once
-            (:func:`~lore_core.metrics.joint_intervals`). The last three are NaN of a single row.
+        ``metric``: a mean of rows (``is_paired``): the differences of the others have no interval
+        that holds what it promises. ``to``: a method; by default the first. Returns one row a
+        method but ``to``: ``difference, low, high, p_value``, for all methods at once
+        (:func:`~lore_core.metrics.joint_intervals`). The last three are NaN of a single row.
         """
         against = next(iter(self.summaries)) if to is None else to
         key = metric.name, against

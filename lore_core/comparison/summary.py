@@ -151,18 +151,9 @@ def summarize(
 def local_bin_table(reliability: ReliabilityTable, local: LocalErrors) -> pd.DataFrame:
     """Each confidence bin's gap beside the local errors inside it.
 
-    Parameters
-    ----------
-    reliability : ReliabilityTable
-        Global picture.
-    local : LocalErrors
-        Local picture of the same rows in the same bins.
-
-    Returns
-    -------
-    DataFrame
-        One row a bin that holds rows: those of :meth:`ReliabilityTable.frame`, and ``mean_lce``,
-        ``max_lce``.
+    ``reliability``: global picture. ``local``: local picture of the same rows in the same bins.
+    Returns one row a bin that holds rows: those of :meth:`ReliabilityTable.frame`, and
+    ``mean_lce``, ``max_lce``.
     """
     table = reliability.frame()
     table = table[table["rows"] > 0].reset_index(drop=True)
@@ -186,20 +177,10 @@ def describe_rows(
 ) -> str:
     """Say what these rows promised, what they got, and how far that differs from place to place.
 
-    Parameters
-    ----------
-    name : str
-        What the rows are, for the start of the sentence.
-    dataset : Dataset
-        The rows the local errors belong to.
-    local : LocalErrors
-        Their local errors.
-    rows : ndarray of shape (n,)
-        Mask of the rows meant.
-    target : "top-label" or int
-        See :meth:`~lore_core.data.dataset.Dataset.target`.
-    min_effective_size : float
-        Rows with a smaller n_eff are left out of the range.
+    ``name``: what the rows are, for the start of the sentence. ``dataset``: the rows the local
+    errors belong to. ``local``: their local errors. ``rows`` (n,): mask of the rows meant.
+    ``target``: see :meth:`~lore_core.data.dataset.Dataset.target`. ``min_effective_size``: rows
+    with a smaller n_eff are left out of the range.
     """
     n = int(rows.sum())
     if n == 0:

@@ -83,25 +83,13 @@ def recalibrate_region(
 ) -> RegionRecalibration:
     """Fit recalibrators on the calibration rows of a region and measure them on its other rows.
 
-    Parameters
-    ----------
-    calibration, evaluation : Dataset
-        Rows to fit on and rows to measure on.
-    calibration_inside, evaluation_inside : array-like of bool
-        Masks of the rows inside the region, one value a row of each.
-    recalibrators : sequence of Recalibrator, optional
-        Global methods (they need no embedding); by default temperature and Platt scaling.
-    min_rows : int
-        Fewer calibration rows inside are refused: two parameters fitted on them would be noise.
+    ``calibration, evaluation``: rows to fit on and rows to measure on. ``calibration_inside,
+    evaluation_inside``: masks of the rows inside the region, one value a row of each.
+    ``recalibrators``: global methods (they need no embedding); by default temperature and Platt
+    scaling. ``min_rows``: fewer calibration rows inside are refused: two parameters fitted on them
+    would be noise. Raises InputError if fewer than ``min_rows`` calibration rows or no evaluation
+    rows lie inside, or a method needs an embedding.
 
-    Raises
-    ------
-    InputError
-        If fewer than ``min_rows`` calibration rows or no evaluation rows lie inside, or a method
-        needs an embedding.
-
-    Notes
-    -----
     The gap's interval is Wilson's around the accuracy; NLL, Brier and all paired differences have
     t-intervals of their row means. The fitted parameters are taken as given: their own uncertainty
     is not in the intervals. What is better here must not be applied elsewhere, and a model with

@@ -40,16 +40,9 @@ def worst_rows(
 ) -> Ints:
     """Return the row numbers with the largest LCE, worst first.
 
-    Parameters
-    ----------
-    errors : LocalErrors
-        What to rank by.
-    within : ndarray of shape (n,), optional
-        Mask of the rows to look at.
-    n_rows : int
-        How many to return at most.
-    min_effective_size : float
-        Rows with a smaller n_eff are passed over: their error is mostly their own outcome.
+    ``errors``: what to rank by. ``within`` (n,): mask of the rows to look at. ``n_rows``: how many
+    to return at most. ``min_effective_size``: rows with a smaller n_eff are passed over: their
+    error is mostly their own outcome.
     """
     candidates = errors.supported(min_effective_size)
     if within is not None:
@@ -69,16 +62,9 @@ def telling_rows(
 ) -> Ints:
     """Return those of some rows that show their error best.
 
-    Parameters
-    ----------
-    confidence, outcome : ndarray of shape (n,)
-        Of all rows.
-    rows : ndarray of int
-        The rows meant.
-    sign : int
-        +1: the most confident mistakes are wanted; −1: the least confident hits.
-    n_rows : int
-        How many to return at most.
+    ``confidence, outcome`` (n,): of all rows. ``rows``: the rows meant. ``sign``: +1: the most
+    confident mistakes are wanted; −1: the least confident hits. ``n_rows``: how many to return at
+    most.
     """
     telling = rows[outcome[rows] == (0 if sign > 0 else 1)]
     order = np.argsort(-sign * confidence[telling], kind="stable")[:n_rows]
@@ -88,16 +74,9 @@ def telling_rows(
 def drawn_rows(within: Mask, always: Ints, n_rows: int, *, random_state: int = 0) -> Ints:
     """Choose which rows to draw: ``always`` first, then a random sample of the rest.
 
-    Parameters
-    ----------
-    within : ndarray of shape (n,)
-        Mask of the rows that could be drawn.
-    always : ndarray of shape (m,)
-        Rows that must be among them.
-    n_rows : int
-        How many to draw at most.
-    random_state : int
-        Seed, so that a redraw shows the same rows.
+    ``within`` (n,): mask of the rows that could be drawn. ``always`` (m,): rows that must be among
+    them. ``n_rows``: how many to draw at most. ``random_state``: seed, so that a redraw shows the
+    same rows.
     """
     others = within.copy()
     others[always] = False
@@ -113,21 +92,10 @@ def row_table(
 ) -> pd.DataFrame:
     """List rows with confidence, outcome, local error, support and metadata.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Where the rows are from.
-    rows : ndarray of shape (m,)
-        Row numbers.
-    errors : LocalErrors, optional
-        Adds ``signed_error``, ``lce`` and ``n_eff``.
-    extra : int, optional
-        At most so many metadata and group columns; by default all.
-
-    Returns
-    -------
-    DataFrame of m rows
-        ``row, predicted, true, confidence, right``, the errors, groups, metadata.
+    ``dataset``: where the rows are from. ``rows`` (m,): row numbers. ``errors``: adds
+    ``signed_error``, ``lce`` and ``n_eff``. ``extra``: at most so many metadata and group columns;
+    by default all. Returns ``row, predicted, true, confidence, right``, the errors, groups,
+    metadata.
     """
     if len(rows) == 0:
         return row_table(dataset, np.array([0]), errors, extra=extra).iloc[:0]
@@ -172,20 +140,9 @@ def telling_column(dataset: Dataset) -> pd.Series | None:
 def class_places(dataset: Dataset, coordinates: Floats, within: Mask) -> pd.DataFrame:
     """Find where to write the most frequent predicted classes' names on a map: amid their rows.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Rows.
-    coordinates : ndarray of shape (n, d)
-        Their places on the map, d 2 or 3.
-    within : ndarray of shape (n,)
-        Mask of the rows shown.
-
-    Returns
-    -------
-    DataFrame
-        ``name, x, y``, in space ``z``: the row nearest to the median of the class's rows, so that a
-        name never lies where no row of it does.
+    ``coordinates`` (n, d): their places on the map, d 2 or 3. ``within`` (n,):
+    mask of the rows shown. Returns ``name, x, y``, in space ``z``: the row nearest to the median of
+    the class's rows, so that a name never lies where no row of it does.
     """
     predicted = dataset.predictions[within]
     points = coordinates[within]
@@ -215,18 +172,8 @@ def nearest_rows(points: Floats, queries: Floats, k: int) -> tuple[Floats, Ints]
 def rows_like(embedding: Points, inside: ArrayLike, others: Points) -> Mask:
     """Return which other rows lie in a set of rows: those whose nearest row does.
 
-    Parameters
-    ----------
-    embedding : Embedding or array-like of shape (n, d)
-        Places of the rows.
-    inside : array-like of bool, of shape (n,)
-        The set: a region of evaluation rows.
-    others : Embedding or array-like of shape (m, d)
-        Places of other rows: the calibration rows.
-
-    Returns
-    -------
-    ndarray of bool, of shape (m,)
+    ``embedding`` (n, d): places of the rows. ``inside`` (n,): the set: a region of evaluation rows.
+    ``others`` (m, d): places of other rows: the calibration rows.
     """
     z, queries = as_coordinates(embedding), as_coordinates(others, "others")
     members = np.asarray(inside, dtype=bool)
@@ -240,16 +187,11 @@ def rows_like(embedding: Points, inside: ArrayLike, others: Points) -> Mask:
 def rows_with(dataset: Dataset, words: str) -> Mask:
     """Return which rows fit some words, shape (n,).
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Rows.
-    words : str
-        Conditions with commas between them; a row has to meet all. One is words that any of its
-        columns contains (``rotated``), words of one column (``predicted: shirt``; where that is a
-        whole value of it, that value alone), or a bound of a column of numbers (``age >= 60``,
-        ``confidence < 0.7``). Columns are ``predicted``, ``true``, ``confidence``, groups and
-        metadata. Letters' case does not count.
+    ``words``: conditions with commas between them; a row has to meet all. One is
+    words that any of its columns contains (``rotated``), words of one column (``predicted: shirt``;
+    where that is a whole value of it, that value alone), or a bound of a column of numbers (``age
+    >= 60``, ``confidence < 0.7``). Columns are ``predicted``, ``true``, ``confidence``, groups and
+    metadata. Letters' case does not count.
     """
     columns = _columns(dataset)
     found = np.ones(len(dataset), dtype=bool)

@@ -224,23 +224,11 @@ def report_by(
 ) -> pd.DataFrame:
     """Sum up the rows of a region name by name: by predicted class, by group.
 
-    Parameters
-    ----------
-    names : array-like of shape (n,)
-        What to divide all rows by.
-    confidence, outcome : array-like of shape (n,)
-        All rows.
-    inside : ndarray of shape (n,), optional
-        Mask of the rows to sum up; by default all.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0.
-
-    Returns
-    -------
-    DataFrame
-        One row a name, largest excess first: ``name, rows, confidence, accuracy, gap, gap_low,
-        gap_high, excess``. The interval is 95 % (Wilson); the excess is rows × gap, how many more
-        mistakes there were than promised.
+    ``names`` (n,): what to divide all rows by. ``confidence, outcome`` (n,): all rows. ``inside``
+    (n,): mask of the rows to sum up; by default all. ``weights`` (n,): what each row counts for,
+    above 0. Returns one row a name, largest excess first: ``name, rows, confidence, accuracy, gap,
+    gap_low, gap_high, excess``. The interval is 95 % (Wilson); the excess is rows × gap, how many
+    more mistakes there were than promised.
     """
     by = as_group_labels(names, "names")
     c, a = as_rows(confidence, outcome, names=by)

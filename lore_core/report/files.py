@@ -141,21 +141,10 @@ def report_files(
 ) -> dict[str, bytes]:
     """Make the files of a bundle, without writing them anywhere.
 
-    Parameters
-    ----------
-    view : View
-        What to look at; without a map global metrics only.
-    settings : ReportSettings
-        What to compute besides.
-    images, source, progress
-        See :func:`write_report`.
-    comparing : callable, optional
-        What fits and measures the recalibrators; see :func:`~lore_core.report.findings.examine`.
-
-    Returns
-    -------
-    dict of str to bytes
-        By path in the bundle.
+    ``view``: what to look at; without a map global metrics only. ``settings``: what to compute
+    besides. ``images, source, progress``: see :func:`write_report`. ``comparing``: what fits and
+    measures the recalibrators; see :func:`~lore_core.report.findings.examine`. Returns by path in
+    the bundle.
     """
     require_packages()
     from lore_core.report.charts import figure_files, report_charts

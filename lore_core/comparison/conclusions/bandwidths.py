@@ -17,18 +17,9 @@ _KEY: CurveKey = "mlce_supported"
 def conclude_bandwidths(curve: BandwidthCurve, chance: NullBand | None, *, on: str) -> Conclusion:
     """Say at which γ the supported MLCE stands clear of chance the most.
 
-    Parameters
-    ----------
-    curve : BandwidthCurve
-        Of the data.
-    chance : NullBand, optional
-        What calibrated data with the same confidences show at the same bandwidths; None where that
-        was not simulated.
-    on : str
-        The feature map.
+    ``curve``: of the data. ``chance``: what calibrated data with the same confidences show at the
+    same bandwidths; None where that was not simulated. ``on``: the feature map.
 
-    Notes
-    -----
     The curve is held against the band that a whole curve of a calibrated model stays in with 95 %
     (:meth:`~lore_core.chance.simulation.NullBand.band`), so where every confidence is right at most
     5 % of such sentences say that it stands clear.

@@ -21,16 +21,9 @@ _NAMED = 3
 def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) -> Conclusion:
     """Say which groups are off beyond chance, and what brings the worst of them near to zero.
 
-    Parameters
-    ----------
-    reports : mapping of str to DataFrame
-        :func:`~lore_core.comparison.groups.group_report` of the same rows by method; the first is
-        what the others are held against.
-    min_group_size : int
-        Smaller groups do not count.
+    ``reports``: :func:`~lore_core.comparison.groups.group_report` of the same rows by method; the
+    first is what the others are held against. ``min_group_size``: smaller groups do not count.
 
-    Notes
-    -----
     The intervals of all groups hold at once with 95 % (Clopper–Pearson, Bonferroni), and everything
     rests on them: a group is off where its interval leaves out 0, a method is surely nearer (or
     further off) than another where the whole interval of the accuracy is; where several are left

@@ -23,15 +23,9 @@ SMALL_GAIN = 0.02
 def conclude_recalibration(result: Comparison, search: PlaceSearch | None = None) -> Conclusion:
     """Say which method helps, by how much, and what it does to the place that is wrong.
 
-    Parameters
-    ----------
-    result : Comparison
-        The first method is what the others are held against.
-    search : PlaceSearch, optional
-        Places of the same rows, of the top label; the first is spoken of.
+    ``result``: the first method is what the others are held against. ``search``: places of the same
+    rows, of the top label; the first is spoken of.
 
-    Notes
-    -----
     A method helps where its mean NLL is lower than that of the first by paired intervals that hold
     for all methods at once; of several the lowest is spoken of. Where there is none, one helps
     whose Brier score is lower so and whose NLL reads lower. Either score calls a method better

@@ -23,19 +23,10 @@ def conclude_retraining(
 ) -> Conclusion:
     """Say what recalibrating the confidence can gain, and what only the features can.
 
-    Parameters
-    ----------
-    losses, rewards : LossParts and RewardParts, optional
-        Of the same rows; None where they are too few.
-    unsure_cost : float
-        The cost u of being unsure, in the reader's unit.
-    has_features : bool
-        Whether trees saw features, or the predicted class alone.
-    weighted : bool
-        Whether rows have weights, so that nothing was looked at.
+    ``losses, rewards``: of the same rows; None where they are too few. ``unsure_cost``: the cost u
+    of being unsure, in the reader's unit. ``has_features``: whether trees saw features, or the
+    predicted class alone. ``weighted``: whether rows have weights, so that nothing was looked at.
 
-    Notes
-    -----
     "At most" is the upper end of a 95 % interval (of the reward a one-sided bound), "at least" the
     lower end of one.
     """

@@ -305,10 +305,7 @@ def halves_of(
 ) -> Halves:
     """Halve rows, to look for places on one map and bandwidth after the other.
 
-    Parameters
-    ----------
-    dataset, target, against, min_rows, min_gap, random_state
-        See :func:`find_places`.
+    ``dataset, target, against, min_rows, min_gap, random_state``: see :func:`find_places`.
     """
     check_integer(min_rows, "min_rows", minimum=2)
     aimed = dataset.target(target)

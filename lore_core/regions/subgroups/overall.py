@@ -69,16 +69,9 @@ def overall_gap(
 ) -> Overall:
     """Test the mean gap and the calibration error of all rows against "each confidence is right".
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences in [0, 1] and outcomes 0 or 1.
-    n_bins, binning
-        Of the calibration error.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0.
-    random_state : int
-        Seed of the simulation.
+    ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``n_bins, binning``: of
+    the calibration error. ``weights`` (n,): what each row counts for, above 0. ``random_state``:
+    seed of the simulation.
     """
     c, a = as_rows(confidence, outcome)
     w = as_weights(weights, len(c))

@@ -56,17 +56,9 @@ class Verdict:
 def conclude(overall: Overall, search: PlaceSearch | None, *, top_label: bool = True) -> Verdict:
     """Say the most important true thing first.
 
-    Parameters
-    ----------
-    overall : Overall
-        Test of all rows.
-    search : PlaceSearch or None
-        Tested places; None where they were not looked for.
-    top_label : bool
-        Whether being right is what is promised, or that one class occurs.
+    ``overall``: test of all rows. ``search``: tested places; None where they were not looked for.
+    ``top_label``: whether being right is what is promised, or that one class occurs.
 
-    Notes
-    -----
     The overall test and the search spend 0.01 and 0.04: of models whose every confidence is right
     at most 5 % get another verdict than "good".
     """
@@ -126,17 +118,9 @@ def _nowhere(overall: Overall, search: PlaceSearch) -> str:
 def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> float:
     """How far off a place must be to be found four times in five.
 
-    Parameters
-    ----------
-    overall : Overall
-        Of the rows that are searched.
-    alpha : float
-        Of the search; of places that words name what it leaves to these.
-    share : float
-        Rows of the place, as a share of all.
+    ``overall``: of the rows that are searched. ``alpha``: of the search; of places that words name
+    what it leaves to these. ``share``: rows of the place, as a share of all.
 
-    Notes
-    -----
     Held-out rows m = share·n/2 have to show z = Φ⁻¹(1 − α/24) on at least one half: the excess is
     normal with standard deviation √(p(1 − p)/m), and each half need succeed in 1 − √0.2 only, in
     two steps that are about as hard: to be found on the other half, and to be confirmed. What is
