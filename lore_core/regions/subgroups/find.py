@@ -354,7 +354,7 @@ def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Place]
         return float(interest(average.of_rows(found.inside), len(rows), found.weight))
 
     kept: list[tuple[Candidate, Place]] = []
-    for item in sorted(_widest(confirmed, rows, average), key=worth, reverse=True):
+    for item in sorted(_merge_word_slices(confirmed, rows, average), key=worth, reverse=True):
         candidate, held = item.candidate, item.held
         around, same = _around(candidate, held, kept)
         chosen = np.flatnonzero(candidate.inside)
@@ -375,7 +375,7 @@ def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Place]
     return [place for _, place in kept]
 
 
-def _widest(confirmed: list[Tried], rows: Rows, average: Average) -> list[Tried]:
+def _merge_word_slices(confirmed: list[Tried], rows: Rows, average: Average) -> list[Tried]:
     """Leave out lists of words in place of which a longer one is told."""
 
     def is_part(narrow: Candidate, wide: Candidate) -> bool:

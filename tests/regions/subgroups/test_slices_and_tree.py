@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from lore_core.regions.subgroups.average import Average
+from lore_core.regions.subgroups.candidates import level_tree
 from lore_core.regions.subgroups.slices import slice_tables
-from lore_core.regions.subgroups.tree import level_tree
 from lore_core.regions.variables.cutting import cut
 
 
