@@ -125,7 +125,7 @@ def compare(
         result = compare_one(view, methods, group, min_group_size, draws, progress)
         said = conclude_recalibration(result, places_of(view, progress=progress))
     table = result.long()
-    most_probable = result.most_probable()
+    most_probable = result.most_probable
     content = {
         **view.settings(),
         "maps": list(view.maps),
@@ -138,7 +138,7 @@ def compare(
         "differences": {
             name: item.to_dict(orient="index") for name, item in result.differences.items()
         },
-        "worst_places": result.worst_places().to_dict(orient="records"),
+        "worst_places": result.worst_places.to_dict(orient="records"),
     }
     if numbers.give(table, content):
         return

@@ -152,12 +152,12 @@ def benchmark(
     prepared = prepare_runs(
         sets,
         recalibrators,
-        feature_map=feature_map,
-        n_components=n_components,
+        feature_map,
+        n_components,
+        None,
         gamma=gamma,
         n_bins=n_bins,
         binning=binning,
-        group_column=None,
         min_group_size=1,
     )
     found = dataclasses.replace(prepared, unlike=True).each(_taken, n_jobs, progress)

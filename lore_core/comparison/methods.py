@@ -126,7 +126,7 @@ class Comparison:
         """Return the same with some fields changed; what all rows were asked for stays known."""
         made = dataclasses.replace(self, **changed)
         _ = self.differences
-        for name in ("_known_differences", "_worst_places", "_most_probable"):
+        for name in ("_known_differences", "worst_places", "most_probable"):
             made.__dict__[name] = getattr(self, name)
         return made
 
@@ -143,26 +143,20 @@ class Comparison:
             found = list(threads.map(self.difference, self.paired))
         return {metric.name: item for metric, item in zip(self.paired, found, strict=True)}
 
+    @cached_property
     def worst_places(self) -> pd.DataFrame:
-        """Hold the places where maxima lie against held-out rows, before and after each method.
+        """Places where maxima lie, on held-out rows, before and after each method.
 
         See :func:`~lore_core.comparison.effects.try_worst_places`.
         """
-        return self._worst_places
-
-    def most_probable(self) -> pd.DataFrame:
-        """Hold the most probable class of each row against the predicted one.
-
-        See :func:`~lore_core.comparison.effects.most_probable_classes`.
-        """
-        return self._most_probable
-
-    @cached_property
-    def _worst_places(self) -> pd.DataFrame:
         return try_worst_places(self.summaries, self.datasets)
 
     @cached_property
-    def _most_probable(self) -> pd.DataFrame:
+    def most_probable(self) -> pd.DataFrame:
+        """Whether the most probable class of rows is another one than the predicted one.
+
+        See :func:`~lore_core.comparison.effects.most_probable_classes`.
+        """
         return most_probable_classes(self.datasets)
 
     def long(self, methods: list[str] | None = None) -> pd.DataFrame:

@@ -137,34 +137,14 @@ def laplacian_means(
 ) -> KernelMeans:
     r"""Average values over sources with Laplacian kernel weights; exact at any distance.
 
-    Parameters
-    ----------
-    targets, sources, bandwidth, target_groups, source_groups, exclude_self, n_jobs, progress
-        As in :func:`laplacian_sums`.
-    values : array-like of shape (n_s,) or (n_s, m)
-        What is averaged; any finite numbers.
-    weights : ndarray of shape (n_s,), optional
-        w > 0: w_j k_ij in place of k_ij.
-    effective_size : bool
-        Whether effective sizes are wanted; without them it takes about two thirds of the time.
-    tolerance : float
-        As in :func:`laplacian_sums`; no mean changes by more than this share of
-        (max v − min v)/2.
+    ``targets, sources, bandwidth, target_groups, source_groups, exclude_self, n_jobs, progress``:
+    as in :func:`laplacian_sums`. ``values`` (n_s,) or (n_s, m): what is averaged; any finite
+    numbers. ``weights`` (n_s,): w > 0: w_j k_ij in place of k_ij. ``effective_size``: whether
+    effective sizes are wanted; without them it takes about two thirds of the time. ``tolerance``:
+    as in :func:`laplacian_sums`; no mean changes by more than this share of (max v − min v)/2.
+    Returns mean, kernel mass and effective sample size of every target. Raises InputError if an
+    argument is not as described. Raises Cancelled if ``progress`` returned False.
 
-    Returns
-    -------
-    KernelMeans
-        Mean, kernel mass and effective sample size of every target.
-
-    Raises
-    ------
-    InputError
-        If an argument is not as described.
-    Cancelled
-        If ``progress`` returned False.
-
-    Notes
-    -----
     With :math:`k_{ij} = \exp(-\lVert t_i - s_j \rVert_1 / h)`, :math:`\sum_j k_{ij}^2` is the
     mass at bandwidth h/2 and comes from the same pass. Where a mass is below 1e-280 the weights
     are taken relative to the nearest source,

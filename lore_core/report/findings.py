@@ -18,14 +18,13 @@ from lore_core.comparison.retraining import Taught, retraining_frame
 from lore_core.comparison.summary import Summary
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, part_of, tell
-from lore_core.data.validation import InputError
+from lore_core.data.validation import InputError, check_integer
 from lore_core.embedding import Embedding, embed
 from lore_core.metrics.bandwidth import BandwidthCurve
-from lore_core.metrics.rewards import RewardCurve, describe_rewards
+from lore_core.metrics.rewards import RewardCurve, describe_rewards, unsure_threshold
 from lore_core.metrics.vector_error import VECTOR_COUNTS_ALIKE
 from lore_core.recalibration import Recalibrator, offered_recalibrators, standard_recalibrators
 from lore_core.regions import PlaceSearch, Verdict
-from lore_core.report.settings import ReportSettings
 from lore_core.view import View
 from lore_core.view.chance import chance_band_of, chance_errors_of
 from lore_core.view.methods import (
@@ -55,6 +54,39 @@ Comparing = Callable[[list[str], Grouping | None, Progress | None], Comparison]
 
 #: Groups whose intervals are simulated; a column of more names is more like an identifier.
 _MOST_GROUPS = 100
+
+
+@dataclass(frozen=True)
+class ReportSettings:
+    """Everything that changes a report's numbers, besides what is looked at."""
+
+    #: Labels of the recalibrators; the first is what the others are held against. None: the
+    #: standard ones.
+    methods: tuple[str, ...] | None = None
+    group_column: str | None = None  #: Group column of the fairness section; None: the first
+    #: Smaller groups do not set the maximum. None: 30, or the largest group where all are smaller.
+    min_group_size: int | None = None
+    #: Costs of the decisions section.
+    unsure_cost: float = 1.0
+    wrong_cost: float = 10.0
+    #: Resamples a method, and simulations of chance; None: what takes some seconds, 0: none.
+    n_draws: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no report could be made with, before anything is computed."""
+        unsure_threshold(self.unsure_cost, self.wrong_cost)
+        if self.n_draws is not None:
+            check_integer(self.n_draws, "n_draws", minimum=0)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the data came from, for whoever makes the report again."""
+
+    #: What stands as DATA on the command line; empty where it is not known.
+    files: tuple[str, ...] = ()
+    #: How they were read: ``--column``, ``--calibration-share``, ``--seed``.
+    options: tuple[str, ...] = field(default=())
 
 
 @dataclass

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import lore_core as lore
+from lore_core.report.charts import landscape_chart, live_landscape
 from lore_core.report.findings import examine
-from lore_core.report.landscape import landscape_chart, live_landscape
 from lore_core.shipping import describe
 
 

@@ -29,22 +29,19 @@ def conclude_bandwidths(curve: BandwidthCurve, chance: NullBand | None, *, on: s
     if not known.any():
         return Conclusion(
             f"No row has {curve.min_effective_size:g} effective neighbours on {on} at any γ: "
-            "nothing local can be told.",
-            is_significant=False,
+            "nothing local can be told."
         )
     if chance is None:
         return Conclusion(
             f"Whether the {name} stands clear of chance is open: what a calibrated model shows was "
-            "not simulated.",
-            is_significant=False,
+            "not simulated."
         )
     low, high = chance.band(_KEY)
     clear = known & (value > high)
     if not clear.any():
         return Conclusion(
             f"At no γ does the {name} stand clear of what a calibrated model shows, all "
-            f"{known.sum()} bandwidths taken together.",
-            is_significant=False,
+            f"{known.sum()} bandwidths taken together."
         )
     above = chance.excess(_KEY, value)
     most = int(np.argmax(np.where(clear, above, -np.inf)))

@@ -41,8 +41,7 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
         tested = "the one group tested" if n == 1 else f"any of the {n} groups tested together"
         return Conclusion(
             f"{start}No sign beyond chance that {tested} is promised too much or too little; "
-            f"furthest off is {_group(before, 0)}.",
-            is_significant=False,
+            f"furthest off is {_group(before, 0)}."
         )
     named = "; ".join(_group(off, k) for k in range(min(len(off), _NAMED)))
     more = len(off) - _NAMED

@@ -33,14 +33,12 @@ def conclude_retraining(
     if weighted:
         return Conclusion(
             "Whether to recalibrate or to retrain is not said of weighted rows: the bounds were "
-            "tried on rows that count alike only.",
-            is_significant=False,
+            "tried on rows that count alike only."
         )
     if losses is None:
         return Conclusion(
             f"Whether to recalibrate or to retrain takes {MIN_ROWS} rows, {MIN_OF_EACH} of them "
-            f"right and {MIN_OF_EACH} wrong, to tell.",
-            is_significant=False,
+            f"right and {MIN_OF_EACH} wrong, to tell."
         )
     by = "class and features" if has_features else "class"
     score = decimal(losses.score * HUNDREDTHS, 1)
