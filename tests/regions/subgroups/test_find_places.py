@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.regions.subgroups.find import _turns, find_places
+from lore_core.regions.subgroups.find import find_places, halves_of
 from lore_core.regions.subgroups.overall import overall_gap
 from lore_core.regions.subgroups.slices import region_label
 from lore_core.regions.subgroups.verdict import (
@@ -118,23 +118,18 @@ def test_a_region_is_named_by_what_most_of_its_rows_hold():
 
 
 def test_halves_are_drawn_and_alike_in_confidence():
-    c = np.random.default_rng(0).random(1001)
-    drawn = [_turns(c, seed) for seed in range(30)]
-    for (one, other), (again, first) in drawn:
+    data = lore.Dataset(np.random.default_rng(0).uniform(0.5, 1, 1001), np.ones(1001, int))
+    c, together = data.confidence, 0
+    for seed in range(30):
+        (half, other), (again, first) = halves_of(data, random_state=seed).turns
+        one = half.searched
         assert sorted([*one, *other]) == list(range(1001))
         np.testing.assert_array_equal(one, first)
-        np.testing.assert_array_equal(other, again)
+        np.testing.assert_array_equal(other, again.searched)
         assert abs(c[one].mean() - c[other].mean()) < 0.003
+        together += np.isin([3, 500], one).sum() != 1
     # Any two rows that do not follow each other in confidence are together half of the time.
-    together = [np.isin([3, 500], one).sum() != 1 for (one, _), _ in drawn]
-    assert 5 <= sum(together) <= 25
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_place_is_listed_once(seed):
-    data = _data(seed, gap=lambda place, age, z: 0.3 * (place == "east"))
-    found = [str(item.conditions) for item in find_places(data).places]
-    assert len(found) == len(set(found))
+    assert 5 <= together <= 25
 
 
 def test_right_confidences_are_left_alone():
