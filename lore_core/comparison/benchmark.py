@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -113,7 +114,15 @@ class Benchmark:
         near = (known["difference"] == 0) | (known["low"] <= 0)
         return near.groupby(known["method"]).sum().astype(float)
 
-    def long(self) -> pd.DataFrame:
+    def to_dict(self) -> dict[str, Any]:
+        """Return rankings and tests, by metric."""
+        return {
+            "sets": self.values.n_runs,
+            "ranking": {name: self.ranking(name).to_dict(orient="index") for name in self.metrics},
+            "any_difference": {name: self.any_difference(name) for name in self.metrics},
+        }
+
+    def frame(self) -> pd.DataFrame:
         """Everything in one long table: ``set, method, metric, value, rank``, and ``behind``.
 
         With the last, ``behind_low`` and ``behind_high``; see :attr:`behind`.

@@ -159,7 +159,21 @@ class Comparison:
         """
         return most_probable_classes(self.datasets)
 
-    def long(self, methods: list[str] | None = None) -> pd.DataFrame:
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers, by method."""
+        return {
+            "names": self.names,
+            "most_probable": self.most_probable.to_dict(orient="index"),
+            "methods": self.table.to_dict(orient="index"),
+            "low": self.low.to_dict(orient="index"),
+            "high": self.high.to_dict(orient="index"),
+            "differences": {
+                name: item.to_dict(orient="index") for name, item in self.differences.items()
+            },
+            "worst_places": self.worst_places.to_dict(orient="records"),
+        }
+
+    def frame(self, methods: list[str] | None = None) -> pd.DataFrame:
         """Everything in one long table, as it is saved; ``methods`` are in the order of the rows.
 
         One row a method and metric: ``method, metric, unit, value``, the ``difference`` to the

@@ -138,7 +138,17 @@ class RunsComparison:
         with_it = metrics[varies].corr()[of] if of in varies else pd.Series(dtype=float)
         return with_it.reindex(metrics.columns).drop(of).rename(f"correlation with {of}")
 
-    def summary(self, level: float = 0.95) -> pd.DataFrame:
+    def to_dict(self) -> dict[str, Any]:
+        """Return means and spreads by method, and with groups what goes with the worst one."""
+        known = MAX_GROUPWISE in self.metrics
+        return {
+            "runs": self.n_runs,
+            "mean": self.table.to_dict(orient="index"),
+            "sd": self.sd.to_dict(orient="index"),
+            "correlation_with_worst_group": self.correlation().to_dict() if known else None,
+        }
+
+    def frame(self, level: float = 0.95) -> pd.DataFrame:
         """Everything in one long table, as it is saved, with intervals at ``level``.
 
         One row a method and metric: ``method, metric, unit, runs, mean, sd``, the paired

@@ -173,14 +173,12 @@ def describe_rows(
     rows: NDArray[np.bool_],
     *,
     target: str | int = TOP_LABEL,
-    min_effective_size: float = MIN_EFFECTIVE_SIZE,
 ) -> str:
     """Say what these rows promised, what they got, and how far that differs from place to place.
 
-    ``name``: what the rows are, for the start of the sentence. ``dataset``: the rows the local
-    errors belong to. ``local``: their local errors. ``rows`` (n,): mask of the rows meant.
-    ``target``: see :meth:`~lore_core.data.dataset.Dataset.target`. ``min_effective_size``: rows
-    with a smaller n_eff are left out of the range.
+    ``name``: what the rows are, for the start of the sentence. ``local``: of the rows of
+    ``dataset``. ``rows`` (n,): mask of the rows meant; the range is that of those with 10 effective
+    neighbours or more.
     """
     n = int(rows.sum())
     if n == 0:
@@ -191,10 +189,10 @@ def describe_rows(
         float(np.average(v[rows], weights=weights)) for v in (aimed.confidence, aimed.outcome)
     )
     start = f"{name}: {n:,} rows, promised {percent(promised)}, got {percent(got)}"
-    usable = rows & local.supported(min_effective_size)
+    usable = rows & local.supported(MIN_EFFECTIVE_SIZE)
     if not usable.any():
         return (
-            f"{start}. No row has {min_effective_size:g} effective neighbours at γ = "
+            f"{start}. No row has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = "
             f"{local.gamma:g}: too few to say where."
         )
     low, high = (

@@ -71,19 +71,17 @@ def telling_rows(
     return np.asarray(telling[order], dtype=np.int64)
 
 
-def drawn_rows(within: Mask, always: Ints, n_rows: int, *, random_state: int = 0) -> Ints:
-    """Choose which rows to draw: ``always`` first, then a random sample of the rest.
+def drawn_rows(within: Mask, always: Ints, n_rows: int) -> Ints:
+    """Choose which rows to draw, the same every time: ``always`` first, then a random sample.
 
-    ``within`` (n,): mask of the rows that could be drawn. ``always`` (m,): rows that must be among
-    them. ``n_rows``: how many to draw at most. ``random_state``: seed, so that a redraw shows the
-    same rows.
+    ``within`` (n,): mask of the rows that could be drawn. ``n_rows``: how many at most.
     """
     others = within.copy()
     others[always] = False
     rest = np.flatnonzero(others)
     room = max(n_rows - len(always), 0)
     if len(rest) > room:
-        rest = np.random.default_rng(random_state).choice(rest, room, replace=False)
+        rest = np.random.default_rng(0).choice(rest, room, replace=False)
     return np.concatenate([always[:n_rows], np.sort(rest)]).astype(np.int64)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import pandas as pd
 
@@ -23,7 +22,7 @@ from lore_core.embedding import Embedding, embed
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.rewards import RewardCurve, describe_rewards, unsure_threshold
 from lore_core.metrics.vector_error import VECTOR_COUNTS_ALIKE
-from lore_core.recalibration import Recalibrator, offered_recalibrators, standard_recalibrators
+from lore_core.recalibration import offered_recalibrators, standard_recalibrators
 from lore_core.regions import PlaceSearch, Verdict
 from lore_core.view import View
 from lore_core.view.chance import chance_band_of, chance_errors_of
@@ -157,28 +156,22 @@ def examine(
     """
     findings = Findings(view, settings, comparing, grouping=_grouping(view, settings))
     _ = view.aimed  # raises for an unknown class
-    _check_methods(settings)
-    total, done = sum(part.share for part in _PARTS), 0.0
-    for part in _PARTS:
-        begin, done = done, done + part.share
-        own = part_of(progress, begin / total, done / total, part.said)
-        tell(own, 0.0, part.said)
-        why_not = part.work(findings, own)
-        if why_not is not None:
-            findings.missing[part.name] = why_not
-    return findings
-
-
-def _check_methods(settings: ReportSettings) -> None:
-    """Refuse methods that do not exist."""
-    if settings.methods is None:
-        return
-    known = [method.label for method in offered_recalibrators()]
-    for name in settings.methods:
-        if name not in known:
-            raise InputError(f"'methods' must be some of {known}; got {name!r}.")
-    if not settings.methods:
+    if settings.methods == ():
         raise InputError("'methods' must name at least one recalibrator; got none.")
+    if settings.methods:
+        known = [method.label for method in offered_recalibrators()]
+        for name in settings.methods:
+            if name not in known:
+                raise InputError(f"'methods' must be some of {known}; got {name!r}.")
+    total, done = sum(share for _, _, share, _ in _PARTS), 0.0
+    for name, said, share, work in _PARTS:
+        begin, done = done, done + share
+        own = part_of(progress, begin / total, done / total, said)
+        tell(own, 0.0, said)
+        why_not = work(findings, own)
+        if why_not is not None:
+            findings.missing[name] = why_not
+    return findings
 
 
 def _grouping(view: View, settings: ReportSettings) -> Grouping | None:
@@ -187,14 +180,6 @@ def _grouping(view: View, settings: ReportSettings) -> Grouping | None:
     if settings.group_column is not None and settings.group_column not in columns:
         raise InputError(f"'group_column' must be one of {columns}; got {settings.group_column!r}.")
     return grouping_of(view.dataset, settings.group_column, settings.min_group_size)
-
-
-def _simulating(findings: Findings, n_methods: int) -> dict[str, Any]:
-    """How much to simulate for each method; the global metrics alone where local ones are dear."""
-    draws = findings.settings.n_draws
-    if draws is not None:
-        return {"n_draws": max(draws, N_SIMULATED) if draws else 0}
-    return simulating_of(findings.view, n_methods=n_methods)
 
 
 def _map(findings: Findings, progress: Progress | None) -> str | None:
@@ -268,7 +253,12 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
             "Recalibrators are fitted on calibration rows, and these data have none. Add a "
             "calibration file, or split the rows."
         )
-    methods = _methods(findings)
+    view, draws = findings.view, findings.settings.n_draws
+    known = recalibrators_of(view)  # (without features only global ones)
+    wanted = findings.settings.methods
+    if wanted is None:
+        wanted = tuple(method.label for method in standard_recalibrators())
+    methods = [known[name] for name in wanted if name in known]
     if not methods:
         return "All recalibrators asked for need features, and these data have none."
     own = part_of(progress, 0.0, 0.9)
@@ -276,12 +266,12 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
         names = [method.label for method in methods]
         findings.comparison = findings.comparing(names, findings.grouping, own)
     else:
+        # How much to simulate for each method; global metrics alone where local ones are dear.
+        simulating = simulating_of(view, n_methods=len(methods))
+        if draws is not None:
+            simulating = {"n_draws": max(draws, N_SIMULATED) if draws else 0}
         findings.comparison = comparison_of(
-            findings.view,
-            methods,
-            _simulating(findings, len(methods)),
-            grouping=findings.grouping,
-            progress=own,
+            view, methods, simulating, grouping=findings.grouping, progress=own
         )
     if findings.view.is_local:
         findings.method_curves = {
@@ -289,15 +279,6 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
             for label, item in findings.comparison.datasets.items()
         }
     return None
-
-
-def _methods(findings: Findings) -> list[Recalibrator]:
-    """Those asked for, fresh; without features only global ones."""
-    known = recalibrators_of(findings.view)
-    wanted = findings.settings.methods
-    if wanted is None:
-        wanted = tuple(method.label for method in standard_recalibrators())
-    return [known[name] for name in wanted if name in known]
 
 
 def _group_measures(findings: Findings, progress: Progress | None) -> str | None:
@@ -350,27 +331,18 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
     findings.retraining = None if losses is None else retraining_frame(losses, rewards)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """One step of the work."""
-
-    name: str  #: Of the part, in ``Findings.missing``.
-    said: str  #: What is at work, for whoever waits
-    share: float  #: About how much of the time it takes
-    #: Fills in its part; or returns why these data do not allow it, before it computes anything.
-    work: Callable[[Findings, Progress | None], str | None]
-
-
+#: What each part is called in ``Findings.missing``, what is said while it is at work, about what
+#: share of the time it takes, and what fills it in, or returns why these data do not allow it.
 #: In the order they are computed: later parts use earlier ones.
-_PARTS = (
-    _Part("map", "drawing a map", 1.0, _map),
-    _Part("summary", "measuring", 3.0, _summary),
-    _Part("chance", "simulating what chance alone would show", 2.0, _chance),
-    _Part("curve", "trying bandwidths", 2.0, _curve),
-    _Part("places", "looking for places", 2.0, _places),
-    _Part("vector", "looking at every class", 2.0, _vector),
-    _Part("variables", "ranking columns", 1.0, _variables),
-    _Part("recalibrators", "fitting the recalibrators", 12.0, _recalibrators),
-    _Part("groups", "measuring groups", 3.0, _group_measures),
-    _Part("decisions", "counting rewards", 1.0, _decisions),
+_PARTS: tuple[tuple[str, str, float, Callable[[Findings, Progress | None], str | None]], ...] = (
+    ("map", "drawing a map", 1.0, _map),
+    ("summary", "measuring", 3.0, _summary),
+    ("chance", "simulating what chance alone would show", 2.0, _chance),
+    ("curve", "trying bandwidths", 2.0, _curve),
+    ("places", "looking for places", 2.0, _places),
+    ("vector", "looking at every class", 2.0, _vector),
+    ("variables", "ranking columns", 1.0, _variables),
+    ("recalibrators", "fitting the recalibrators", 12.0, _recalibrators),
+    ("groups", "measuring groups", 3.0, _group_measures),
+    ("decisions", "counting rewards", 1.0, _decisions),
 )

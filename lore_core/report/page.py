@@ -24,7 +24,6 @@ from lore_core.metrics.catalogue import REPORT_TABLE, WORST_CELL
 from lore_core.metrics.metric import Metric
 from lore_core.regions import Place, describe_composition, describe_place, evidence_of, telling_rows
 from lore_core.regions.field import rows_outline
-from lore_core.regions.subgroups.verdict import describe_search
 from lore_core.report.charts import LISTED, scene_of
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import missing, render
@@ -147,7 +146,7 @@ def _places(findings: Findings) -> Markup:
             }
             for number, place in enumerate(search.places[:LISTED])
         ],
-        tried=describe_search(search) if search.places else verdict.evidence,
+        tried=search.sentence if search.places else verdict.evidence,
         average=search.gap if search.against == "average" else None,
         vector=findings.vector_sentence,
         n_hidden=len(search.places) - LISTED,

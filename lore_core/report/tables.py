@@ -71,7 +71,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
     if findings.variables is not None:
         made["variables"] = findings.variables
     if findings.comparison is not None:
-        made["recalibrators"] = findings.comparison.long(findings.comparison.ranking)
+        made["recalibrators"] = findings.comparison.frame(findings.comparison.ranking)
         made["worst_places"] = findings.comparison.effects()
         summaries = findings.comparison.summaries.items()
         made["recalibrated_reliability"] = stacked(

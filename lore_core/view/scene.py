@@ -68,7 +68,6 @@ class Scene:
             self.errors,
             self.rows,
             target=self.view.target,
-            min_effective_size=MIN_EFFECTIVE_SIZE,
         )
 
     @property

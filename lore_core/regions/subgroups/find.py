@@ -11,6 +11,7 @@ import pandas as pd
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.number_text import share_words
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import (
     InputError,
@@ -50,6 +51,12 @@ _SHARED = 0.3
 #: Without the rows of places listed before it a place must keep this much of its gap.
 _OWN = 0.5
 
+#: What places are, by what they are compared with.
+_WORSE_THAN: dict[Against, str] = {
+    "zero": "wrong",
+    "average": "worse than the average",
+    "same confidence": "worse than rows of the same confidence",
+}
 #: First columns of :meth:`PlaceSearch.frame`.
 _DESCRIBED = ("place", "kind", "where", "leans", "rows", "confidence", "accuracy", "gap")
 
@@ -123,6 +130,30 @@ class PlaceSearch:
     def gap(self) -> float:
         """Average gap of all rows."""
         return self.confidence - self.accuracy
+
+    @property
+    def sentence(self) -> str:
+        """What was tried, against what, and with which chance of a false place."""
+        worse = _WORSE_THAN[self.against]
+        if self.tried == 0:
+            return "No place looks wrong enough to be tried, or there are too few rows."
+        if not self.places:
+            return f"No place is {worse} beyond chance, of {self.tried} tried on rows held out."
+        these = "this one is" if len(self.places) == 1 else f"these {len(self.places)} are"
+        return (
+            f"Of {self.tried} places found on one half of the rows and tried on the other, {these} "
+            f"{worse} beyond chance. If none were, one would be listed in at most "
+            f"{share_words(self.alpha)} of such searches."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the places, and what was tried to find them."""
+        return {
+            "against": self.against,
+            "tried": self.tried,
+            "alpha": self.alpha,
+            "places": self.frame().to_dict(orient="records"),
+        }
 
     def mask(self, number: int) -> Mask:
         """Rows of one place, by its number from 0, shape (n_rows,)."""

@@ -19,19 +19,12 @@ from lore_core.data.number_text import (
     signed_gap,
     with_points,
 )
-from lore_core.regions.subgroups.average import Against
 from lore_core.regions.subgroups.find import MOST_TRIED, Place, PlaceSearch
 from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Overall
 from lore_core.regions.variables.attributes import PREDICTED
 from lore_core.regions.variables.words import quoted
 
 _ALIKE = "rows of the same confidence"
-#: What places are, by what they are compared with.
-WORSE_THAN: dict[Against, str] = {
-    "zero": "wrong",
-    "average": "worse than the average",
-    "same confidence": "worse than rows of the same confidence",
-}
 #: A real average gap or calibration error below this, in shares, is said and called small.
 SMALL = 0.02
 #: A place leads where its gap is so many times the average one; else the average does.
@@ -103,7 +96,7 @@ def _on_average(overall: Overall, real: bool, top_label: bool) -> str:
 
 def _nowhere(overall: Overall, search: PlaceSearch) -> str:
     if search.tried == 0:
-        return describe_search(search)
+        return search.sentence
     gap = detectable_gap(overall, search.strictest)
     further = "off" if search.against == "zero" else "further off"
     power = (
@@ -112,7 +105,7 @@ def _nowhere(overall: Overall, search: PlaceSearch) -> str:
         else f" A place of a tenth of the rows that is {further} by "
         f"{with_points(gap)} would have been found, at least in part, about four times in five."
     )
-    return f"{describe_search(search)}{power}"
+    return f"{search.sentence}{power}"
 
 
 def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> float:
@@ -190,18 +183,3 @@ def evidence_of(place: Place, search: PlaceSearch) -> str:
     # (A name says only the first words of many.)
     long = [part for part in (*place.conditions, *place.label) if part.says_less]
     return " ".join([text, *(f"All its words: {quoted(part.words)}." for part in long)])
-
-
-def describe_search(search: PlaceSearch) -> str:
-    """Say what was tried, against what, and with which chance of a false place."""
-    worse = WORSE_THAN[search.against]
-    if search.tried == 0:
-        return "No place looks wrong enough to be tried, or there are too few rows."
-    if not search.places:
-        return f"No place is {worse} beyond chance, of {search.tried} tried on rows held out."
-    these = "this one is" if len(search.places) == 1 else f"these {len(search.places)} are"
-    return (
-        f"Of {search.tried} places found on one half of the rows and tried on the other, {these} "
-        f"{worse} beyond chance. If none were, one would be listed in at most "
-        f"{share_words(search.alpha)} of such searches."
-    )

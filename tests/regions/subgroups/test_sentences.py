@@ -15,7 +15,6 @@ from lore_core.regions.subgroups.overall import Overall
 from lore_core.regions.subgroups.verdict import (
     conclude,
     describe_place,
-    describe_search,
     detectable_gap,
     evidence_of,
 )
@@ -237,7 +236,7 @@ def test_the_verdict(overall, search, top_label):
 
 @given(searches())
 def test_the_search(search):
-    said = describe_search(search)
+    said = search.sentence
     well_formed(said)
     if search.tried:
         assert re.search(r"[Oo]f (\d+)", said)[1] == str(search.tried)
