@@ -54,17 +54,17 @@ def report_charts(findings: Findings, landscape: LandscapeChart | None) -> dict[
     rows, gamma = findings.view.rows, findings.view.gamma
     on = findings.view.map_name
     binned = f"{rows}, {findings.view.bins_in_words}"
-    charts: dict[str, Chart] = {}
-    if summary is not None:
-        charts["reliability"] = reliability_figure(summary.reliability, rows=binned)
-        charts["reliability_isotonic"] = isotonic_figure(isotonic_of(findings.view), rows=rows)
-        if summary.local is not None:
-            charts["local_error_distribution"] = cdf_figure(
-                {"LCE": summary.local.absolute},
-                rows=rows_and_kernel(findings),
-                null=findings.chance,
-                global_error=summary.reliability.expected_calibration_error,
-            )
+    charts: dict[str, Chart] = {
+        "reliability": reliability_figure(summary.reliability, rows=binned),
+        "reliability_isotonic": isotonic_figure(isotonic_of(findings.view), rows=rows),
+    }
+    if summary.local is not None:
+        charts["local_error_distribution"] = cdf_figure(
+            {"LCE": summary.local.absolute},
+            rows=rows_and_kernel(findings),
+            null=findings.chance,
+            global_error=summary.reliability.expected_calibration_error,
+        )
     if landscape is not None:
         charts["landscape"] = landscape
     if findings.curve is not None:
@@ -86,14 +86,13 @@ def report_charts(findings: Findings, landscape: LandscapeChart | None) -> dict[
     if findings.group_reports:
         by = f"{findings.group_column}, {rows}"
         charts["groups"] = group_figure(findings.group_reports, rows=by)
-    if findings.rewards:
-        ratio = settings.wrong_cost / settings.unsure_cost
-        charts["decisions"] = reward_figure(
-            findings.rewards,
-            rows=rows,
-            baseline=next(iter(findings.rewards)),
-            ratio=ratio if 1 <= ratio <= 100 else None,
-        )
+    ratio = settings.wrong_cost / settings.unsure_cost
+    charts["decisions"] = reward_figure(
+        findings.rewards,
+        rows=rows,
+        baseline=next(iter(findings.rewards)),
+        ratio=ratio if 1 <= ratio <= 100 else None,
+    )
     return charts
 
 
@@ -130,10 +129,9 @@ def report_drawings(
 
     ``charts`` show the same for a screen; those that fit a column are drawn as they are.
     """
-    rows, made = findings.view.rows, {}
-    if findings.summary is not None:
-        points = reliability_points(findings.summary.reliability, rows=rows)
-        made["reliability"] = drawing(points)
+    rows = findings.view.rows
+    points = reliability_points(findings.summary.reliability, rows=rows)
+    made = {"reliability": drawing(points)}
     if landscape is not None:
         made["landscape"] = drawing(landscape)
     if findings.curve is not None and findings.embedding is not None:
@@ -161,11 +159,8 @@ def report_drawings(
         label, report = next(iter(findings.group_reports.items()))
         groups = group_picture({label: report.head(_GROUPS)}, rows=rows, by_sign=True)
         made["groups"] = drawing(groups)
-    if "bandwidth_by_method" in charts:
-        made["bandwidth_by_method"] = drawing(charts["bandwidth_by_method"].picture)
-    if "decisions" in charts:
-        made["decisions"] = drawing(charts["decisions"].picture)
-    return made
+    as_shown = [name for name in ("bandwidth_by_method", "decisions") if name in charts]
+    return made | {name: drawing(charts[name].picture) for name in as_shown}
 
 
 def print_files(drawings: Mapping[str, Drawing]) -> dict[str, bytes]:
@@ -180,7 +175,7 @@ def print_files(drawings: Mapping[str, Drawing]) -> dict[str, bytes]:
 
 def landscape_chart(findings: Findings) -> LandscapeChart | None:
     """Show the landscape at the report's bandwidth; None where there is no map to draw."""
-    on, local = findings.drawn_on, None if findings.summary is None else findings.summary.local
+    on, local = findings.drawn_on, findings.summary.local
     if on is None or local is None:
         return None
     scene = scene_of(findings, local, on)
@@ -192,7 +187,7 @@ def landscape_chart(findings: Findings) -> LandscapeChart | None:
         limit=shared_limit(scene.supported),
         rows=rows_and_kernel(findings),
         axes=scene.axes,
-        found=[] if findings.search is None else outlines_of(findings.search, scene.points, LISTED),
+        found=outlines_of(findings.search, scene.points, LISTED),
         places=scene.classes,
     )
 

@@ -90,30 +90,30 @@ class Source:
 
 @dataclass
 class Findings:
-    """What was found, part by part; a part that could not be computed is None and says why."""
+    """What was found, part by part; of a part these data do not allow ``missing`` says why."""
 
     view: View  #: What is looked at
     settings: ReportSettings  #: What was asked besides
     comparing: Comparing | None = None  #: What fits and measures; None: it is done here
     drawn_on: Embedding | None = None  #: The 2-D map of the pictures, all rows
-    summary: Summary | None = None
-    verdict: Verdict | None = None  #: The headline, and what it rests on
+    summary: Summary = field(init=False)
+    verdict: Verdict = field(init=False)  #: The headline, and what it rests on
     chance: NullErrors | None = None
     curve: BandwidthCurve | None = None
     band: NullBand | None = None
-    search: PlaceSearch | None = None  #: Where the confidence is worse than on average
+    search: PlaceSearch = field(init=False)  #: Where the confidence is worse than on average
     #: What the regions among the places are made of, by the place's number from 0.
     compositions: dict[int, pd.DataFrame] = field(default_factory=dict)
     vector_sentence: str = ""  #: What is said of the whole vector
     classes: pd.DataFrame | None = None  #: Every class by itself, the most wrong first
-    variables: pd.DataFrame | None = None
+    variables: pd.DataFrame = field(init=False)
     comparison: Comparison | None = None
     method_curves: dict[str, BandwidthCurve] = field(default_factory=dict)
     grouping: Grouping | None = None
     group_table: pd.DataFrame | None = None
     group_reports: dict[str, pd.DataFrame] = field(default_factory=dict)
-    rewards: dict[str, RewardCurve] = field(default_factory=dict)
-    own_rewards: dict[str, RewardCurve] = field(default_factory=dict)
+    rewards: dict[str, RewardCurve] = field(init=False)
+    own_rewards: dict[str, RewardCurve] = field(init=False)  #: At the costs of the report
     reward_sentence: str = ""
     taught: Taught | None = None  #: What calibration rows teach, said of the places
     retraining_sentence: str = ""  #: Recalibrate, or retrain?

@@ -103,13 +103,11 @@ def report_page(
 
 def _numbers(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
     """Write the metrics before recalibration, the reliability and the bandwidths."""
-    summary = findings.summary
-    if summary is None:
-        return missing(findings.missing.get("summary", ""))
-    curve, bandwidths = findings.curve, None
-    if curve is not None:
+    summary, curve, bandwidths, no_curve = findings.summary, findings.curve, None, ""
+    if curve is None:
+        no_curve = missing(findings.missing["map"])
+    else:
         bandwidths = conclude_bandwidths(curve, findings.band, on=findings.view.map_name)
-    no_map = curve is None and findings.embedding is None
     return render(
         "numbers.html",
         values=metric_table(summary, findings.chance).to_dict("records"),
@@ -120,15 +118,13 @@ def _numbers(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
         curve=drawings.get("bandwidth"),
         bandwidths=bandwidths,
         has_band=findings.band is not None,
-        why_no_curve=missing(findings.missing.get("map", "")) if no_map else "",
+        why_no_curve=no_curve,
     )
 
 
 def _places(findings: Findings) -> Markup:
     """Write the places, the most interesting first, each with its evidence and examples."""
-    search, verdict = findings.search, findings.verdict
-    if search is None or verdict is None:
-        return missing(findings.missing.get("places", ""))
+    search = findings.search
     # (A place in words has said it.)
     said = {number: describe_composition(of) for number, of in findings.compositions.items()}
     made_of = {number: f"{text[:1].upper()}{text[1:]}." for number, text in said.items()}
@@ -146,7 +142,7 @@ def _places(findings: Findings) -> Markup:
             }
             for number, place in enumerate(search.places[:LISTED])
         ],
-        tried=search.sentence if search.places else verdict.evidence,
+        tried=search.sentence if search.places else findings.verdict.evidence,
         average=search.gap if search.against == "average" else None,
         vector=findings.vector_sentence,
         n_hidden=len(search.places) - LISTED,
@@ -186,23 +182,18 @@ def _landscape(
 
     ``landscape``: its fields; None where there is no map.
     """
-    local = None if findings.summary is None else findings.summary.local
-    on = findings.drawn_on
-    if landscape is None or on is None or findings.embedding is None or local is None:
-        why = (findings.missing.get(part) for part in ("map", "summary"))
-        return missing(next(filter(None, why), "No map could be drawn."))
-    vivid = None
-    if findings.search is not None:
-        vivid = rows_outline(findings.view.points(on=on), findings.search.inside())
+    local, on, embedding = findings.summary.local, findings.drawn_on, findings.embedding
+    if landscape is None or on is None or embedding is None or local is None:
+        return missing(findings.missing["map"])
+    vivid = rows_outline(findings.view.points(on=on), findings.search.inside())
     layers = still_layers(landscape, vivid=vivid, curve=findings.curve, band=findings.band)
     return render(
         "landscape.html",
         sentence=scene_of(findings, local, on).sentence,
         gamma=findings.view.gamma,
         limit=with_points(landscape.scale.limit),
-        kernel_map=findings.embedding.description,
-        drawn_map=None if on is findings.embedding else on.label,
-        is_pale=findings.search is not None,
+        kernel_map=embedding.description,
+        drawn_map=None if on is embedding else on.label,
         has_outlines=bool(landscape.regions),
         still=drawings["landscape"],
         layers=[layer.as_text() for layer in layers],
@@ -212,10 +203,8 @@ def _landscape(
 def _variables(findings: Findings) -> Markup:
     """Write which columns the error goes with."""
     frame = findings.variables
-    if frame is None or frame.empty:
-        return missing(
-            findings.missing.get("variables", "These data hold no column to look along.")
-        )
+    if frame.empty:
+        return missing("These data hold no column to look along.")
     return render(
         "variables.html",
         variables=frame.head(_VARIABLES).to_dict("records"),
@@ -319,8 +308,6 @@ def _groups(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
 
 def _decisions(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
     """Write the reward of every method, best first."""
-    if not findings.own_rewards:
-        return missing(findings.missing.get("decisions", ""))
     settings = findings.settings
     u, ratio = settings.unsure_cost, settings.wrong_cost / settings.unsure_cost
     methods = []
