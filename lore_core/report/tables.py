@@ -70,7 +70,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
     made["variables"] = findings.variables
     if findings.comparison is not None:
         made["recalibrators"] = findings.comparison.frame(findings.comparison.ranking)
-        made["worst_places"] = findings.comparison.effects()
+        made["worst_places"] = findings.comparison.worst_places
         summaries = findings.comparison.summaries.items()
         made["recalibrated_reliability"] = stacked(
             {label: item.reliability.frame() for label, item in summaries}
