@@ -96,7 +96,7 @@ def interest(excess: Excess, n_rows: int, weight: float) -> Floats:
     ``weight``: one of :data:`WEIGHTS`. The root of the size makes it the evidence, in standard
     deviations, beyond 1.645 of them.
     """
-    return np.asarray(weight * excess.surely * np.sqrt(excess.n / n_rows))
+    return np.asarray(weight * excess.lower_bound * np.sqrt(excess.n / n_rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ class _Proposed:
 
     interest: float
     excess: float
-    surely: float
+    lower_bound: float
     conditions: Slice  #: Empty for a region
     rows: Ints | None = None  #: Of a region, in the searched half
 
@@ -221,10 +221,12 @@ class SearchedHalf:
             sign = np.sign(excess.mean)
             one, other = np.meshgrid(*(self._alone[k][1].mean for k in columns), indexing="ij")
             parts = np.maximum(sign * one.ravel(), sign * other.ravel())
-            worth = np.where(excess.surely > parts, worth, 0.0)
+            worth = np.where(excess.lower_bound > parts, worth, 0.0)
         best = np.argsort(-worth, kind="stable")[:_KEPT]
         return [
-            _Proposed(float(worth[k]), float(excess.mean[k]), float(excess.surely[k]), slices[k])
+            _Proposed(
+                float(worth[k]), float(excess.mean[k]), float(excess.lower_bound[k]), slices[k]
+            )
             for k in best
             if worth[k] > 0
         ]
@@ -240,7 +242,9 @@ class SearchedHalf:
             of_node = self.average.of_rows(node.rows)
             worth = float(self._interest(of_node, 0))
             if worth > 0:
-                yield _Proposed(worth, float(of_node.mean), float(of_node.surely), (), node.rows)
+                yield _Proposed(
+                    worth, float(of_node.mean), float(of_node.lower_bound), (), node.rows
+                )
 
     def _nearest(self, points: Floats) -> Ints:
         """Of every row the nearest searched row on the map, by its place in the half."""
@@ -265,7 +269,7 @@ def _is_no_news(item: _Proposed, new: Candidate, known: _Proposed, around: Candi
         return True
     part = (new.inside & around.inside).sum() > PART_OF * new.inside.sum()
     more_words = new.weight <= around.weight and new.sign == around.sign
-    return bool(part) and more_words and item.surely <= abs(known.excess)
+    return bool(part) and more_words and item.lower_bound <= abs(known.excess)
 
 
 @dataclass(frozen=True, eq=False)

@@ -431,8 +431,8 @@ def _around(
             return None, True
         if common > PART_OF * int(candidate.inside.sum()):
             # Surely worse than what is around it, or the same news again.
-            surely = held.gap_low if candidate.sign > 0 else -held.gap_high
-            if candidate.sign != other.sign or surely <= abs(place.held.gap) or around is not None:
+            bound = held.gap_low if candidate.sign > 0 else -held.gap_high
+            if candidate.sign != other.sign or bound <= abs(place.held.gap) or around is not None:
                 return None, True
             around = number
         elif common > PART_OF * int(other.inside.sum()) or shared > _SHARED:

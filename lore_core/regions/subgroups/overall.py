@@ -80,8 +80,8 @@ def overall_gap(
     got, low, high = share_interval(a, w)
     table = reliability_table(c, a, n_bins=n_bins, binning=binning, weights=w)
     least, most = table.accuracy_low - table.confidence, table.confidence - table.accuracy_high
-    surely = np.maximum(np.maximum(least, most), 0.0)
-    size = np.abs(table.gap) if not np.nansum(surely) else surely
+    bound = np.maximum(np.maximum(least, most), 0.0)
+    size = np.abs(table.gap) if not np.nansum(bound) else bound
     mass = table.count if table.mass is None else table.mass
     worst = int(np.nanargmax(np.where(table.count > 0, mass * size, np.nan)))
     error = table.expected_calibration_error

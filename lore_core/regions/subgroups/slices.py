@@ -134,11 +134,11 @@ def is_wider_slice(wide: Mask, narrow: Mask, sign: int, average: Average) -> boo
     if n_wide <= n_narrow or (wide & narrow).sum() < _INSIDE * n_narrow:
         return False
     around, inside, added = (average.of_rows(rows) for rows in (wide, narrow, more))
-    surely = float(inside.surely)
-    if float(around.surely) * np.sqrt(n_wide) < _EVIDENCE * surely * np.sqrt(n_narrow):
+    bound = float(inside.lower_bound)
+    if float(around.lower_bound) * np.sqrt(n_wide) < _EVIDENCE * bound * np.sqrt(n_narrow):
         return False
     likely = sign * float(added.mean) + max(float(added.error), float(added.scatter))
-    return likely >= _AS_WRONG * surely
+    return likely >= _AS_WRONG * bound
 
 
 def region_label(inside: Mask, attributes: Sequence[Attribute]) -> tuple[Predicate, ...]:
