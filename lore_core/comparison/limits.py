@@ -20,7 +20,7 @@ _COLUMNS = ["check", "limit", "value", "low", "high", "result", "where"]
 
 
 def check_metrics(table: pd.DataFrame, limits: Mapping[str, float]) -> pd.DataFrame:
-    """Hold metrics of one model against limits.
+    """Check metrics of one model against limits.
 
     ``table``: from :func:`~lore_core.comparison.tables.metric_table`. ``limits``: by names of
     metrics, in the table's own units (shares 0 to 1, not points): the largest value allowed, or the
@@ -51,7 +51,7 @@ def check_metrics(table: pd.DataFrame, limits: Mapping[str, float]) -> pd.DataFr
 
 
 def check_places(places: pd.DataFrame, limit: float) -> pd.DataFrame:
-    """Hold the gaps of places against a limit.
+    """Check the gaps of places against a limit.
 
     ``places``: from :func:`~lore_core.view.where.listed_places`: places beyond chance, with their
     gaps on rows that did not take part in finding them. ``limit``: largest gap allowed, in either
