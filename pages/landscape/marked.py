@@ -12,7 +12,7 @@ from lore_core import Dataset
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION
 from lore_core.regions import Selection
-from lore_core.regions.places.find import PlaceSearch
+from lore_core.regions.subgroups.find import PlaceSearch
 from lore_core.view.methods import group_columns, group_names, needs_calibration
 from lore_core.view.scene import Scene
 from pages.landscape.region import drawn_region

@@ -6,8 +6,8 @@ import streamlit as st
 
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import interval_words, share_words, signed_points, unbroken
-from lore_core.regions.places.find import PlaceSearch
-from lore_core.regions.places.sentences import name_of_place
+from lore_core.regions.subgroups.find import PlaceSearch
+from lore_core.regions.subgroups.verdict import name_of_place
 from lore_core.view import View
 from pages.shared.header import plain
 from pages.shared.maps import planar_maps

@@ -6,8 +6,8 @@ from collections.abc import Hashable
 
 import streamlit as st
 
-from lore_core.regions.places.find import Place, PlaceSearch
-from lore_core.regions.places.sentences import name_of_place
+from lore_core.regions.subgroups.find import Place, PlaceSearch
+from lore_core.regions.subgroups.verdict import name_of_place
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.controls import linked

@@ -7,7 +7,7 @@ from typing import Any
 
 from lore_core.figures import landscape_figure, shared_limit
 from lore_core.figures.browser.landscape import LiveLandscape
-from lore_core.regions.places.find import PlaceSearch
+from lore_core.regions.subgroups.find import PlaceSearch
 from lore_core.view import View
 from lore_core.view.scene import Scene
 from pages.shared import compute

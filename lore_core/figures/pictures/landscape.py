@@ -79,7 +79,7 @@ def landscape_figure(
     counts : ndarray of shape (n,), optional
         How many rows there are at each of the coordinates; by default one.
     points : DataFrame, optional
-        Rows to draw (:func:`~lore_core.regions.row_tables.row_table` with errors).
+        Rows to draw (:func:`~lore_core.regions.rows.row_table` with errors).
     worst : DataFrame, optional
         Rows to ring; ``customdata`` is the row number, for clicks.
     n_total : int
@@ -98,7 +98,7 @@ def landscape_figure(
         Names of regions that were found, and where they lie: outlined and numbered.
     places : DataFrame, optional
         Names to write on the map: columns ``name, x, y``
-        (:func:`~lore_core.regions.row_tables.class_places`).
+        (:func:`~lore_core.regions.rows.class_places`).
     seen : tuple of float, optional
         Which part of the map is shown: how far its middle lies from that of the whole, as shares of
         the whole's sides, and how many times it is enlarged. By default the whole.
@@ -165,7 +165,7 @@ def landscape_3d_figure(
     Parameters
     ----------
     points : DataFrame
-        Rows to draw (:func:`~lore_core.regions.row_tables.row_table` with errors).
+        Rows to draw (:func:`~lore_core.regions.rows.row_table` with errors).
     coordinates : ndarray of shape (n, 3)
         The embedding, all rows.
     places : DataFrame, optional
@@ -303,7 +303,7 @@ def _map_rows(table: pd.DataFrame | None, coordinates: Floats) -> MapRows | None
 def row_hovers(table: pd.DataFrame) -> tuple[Hover, ...]:
     """Say what is known of rows.
 
-    ``table``: the rows (:func:`~lore_core.regions.row_tables.row_table` with errors).
+    ``table``: the rows (:func:`~lore_core.regions.rows.row_table` with errors).
     """
     others = [column for column in table.columns if column not in _WORDED][:_MAX_COLUMNS]
     return tuple(_row_hover(record, others) for record in table.to_dict("records"))
