@@ -53,27 +53,16 @@ def plot_config(chart: Chart) -> dict[str, object]:
 def chart_html(chart: Chart, *, script: str | None = None) -> bytes:
     """One self-contained HTML file: interactive, opens without a network.
 
-    Parameters
-    ----------
-    chart : Chart
-        What to write.
-    script : str, optional
-        Path of a ``plotly.min.js`` beside the file, which several files can share; by default the
-        file holds it.
+    ``script``: path of a ``plotly.min.js`` beside the file, which several files can share; by
+    default the file holds it.
     """
     figure = go.Figure(chart.figure)
     figure.update_layout(margin_b=70)
+    foot = {"xref": "paper", "yref": "paper", "x": 0, "y": 0, "xanchor": "left"}
     figure.add_annotation(
-        text=chart.how_to_read,
-        showarrow=False,
-        xref="paper",
-        yref="paper",
-        x=0,
-        y=0,
+        foot | {"text": chart.how_to_read, "showarrow": False, "font": {"size": 11}},
         yshift=-56,
-        xanchor="left",
         yanchor="bottom",
-        font={"size": 11},
     )
     page = figure.to_html(
         full_html=True,
@@ -124,22 +113,9 @@ def chart_image(
 ) -> bytes:
     """Render a chart as a static image by Kaleido.
 
-    Parameters
-    ----------
-    chart : Chart
-        What to draw.
-    image_format : {"png", "svg", "pdf"}
-        File format.
-    width, height : int
-        Pixels at scale 1; the height is the chart's own by default.
-    scale : float
-        Pixel density of a PNG.
-
-    Raises
-    ------
-    InputError
-        If the format is unknown, Chrome or Kaleido is missing, the browser fails or rendering takes
-        over a minute.
+    ``width``, ``height``: pixels at scale 1; the height is the chart's own by default. ``scale``:
+    pixel density of a PNG. Raises InputError if the format is unknown, Chrome or Kaleido is
+    missing, the browser fails or rendering takes over a minute.
     """
     if image_format not in STATIC_FORMATS:
         raise InputError(f"'image_format' must be one of {STATIC_FORMATS}; got {image_format!r}.")
@@ -206,33 +182,16 @@ def paper_chart(
 ) -> Chart:
     """Lay a chart out anew for print.
 
-    Parameters
-    ----------
-    chart : Chart
-        What to lay out; one drawn for a dark page gets its light colours, which stay apart for
-        colour-blind readers.
-    width_mm, height_mm : float
-        Size in millimetres; by default as high as 0.75 of the width.
-    font_pt : float
-        Size of the type in points; titles of axes and legends are of the same size.
-    title : bool
-        Keep the title; journals put it into the caption.
-
-    Returns
-    -------
-    Chart
-        With ``figure.layout.width`` and ``height`` set in pixels of 1/96 inch.
-
-    Raises
-    ------
-    InputError
-        If a size is out of range.
+    Its light colours are taken, which stay apart for colour-blind readers. ``width_mm``,
+    ``height_mm``: by default as high as 0.75 of the width. ``font_pt``: size of all type in points.
+    ``title``: keep the title; journals put it into the caption. Returns a chart whose
+    ``figure.layout`` has width and height in pixels of 1/96 inch. Raises InputError if a size is
+    out of range.
     """
     width = _pixels(width_mm, "width_mm", 30.0)
     height = None if height_mm is None else _pixels(height_mm, "height_mm", 20.0)
     if not 4 <= check_positive(font_pt, "font_pt") <= 24:
         raise InputError(f"'font_pt' must lie between 4 and 24 points; got {font_pt!r}.")
-    # Of one drawn for a dark page too: the colours are those of paper.
     sized = partial(_laid_out, width=width, height=height, font_pt=font_pt, title=title)
     first = chart.lay_out
     lay_out = sized if first is None else lambda drawn: sized(first(drawn))

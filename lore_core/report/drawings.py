@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from lore_core.figures import Chart, bandwidth_figure
-from lore_core.figures.pictures.intervals import group_picture, ranking_picture
+from lore_core.figures.pictures.dot_plots import group_picture, ranking_picture
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.figures.svg import Drawing, drawing

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from lore_core.figures.browser import page_script
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
 from lore_core.figures.svg import Drawing
-from lore_core.figures.svg.drawing import page_rules, theme_rules
+from lore_core.figures.svg.drawing import page_rules
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.report.findings import Findings
 from lore_core.report.rendering import render
@@ -70,7 +70,7 @@ def report_page(
     return render(
         "page.html",
         name=dataset.name,
-        drawing_rules=Markup(theme_rules() + page_rules()),
+        drawing_rules=Markup(page_rules()),
         script=None if landscape is None else Markup(page_script()),
         rows=findings.view.rows,
         n_calibration=_n_calibration(findings),

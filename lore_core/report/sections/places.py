@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from lore_core.data.dataset import TOP_LABEL
-from lore_core.figures.png import png_url
+from lore_core.figures.svg.drawing import png_url
 from lore_core.regions import Place, describe_place, evidence_of
 from lore_core.regions.made_of import describe_composition
 from lore_core.regions.places.sentences import describe_search
