@@ -247,9 +247,7 @@ function mount(root, { mode, send }) {
     if (!detail && field === exact) wondering = setTimeout(() => send("detail", pointed), DETAIL_DELAY_MS);
   }
 
-  function choose(number) {
-    send("place", number);
-  }
+  const choose = (number) => send("place", number);
 
   function select(parts_) {
     selection = parts_;

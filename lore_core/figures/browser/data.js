@@ -1,4 +1,35 @@
-// The error over the map: decoded, and blended between two bandwidths.
+// What Python packed: one buffer of arrays, then what they are as JSON, then its length. Errors of
+// fields, decoded and blended between two bandwidths; what painters know of a row, as bits.
+
+const KINDS = {
+  i1: Int8Array,
+  u1: Uint8Array,
+  i2: Int16Array,
+  u2: Uint16Array,
+  u4: Uint32Array,
+  f4: Float32Array,
+};
+
+/** Read what packing.py wrote: the header, with every array under its name. */
+function unpack(bytes) {
+  const { buffer } = bytes.slice();
+  const end = buffer.byteLength - 4;
+  const length = new DataView(buffer).getUint32(end, true);
+  const text = new TextDecoder().decode(new Uint8Array(buffer, end - length, length));
+  const { arrays, ...header } = JSON.parse(text);
+  for (const [name, [kind, offset, size]] of Object.entries(arrays)) {
+    header[name] = new KINDS[kind](buffer, offset, size);
+  }
+  return header;
+}
+
+/** Bytes of a text in base64. */
+function fromBase64(text) {
+  const raw = atob(text);
+  const bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+  return bytes;
+}
 
 /** Stands for a node without a value. */
 const NOTHING = 9;
@@ -67,4 +98,34 @@ function painted(values, scale, colors) {
     bytes[4 * i + 3] = 255;
   }
   return bytes;
+}
+
+const SHOWN = 1;
+const VIVID = 2;
+const SELECTED = 4;
+const KNOWN = 8;
+const LONELY = 16;
+
+/** Bits of every row; its own error is `isKnown` where it is that of the shown field. */
+function flagsOf(scene, rows, selected, isKnown) {
+  const flags = new Uint8Array(rows.x.length);
+  for (let i = 0; i < flags.length; i++) {
+    let flag = scene.bin === null || rows.bin[i] === scene.bin ? SHOWN : 0;
+    if (!scene.rowError || !scene.inside || scene.inside[i]) flag |= VIVID;
+    else if (scene.only) flag &= ~SHOWN;
+    // In space there is no field that would tell the colours between two bandwidths.
+    if (scene.rowError && (isKnown || rows.z)) {
+      flag |= scene.rowSupport[i] < scene.rowLeast ? KNOWN | LONELY : KNOWN;
+    }
+    if (selected && selected[i] && flag & SHOWN) flag |= SELECTED;
+    flags[i] = flag;
+  }
+  return flags;
+}
+
+/** Marks (0, 1) of n rows that came as bits. */
+function fromBits(bits, n) {
+  const marks = new Uint8Array(n);
+  for (let i = 0; i < n; i++) marks[i] = (bits[i >> 3] >> (i & 7)) & 1;
+  return marks;
 }

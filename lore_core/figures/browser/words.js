@@ -1,4 +1,37 @@
-// What is said of the row or the place that is pointed at.
+// What is said under the map of what is drawn on it, and of what is pointed at.
+
+const many = (count) => count.toLocaleString("en");
+
+/**
+ * Say what is drawn.
+ * @param drawn rows: whether they are drawn one by one; seen: how many; isVague: whether about so
+ *   many; glimpses: with their image or words; isExact: at the bandwidth whose errors are known
+ * @param chosen how many are selected or marked, in words
+ * @param sample rows behind a field between two bandwidths, where that is not all of them
+ */
+function caption(scene, { rows, hasRows, seen, isVague, glimpses, chosen, isExact, sample }) {
+  const words = [];
+  const isSampled = !isExact && Boolean(sample);
+  if (isSampled && !scene.field) {
+    words.push(`a sample of ${many(sample)} of ${many(scene.total)} rows, while γ moves`);
+  } else if (rows) {
+    words.push(`all ${isVague ? "of about " : ""}${many(seen)} rows in sight are drawn`);
+    // Of very many rows their own errors do not come along, of none between two bandwidths.
+    if (scene.field && (!isExact || !scene.rowError)) words.push("in the field's colour at their place");
+  } else if (hasRows && !seen) words.push("no row in sight");
+  else words.push(`${many(scene.total)} rows as a field${hasRows ? "; zoom in to see each" : ""}`);
+  if (isSampled && scene.field) words.push(`preview from a sample of ${many(sample)} rows`);
+  if (glimpses) {
+    const what = scene.glimpse === "image" ? "image" : "words";
+    words.push(
+      glimpses < seen ? `${many(glimpses)} with their ${what}, furthest off first` : `with their ${what}`,
+    );
+  }
+  if (isExact && scene.rings.length) words.push(`${scene.rings.length} worst ringed`);
+  if (scene.outside) words.push(`${many(scene.outside)} outside the frame`);
+  if (chosen) words.push(chosen);
+  return words.join(" · ");
+}
 
 const points = (error) =>
   `${error >= 0 ? "+" : "−"}${Math.abs(error * 100).toFixed(1)} points`;
@@ -55,17 +88,8 @@ function showHover(box, lines, [px, py], stage, image) {
   box.hidden = lines.length === 0;
   if (box.hidden) return;
   box.replaceChildren();
-  if (image) {
-    const picture = document.createElement("img");
-    picture.src = image;
-    picture.alt = "";
-    box.append(picture);
-  }
-  lines.forEach((line, k) => {
-    const node = document.createElement(k ? "div" : "b");
-    node.textContent = line;
-    box.append(node);
-  });
+  if (image) box.append(element("img", { src: image, alt: "" }));
+  lines.forEach((line, k) => box.append(element(k ? "div" : "b", {}, line)));
   const [w, h] = [box.offsetWidth, box.offsetHeight];
   const left = px + 16 + w > stage.clientWidth ? px - w - 12 : px + 16;
   const top = py + 16 + h > stage.clientHeight ? py - h - 12 : py + 16;
