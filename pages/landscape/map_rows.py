@@ -20,7 +20,7 @@ from lore_core.view.scene import Scene
 from pages.landscape.gamma_fields import FieldParts
 from pages.shared.calm import aside
 from pages.shared.requests import offer
-from pages.shared.thumbnails import thumbnail_urls
+from pages.shared.rows import thumbnail_urls
 
 #: Seconds that the rest of the page waits for the map to be drawn, and then for fields of all
 #: bandwidths, of at most so many rows: the hand may be on the slider while the browser loads

@@ -19,7 +19,7 @@ from lore_core.view.methods import Grouping
 from pages.shared import compute
 from pages.shared.beside import finished
 from pages.shared.charts import next_step
-from pages.shared.controls import cost_controls, view_controls
+from pages.shared.controls import cost_controls, in_session, view_controls
 from pages.shared.header import plain, question
 from pages.shared.jobs import at_this_pace, current_job, start_job
 from pages.shared.loaded import Loaded
@@ -170,8 +170,7 @@ images = options[2].toggle(
     "Figures as SVG too",
     value=missing is None,
     disabled=missing is not None,
-    key="report_images",
-    persist_state="session",
+    **in_session("report_images"),
     help="Drawn by Chrome or Chromium on the machine of this server.",
 )
 if missing is not None:

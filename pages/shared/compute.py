@@ -11,12 +11,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from lore_core import (
-    Comparison,
-    Dataset,
-    Embedding,
-    composition,
-)
+from lore_core import Comparison, Dataset, Embedding, composition
 from lore_core.chance import NullBand
 from lore_core.chance.vector_bands import VectorBand
 from lore_core.chance.whole_vector import VectorChance

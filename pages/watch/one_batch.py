@@ -16,7 +16,7 @@ from lore_core.mergeable.partitions.batches import change_words, place_words
 from lore_core.regions import SumsLandscape
 from lore_core.regions.field import Outline
 from pages.shared.charts import show_chart
-from pages.shared.controls import theme_mode
+from pages.shared.controls import in_session, one_of, theme_mode
 from pages.shared.files import State
 from pages.shared.header import plain
 from pages.watch.looking import N_PLACES, Look
@@ -41,15 +41,13 @@ def show_batch(look: Look) -> None:
         return
     st.subheader("Where did it change?", anchor=False)
     left, right = st.columns(2, vertical_alignment="bottom")
-    name = left.selectbox("Batch", later[::-1], key=_CHOSEN, persist_state="session")
-    held = right.segmented_control(
+    name = left.selectbox("Batch", later[::-1], **in_session(_CHOSEN))
+    held = one_of(
         "Shown beside",
         [_ALL, _ONE],
-        default=_ALL,
-        required=True,
-        key="watch_beside",
-        persist_state="session",
+        **in_session("watch_beside"),
         help="The test is always against all before it.",
+        into=right,
     )
     seen = next((of for of in look.watched() if of.name == name), None)
     if seen is None:
