@@ -110,11 +110,18 @@ def _warm_up() -> None:
 
 
 @asynccontextmanager
-async def _say_link(_: App) -> AsyncIterator[None]:
-    """Say once how to open a server that neither `lore app` nor `lore.launch` has started."""
-    link = link_to(local_url(st.get_option("server.port")), os.environ[TOKEN])
-    sys.stdout.write(f"LoRe Lens is open at {link} (Ctrl-C closes it).\n")
-    sys.stdout.flush()
+async def _start(_: App) -> AsyncIterator[None]:
+    """Start the processes that read and compute; say how to open a server started otherwise.
+
+    Not while this file is imported: who only looks at it shall not compute in other processes.
+    """
+    apart.warm()
+    WORKERS.warm()
+    when_at_ease(_warm_up)
+    if is_bare:
+        link = link_to(local_url(st.get_option("server.port")), os.environ[TOKEN])
+        sys.stdout.write(f"LoRe Lens is open at {link} (Ctrl-C closes it).\n")
+        sys.stdout.flush()
     yield
 
 
@@ -124,9 +131,6 @@ else:
     hold_little()
     one_thread_a_product()
     share_the_interpreter()
-    apart.warm()
-    WORKERS.warm()
-    when_at_ease(_warm_up)
     is_bare = TOKEN not in os.environ  # as `streamlit run app.py` starts it
     os.environ[TOKEN] = new_token()
     access = Middleware(
@@ -140,5 +144,5 @@ else:
         __file__,
         routes=[*requests.ROUTES, *live_chart.ROUTES],
         middleware=[access, Middleware(Assets)],
-        lifespan=_say_link if is_bare else None,
+        lifespan=_start,
     )

@@ -105,3 +105,17 @@ def test_idle_workers_are_not_waited_for(tmp_path):
     )
     done = subprocess.run([sys.executable, script], timeout=60, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_who_imports_the_app_starts_no_process():
+    """Else all that its pages ask for would be computed beside it, by what it has not changed."""
+    root = Path(launch_module.__file__).parents[2]
+    code = (
+        "import sys\nstarted = []\n"
+        "sys.addaudithook(lambda event, of: event == 'subprocess.Popen' and started.append(of))\n"
+        "from app import PAGES, WORKERS\n"
+        "assert PAGES\nassert not started\nassert not WORKERS.are_there\n"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

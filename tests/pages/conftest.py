@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from lore_core import Dataset
+from lore_core.dashboard.beside import WORKERS
 from pages.shared.loaded import Loaded
 from pages.shared.store import store
 
@@ -121,6 +122,7 @@ def open_page(monkeypatch):
         app.query_params["features"] = "PCA 2-D"  # at once, without a job in the background
         for key, value in settings.items():
             app.query_params[key] = str(value)
+        assert not WORKERS.are_there, "what a test replaces would not be replaced in them"
         if dataset is not None:
             loaded = Loaded(dataset, "test", facts=("Made by a test.",))
             store().loaded.put(loaded.key, loaded)

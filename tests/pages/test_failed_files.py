@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from page_names import PAGES
 
-from app import PAGES
 from pages.shared.store import store
 
 DEMO = "handwritten digits"
