@@ -29,11 +29,11 @@ from lore_core.view.scene import Scene
 from lore_core.view.where import curve_of
 from pages.landscape.outlines import Outlines, outlines_of
 from pages.shared import compute
-from pages.shared.beside import task_of
-from pages.shared.calm import aside, give_precedence, give_way, wait_for_calm
 from pages.shared.controls import GAMMAS
 from pages.shared.live import live_feed
 from pages.shared.requests import offer
+from pages.shared.scheduler import cancel_if_busy, lower_priority, release_slot, wait_for_pages
+from pages.shared.tasks import submit
 from pages.shared.thumbnails import thumbnail_urls
 
 #: Fields an answer, and seconds to wait for one.
@@ -149,7 +149,7 @@ class Preview:
         return abs(float(np.log(GAMMAS[k] / self._near)))
 
     def _work(self) -> None:
-        give_precedence()
+        lower_priority()
         _lacking.add(self)
         try:
             self._work_while_asked()
@@ -159,7 +159,7 @@ class Preview:
     def _work_while_asked(self) -> None:
         while not self._rests and time.monotonic() - self._asked < _FORGOTTEN:
             # Among many readers some page always runs: then it is done all the same.
-            stop = self._make_way if wait_for_calm() else None
+            stop = self._make_way if wait_for_pages() else None
             if self._curve is not None and not self._unlined():
                 self._take_band()
             else:
@@ -173,7 +173,7 @@ class Preview:
     def _make_way(self, share: float, message: str) -> None:
         if _lacking - {self}:
             raise Cancelled
-        give_way(share, message)
+        cancel_if_busy(share, message)
 
     def _unlined(self) -> list[int]:
         """Bandwidths of which it is not known yet where places lie."""
@@ -201,10 +201,10 @@ class Preview:
 
     def _take_band(self) -> None:
         """Take what chance shows, where it is known by now."""
-        asked = compute.chance_asked(self._view)
-        if asked is None:
+        request = compute.chance_request(self._view)
+        if request is None:
             self._rests = True
-        elif (task := task_of(asked)).wait(_GLANCE):
+        elif (task := submit(request)).wait(_GLANCE):
             self._band = None if task.failed else task.result()
             self._rests = True
 
@@ -287,7 +287,7 @@ def feed(scene: Scene, rows_key: str, preview_key: str, search: PlaceSearch | No
     live_feed(answers.address)
     if not st.context.headers:  # no browser is there
         return
-    with aside():
+    with release_slot():
         is_there = answers.asked.wait(_FIRST_PICTURE)
         if is_there and preview_key and len(scene.view.evaluation) <= _MOST_WAITED_FOR:
             answers.has_fields.wait(_FIELDS)
