@@ -13,6 +13,7 @@ from lore_core.dashboard.worker import keep_array, serve
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError
 from lore_core.embedding.embed import embed
 from lore_core.embedding.names import MapName
 from lore_core.embedding.result import Embedding
@@ -88,7 +89,11 @@ def estimate_gains(view: View, progress: Progress | None = None) -> Taught | Non
 def make_learned_map(features: Any, name: MapName, progress: Progress | None = None) -> Embedding:
     """Make a learned map of rows."""
     n_components = name.n_components or features.shape[1]
-    return embed(features, name.method, n_components, random_state=0, progress=progress)
+    try:
+        return embed(features, name.method, n_components, random_state=0, progress=progress)
+    except MemoryError as error:
+        message = f"{name.title} needs more memory than this machine has; use fewer rows."
+        raise InputError(message) from error
 
 
 def small_view() -> View:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -88,8 +89,12 @@ def add_up(numbers, progress):
 
 def workers():
     """Processes of this one that compute."""
-    found = psutil.Process().children()
-    return [one for one in found if any("background_tasks" in word for word in one.cmdline())]
+    found = []
+    for process in psutil.Process().children():
+        with suppress(psutil.Error):  # it has just ended
+            if any("background_tasks" in word for word in process.cmdline()):
+                found.append(process)
+    return found
 
 
 def same(one, two):
