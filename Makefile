@@ -80,7 +80,7 @@ versions: ## Test the core with the lowest and the newest versions that are allo
 	    -W default -k "not same_numbers" $(addprefix tests/,$(CORE)) || failed=1; \
 	done; exit $$failed
 
-docs: $(DEV_INSTALLED) ## Write docs/api from the docstrings.
+docs: $(DEV_INSTALLED) ## Write docs/api.md from the docstrings.
 	@$(PY) docs/build_api.py
 
 clean: ## Remove the environment, caches and build results.

@@ -106,7 +106,7 @@ def conclusion_section(run: Runs) -> str:
         known = len(geometry(name, n).dataset)
         cells = [name, f"{known - known // 2:,}", f"{known // 2:,}"]
         rows.append(cells + [percent(found[item]) for item in found])
-    head = ["rows of", "to fit", "to measure", "a method helps, %", "a place, %"]
+    head = ["rows of", "to fit", "to measure", "a method helps, %", "a subgroup, %"]
     head += ["Recalibrate, %", "Fairness, %", "Bandwidth, %"]
     covered = []
     for n, gap in ((2000, 0.0), (2000, 0.2), (4000, 0.2)):
@@ -118,9 +118,8 @@ def conclusion_section(run: Runs) -> str:
 The rows above, halved at random, with true classes drawn from the classifier's own probabilities:
 no method can be better than doing nothing, no group is off and no local error is there. How often,
 in %, the first sentence of a page (and of the report and the command) says otherwise, of
-{n_models[0]} models each; it should be at most 5. Recalibrate: a method helps, or a place is wrong
-(4 of the 5 are the search's for places). Groups are the data's own, else sixths of the map's first
-axis.
+{n_models[0]} models each; it should be at most 5 (for Recalibrate 4 of them are the search's for
+subgroups). Groups are the data's own, else sixths of the map's first axis.
 
 {markdown_table(head, rows)}
 

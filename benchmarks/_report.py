@@ -46,29 +46,37 @@ def seconds(value: float) -> str:
 
 
 def results_table(rows: Sequence[Row], ours: str) -> str:
-    """Return all measurements of one number of bandwidths."""
-    speed = {(row.d, row.n): row.seconds for row in rows if row.method == ours}
+    """Return the times of one number of bandwidths, a line a size and a column a method."""
+    found = {(row.d, row.n, row.method): row for row in rows}
+    methods = list(dict.fromkeys(row.method for row in rows))
+    lines = [
+        [f"{d}", f"{n:,}", *(_time(found[d, n, name], found[d, n, ours]) for name in methods)]
+        for d, n in dict.fromkeys((row.d, row.n) for row in rows)
+    ]
+    head = ["d", "n", *(f"**{name}**" if name == ours else name for name in methods)]
+    return markdown_table(head, lines)
+
+
+def _time(row: Row, ours: Row) -> str:
+    if row.skipped or row is ours:
+        return row.skipped or seconds(row.seconds)
+    return f"{seconds(row.seconds)} ({row.seconds / ours.seconds:,.3g}×)"
+
+
+def limits_table(rows: Sequence[Row]) -> str:
+    """Return what each method disagreed by, and took of memory, at most."""
     lines = []
-    for row in rows:
-        if row.skipped:
-            lines.append([f"{row.d}", f"{row.n:,}", row.method, row.skipped, "", "", ""])
-            continue
-        factor = row.seconds / speed[row.d, row.n]
-        peak = "?" if row.peak is None else f"{row.peak / 2**20:,.0f} MB"
-        name = f"**{row.method}**" if row.method == ours else row.method
+    for name in dict.fromkeys(row.method for row in rows):
+        known = [row for row in rows if row.method == name and not row.skipped]
+        peaks = [row.peak for row in known if row.peak is not None]
         lines.append(
             [
-                f"{row.d}",
-                f"{row.n:,}",
                 name,
-                f"{seconds(row.seconds)} ({row.repeats}×)",
-                "" if row.method == ours else f"{factor:,.3g}×",
-                peak,
-                f"{row.disagreement:.0e}",
+                f"{max((row.disagreement for row in known), default=np.nan):.0e}",
+                f"{max(peaks) / 2**20:,.0f} MB" if peaks else "–",
             ]
         )
-    head = ["d", "n", "method", "time (repeats)", "slower by", "peak memory", "disagreement"]
-    return markdown_table(head, lines)
+    return markdown_table(["", "largest disagreement", "peak memory"], lines)
 
 
 def growth(rows: Sequence[Row], method: str, d: int) -> float:

@@ -244,32 +244,30 @@ def retraining_section(run: Runs) -> str:
     losses = [*head, *(x for part in _PARTS for x in (f"{part}, cover", "off"))]
     losses += ["calibration loss", "grouping loss", "said too little", "said too much", "both"]
     rewards = [*head, *(x for gain in _GAINS for x in (f"{gain}, cover", "given"))]
-    at = ["rows of", "planted", "places", "told", "said too little", "said too much"]
+    at = ["rows of", "planted", "subgroups", "told", "said too little", "said too much"]
     return f"""## Recalibrate, or retrain?
 
 Rows are drawn from those of a real classifier with outcomes of known probability, {min(n_worlds):,}
 times a line; a curve and trees are fitted on up to 3,000 other rows ({_N_FITS} fits a line).
-Planted: nothing (every confidence is right), everywhere (a temperature of 1.6, so only calibration
-is lost), places (4 points everywhere, a wave of 8 and a tenth of the rows with 25 more), hidden
-(half of the map is surer by 0.6 of what is possible, the other half less sure, so nearly only
-grouping is lost). Cover: share of the 95 % intervals, in %, that
-hold what all rows that could be drawn show in cells cut alike; off: the estimate less that, on
-average, in points of (c − a)². Then the true losses, in points, and how often, in %, a sentence is
-wrong: a curve "gains at most" the upper end of the first interval (said too little), class and
-features "at least" the lower end of the second (said too much), "both" that of the third.
+Planted: nothing (every confidence is right), everywhere (a temperature of 1.6), places (4 points
+everywhere, a wave of 8 and a tenth of the rows with 25 more), hidden (half of the map is surer by
+0.6 of what is possible, the other half less sure). Cover: share of the 95 % intervals, in %, that
+hold what all rows that could be drawn show; off: the estimate less that, in points of (c − a)².
+Then the true losses, in points, and how often, in %, a bound is wrong: "gains at most" (said too
+little), "at least" of class and features (said too much), and of both.
 
 {markdown_table(losses, rows)}
 
-Gains in reward at the ratio of costs whose threshold is the median confidence: cover is the share
-of the 95 % intervals, in %, that hold what the fitted curve, the fitted trees beyond it and both
-gain on average over all rows that could be drawn; given is how often, in %, there is an interval.
-Too little: how often the best threshold on the confidence gains more than the bound that is said.
+Gains in reward at the ratio of costs whose threshold is the median confidence: share of the 95 %
+intervals, in %, that hold what the fitted curve, the trees beyond it and both gain on average;
+given is how often, in %, there is an interval. Too little: how often the best threshold on the
+confidence gains more than the bound.
 
 {markdown_table([*rewards, "too little"], gains)}
 
-On held-out rows of the places that are listed ({min(n_searches):,} searches a line, of 3,000 rows
-or all there are): how many places, on how many of them (in %) there are rows and mistakes enough to
-say anything, and how often a bound is wrong there.
+On held-out rows of listed subgroups ({min(n_searches):,} searches a line, of 3,000 rows or all
+there are): how many subgroups, on how many of them (in %) there are rows and mistakes enough to say
+anything, and how often a bound is wrong there.
 
 {markdown_table(at, places)}
 """

@@ -136,7 +136,7 @@ def other_targets(n: int) -> list[Target]:
     )
     targets += [
         Target(
-            f"Memory beyond the inputs, {d}-D, n = {n:,}, means and effective sizes",
+            f"Memory beyond the inputs, {d}-D, n = {n:,}",
             float(run_python(_MEMORY, n, d)),
             200.0,
             "bytes a row",
@@ -156,8 +156,7 @@ def other_targets(n: int) -> list[Target]:
 
         targets.append(
             Target(
-                f"Longest time between two reports of progress, {d}-D, n = {rows:,}, "
-                f"{gammas} γ: it can be stopped then",
+                f"Longest time until cancelled, {d}-D, n = {rows:,}, {gammas} γ",
                 _longest_gap(call),
                 0.2,
                 "s",

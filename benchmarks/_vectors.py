@@ -92,10 +92,9 @@ def vector_section(run: Runs) -> str:
 
 Rows of real classifiers on PCA 2-D at γ = 0.2, with true classes drawn anew from known
 probabilities (as for paired differences): how often, in %, the average error of the whole vector is
-called beyond chance, and how often any row is, at 5 % each; 99 simulated models a test, 1,000 sets
-a line where nothing is planted and 200 where something is. Then the share of rows called so; the
-root mean square length of the true local error in points; what is estimated of it with the noise
-taken off (root of the mean over sets), and what the vectors measured have without that.
+significant, and how often any row is, at 5 % each; 99 simulated models a test, 1,000 sets a line
+where nothing is planted and 200 where something is. Then the share of significant rows, the root
+mean square length of the true local error in points, its estimate less noise, and with noise.
 
 {markdown_table(head, rows)}
 """
@@ -131,9 +130,9 @@ def class_section(run: Runs) -> str:
     return f"""## The whole vector class by class, and over γ
 
 Sets made in the same way, 500 a line where nothing is planted and 100 where something is: how
-often, in %, any class is called beyond chance, and what share of them is; how often the
-largest error is; how often the curve of the average, and of the largest, is beyond its
-level at any of {len(_GAMMAS)} bandwidths from {_GAMMAS[0]} to {_GAMMAS[-1]:g}. At 5 % each.
+often, in %, any class is significant, and what share of them; how often the largest error is; how
+often the curve of the average, and of the largest, is beyond its level at any of {len(_GAMMAS)}
+bandwidths from {_GAMMAS[0]} to {_GAMMAS[-1]:g}. At 5 % each.
 
 {markdown_table(head, rows)}
 """

@@ -49,19 +49,19 @@ def verdict_section(run: Runs) -> str:
         dataset = geometry(name, n).dataset
         features = 0 if dataset.features is None else dataset.features.shape[1]
         cells = [name, f"{len(dataset):,}", f"{features}", f"{dataset.n_classes}"]
-        cells += ["being right" if target == TOP_LABEL else f"class {target}"]
+        cells += ["top label" if target == TOP_LABEL else f"class {target}"]
         rows.append(cells + [percent(found[level]) for level in ("wrong", "local", "global")])
         n_models.append(len(found))
-    head = ["rows of", "rows", "features", "classes", "promised", "wrong, %"]
+    head = ["rows of", "rows", "features", "classes", "target", "wrong, %"]
     return f"""## The verdict on calibrated models
 
 Rows, columns and confidences of real classifiers (digits of the demo, tumours and diabetes of
 scikit-learn, a made-up table of ten columns and two groups under gradient boosting, a plane), with
 outcomes drawn anew so that every confidence is right: {_number(n_models)} models each (again:
-`python benchmarks/trust.py --only verdict,power,detectable`). Wrong: the headline is a place
-or all rows; it should be in at most 5 %, of which the places may spend 4 and all rows 1.
+`python benchmarks/trust.py --only verdict,power,detectable`). Wrong: the headline is a subgroup (at
+most 4 %) or all rows (at most 1 %).
 
-{markdown_table([*head, "a place, %", "all rows, %"], rows)}
+{markdown_table([*head, "a subgroup, %", "all rows, %"], rows)}
 """
 
 
@@ -112,19 +112,16 @@ def power_section(run: Runs) -> str:
     ]  # fmt: skip
     return f"""## What the verdict finds
 
-A slice (a value, or a range of a number) or a blob (the rows nearest to one of them on the map) of
-such a classifier is made overconfident by 10, 20 or 30 points, over a gap of 0, 4 or 8 points of
-all rows ("20 over 4"): how often, in %, it is the headline, so that half of the larger of the two
-lies in both. {_number([len(frame) for frame in found.values()])} models a cell; – where there are
-none, or no column divides the rows so.
+A slice (a value, or a range of a number) or a blob (the rows nearest to one of them on the map) is
+made overconfident by 10, 20 or 30 points, over a gap of 0, 4 or 8 points of all rows ("20 over 4"):
+how often, in %, it is the headline, so that half of the larger of the two lies in both.
+{_number([len(frame) for frame in found.values()])} models a cell; – where no column
+divides the rows so.
 
 {markdown_table(head, rows)}
 
-How far off the headline's place is said to be, against its true gap, over all of these (and over
-places that are only partly what was planted). Listed is what its held-out rows confirm: so the
-held-out gap leans upwards too, by a few points, and most where little can be found. Half of all its
-rows had a part in finding it: that gap leans further up where little can be found, and its interval
-covers less often, which is why it is not printed as evidence.
+The gap of the headline's subgroup against its true gap. The held-out gap leans upwards where little
+can be found; that of all its rows leans further and is not printed as evidence.
 
 {markdown_table(gap_head, gaps)}
 """
@@ -147,9 +144,9 @@ def detectable_section(run: Runs) -> str:
     head = ["rows of", "rows", "said to be found, points", "slice, %", "blob, %"]
     return f"""## What could have been found
 
-Where no place is found the verdict says how far off a place of a tenth of the rows would have to be
-to be found, at least in part, about four times in five. Such places are planted here: how often, in
-%, one is listed of which a quarter of the larger of the two lies in both, and how often half.
+Where no subgroup is found the verdict says how far off a tenth of the rows would have to be to be
+found, at least in part, about four times in five. Such subgroups are planted here: how often, in %,
+one is listed of which a quarter of the larger of the two lies in both, and how often half.
 {_number(n_models)} models each.
 
 {markdown_table([*head, "half of a slice, %", "half of a blob, %"], rows)}
@@ -185,17 +182,15 @@ def topic_section(run: Runs) -> str:
             ]
         )
     head = [
-        "rows", "planted gap, points", "logs with another place", "topic found", "recall, %",
+        "rows", "planted gap, points", "logs with another subgroup", "topic found", "recall, %",
         "precision, %", "recall of 95 % or more",
     ]  # fmt: skip
     return f"""## Topics of a log of answers
 
 Questions of twelve topics by templates, each with two or three of the twelve words of its topic,
 15 % with one of another's; confidence and whether the answer is right, no class, no feature. Half
-of the rows are shown. One topic, 8 % of the rows, is too sure; or none. What is listed comes from
-words and groups of words, which know nothing of the outcomes; with them any place is listed of at
-most 1 % of calibrated logs. Recall and precision: of the rows of the topic, and of the rows in
-places mostly of it.
+of the rows are shown. One topic, 8 % of the rows, is overconfident; or none. Recall and precision:
+of the rows of the topic, and of the rows in subgroups mostly of it.
 
 {markdown_table(head, rows)}
 """

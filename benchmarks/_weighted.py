@@ -85,18 +85,15 @@ def weighted_section(run: Runs) -> str:
         worth = f"{found['worth'].mean():,.0f}"
         rows.append([f"{n:,}", weights, worth, *(percent(found[name]) for name in told)])
     head = [
-        "rows", "σ of log weight", "worth", "wrong, %", "a place, %", "all rows, %",
+        "rows", "σ of log weight", "worth", "wrong, %", "a subgroup, %", "all rows, %",
         *told[3:],
     ]  # fmt: skip
     return f"""## Weighted rows
 
 Calibrated models on a plane with two columns, whose rows have lognormal weights (in the last line
-those of one group are e² times as large, so that weights go with what a place is made of): 400
-models each, in %, ± the standard error over them (again: `python benchmarks/trust.py --only
-weighted`). Worth: (Σw)²/Σw², as many equal rows. Wrong: as above, at most 5 %, a place 4, all
-rows 1. p-values of ECE, ALCE and MLCE (γ = 0.2) should be so small in 5 %. Covered: by the 95 %
-intervals of accuracy (Wilson's for so many rows as they are worth) and Brier score (linearised), in
-95 %; and the truth 0 of the ECE by its interval, in 97.5 %. Where weights are so uneven that 2,000
-rows are worth some 250, intervals of means of rows are a little too short.
+those of one group are e² times as large): 400 models each, in %, ± the standard error over them
+(again: `python benchmarks/trust.py --only weighted`). Worth: (Σw)²/Σw², as many equal rows. Wrong:
+as above. p-values of ECE, ALCE and MLCE should be so small in 5 %. Covered: by the 95 % intervals
+of accuracy and Brier score, in 95 %, and the truth 0 of the ECE by its interval, in 97.5 %.
 
 {markdown_table(head, rows)}"""

@@ -15,7 +15,15 @@ from pathlib import Path
 import numpy as np
 from _measure import load, machine, measure
 from _methods import OURS, Floats, Method, available
-from _report import Row, growth_table, markdown_table, picture, results_table, seconds
+from _report import (
+    Row,
+    growth_table,
+    limits_table,
+    markdown_table,
+    picture,
+    results_table,
+    seconds,
+)
 from _targets import Target, local_error_targets, other_targets
 from _trees import tree_section
 
@@ -97,10 +105,10 @@ def run_case(
             before, took = last[method.name]
             foretold = took * (n / before) ** 2
         if foretold > patience and not wanted:
-            rows.append(replace(row, skipped=f"left out: about {foretold:,.0f} s"))
+            rows.append(replace(row, skipped="–"))
             continue
         if method.name != OURS and not wanted and time.perf_counter() - started > BUDGET:
-            rows.append(replace(row, skipped="left out: the run was to end"))
+            rows.append(replace(row, skipped="–"))
             continue
         if n == 1_000:
             method.ratios(points, values, bandwidths)  # compiles, starts threads
@@ -164,7 +172,7 @@ def targets_table(targets: list[Target]) -> str:
         ]
         for target in targets
     ]
-    return markdown_table(["", "promised", "measured", "kept", ""], lines)
+    return markdown_table(["", "goal", "measured", "met", ""], lines)
 
 
 def document(
@@ -188,7 +196,7 @@ def document(
     hows += [[name, reason] for name, reason in missing.items()]
     busy = (
         "\nThe load average counts this run too; where it exceeds the number of cores at the "
-        "start, other programs were running and every time below is longer than it need be.\n"
+        "start, other programs were running.\n"
     )
     plot = f"![Time against the number of rows]({image})\n" if image else ""
     return f"""# Benchmarks
@@ -203,7 +211,7 @@ Times are medians.
 {busy}
 {markdown_table(["method", "how"], hows)}
 
-## Promises
+## Goals
 
 {targets_table(targets)}
 
@@ -214,17 +222,22 @@ Growth: p in time ~ n^p, fitted over n ≥ 10,000.
 
 {growth_table(one, names)}
 
-The disagreement is the largest difference of a ratio: ours from the definition in float64 (on up
-to {REFERENCE_ROWS} rows), the others' from ours (on all rows). float32 methods differ by their
-rounding, and where the kernel of every other row underflows in float32.
-A method is left out where its time at the size before foretells more than {PATIENCE[1]:.0f} s
-({PATIENCE[30]:.0f} s for 30 γ).
+Time, and in brackets how many times ours. –: the time at the size before foretells more than
+{PATIENCE[1]:.0f} s ({PATIENCE[30]:.0f} s for 30 γ).
 
 {results_table(one, OURS)}
 
 ## 30 bandwidths
 
 {results_table(many, OURS)}
+
+## Disagreement and memory
+
+Of all measurements above. Disagreement is the largest difference of a ratio: ours from the
+definition in float64 (on up to {REFERENCE_ROWS} rows), the others' from ours (on all rows). float32
+methods differ by their rounding, and where the kernel of every other row underflows in float32.
+
+{limits_table(rows)}
 
 {trees}"""
 

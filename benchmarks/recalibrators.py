@@ -1,4 +1,4 @@
-"""NLL and Brier score of every recalibrator on pairs of files, as a Markdown table.
+"""NLL, Brier score and accuracy of every recalibrator on pairs of files, as a Markdown table.
 
 ``python benchmarks/recalibrators.py --map pca-20 NAME=CAL.npz,TEST.npz …``; pairs of one name are
 runs of one set, and their means are shown. Without files the demo is measured.
@@ -56,14 +56,30 @@ def main() -> None:
         data = lore.load(files.split(",")) if files else digits()
         runs[name].append(measured(data, given.map, given.most_rows))
     means = {name: sum(tables) / len(tables) for name, tables in runs.items()}
-    for column in next(iter(means.values())):
-        table = pd.DataFrame({name: found[column] for name, found in means.items()})
-        if column in SCORES:
-            table["÷ best, mean"] = (table / table.min()).mean(axis=1)
-        print(f"\n| {column} | {' | '.join(table)} |\n|---|{'---|' * table.shape[1]}")
-        for label, row in table.iterrows():
-            cells = " | ".join(f"{value:.4f}" for value in row)
-            print(f"| {label} | {cells} |")
+    print(markdown(means))
+
+
+def markdown(means: dict[str, pd.DataFrame]) -> str:
+    """Return scores and accuracy, a column a set, and means of scores over each set's lowest."""
+    worse = {
+        score: pd.DataFrame(
+            {name: found[score] / found[score].min() for name, found in means.items()}
+        )
+        for score in SCORES
+    }
+    shown = [*SCORES, "accuracy"]
+    lines = [
+        f"| {', '.join(shown)} | {' | '.join(means)} | ÷ best {', '.join(SCORES)} |",
+        "|---|" + "---|" * (len(means) + 1),
+    ]
+    for label in next(iter(means.values())).index:
+        cells = [
+            ", ".join(f"{found.at[label, name]:.4f}" for name in shown) for found in means.values()
+        ]
+        cells.append(", ".join(f"{ratios.loc[label].mean():.4f}" for ratios in worse.values()))
+        lines.append(f"| {label} | {' | '.join(cells)} |")
+    seconds = pd.DataFrame({name: found["seconds"] for name, found in means.items()})
+    return "\n".join([*lines, "", seconds.round(2).to_string()])
 
 
 if __name__ == "__main__":

@@ -260,7 +260,7 @@ def beside_rivals(sums: LocalErrorSums, ours: Summed, files: Path, plan: Path) -
     again = time.perf_counter() - started
     ece = sums.reliability.expected_calibration_error
     lines = [
-        "## Beside what one would do otherwise",
+        "## Beside other ways",
         "",
         "| | seconds | largest process | found, points |",
         "|---|---:|---:|---:|",
@@ -371,7 +371,7 @@ def measured(files: Path, work: Path, n_rows: int, cells: int) -> str:
             f"| {gamma:g} | {error.mean():.2g} | {error.max():.2g} | {bound.mean():.2g} | "
             f"{bound.max():.2g} | {outside} | {spent:.1f} |"
         )
-    lines += ["", "| γ | ALCE, points | surely | seconds |", "|---:|---:|---:|---:|"]
+    lines += ["", "| γ | ALCE, points | guaranteed bounds | seconds |", "|---:|---:|---:|---:|"]
     for gamma in GAMMAS:
         started = time.perf_counter()
         alce = LocalDistribution.of(sums, gamma=gamma).average
@@ -388,7 +388,7 @@ def measured(files: Path, work: Path, n_rows: int, cells: int) -> str:
         f"A curve of {len(curve.value.gamma)} bandwidths: {spent:.0f} s, whatever the number of "
         "rows.",
         "",
-        "## On paper",
+        "## Extrapolated",
         "",
         f"A row costs {a_row * 1e6:.1f} µs of a processor, reading included, and adding two sums "
         f"{joining:.2f} s. So n rows on W workers of one processor each, in parts of 8 million "

@@ -77,10 +77,9 @@ def row_section(run: Simulations) -> str:
     head += [f"normal tails, p ≤ {a:g}" for a in ALPHAS]
     return f"""## One row at a time
 
-Calibrated data, 2,000 rows in the plane, 200 sets each: share of the rows (n_eff ≥ 10) whose
-p-value is so small, in %, ± its standard error over sets. Tested: share of the rows with so many
-effective neighbours. Beside it what plain normal tails of the same z would give: far too many small
-ones, which is why they are not used.
+Calibrated data, 2,000 rows in the plane, 200 sets each: share of the tested rows (n_eff ≥ 10)
+whose p-value is so small, in %, ± its standard error over sets. Beside it plain normal tails of the
+same z, which are not used: far too many are small.
 
 {markdown_table(head, rows)}
 """
@@ -105,11 +104,9 @@ def discovery_section(run: Simulations) -> str:
     return f"""## Many rows at once
 
 Five normal blobs of standard deviation 1, too far apart to see each other; one, with 10 % of the
-rows, is overconfident. False: share of the significant rows that lie in a calibrated blob (0 where
-none is significant), at most q in expectation. Found: share of the planted rows that are
-significant. In %, 200 sets each, one confidence bin. Benjamini and Yekutieli's procedure holds
-under any dependence and pays for it: it keeps far below q. A γ far smaller than the place costs
-power.
+rows, is overconfident. False: share of the significant rows that lie in a calibrated blob, at most
+q in expectation. Found: share of the planted rows that are significant. In %, 200 sets each, one
+confidence bin.
 
 {markdown_table(head, rows)}
 """
@@ -138,8 +135,7 @@ def summary_section(run: Simulations) -> str:
 
 Share of the sets with p ≤ 0.05, in %: 5 where the data are calibrated (500 sets), the power where
 10 % of the rows are overconfident (200 sets). KS: test of all p-values against the uniform
-distribution. The ECE and the MLCE of sparse data take few values (whole numbers of mistakes, the
-gap of a lone row); ties count half. At 500 rows few sets have a row with ten effective neighbours.
+distribution. Ties count half. At 500 rows few sets have a row with ten effective neighbours.
 
 {markdown_table(head, rows)}
 
@@ -174,9 +170,7 @@ Share of the 95 % intervals that cover the truth, in % (300 sets each), and in b
 they are on average, in points: the inverted test of `calibration_intervals`, and beside it the
 usual percentile bootstrap. Worlds: calibrated; an error of size · sin 2x, which averages to nothing
 in every confidence bin; one blob overconfident; all rows overconfident alike. On calibrated data
-the truth is 0, below which no interval reaches, so 97.5 % is what two tails of 2.5 % give there. An
-interval covers every pattern of error tried, so it holds the truth more often than it promises
-where all of them fit.
+the truth is 0, where two tails of 2.5 % give 97.5 %.
 
 {markdown_table([*head, "reliability bars (Wilson)"], rows)}
 """

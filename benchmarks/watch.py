@@ -4,7 +4,7 @@
 
 Streams of batches of a model whose error is the same all the time (one place is overconfident), and
 of one that changes in the last batch. Each batch is held against all before it. Prints the table of
-docs/decisions/0039-watching-a-model.md.
+docs/decisions.md.
 """
 
 from __future__ import annotations

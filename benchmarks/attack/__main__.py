@@ -52,6 +52,12 @@ def _row(name: str, outcome: Outcome, order: tuple[str, ...]) -> str:
     )
 
 
+def _refusals(exploded: list[bombs.Exploded]) -> str:
+    read = [f"`{item.name}` ({item.said})" for item in exploded if item.said.startswith("read: ")]
+    refused = f"{len(exploded) - len(read)} of {len(exploded)} bombs are refused in one sentence"
+    return f"{refused}; not refused: {', '.join(read)}." if read else f"{refused}."
+
+
 def measured(count: int) -> tuple[list[str], bool]:
     """Return the lines of what was measured, and whether all of it was as it must be."""
     n_models = max(count // _MODELS, 1)
@@ -67,10 +73,12 @@ def measured(count: int) -> tuple[list[str], bool]:
             ("refused", "damaged, same", "damaged, others", "edited, same", "edited, others"),
         ),
         "",
-        "| bomb | size | what its reader is told | after |",
-        "|---|---|---|---|",
+        _refusals(exploded),
+        "",
+        "| bomb | size | after |",
+        "|---|---|---|",
         *(
-            f"| `{item.name}` | {item.size / 1000:,.0f} kB | {item.said} | {item.seconds:.1f} s |"
+            f"| `{item.name}` | {item.size / 1000:,.0f} kB | {item.seconds:.1f} s |"
             for item in exploded
         ),
         "",

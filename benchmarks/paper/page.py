@@ -55,11 +55,10 @@ def _head(content: Content) -> str:
 Written by `make paper` (`benchmarks/paper/`); do not edit.
 
 Luo et al., [*Local Calibration: Metrics and Recalibration*](https://arxiv.org/abs/2102.10809)
-(UAI 2022). Here every figure and table that available data allow is made again with this library,
-beside the published numbers: setting 1 in full ({content.runs.n_runs} networks on UCI Communities
-and Crime), the ImageNet figures on an image classifier of another data set{_and_compas(content)}.
-Neither the authors' networks nor their splits are public, so numbers can be near but not the same;
-where they are not near, this page says so and why."""
+(UAI 2022). Here its figures and tables are made again with this library, beside the published
+numbers: setting 1 in full ({content.runs.n_runs} networks on UCI Communities and Crime), the
+ImageNet figures on an image classifier of another data set{_and_compas(content)}. The authors'
+networks and splits are not public, so numbers can be near but not the same."""
 
 
 def _and_compas(content: Content) -> str:
@@ -160,10 +159,10 @@ def _settings(content: Content) -> str:
 
 {_left(["", "paper", "here"], rows)}
 
-Every recalibrator is fitted on the calibration rows; every number and picture shows the evaluation
-rows, binned anew by their new confidence. "±" is one standard deviation over the
-{content.runs.n_runs} runs (population), not an error of the mean, which is
-{np.sqrt(content.runs.n_runs):.1f} times smaller. The lowest of each column is bold."""
+Recalibrators are fitted on calibration rows; numbers and pictures show evaluation rows, binned anew
+by their new confidence. "±" is one standard deviation over the {content.runs.n_runs} runs, not an
+error of the mean, which is {np.sqrt(content.runs.n_runs):.1f} times smaller. The lowest of each
+column is bold."""
 
 
 def _compas(content: Content) -> str:
@@ -175,8 +174,7 @@ def _compas(content: Content) -> str:
 {tables.one_run_table(content.single, 4)}
 
 One network, {fitted:,} calibration and {shown:,} evaluation rows, {content.single_setting.n_bins}
-bins, groups by `{content.single_setting.group_column}`; the paper has 60 seeds. One run has no
-spread: where it lies outside the published one, that may be this network. The smallest groups
+bins, groups by `{content.single_setting.group_column}`; the paper has 60 seeds. The smallest groups
 have a few rows, and set the maximum."""
 
 
@@ -208,11 +206,9 @@ def _except(unlike: list[str], beyond: list[str]) -> str:
             ". The rest is the NLL of methods that replace the top-label confidence. With two "
             "classes the definition leaves no choice, −log c' where right and −log(1 − c') where "
             "wrong, which is what is computed here (and gives the paper's .48 for histogram "
-            "binning). Many confidences here are 1 to seven digits; with 10⁻⁶ added to the divisor "
-            "when the other class is rescaled by (1 − c') / (1 − c), a common guard against zero, "
-            "the same runs give .503 for histogram binning and .481 for isotonic regression, near "
-            "the script's .507 and .480. So its NLL of these three methods is not used as a "
-            "reference"
+            "binning). With 10⁻⁶ added to the divisor when the other class is rescaled, a common "
+            "guard against zero, the same runs give .503 for histogram binning and .481 for "
+            "isotonic regression, near the script's .507 and .480"
         )
     return ". These are not"
 

@@ -71,10 +71,8 @@ def maps(content: Content) -> str:
 
 *No recalibration; upper: mean and band of one standard deviation over {content.runs.n_runs} runs,
 lower: the image classifier (the paper: ImageNet, t-SNE 3-D, PCA 50-D, identity 2048-D). The shape
-is the published one: 1, or nearly, at the left, where each row is its own neighbourhood, and the
-MCE at the right, the same for every map. On t-SNE the descent is slow and γ = 0.2 lies amid it;
-with more dimensions distances are alike, the descent is steep, and γ = 0.4 on PCA is already near
-the global end in setting 1.*"""
+is the published one: 1, or nearly, at the left and the MCE at the right. On t-SNE the descent is
+slow and γ = 0.2 lies amid it; γ = 0.4 on PCA is already near the global end in setting 1.*"""
 
 
 def landscapes(content: Content) -> str:
@@ -86,7 +84,7 @@ def landscapes(content: Content) -> str:
         + f" and a mean LCE of {item.mean_lce * 100:.1f} points"
         for item in (raw, scaled)
     )
-    nothing = "; none of its places promises too little, so nothing cancels"
+    nothing = "; nowhere is it underconfident, so nothing cancels"
     if raw.low < -0.005:
         nothing = ""
     return f"""## Figure 2: what the best and the worst bin hide
@@ -97,18 +95,16 @@ def landscapes(content: Content) -> str:
 
 {pictures["landscape-scaled"]} {pictures["cdf-scaled"]}
 
-*{name_of(content.images)}, t-SNE 2-D, γ = 0.2, one colour scale. Signed here: red promises too
-much, blue too little (the paper shows the size only). Pixels with fewer than 10 effective
-neighbours are left blank. Bins of fewer than {SMALLEST_BIN} rows are passed over.*
+*{name_of(content.images)}, t-SNE 2-D, γ = 0.2, one colour scale. Red: overconfident, blue:
+underconfident (the paper shows the size only). Pixels with fewer than 10 effective neighbours are
+blank. Bins of fewer than {SMALLEST_BIN} rows are passed over.*
 
 {tables.bins_table(content.images)}
 
-The paper's best bin is right on average and wrong in places. Without recalibration the best bin
-of this network has a gap of {before}{nothing}. Once a
-temperature has put the average right, the best bin has a gap of {after}: what is left is local. The
-published mean LCE of the worst bin (.0629) lies below that bin's own error (.0746), although the
-mean of |SLCE| is at least |mean SLCE|; the two can differ so only where the kernel weights rows
-very unevenly."""
+The paper's best bin is right on average and wrong locally. Here the best bin has a gap of
+{before}{nothing}. With temperature scaling it has a gap of
+{after}: what is left is local. The published mean LCE of the worst bin (.0629) lies
+below that bin's own error (.0746), which only very uneven kernel weights allow."""
 
 
 def before_after(content: Content) -> str:
@@ -159,11 +155,10 @@ def all_methods(content: Content) -> str:
 is fitted on the map it is measured on, at one γ (dashed).*
 
 Counted on the means, against the five global methods: {sentences}
-The paper finds LoRe "best (or competitive)" for most γ. On these runs temperature scaling is hard
-to beat by MLCE. Methods that write many unlike confidences (isotonic regression, histogram binning,
-LoRe) put a few rows into bins of their own, and MLCE and MCE are maxima over those; the
-"n_eff ≥ 10" columns leave such places out. On t-SNE LoRe has {supported[0]} there and temperature
-scaling {supported[1]}. By the average over rows, the ALCE, they have {average[0]} and {average[1]}.
+The paper finds LoRe "best (or competitive)" for most γ. Isotonic regression, histogram binning and
+LoRe put a few rows into bins of their own, and MLCE and MCE are maxima over those; the
+"n_eff ≥ 10" columns leave such rows out. On t-SNE LoRe has {supported[0]} there and temperature
+scaling {supported[1]}; by the ALCE they have {average[0]} and {average[1]}.
 
 {tables.local_table(content.runs)}
 
@@ -175,8 +170,8 @@ scaling {supported[1]}. By the average over rows, the ALCE, they have {average[0
 
 *{name_of(content.images)}, one run: the counterpart of Figure 4 (ImageNet). LoRe is lowest of the
 paper's methods at {len(image["tsne"])} (t-SNE) and {len(image["pca"])} (PCA) of 30 γ. Level
-stretches of the first and third picture are bins of one or two rows, which every bandwidth sees
-alike; the second leaves out rows with fewer than 10 effective neighbours.*
+stretches are bins of one or two rows; the second picture leaves out rows with fewer than 10
+effective neighbours.*
 
 ### Average LCE (appendix B)
 
@@ -217,16 +212,13 @@ def fairness(content: Content) -> str:
 {content.pictures["worst-group"]}
 
 Within one published spread (ours minus published): {", ".join(near) or "none"}. LoRe is not among
-them: {gap:+.2f} on t-SNE. What sets this number is one confidence bin of one group, and it is
-nearly empty: with LoRe (t-SNE) the worst group has {rows:.0f} evaluation rows and its worst bin
-{inside:.0f} (medians over the runs), and in {few:.0%} of the runs that bin holds fewer than
-{ENOUGH_ROWS}. A single wrong row at confidence .5 is a group-wise MCE of .5. Over bins of
-{ENOUGH_ROWS} rows or more (last column) all numbers are much smaller and the methods differ by what
-they do, not by where a lone row falls: no recalibration {none}, LoRe (t-SNE) {plain}; the three
-lowest are {best}. The paper says neither which bins count nor how small a group may be, and an
-independent brute-force script gets LoRe's high value on these runs too, so this is not an error
-of one implementation. The groups are those of `{content.setting.group_column}`, not the rows the
-paper calls plurality race."""
+them: {gap:+.2f} on t-SNE. What sets this number is one nearly empty bin of one group: with LoRe
+(t-SNE) the worst group has {rows:.0f} evaluation rows and its worst bin {inside:.0f} (medians over
+the runs), and in {few:.0%} of the runs that bin holds fewer than {ENOUGH_ROWS}. Over bins of
+{ENOUGH_ROWS} rows or more (last column) no recalibration has {none}, LoRe (t-SNE) {plain}; the
+three lowest are {best}. The paper says neither which bins count nor how small a group may be; an
+independent brute-force script gets LoRe's high value on these runs too. The groups are those of
+`{content.setting.group_column}`, not the rows the paper calls plurality race."""
 
 
 def correlation(content: Content) -> str:
@@ -249,13 +241,10 @@ Pearson, over runs and methods together ({content.runs.n_runs} × 9; the picture
 paper does not say what it correlates over. As
 published, the MLCE ({said["MLCE (t-SNE)"]} on t-SNE, {said["MLCE (PCA)"]} on PCA; the paper .64)
 goes with the worst group far more than averages over all rows do (ECE {said["ECE"]}, Brier
-{said["Brier"]}). Otherwise than published, the global MCE ({said["MCE"]}; the paper .23) does so as
-well as the MLCE, and the NLL ({said["NLL"]}; the paper .54) hardly. Much of both is isotonic
-regression, whose rows at confidence 0 or 1 make MCE, MLCE and group-wise MCE large together, and
-whose published rows are unlike ours (Table 3): without it the correlations are
-{without}. Most of it lies between methods: inside one method, where only the
-runs differ, no metric says much about which run has the worst group (mean of nine
-correlations)."""
+{said["Brier"]}). Otherwise than published, the global MCE ({said["MCE"]}; the paper .23) does so
+too, and the NLL ({said["NLL"]}; the paper .54) hardly. Without isotonic regression, whose rows at
+confidence 0 or 1 make all maxima large together, the correlations are {without}. Most of it lies
+between methods: inside one method no metric says much about which run has the worst group."""
 
 
 def global_metrics(content: Content) -> str:
@@ -270,11 +259,10 @@ Farther apart than the published spread:
 {listed}
 
 The published isotonic regression (ECE 30.6 %, Brier .30) is worse than no recalibration and than
-saying 50 % to every row, whose Brier score is .25; ours, fitted to top-label confidence and
-outcome, is what the method gives on these data. Temperature scaling and MMCE optimization are
-better here than in print: here a bounded search finds the one temperature that is best on the
-calibration rows. The published spread of histogram binning's Brier score, 0.1, must be .01. The
-MCE is not published."""
+saying 50 % to every row, whose Brier score is .25. Temperature scaling and MMCE optimization are
+better here than in print: a bounded search finds the temperature that is best on the calibration
+rows. The published spread of histogram binning's Brier score, 0.1, must be .01. The MCE is not
+published."""
 
 
 def rewards(content: Content) -> str:
@@ -294,4 +282,4 @@ Gain in hundredths of u a row, with the half-width of its 95 % interval:
 {tables.images_table(content.images)}
 
 The published Brier column (40.6) is on a scale the paper does not define; ours is Σ_k (p_k − y_k)².
-Another data set and another network: the columns show the order of methods, not like for like."""
+Another data set and network: compare the order of methods."""

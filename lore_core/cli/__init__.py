@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import threading
@@ -138,6 +139,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except MemoryError as error:
         click.echo(f"lore: not enough memory{f': {error}' if str(error) else ''}.", err=True)
+        return INPUT_ERROR
+    except OSError as error:
+        if error.filename is None:
+            raise
+        name = os.fsdecode(error.filename)
+        name = f"{name[:80]}…" if len(name) > 80 else name
+        click.echo(f"lore: '{name}' cannot be used: {error.strerror}.", err=True)
         return INPUT_ERROR
     except ValueError as error:
         from lore_core.data.validation import InputError

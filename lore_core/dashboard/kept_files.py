@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import time
@@ -29,6 +30,8 @@ _MOST, _OF_FREE = 2 * 2**30, 10
 #: Seconds without use that end it.
 KEPT_FOR = 7 * 86_400.0
 _SUFFIX = ".kept"
+#: Names of these files, and of those that were not written to their end; nothing else is touched.
+_NAME = re.compile(rf"\.?[a-z]+-[0-9a-f]{{40}}{re.escape(_SUFFIX)}(\.[0-9a-f]+\.part)?")
 _DIGEST = 32
 
 
@@ -91,8 +94,11 @@ class KeptFiles:
 
     def touch(self, kind: str, key: str) -> bool:
         """Count a thing as used now; whether it is there."""
+        place = self._place(kind, key)
         try:
-            os.utime(self._place(kind, key))
+            if not stat.S_ISREG(place.lstat().st_mode):
+                return False
+            os.utime(place)
         except OSError:
             return False
         return True
@@ -101,7 +107,7 @@ class KeptFiles:
         """Return a thing as it was put; None if it is not there, too old or damaged."""
         place = self._place(kind, key)
         try:
-            with place.open("rb") as stream:
+            with _opened(place) as stream:
                 state = os.fstat(stream.fileno())
                 if time.time() - state.st_mtime > KEPT_FOR:
                     raise ValueError("too old")
@@ -157,6 +163,8 @@ class KeptFiles:
         make_private(self.folder)
         try:
             self._make_room(size)
+            if place.is_symlink():  # what it leads to would be replaced
+                self._remove(place)
             with replaced_at_once(place) as written:
                 written.chmod(0o600)
                 with written.open("wb") as stream:
@@ -193,19 +201,37 @@ class KeptFiles:
         return sorted(found.items(), key=lambda item: -item[1].st_mtime)
 
     def _looked_at(self) -> Iterator[tuple[Path, os.stat_result]]:
+        if self.folder.is_symlink():  # to files that may be anybody's
+            return
         for place in self.folder.glob(f"*{_SUFFIX}*"):
             with contextlib.suppress(OSError):  # another server may have removed it
-                yield place, place.stat()
+                state = place.lstat()
+                if _NAME.fullmatch(place.name) and stat.S_ISREG(state.st_mode):
+                    yield place, state
 
     def _remove(self, place: Path) -> None:
         with contextlib.suppress(OSError):
             place.unlink()
 
 
+def _opened(place: Path) -> BufferedReader:
+    """Open a file to read it; OSError where something else is there, which could be waited for."""
+
+    def opener(path: str, flags: int) -> int:
+        more = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        return os.open(path, flags | more)
+
+    stream = open(place, "rb", opener=opener)  # noqa: SIM115 - who asks closes it
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise OSError(f"'{place}' is no file")
+    return stream
+
+
 def _title(place: Path) -> str:
     """Return what a thing is called; its arrays are not read."""
     try:
-        with place.open("rb") as stream:
+        with _opened(place) as stream:
             stream.seek(_DIGEST)
             length = int.from_bytes(_exactly(stream, WORD), "little")
             if length <= place.stat().st_size:

@@ -54,7 +54,11 @@ def serve(
     here = local_url(port) + prefix
     link = f"{origins[0]}{prefix}/" if origins else link_to(here, token)
 
+    bound = threading.Event()
+
     def announce() -> None:
+        # Another account's program that has taken the port since must not be given the link.
+        bound.wait()
         if wait_until_served(here, lambda: True):
             notify(f"LoRe Lens is open at {link} (Ctrl-C closes it).")
             if open_browser and not origins:
@@ -78,7 +82,7 @@ def serve(
     # Streamlit belongs to the app: its half second is spent only when there is something to serve.
     run = runpy.run_path(script)["serve"]
     threading.Thread(target=announce, daemon=True).start()
-    run(arguments)
+    run(arguments, bound.set)
 
 
 def streamlit_command(

@@ -37,6 +37,8 @@ SUM_TOLERANCE = 1e-3
 _COARSE_TOLERANCE = 1e-2
 #: How far outside [0, 1] rounding may push a probability before it is refused.
 RANGE_TOLERANCE = 1e-6
+#: What float() or whole numbers include, and is no number here.
+_NO_NUMBERS = (str, bytes, bytearray, bool, np.bool_, np.complexfloating, np.timedelta64)
 #: Features beyond this have squares that are no numbers any more.
 LARGEST = 1e150
 
@@ -340,13 +342,21 @@ def check_lengths(**arrays: Any) -> int:
     return n
 
 
+def as_number(value: Any) -> float:
+    """Return a number; NaN for what is none, among it text, truth values and complex numbers."""
+    try:
+        return np.nan if isinstance(value, _NO_NUMBERS) or value is np.ma.masked else float(value)
+    except (TypeError, ValueError):
+        return np.nan
+    except OverflowError:  # a whole number that is larger than any other
+        return np.inf
+
+
 def check_positive(value: float, name: str) -> float:
     """Return a finite number above 0, or say what is wrong with it."""
-    try:
-        # (float() takes text and truth values for numbers.)
-        number = float("" if isinstance(value, (str, bool, np.bool_)) else value)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"'{name}' must be a number above 0; got {value!r}.") from error
+    number = as_number(value)
+    if np.isnan(number):
+        raise InputError(f"'{name}' must be a number above 0; got {value!r}.")
     if not (np.isfinite(number) and number > 0):
         raise InputError(f"'{name}' must be a finite number above 0; got {number:g}.")
     return number
@@ -361,7 +371,7 @@ def check_share(value: float, name: str) -> float:
 
 def check_integer(value: int, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:
     """Return a whole number within its range, or say what is wrong with it."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, _NO_NUMBERS)
     if not whole or value < minimum or (maximum is not None and value > maximum):
         upper = "inf)" if maximum is None else f"{maximum}]"
         raise InputError(f"'{name}' must be a whole number in [{minimum}, {upper}; got {value!r}.")
@@ -384,7 +394,8 @@ def check_name(value: str, name: str) -> str:
 
 def check_each(values: Iterable[Any], name: str, check: Callable[[Any, str], Value]) -> list[Value]:
     """Return one or more values, each as ``check`` returns it, or say what is wrong with them."""
-    is_list = hasattr(values, "__getitem__") and np.iterable(values) and not isinstance(values, str)
+    no_list = isinstance(values, (str, bytes, bytearray, Mapping)) or not np.iterable(values)
+    is_list = hasattr(values, "__getitem__") and not no_list
     found = [check(value, name) for value in values] if is_list else []
     if not found:
         raise InputError(f"'{name}' must be a list of one or more values; got {values!r}.")

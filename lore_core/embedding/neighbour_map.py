@@ -13,7 +13,7 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.embedding.linear import LinearMap
 
 #: Rows between which a new one is placed. Of 3 to 25, with weights of this and of other kinds, 5 to
-#: 10 predicted best on t-SNE and UMAP maps; see decision 0018.
+#: 10 predicted best on t-SNE and UMAP maps; see docs/decisions.md.
 N_NEIGHBOURS = 7
 #: Distances held at a time.
 _BLOCK = 2**23

@@ -1,7 +1,7 @@
 """Sums over all pairs for more than three dimensions, by tiles that fit the processor's cache.
 
 O(n² d). Trees are exact there too, in O(n log^(d−1) n), but slower below some 30,000 rows in four
-dimensions and hundreds of thousands in more (docs/decisions/0006). Rows lie dimension by dimension,
+dimensions and hundreds of thousands in more (docs/decisions.md). Rows lie dimension by dimension,
 so that distances to one source are computed for many targets at once.
 """
 

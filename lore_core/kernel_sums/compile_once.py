@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lore_core.data.user_cache import user_cache
-from lore_core.kernel_sums.cache_files import is_damaged, names, remove_damaged
+from lore_core.kernel_sums.cache_files import is_damaged, names, remove_damaged, sealed, unsealed
 
 _SOURCES = Path(__file__).resolve().parent
 
@@ -51,7 +51,7 @@ def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bo
             folder.mkdir(parents=True, exist_ok=True)
             for old in folder.glob("warm-*"):
                 old.unlink()
-            (folder / name).write_text("\n".join(files), encoding="utf-8")
+            (folder / name).write_bytes(sealed("\n".join(files).encode(), name))
             break
     notify(f"Compiled in {time.monotonic() - started:.0f} s.")
     if not kept:
@@ -64,10 +64,9 @@ def compile_kernels(notify: Callable[[str], None], *, force: bool = False) -> bo
 
 def _is_true(stamp: Path) -> bool:
     """Return whether there is a stamp, and what was compiled is there as it was."""
-    try:
-        folder, *files = stamp.read_text(encoding="utf-8").split("\n")
-    except (OSError, ValueError):
+    if is_damaged(stamp) or not stamp.exists():
         return False
+    folder, *files = unsealed(stamp.read_bytes()).decode().split("\n")
     paths = [Path(folder, file) for file in files]
     if any(map(is_damaged, paths)):
         remove_damaged(Path(folder))

@@ -57,11 +57,29 @@ class _CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
             return False
         return True
 
+    def remove(self) -> None:
+        """Remove the index, and so all that it leads to."""
+        remove_damaged(Path(self._cache_path), Path(self._index_path).name)
+
+    def save(self, key: Any, data: Any) -> None:
+        """Save a kernel in a file that is named by its key.
+
+        numba counts: two processes that save two kernels at once give both the same name, and one
+        is then loaded for the other.
+        """
+        name = self._data_name(int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:6]))
+        self._save_data(name, data)
+        index = {**self._load_index(), key: name}
+        self._save_index(index)
+        for path in Path(self._cache_path).glob(f"{Path(self._index_path).stem}.*.nbc"):
+            if path.name not in index.values():  # of sources that have changed
+                path.unlink(missing_ok=True)
+
     @contextlib.contextmanager
     def _open_for_write(self, filepath: str) -> Iterator[io.BytesIO]:
         with super()._open_for_write(filepath) as file, io.BytesIO() as content:
             yield content
-            file.write(sealed(content.getvalue()))
+            file.write(sealed(content.getvalue(), Path(filepath).name))
 
 
 class _PackageCache(FunctionCache):  # type: ignore[misc]
@@ -79,6 +97,13 @@ class _PackageCache(FunctionCache):  # type: ignore[misc]
         self._cache_file = _CheckedFiles(
             self._cache_path, self._impl.filename_base + MARK, self._impl.locator.get_source_stamp()
         )
+
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super()._load_overload(sig, target_context)
+        except Exception:  # whatever something else that was written there leads to
+            self._cache_file.remove()
+            return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled kernel; on a full disk it is not kept, and works all the same."""

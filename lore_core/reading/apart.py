@@ -63,7 +63,7 @@ class Limits:
     def of(cls, n_bytes: int) -> Limits:
         """Return the limits for files of so many bytes.
 
-        Ordinary files took up to 10 times their size and 0.3 s a megabyte (docs/decisions/0025).
+        Ordinary files took up to 10 times their size and 0.3 s a megabyte (docs/decisions.md).
         """
         said = os.environ.get(MEMORY_VARIABLE, "")
         try:

@@ -12,7 +12,7 @@ from lore_core.data.probabilities import expit, logit
 from lore_core.data.validation import InputError
 
 #: Rows of a cell at least. Ten is the usual threshold of statistical offices for what may be
-#: published of a group; see decision 0018.
+#: published of a group; see docs/decisions.md.
 CELL_SIZE = 10
 
 

@@ -17,7 +17,14 @@ from lore_core.data.binning import (
     confidence_bins,
 )
 from lore_core.data.rows import Rows
-from lore_core.data.validation import InputError, OnMaps, check_flag, check_name, check_positive
+from lore_core.data.validation import (
+    InputError,
+    OnMaps,
+    as_number,
+    check_flag,
+    check_name,
+    check_positive,
+)
 from lore_core.data.weights import as_weights
 from lore_core.kernel_sums import KernelMeans, weighted_means
 from lore_core.metrics.local_error import scaled_bandwidth
@@ -144,8 +151,7 @@ class LoRe(Recalibrator):
         check_binning(self.binning)
         check_flag(self.floor, "floor")
         strength, base = self.prior_strength, self.base
-        is_number = isinstance(strength, (int, float, np.number)) and not isinstance(strength, bool)
-        if not (is_number and strength >= 0):
+        if not as_number(strength) >= 0:
             raise InputError(f"'prior_strength' must be a number of 0 or more; got {strength!r}.")
         if not (base is None or (isinstance(base, Recalibrator) and not base.needs_embedding)):
             raise InputError(
@@ -169,7 +175,7 @@ class LoRe(Recalibrator):
         state: State = {
             "gamma": float(self.gamma),
             "floor": bool(self.floor),
-            "prior_strength": float(self.prior_strength),
+            "prior_strength": as_number(self.prior_strength),
             "feature_map": self.feature_map,
             "binning": bins.binning,
             "edges": bins.edges,

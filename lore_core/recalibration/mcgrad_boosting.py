@@ -75,7 +75,7 @@ class MCGrad(Rival):
         self._check_params()
 
     def _check_params(self) -> None:
-        check_integer(self.random_state, "random_state", minimum=0)
+        check_integer(self.random_state, "random_state", minimum=0, maximum=2**32 - 1)
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         methods = self.library("mcgrad.methods")

@@ -18,6 +18,7 @@ from lore_core.reading.raw_file import RawFile
 FileState = tuple[str, int, int]
 State = tuple[FileState, ...]
 _STARTED_IN = Path.cwd()
+_NAME_LENGTH = 80  #: Letters of a path that an error shows
 #: What a proxy adds to what it passes on.
 _FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-Ip")
 
@@ -56,10 +57,20 @@ def is_local() -> bool:
 def named_path(text: str) -> Path:
     """Return the path a reader means, below the folder that is read from.
 
-    Raises InputError if it lies outside, whether or not there is such a file.
+    Raises InputError if it lies outside, whether or not there is such a file, or if it cannot be
+    looked at.
     """
-    path = _root() / Path(text.strip()).expanduser()
-    check_inside([path])
+    try:
+        path = _root() / Path(text.strip()).expanduser()
+        check_inside([path])
+        if path.is_dir():
+            next(path.iterdir(), None)
+    except InputError:
+        raise
+    except (OSError, RuntimeError, ValueError) as error:
+        name = f"{text[:_NAME_LENGTH]}…" if len(text) > _NAME_LENGTH else text
+        reason = getattr(error, "strerror", None) or str(error).rstrip(".")
+        raise InputError(f"'{name}' cannot be read: {reason}.") from error
     return path
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import streamlit as st
 
 from lore_core.comparison import Conclusion
@@ -96,9 +98,15 @@ def conclude(container: st.delta_generator.DeltaGenerator, conclusion: Conclusio
     container.info(plain(conclusion.sentence), icon=":material/summarize:")
 
 
+#: Where web and e-mail addresses are cut: Streamlit makes links of whole ones, escaped or not.
+_IN_ADDRESS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
+
+
 def plain(text: str) -> str:
     """Keep Markdown in the user's own text, a file name or a column, from being rendered.
 
-    ``text``: sentences too, of which no line then ends between a number and its unit.
+    ``text``: sentences too, of which no line then ends between a number and its unit. Addresses in
+    it are text, not links: they get a character that is not seen.
     """
-    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+!|~$:" else c for c in unbroken(text))
+    cut = _IN_ADDRESS.sub("\N{WORD JOINER}", unbroken(text))
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+!|~$:" else c for c in cut)

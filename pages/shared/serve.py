@@ -32,15 +32,17 @@ _END_SIGNALS = [
 ]
 
 
-def serve(arguments: Sequence[str]) -> None:
+def serve(arguments: Sequence[str], notify: Callable[[], None] = lambda: None) -> None:
     """Run ``streamlit`` with these arguments until it is interrupted.
+
+    ``notify`` is called once the port is this process's own.
 
     A folder called ``pages`` beside the script makes a fresh server run its older page discovery
     once; a deep link as the very first visit then shows "Page not found" over the right page. So
     pages are left to the script.
     """
     PagesManager.uses_pages_directory = False
-    starlette_server._bind_socket = answering_at_once(starlette_server._bind_socket)
+    starlette_server._bind_socket = answering_at_once(starlette_server._bind_socket, notify)
     # Its own handlers wait for open connections first, for as long as those like.
     uvicorn.Server.capture_signals = _leave_signals  # type: ignore[assignment, method-assign]
     for number in _END_SIGNALS:
@@ -48,18 +50,21 @@ def serve(arguments: Sequence[str]) -> None:
     main(list(arguments), prog_name="streamlit")
 
 
-def answering_at_once(bind: Callable[..., socket.socket]) -> Callable[..., socket.socket]:
+def answering_at_once(
+    bind: Callable[..., socket.socket], notify: Callable[[], None] = lambda: None
+) -> Callable[..., socket.socket]:
     """Let what is written to a reader leave at once: ``TCP_NODELAY``, which connections inherit.
 
     Else the body of an answer waits until its head is acknowledged, which the other end puts off:
     40 ms for each of the hundred files of a page, and for a message in several parts. (asyncio sets
     it only where the listening socket names its protocol; that of Streamlit, as of uvicorn, does
-    not: https://github.com/Kludex/uvicorn/issues/3149.)
+    not: https://github.com/Kludex/uvicorn/issues/3149.) ``notify`` is called when it listens.
     """
 
     def bound(*where: object) -> socket.socket:
         listening = bind(*where)
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        notify()
         return listening
 
     return bound

@@ -84,6 +84,38 @@ def test_a_bad_file_is_told_in_a_sentence_and_changes_nothing(open_app, tmp_path
     app.sees(re.compile("n = 900 evaluation rows"))
 
 
+def test_addresses_in_a_file_are_text_and_no_links(open_app, tmp_path):
+    """Streamlit makes links of addresses even where every sign of Markdown is escaped."""
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 2, 800)
+    confidence = rng.uniform(0.6, 0.9, 800)
+    groups = np.where(
+        labels == 0,
+        "http://evil.example/group",
+        np.where(confidence < 0.8, "www.evil.example", "mail@evil.example"),
+    )
+    path = tmp_path / "WWW.evil.example.npz"
+    np.savez(
+        path,
+        probs=np.column_stack([1 - confidence, confidence]),
+        labels=labels,
+        features=rng.normal(size=(800, 2)),
+        class_names=np.array(["HTTPS://evil.example/class", "class@evil.example"]),
+        groups=groups[:, None],
+        group_names=np.array(["https://evil.example/column"]),
+    )
+    app = open_app()
+    drop(app, path)
+    app.sees("400 evaluation + 400 calibration rows")
+    links = app.page.locator("a:is([href*=evil i], [*|href*=evil i])")
+    for title in ("Data", "Overview", "Landscape", "Fairness", "Variables", "Decisions"):
+        app.go(title)
+        app.sees(re.compile("www.?\\.evil\\.example", re.IGNORECASE))
+        expect(links).to_have_count(0)
+    app.go("Fairness")
+    app.sees(re.compile("http:.?//evil"))
+
+
 PAGES = "Overview Landscape Variables Bandwidth Recalibrate Fairness Runs Watch Decisions Report"
 
 

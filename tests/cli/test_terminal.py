@@ -54,6 +54,14 @@ class TestExitCodes:
         assert error.count("\n") == 1
         assert re.search(message, error)
 
+    def test_a_path_that_the_system_refuses_is_1_and_one_sentence(self, capsys):
+        """A name longer than 255 bytes, or a path longer than 4,096."""
+        for typed in (["metrics", "a" * 5000], ["app", "b" * 400], ["landscape", "demo/" * 999]):
+            assert main(typed) == 1
+            out, error = capsys.readouterr()
+            assert not out
+            assert re.fullmatch(r"lore: '.{80}…' cannot be used: File name too long\.\n", error)
+
     @pytest.mark.parametrize("name", ["landscape", "curve"])
     def test_features_are_needed(self, file, capsys, name):
         assert main([name, file, "--map", "none"]) == 1

@@ -18,7 +18,7 @@ from lore_core import chance, comparison, metrics, recalibration, regions
 from lore_core.recalibration.registry import own_recalibrators
 from tests.data.test_weights import some_rows
 
-DECISION = Path(__file__).parents[2] / "docs/decisions/0033-weights-of-rows.md"
+DECISION = Path(__file__).parents[2] / "docs/decisions.md"
 #: What a public name that takes rows calls them.
 ROWS = {
     "confidence", "outcome", "probabilities", "labels", "dataset", "datasets", "calibration",

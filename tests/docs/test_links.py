@@ -5,7 +5,7 @@ from urllib.parse import unquote
 import pytest
 from markdown_pages import ROOT, anchors, links
 
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 def broken(page, text):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from lore_core import kernel_sums
 from lore_core.kernel_sums import (
     blocked,
     cache_files,
+    compiled,
     laplacian_means,
     laplacian_sums,
     sweep1d,
@@ -222,7 +224,13 @@ DAMAGES = {
     "one bit": _flip_a_bit,
     "directory": _put_a_directory,
     "unreadable": lambda path: path.chmod(0),
+    "of another kernel": lambda path: path.write_bytes(cache_files.sealed(b"code", "another")),
+    "something else": lambda path: path.write_bytes(
+        cache_files.sealed(pickle.dumps(numba.__version__) + pickle.dumps(7), path.name)
+    ),
 }
+if hasattr(os, "mkfifo"):
+    DAMAGES["pipe"] = lambda path: (path.unlink(), os.mkfifo(path))
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +243,8 @@ def compiled_package(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("damage", "suffix"), list(zip(DAMAGES, itertools.cycle(["nbi", "nbc", "nbc"])))
+    ("damage", "suffix"),
+    [*zip(DAMAGES, itertools.cycle(["nbi", "nbc", "nbc"])), ("something else", "nbi")],
 )
 def test_what_is_damaged_is_never_loaded_but_made_again(damage, suffix, compiled_package):
     before = []
@@ -274,18 +283,44 @@ def test_damage_and_loss_are_found_before_anything_is_served(tmp_path, monkeypat
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     folder = cache_folder()
     assert folder.is_relative_to(tmp_path)
+    name = f"kernel{cache_files.MARK}.nbi"
 
     def compile_one():
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"kernel{cache_files.MARK}.nbi").write_bytes(cache_files.sealed(b"code"))
+        (folder / name).write_bytes(cache_files.sealed(b"code", name))
 
     monkeypatch.setattr(kernel_sums, "warmup", compile_one)
     said = []
     assert compile_kernels(said.append)
     (file,) = folder.iterdir()
-    file.write_bytes(cache_files.sealed(b"code")[:-1])
+    file.write_bytes(cache_files.sealed(b"code", name)[:-1])
     with pytest.warns(RuntimeWarning, match="were damaged"):
         assert compile_kernels(said.append)
     file.unlink()
     assert compile_kernels(said.append)
     assert not compile_kernels(said.append)
+    (stamp,) = tmp_path.glob("warm-*")
+    for damage in ("emptied", "zeros", "noise"):
+        DAMAGES[damage](stamp)
+        assert compile_kernels(said.append)
+        assert not compile_kernels(said.append)
+
+
+def test_of_two_processes_that_save_at_once_none_gets_the_kernel_of_the_other(tmp_path):
+    one, two = (compiled._CheckedFiles(str(tmp_path), "kernel", "stamp") for _ in range(2))
+    save_index = one._save_index
+
+    def save_meanwhile(index):
+        save_index(index)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(two, "_load_index", dict)  # as it was before
+            two.save("key of two", "code of two")
+
+    one._save_index = save_meanwhile
+    one.save("key of one", "code of one")
+    assert one.load("key of two") == "code of two"
+    assert one.load("key of one") in (None, "code of one")
+    one._save_index = save_index
+    one.save("key of one", "code of one")
+    assert [one.load(f"key of {name}") for name in ("one", "two")] == ["code of one", "code of two"]
+    assert len(list(tmp_path.glob("*.nbc"))) == 2

@@ -416,6 +416,34 @@ def test_a_proxy_proves_itself_with_every_request(tmp_path):
         assert server.token not in server.said
 
 
+#: Starts the dashboard at a port that another program took after it was chosen.
+TAKEN = """
+import sys, threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from lore_core.dashboard.server import serve
+
+class Other(BaseHTTPRequestHandler):
+    def do_GET(self):
+        print("asked", self.path, flush=True)
+        self.send_response(200)
+        self.end_headers()
+
+other = ThreadingHTTPServer(("127.0.0.1", 0), Other)
+threading.Thread(target=other.serve_forever, daemon=True).start()
+serve([], other.server_port, sys.argv[1], open_browser=True, notify=print)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("launch")
+def test_a_program_that_takes_the_port_first_is_not_given_the_link():
+    command = [sys.executable, "-c", TAKEN, TOKEN_TEXT]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "is not available" in done.stderr
+    assert done.stdout == ""
+
+
 BROWSER = """#!{python}
 import json, os, pathlib, sys, urllib.parse
 page = pathlib.Path(urllib.parse.unquote(urllib.parse.urlsplit(sys.argv[1]).path))

@@ -68,6 +68,25 @@ def test_pages_say_so_and_read_nothing(folders, open_page, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    "name",
+    ["a" * 5000, "b/" * 2500, "~nobody-of-this-name/x", "c\0d"],
+    ids=["long name", "long path", "no account", "NUL"],
+)
+def test_a_path_the_system_cannot_look_at_is_said_in_a_sentence(
+    folders, open_page, monkeypatch, name
+):
+    page = open_page("data")
+    monkeypatch.setattr(sys, "argv", ["app.py", "--data-root", str(folders[0])])
+    (source,) = [item for item in page.app.button_group if item.key == "source"]
+    source.set_value("Path")
+    for address, key in (("data", "path"), ("runs", "runs_path"), ("watch", "watch_path")):
+        page.go(address).app.text_input(key=key).set_value(name)
+        page.run()
+        assert "cannot be read" in page.errors[0]
+        assert len(page.errors[0]) < 250
+
+
+@pytest.mark.parametrize(
     ("option", "value"),
     [
         ("server.allowedHosts", ["localhost", "lore.example"]),

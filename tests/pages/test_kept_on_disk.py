@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import time
 from datetime import date
 
@@ -125,3 +127,70 @@ def test_a_folder_of_another_account_is_not_written(tmp_path):
     os.chown(tmp_path / "kept", 65534, -1)
     with pytest.raises(InputError, match="it is another's"):
         KeptFiles(tmp_path / "kept").put("data", "a", "a", {}, {})
+
+
+def clean(cache, *options):
+    command = [sys.executable, "-m", "lore_core.cli", "clean", *options]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture
+def cache(tmp_path):
+    """A folder of the user's caches, with one dataset that was kept."""
+    kept = KeptFiles(tmp_path / "lore-lens" / "kept")
+    kept.put("data", "a", "a", {"title": "a"}, {})
+    return tmp_path
+
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="the cache folder of Linux")
+
+
+@linux_only
+@pytest.mark.parametrize("key", ["b", None])
+def test_what_is_no_file_is_neither_waited_for_nor_removed(cache, key):
+    """A pipe that nobody writes to; ``key``: whether it has the name of a file that is kept."""
+    kept = KeptFiles(cache / "lore-lens" / "kept")
+    pipe = kept._place("data", key) if key else kept.folder / "report.kept"
+    os.mkfifo(pipe)
+    code, said = clean(cache, "--list")
+    assert (code, said.count("1 dataset:")) == (0, 1)
+    assert kept.get("data", "b") is None
+    code, said = clean(cache)
+    assert (code, said[:18]) == (0, "Removed 1 dataset:")
+    assert list(kept.folder.iterdir()) == [pipe]
+    if key:  # and what is to be kept by that name takes its place
+        kept.put("data", key, "b", {"title": "b"}, {})
+        assert [thing.title for thing in kept.things()] == ["b"]
+
+
+@linux_only
+def test_nothing_is_removed_through_a_link(cache, tmp_path_factory):
+    folder, other = cache / "lore-lens" / "kept", tmp_path_factory.mktemp("other")
+    (folder / "token").write_text("a token")
+    names = sorted(path.name for path in folder.iterdir())
+    folder.rename(other / "kept")
+    folder.symlink_to(other / "kept")
+    for options in ([], ["--list"]):
+        code, said = clean(cache, *options)
+        assert code == 1
+        assert "must be a folder; it is a link to" in said
+    assert sorted(path.name for path in (other / "kept").iterdir()) == names
+
+
+@linux_only
+def test_files_of_others_in_the_folder_stay(cache, tmp_path_factory):
+    kept = KeptFiles(cache / "lore-lens" / "kept")
+    other = tmp_path_factory.mktemp("other") / "file"
+    other.write_text("mine")
+    (kept.folder / "notes.kept.txt").write_text("mine")
+    link = kept._place("data", "b")
+    link.symlink_to(other)
+    assert [thing.title for thing in kept.things()] == ["a"]
+    assert kept.get("data", "b") is None
+    kept.clear()
+    assert sorted(path.name for path in kept.folder.iterdir()) == [link.name, "notes.kept.txt"]
+    kept.put("data", "b", "b", {"title": "b"}, {})
+    assert other.read_text() == "mine"
+    assert not link.is_symlink()

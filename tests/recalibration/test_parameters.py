@@ -84,18 +84,19 @@ def test_an_unknown_setting_is_refused(name):
         LoRe().set_params(**{name: 1.0})
 
 
-NO_NUMBER = [-1, 0, np.nan, np.inf, "0.2", True, None, [0.2]]
-NO_COUNT = [-1, 0, 1.5, np.nan, "5", True, None, [5]]
+NOTHING = [b"1", np.bool_(True), np.complex128(1), np.timedelta64(1), np.ma.masked]
+NO_NUMBER = [-1, 0, np.nan, np.inf, 10**400, "0.2", True, None, [0.2], *NOTHING]
+NO_COUNT = [-1, 0, 1.5, np.nan, "5", True, None, [5], *NOTHING]
 NO_FLAG = [0, 1, "yes", None, np.nan]
 NO_BINS = [*NO_COUNT, 10_001]
-NO_LIST = [0.2, "0.2", None, [], [0.2, "0.3"], iter([0.2])]
+NO_LIST = [0.2, "0.2", b"1", {1: 2}, None, [], [0.2, "0.3"], iter([0.2])]
 WRONG = {
     LoRe: {
         "gamma": NO_NUMBER,
         "n_bins": NO_BINS,
         "binning": ["equal", 1, None, ["equal-mass"]],
         "floor": NO_FLAG,
-        "prior_strength": [-1, np.nan, "1", True, None, [1.0]],
+        "prior_strength": [-1, np.nan, "1", True, None, [1.0], *NOTHING],
         "base": ["Platt scaling", PlattScaling, LoRe()],
         "feature_map": [1, ["a"]],
     },
@@ -119,7 +120,7 @@ WRONG = {
     HistogramBinning: {"n_bins": NO_BINS, "binning": ["equal"]},
     LogisticRecalibration: {"strength": [item for item in NO_NUMBER if item is not None]},
     BoostingRecalibration: {"n_trees": [-1, 1.5, "5", True, [5]]},
-    MCGrad: {"random_state": [-1, 1.5, None]},
+    MCGrad: {"random_state": [-1, 1.5, None, 2**32]},
     GroupWise: {"column": [1, [], [1]], "min_group_size": NO_COUNT},
 }
 

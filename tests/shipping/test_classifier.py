@@ -53,7 +53,7 @@ from lore_core import (
 from lore_core.recalibration import BoostingRecalibration, LogisticRecalibration
 from lore_core.recalibration.venn_abers import VennAbers
 
-#: Of LoRe smooth alone, by its definition: docs/decisions/0033-weights-of-rows.md.
+#: Of LoRe smooth alone, by its definition: docs/decisions.md.
 NOT_REPEATED = {
     f"check_sample_weight_equivalence_on_{kind}_data": "a row of weight 2 is not two rows"
     for kind in ("dense", "sparse")
