@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from lore_core import Dataset
-from pages.shared.jobs import current_job
 from pages.shared.maps import MAPS, available_maps, compute_map, duration, seconds
 from pages.shared.store import store
+from pages.shared.tasks import is_busy
 
 
 def panel(dataset: Dataset) -> None:
@@ -24,8 +24,7 @@ def panel(dataset: Dataset) -> None:
         f"A map says which rows are neighbours. Ready at any time: {', '.join(others)}. Learned "
         "once, on calibration and evaluation rows together and without looking at labels:"
     )
-    job = current_job()
-    busy = job is not None and job.running
+    busy = is_busy()
     with st.grid(4, min_column_width=200, gap="small", border=True):
         for name in learned:
             _card(dataset, name, busy)

@@ -14,8 +14,8 @@ from pages.runs.request import RunsRequest
 from pages.runs.source import RunsSource
 from pages.shared.controls import bins_control, gamma_control
 from pages.shared.header import plain
-from pages.shared.jobs import at_this_pace
 from pages.shared.methods import labels, preselected
+from pages.shared.tasks import expected_duration
 
 _NONE = "none"
 #: Methods by their name on the page.
@@ -138,4 +138,4 @@ def _seconds(source: RunsSource, request: RunsRequest) -> float:
         name = MapName.parse(request.feature_map, "feature_map")
         n, p = source.first.features.shape
         one += estimate_seconds(name.method, n, p, name.n_components or 1)
-    return at_this_pace(source.work, one * source.n_runs / (os.cpu_count() or 1))
+    return expected_duration(source.work, one * source.n_runs / (os.cpu_count() or 1))

@@ -10,8 +10,8 @@ from lore_core.comparison import RunsComparison
 from lore_core.data.progress import Progress
 from lore_core.recalibration import offered_recalibrators
 from pages.runs.source import RunsSource
-from pages.shared.jobs import start_job
 from pages.shared.store import store
+from pages.shared.tasks import start_job
 
 #: Share of the progress bar that reading the files takes.
 _READING = 0.1
