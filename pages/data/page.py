@@ -10,10 +10,10 @@ from lore_core import Dataset
 from pages.data import mapping, sources
 from pages.shared.charts import next_step
 from pages.shared.header import plain, question, sentence
-from pages.shared.jobs import current_job
 from pages.shared.maps import MAPS, available_maps, compute_map, duration, seconds
 from pages.shared.session import current, failure, is_loaded
 from pages.shared.store import store
+from pages.shared.tasks import is_busy
 
 #: Nothing found; worth a look; accepted by the reader.
 _SIGNS = {"fine": ":material/check:", "look": ":material/warning:", "refuse": ":material/flag:"}
@@ -40,8 +40,7 @@ def _list_maps(dataset: Dataset) -> None:
         f"A map says which rows are neighbours. Ready at any time: {', '.join(others)}. Learned "
         "once, on calibration and evaluation rows together and without looking at labels:"
     )
-    job = current_job()
-    busy = job is not None and job.running
+    busy = is_busy()
     with st.grid(4, min_column_width=200, gap="small", border=True):
         for name in learned:
             _card(dataset, name, busy)

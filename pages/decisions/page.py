@@ -14,13 +14,13 @@ from lore_core.figures import reward_figure
 from lore_core.metrics import describe_rewards
 from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
-from pages.shared.beside import is_ready
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import cost_controls, in_session, theme_mode, view_controls
 from pages.shared.header import plain, question
 from pages.shared.methods import compared
 from pages.shared.places import title_of
+from pages.shared.tasks import is_ready
 
 _EVERYONE = "all rows"
 _PLACES = "a place beyond chance"
@@ -33,7 +33,7 @@ question(
 view = view_controls()
 result = compared(view)
 top_label = view.with_(target=TOP_LABEL)
-is_ready(compute.taught_asked(top_label), 0.0)  # begun, while rewards are counted
+is_ready(compute.gains_request(top_label), 0.0)  # begun, while rewards are counted
 evaluation = view.evaluation
 first = next(iter(result.datasets))
 

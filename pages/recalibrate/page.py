@@ -19,7 +19,6 @@ from lore_core.view import View
 from pages.recalibrate.before_after import before_after
 from pages.recalibrate.table import metrics_table, worst_places_table
 from pages.shared import compute
-from pages.shared.beside import awaited, is_ready
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import csv_button, next_step, show_chart
 from pages.shared.controls import curve_metric, in_session, metric_map, theme_mode, view_controls
@@ -27,6 +26,7 @@ from pages.shared.header import conclude, plain, question
 from pages.shared.maps import planar_maps
 from pages.shared.methods import compared, grouping, grouping_control, preselected
 from pages.shared.places import is_searched
+from pages.shared.tasks import await_result, is_ready
 
 #: Seconds that the table waits for its intervals before it is shown without them.
 _SOON = 0.3
@@ -164,13 +164,13 @@ grouping_control(dataset, row)
 result = compared(view, measure_map)
 methods = list(result.datasets)
 if measure_map is not None and len(methods) > 1:
-    for curve in compute.method_curves_asked(view, result, _drawn_first(result), measure_map):
+    for curve in compute.method_curve_requests(view, result, _drawn_first(result), measure_map):
         is_ready(curve, 0.0)  # begun, while the page is made
 search = compute.places(view) if view.target == TOP_LABEL and is_searched(view) else None
 conclude(top, conclude_recalibration(result, search))
 table, waiting = st.empty(), st.empty()
-asked = compute.intervals(view, result, measure_map)
-if asked is not None and not is_ready(asked, _SOON):
+request = compute.intervals(view, result, measure_map)
+if request is not None and not is_ready(request, _SOON):
     with table.container():
         metrics_table(result, grouping(dataset), measured_on, pending=True)
 worst_places_table(result)
@@ -212,11 +212,11 @@ if measure_map is not None and len(methods) > 1:
         key=f"curves of {', '.join(methods)}",
     )
     names = [name for name in methods if name in drawn]
-    curves = compute.method_curves_asked(view, result, names, measure_map)
+    curves = compute.method_curve_requests(view, result, names, measure_map)
     if names:
         show_chart(
             bandwidth_figure(
-                dict(zip(names, map(awaited, curves), strict=True)),
+                dict(zip(names, map(await_result, curves), strict=True)),
                 metric=metric,
                 rows=f"{len(dataset.evaluation):,} evaluation rows, measured on {measured_on}",
                 gamma=view.gamma,
@@ -225,7 +225,7 @@ if measure_map is not None and len(methods) > 1:
             "method_curves",
         )
 # What takes long comes last, though it stands above.
-simulated = None if asked is None else awaited(asked, waiting)
+simulated = None if request is None else await_result(request, waiting)
 if simulated is not None:
     result = result.with_simulated(simulated)
 with table.container():

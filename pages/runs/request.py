@@ -19,9 +19,9 @@ from lore_core.view.methods import group_columns, group_names
 from pages.runs.source import RunsSource
 from pages.shared.controls import bins_control, gamma_control, in_session
 from pages.shared.header import plain
-from pages.shared.jobs import at_this_pace, start_job
 from pages.shared.methods import labels, preselected
 from pages.shared.store import store
+from pages.shared.tasks import expected_duration, start_job
 
 #: Share of the progress bar that reading the files takes.
 _READING = 0.1
@@ -199,4 +199,4 @@ def _seconds(source: RunsSource, request: RunsRequest) -> float:
         name = MapName.parse(request.feature_map, "feature_map")
         n, p = source.first.features.shape
         one += estimate_seconds(name.method, n, p, name.n_components or 1)
-    return at_this_pace(source.work, one * source.n_runs / (os.cpu_count() or 1))
+    return expected_duration(source.work, one * source.n_runs / (os.cpu_count() or 1))

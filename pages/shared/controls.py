@@ -16,7 +16,6 @@ from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.metrics.metric import CurveKey
 from lore_core.metrics.vector_error import VECTOR_COUNTS_ALIKE
 from lore_core.view import View
-from pages.shared.jobs import current_job
 from pages.shared.maps import (
     available_maps,
     compute_map,
@@ -27,6 +26,7 @@ from pages.shared.maps import (
     seconds,
 )
 from pages.shared.session import current
+from pages.shared.tasks import current_job
 
 #: Bandwidths the slider offers.
 GAMMAS = list(ROUND_GAMMAS)
@@ -97,7 +97,7 @@ def _usable(dataset: Dataset, wanted: str) -> tuple[str, Embedding]:
 def missing_map(dataset: Dataset, wanted: str, shown: str) -> None:
     """Say that a map is not ready and offer to make it."""
     job = current_job()
-    if job is not None and job.running:
+    if job is not None and not job.ended:
         st.caption(
             f":material/map: **{shown} is shown** until {wanted} is ready."
             if job.name == wanted

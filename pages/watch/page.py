@@ -13,7 +13,7 @@ from lore_core.mergeable.partitions.batches import movement_words
 from pages.shared.charts import csv_button, next_step, show_chart
 from pages.shared.controls import gamma_control, theme_mode
 from pages.shared.header import plain, question, sentence, show_error
-from pages.shared.jobs import Job, current_job
+from pages.shared.tasks import Job, current_job
 from pages.watch.looking import N_DRAWS, Look, go_on, is_looking, see_to
 from pages.watch.one_batch import LEVEL, chosen_batch, show_batch
 from pages.watch.source import Kept, choose
@@ -50,7 +50,7 @@ def _left_out(look: Look, job: Job | None) -> None:
     text, button = st.columns([5, 1.2], vertical_alignment="center")
     if job is not None and job.error:
         text.error(f"{sentence(job.error)} {so_far}.", icon=":material/error:")
-    elif job is not None and job.running and job is current_job():
+    elif job is not None and not job.ended and job is current_job():
         text.info(
             f"{plain(job.name)} comes first, then the batches that are left. {so_far}.",
             icon=":material/hourglass_empty:",

@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from lore_core import Dataset
-from lore_core.dashboard.beside import WORKERS
+from lore_core.dashboard.worker_pool import POOL
 from pages.shared.loaded import Loaded
 from pages.shared.store import store
 
@@ -136,7 +136,7 @@ def open_page(monkeypatch):
         app.query_params["features"] = "PCA 2-D"  # at once, without a job in the background
         for key, value in settings.items():
             app.query_params[key] = str(value)
-        assert not WORKERS.are_there, "what a test replaces would not be replaced in them"
+        assert not POOL.is_warm, "what a test replaces would not be replaced in them"
         if dataset is not None:
             loaded = Loaded(dataset, "test", facts=("Made by a test.",))
             store().loaded.put(loaded.key, loaded)

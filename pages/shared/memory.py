@@ -1,4 +1,4 @@
-"""Memory that is given back to the system when no page runs."""
+"""Memory of the server: how far it grows, and what is given back when no page runs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 import threading
 from collections.abc import Callable
 
-from lore_core.dashboard.large_arrays import let_go
-from pages.shared.calm import when_at_ease
+from lore_core.dashboard.large_arrays import release_pages
+from pages.shared.scheduler import run_when_idle
 
 _waiting = threading.Lock()
 #: What of glibc's heap is set, by its ``mallopt``.
-_SETTINGS = {
+_HEAP_SETTINGS = {
     # One heap for all threads: else each has its own, and what one page has freed is of no use to
     # the next.
     -8: 1,  # M_ARENA_MAX
@@ -25,29 +25,29 @@ _SETTINGS = {
 }
 
 
-def hold_little() -> None:
+def limit_heap_growth() -> None:
     """Let the server's memory grow no further than its pages need, if this system can (glibc)."""
-    for what, value in _SETTINGS.items():
-        _of_the_heap("mallopt")(what, value)
+    for what, value in _HEAP_SETTINGS.items():
+        _heap_function("mallopt")(what, value)
 
 
-def give_back() -> None:
+def trim_memory() -> None:
     """Give memory back that is not used: of files at once, the rest once no page runs for a moment.
 
     What another page looks at in a file is found again in no time.
     """
-    let_go()
+    release_pages()
     if _waiting.acquire(blocking=False):
-        when_at_ease(_at_ease)
+        run_when_idle(_trim)
 
 
-def _at_ease() -> None:
+def _trim() -> None:
     _waiting.release()
-    let_go()
-    _of_the_heap("malloc_trim")(0)
+    release_pages()
+    _heap_function("malloc_trim")(0)
 
 
-def _of_the_heap(name: str) -> Callable[..., object]:
+def _heap_function(name: str) -> Callable[..., object]:
     """Return a function of glibc; one that does nothing where the system has another heap."""
     known = ctypes.CDLL(None) if sys.platform == "linux" else None
     return getattr(known, name, lambda *_: None)

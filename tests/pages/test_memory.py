@@ -7,37 +7,37 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages.shared import thrift
+from pages.shared import memory
 
 
 def test_the_heap_is_given_back_once_for_many_pages(monkeypatch):
     asked, done = [], []
-    monkeypatch.setattr(thrift, "_waiting", threading.Lock())
-    monkeypatch.setattr(thrift, "when_at_ease", asked.append)
-    monkeypatch.setattr(thrift, "let_go", lambda: done.append("files"))
-    monkeypatch.setattr(thrift, "_of_the_heap", lambda name: lambda *_: done.append(name))
+    monkeypatch.setattr(memory, "_waiting", threading.Lock())
+    monkeypatch.setattr(memory, "run_when_idle", asked.append)
+    monkeypatch.setattr(memory, "release_pages", lambda: done.append("files"))
+    monkeypatch.setattr(memory, "_heap_function", lambda name: lambda *_: done.append(name))
     for _ in range(3):
-        thrift.give_back()
+        memory.trim_memory()
     assert len(asked) == 1
     assert done == ["files"] * 3
     asked.pop()()
     assert done[3:] == ["files", "malloc_trim"]
-    thrift.give_back()  # a page that runs later is thought of, too
+    memory.trim_memory()  # a page that runs later is thought of, too
     assert len(asked) == 1
 
 
 @pytest.mark.parametrize("system", ["linux", "darwin", "win32"])
 def test_other_heaps_are_left_alone(monkeypatch, system):
     monkeypatch.setattr(sys, "platform", system)
-    thrift._of_the_heap("no such function")(0)
+    memory._heap_function("no such function")(0)
     if system != "linux":
-        thrift._of_the_heap("malloc_trim")(0)
+        memory._heap_function("malloc_trim")(0)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_what_was_freed_is_given_back(monkeypatch):
     """Small arrays, each kept by the heap; every other one is freed, so that its end stays."""
-    trim = thrift._of_the_heap("malloc_trim")
+    trim = memory._heap_function("malloc_trim")
     if trim(0) is None:
         pytest.skip("no glibc")
     arrays = [np.ones(12_000) for _ in range(2_000)]
@@ -47,8 +47,8 @@ def test_what_was_freed_is_given_back(monkeypatch):
         return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
     before = held()
-    monkeypatch.setattr(thrift, "_waiting", threading.Lock())
-    monkeypatch.setattr(thrift, "when_at_ease", lambda do: do())
-    thrift.give_back()
+    monkeypatch.setattr(memory, "_waiting", threading.Lock())
+    monkeypatch.setattr(memory, "run_when_idle", lambda do: do())
+    memory.trim_memory()
     assert before - held() > 50e6
     assert len(arrays) == 1_000
