@@ -20,7 +20,7 @@ from lore_core.dashboard.access import TOKEN, AccessMiddleware, link_to, new_tok
 from lore_core.dashboard.beside import WORKERS
 from lore_core.dashboard.server import local_url
 from lore_core.kernel_sums.schedule import one_thread_a_product
-from lore_core.reading import apart
+from lore_core.reading import isolation
 from pages.shared import controls, header, live_chart, requests, session
 from pages.shared.ahead import compute_ahead
 from pages.shared.assets import Assets
@@ -124,7 +124,7 @@ else:
     hold_little()
     one_thread_a_product()
     share_the_interpreter()
-    apart.warm()
+    isolation.start_server()
     WORKERS.warm()
     when_at_ease(_warm_up)
     is_bare = TOKEN not in os.environ  # as `streamlit run app.py` starts it

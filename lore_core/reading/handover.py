@@ -13,6 +13,7 @@ import math
 import types
 import typing
 from collections.abc import Callable, Mapping
+from io import BufferedReader
 from typing import Any, TypeVar
 
 import numpy as np
@@ -84,6 +85,14 @@ def message_from(read: Read, most: int) -> tuple[Any, Arrays]:
         for name, (dtype, shape, size) in sizes.items()
     }
     return told, arrays
+
+
+def exactly(stream: BufferedReader, length: int) -> bytearray:
+    """Read so many bytes; ValueError if there are fewer."""
+    content = bytearray(length)
+    if stream.readinto(content) != length:
+        raise ValueError("a message that ends too early")
+    return content
 
 
 def dataset_told(dataset: Dataset) -> tuple[dict[str, Any], Arrays]:

@@ -15,7 +15,6 @@ from lore_core.data.dataset import CALIBRATION, EVALUATION, Dataset
 from lore_core.data.progress import Progress, tell
 from lore_core.data.text_features import with_text_features
 from lore_core.data.validation import InputError
-from lore_core.reading.apart import IS_POSSIBLE, ask
 from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
 from lore_core.reading.columns import Columns
@@ -23,8 +22,9 @@ from lore_core.reading.file_pairs import half_of, runs_in, sources_of
 from lore_core.reading.file_rows import FileRows, group_frame, pictures, read_rows
 from lore_core.reading.formats import open_columns
 from lore_core.reading.guess import guess
-from lore_core.reading.handover import dataset_from, from_json
+from lore_core.reading.handover import Arrays, dataset_from, dataset_told, from_json, to_json
 from lore_core.reading.image_files import image_files, read_images
+from lore_core.reading.isolation import IS_POSSIBLE, run_isolated
 from lore_core.reading.mapping import ColumnMapping, as_mapping
 from lore_core.reading.overview import FileOverview, overview_of
 from lore_core.reading.raw_file import RawFile, Sources
@@ -51,7 +51,7 @@ class Reading:
 
 
 def load(
-    source: Sources, *, mapping: _Given = None, name: str | None = None, apart: bool = False
+    source: Sources, *, mapping: _Given = None, name: str | None = None, isolate: bool = False
 ) -> Dataset:
     """Read predictions, labels and what else is known about each row.
 
@@ -67,9 +67,9 @@ def load(
         Which column plays which role; what it leaves open is guessed by name.
     name : str, optional
         How pages and errors call the data; by default the file name.
-    apart : bool
-        Read in a process of its own with limits on memory and time, as the dashboard does: for
-        files of others. A file that ends that process is an InputError here. (On Linux; elsewhere
+    isolate : bool
+        Parse in a child process with limits on memory and time, as the dashboard does: for
+        untrusted files. A file that ends that process is an InputError here. (On Linux; elsewhere
         it changes nothing.)
 
     Returns
@@ -87,7 +87,7 @@ def load(
     read : the same with a report in plain words.
     load_runs : every pair of a directory.
     """
-    return read(source, mapping=mapping, name=name, apart=apart).dataset
+    return read(source, mapping=mapping, name=name, isolate=isolate).dataset
 
 
 def load_runs(
@@ -95,7 +95,7 @@ def load_runs(
     *,
     mapping: _Given = None,
     progress: Progress | None = None,
-    apart: bool = False,
+    isolate: bool = False,
 ) -> list[Dataset]:
     """Read every pair ``<run>_cal.*`` and ``<run>_test.*`` of a directory, or the files given.
 
@@ -110,7 +110,7 @@ def load_runs(
         Which column plays which role, in every file.
     progress : callable, optional
         Called with the share done and the run that was read; it may raise to stop.
-    apart : bool
+    isolate : bool
         As in :func:`load`.
 
     Returns
@@ -126,26 +126,24 @@ def load_runs(
     runs = runs_in(source)
     datasets = []
     for number, (run, files) in enumerate(runs.items(), start=1):
-        datasets.append(load(list(files), mapping=mapping, name=run, apart=apart))
+        datasets.append(load(list(files), mapping=mapping, name=run, isolate=isolate))
         tell(progress, number / len(runs), f"reading run {number} of {len(runs)}: {run}")
     return datasets
 
 
-def inspect(source: Sources, *, mapping: _Given = None, apart: bool = False) -> FileOverview:
+def inspect(source: Sources, *, mapping: _Given = None, isolate: bool = False) -> FileOverview:
     """Look at a file before reading it: its columns in plain words and their guessed roles.
 
     Of several files the first one that holds more than images is described. Nothing but a damaged
-    or unreadable file is an error here: open roles stay None in the mapping. ``apart``: as in
+    or unreadable file is an error here: open roles stay None in the mapping. ``isolate``: as in
     :func:`load`.
     """
     raws, given = sources_of(source), as_mapping(mapping)
-    if apart and IS_POSSIBLE and _are_files(raws):
-        with _as_told(raws):
-            return from_json(FileOverview, ask("inspect", raws, given, None)[0])
-    with _memory_told(raws):
-        opened = [open_columns(raw, given.table, given.query) for raw in raws]
-        chosen = next((columns for columns in opened if not _only_images(columns)), opened[0])
-        return overview_of(chosen, given)
+    if isolate and _can_isolate(raws):
+        with _checked(raws):
+            return from_json(FileOverview, run_isolated(_inspect_as_json, raws, given)[0])
+    with _enough_memory(raws):
+        return _inspect(raws, given)
 
 
 def guess_mapping(source: Sources, *, mapping: _Given = None) -> ColumnMapping:
@@ -154,52 +152,73 @@ def guess_mapping(source: Sources, *, mapping: _Given = None) -> ColumnMapping:
 
 
 def read(
-    sources: Sources, *, mapping: _Given = None, name: str | None = None, apart: bool = False
+    sources: Sources, *, mapping: _Given = None, name: str | None = None, isolate: bool = False
 ) -> Reading:
     """Read as :func:`load` does, and report on it."""
     raws, given = sources_of(sources), as_mapping(mapping)
-    if apart and IS_POSSIBLE and _are_files(raws):
-        with _as_told(raws):
-            told, arrays = ask("read", raws, given, name)
-            found = Reading(
-                dataset_from(told["dataset"], arrays),
-                from_json(ReadingReport, told["report"]),
-                from_json(ColumnMapping, told["mapping"]),
-            )
-        return _with_text(_with_images(found, raws, apart=True))
-    return _with_text(_with_images(read_files(raws, given, name), raws, apart=False))
+    isolate = isolate and _can_isolate(raws)
+    if isolate:
+        with _checked(raws):
+            parsed = _reading_from(*run_isolated(_read_as_json, raws, given, name))
+    else:
+        with _enough_memory(raws):
+            parsed = _read(raws, given, name)
+    return _with_text(_with_images(parsed, raws, isolate=isolate))
 
 
-def read_files(raws: list[RawFile], given: ColumnMapping, name: str | None) -> Reading:
-    """Read files here, without what is made of their texts."""
-    with _memory_told(raws):
-        return _read(raws, given, name)
+def _inspect(raws: Sequence[RawFile], given: ColumnMapping) -> FileOverview:
+    opened = [open_columns(raw, given.table, given.query) for raw in raws]
+    chosen = next((columns for columns in opened if not _only_images(columns)), opened[0])
+    return overview_of(chosen, given)
 
 
-def _with_images(found: Reading, raws: Sequence[RawFile], *, apart: bool) -> Reading:
+def _inspect_as_json(raws: Sequence[RawFile], given: ColumnMapping) -> tuple[Any, Arrays]:
+    return to_json(_inspect(raws, given)), {}
+
+
+def _read_as_json(
+    raws: list[RawFile], given: ColumnMapping, name: str | None
+) -> tuple[Any, Arrays]:
+    reading = _read(raws, given, name)
+    dataset, arrays = dataset_told(reading.dataset)
+    report, mapping = to_json(reading.report), to_json(reading.mapping)
+    return {"dataset": dataset, "report": report, "mapping": mapping}, arrays
+
+
+def _reading_from(result: Any, arrays: Arrays) -> Reading:
+    return Reading(
+        dataset_from(result["dataset"], arrays),
+        from_json(ReadingReport, result["report"]),
+        from_json(ColumnMapping, result["mapping"]),
+    )
+
+
+def _read_images(raws: Sequence[RawFile]) -> tuple[Any, Arrays]:
+    paths = [raw.content for raw in raws if isinstance(raw.content, Path)]
+    return {}, {"images": read_images(paths)}
+
+
+def _with_images(reading: Reading, raws: Sequence[RawFile], *, isolate: bool) -> Reading:
     """Make thumbnails of the files that a column names, where there are no images yet.
 
-    Apart each file counts for the memory and the time that may be taken.
+    Of a child process each file counts for the memory and the time that may be taken.
     """
-    named = found.mapping.images
-    if found.dataset.images is not None or named == "":
-        return found
+    named = reading.mapping.images
+    if reading.dataset.images is not None or named == "":
+        return reading
     folders = [raw.content.parent for raw in raws if isinstance(raw.content, Path)]
-    files = image_files(found.dataset, folders, named)
+    files = image_files(reading.dataset, folders, named)
     if files is None:
-        return found
-    if apart:
-        pictured = [RawFile(path.name, path) for path in files.paths]
-        with _as_told(pictured):
-            made = ask("images", pictured, ColumnMapping(), None)[1]["images"]
-            dataset = files.given_to(found.dataset, made)
-    else:
-        dataset = files.given_to(found.dataset, read_images(files.paths))
+        return reading
+    pictures = [RawFile(path.name, path) for path in files.paths]
+    with _checked(pictures):
+        _, arrays = run_isolated(_read_images, pictures) if isolate else _read_images(pictures)
+        dataset = files.given_to(reading.dataset, arrays["images"])
     report = dataclasses.replace(
-        found.report, images=images_in_words(dataset), notes=(*found.report.notes, files.note)
+        reading.report, images=images_in_words(dataset), notes=(*reading.report.notes, files.note)
     )
-    mapping = dataclasses.replace(found.mapping, images=files.column)
-    return dataclasses.replace(found, dataset=dataset, report=report, mapping=mapping)
+    mapping = dataclasses.replace(reading.mapping, images=files.column)
+    return dataclasses.replace(reading, dataset=dataset, report=report, mapping=mapping)
 
 
 def _with_text(found: Reading) -> Reading:
@@ -218,13 +237,13 @@ def _with_text(found: Reading) -> Reading:
     return dataclasses.replace(found, dataset=dataset, report=report)
 
 
-def _are_files(raws: Sequence[RawFile]) -> bool:
-    """Whether none is a table in memory, which is nobody else's file."""
-    return all(isinstance(raw.content, (Path, bytes)) for raw in raws)
+def _can_isolate(raws: Sequence[RawFile]) -> bool:
+    """Whether there are limits here, and no file is a table in memory, which is the caller's."""
+    return IS_POSSIBLE and all(isinstance(raw.content, (Path, bytes)) for raw in raws)
 
 
 @contextmanager
-def _memory_told(raws: Sequence[RawFile]) -> Iterator[None]:
+def _enough_memory(raws: Sequence[RawFile]) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
@@ -235,8 +254,8 @@ def _memory_told(raws: Sequence[RawFile]) -> Iterator[None]:
 
 
 @contextmanager
-def _as_told(raws: Sequence[RawFile]) -> Iterator[None]:
-    """Refuse what is not what a process that reads files would say."""
+def _checked(raws: Sequence[RawFile]) -> Iterator[None]:
+    """Refuse what no reader would answer."""
     try:
         yield
     except InputError:

@@ -155,7 +155,7 @@ def read_and_adopt(
     try:
         with st.spinner("Reading and checking …"):
             result = reading.read(
-                files[0] if len(files) == 1 else files, mapping=mapping, apart=True
+                files[0] if len(files) == 1 else files, mapping=mapping, isolate=True
             )
             adopt(as_loaded(result, source, states_of(f for f in files if isinstance(f, Path))))
     except InputError as error:

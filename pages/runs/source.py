@@ -159,7 +159,7 @@ def _looked_at(given: Any, name: str) -> RunsSource:
         runs = runs_in(given)
         check_inside(file for files in runs.values() for file in files)
         run, files = next(iter(runs.items()))
-        first = reading.load(list(files), name=run, apart=True)
+        first = reading.load(list(files), name=run, isolate=True)
     source = RunsSource(name, tuple(runs.values()), first, digest)
     st.session_state[_KEPT] = source
     return source
