@@ -165,14 +165,14 @@ def _token(*, cache: bool, proxied: bool) -> str:
 
 def _existing(path: str) -> Path:
     from lore_core.data.validation import InputError
-    from lore_core.reading.formats import READABLE
+    from lore_core.reading.formats import SUFFIXES
 
     place = Path(path).expanduser()
     if not place.exists():
         raise InputError(f"'--data' must name a file or directory that exists; got {path!r}.")
-    if place.is_file() and place.suffix.lower() not in READABLE:
+    if place.is_file() and place.suffix.lower() not in SUFFIXES:
         raise InputError(
             f"'--data' must name a directory of runs or a file of a readable kind "
-            f"({', '.join(READABLE)}); got {path!r}."
+            f"({', '.join(SUFFIXES)}); got {path!r}."
         )
     return place

@@ -23,7 +23,7 @@ from functools import partial
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -31,9 +31,18 @@ from lore_core.data.validation import InputError
 from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.columns import short
 from lore_core.reading.databases import in_memory_file
-from lore_core.reading.handover import Arrays, exactly, from_json, message_from, message_of
+from lore_core.reading.handover import (
+    Arrays,
+    exactly,
+    from_json,
+    message_from,
+    message_of,
+    to_message,
+)
 from lore_core.reading.named_tables import SeveralTablesError
 from lore_core.reading.raw_file import RawFile
+
+Kind = TypeVar("Kind")
 
 #: Environment variable: GiB of memory a child may take, instead of what the files' size allows.
 MEMORY_VARIABLE = "LORE_READ_GIB"
@@ -92,27 +101,30 @@ def start_server() -> None:
 
 
 def run_isolated(
-    function: Callable[..., tuple[Any, Arrays]], raws: Sequence[RawFile], *arguments: Any
-) -> tuple[Any, Arrays]:
-    """Return ``function(raws, *arguments)``, JSON and plain arrays, computed in a child process.
+    kind: type[Kind], function: Callable[..., Kind], raws: Sequence[RawFile], *arguments: Any
+) -> Kind:
+    """Return ``function(raws, *arguments)``, computed in a child process.
 
-    Raises InputError as the function does, and where the child takes more than it may or dies.
+    ``kind``: what :func:`~lore_core.reading.handover.from_json` makes again of what the child
+    answers. Raises InputError as the function does, where the child takes more than it may, dies,
+    or answers anything else.
     """
     limits = Limits.of(sum(map(_size, raws)))
     with _slots:
         answer = _answer_of(function, raws, arguments, limits)
     if isinstance(answer, int):
         raise InputError(_death(raws, answer, limits))
-    result, arrays = answer
-    problem = result.get("error") if isinstance(result, dict) else None
-    if problem is None:
-        return result, arrays
-    if problem.get("check"):
-        raise DoubtfulDataError(from_json(Check, problem["check"]), str(problem["name"]))
-    if problem.get("tables"):
-        tables = [str(name) for name in problem["tables"]]
-        raise SeveralTablesError(str(problem["file"]), str(problem["what"]), tables)
-    raise InputError(_too_large(raws, limits) if problem.get("memory") else str(problem["text"]))
+    try:
+        content, arrays = answer
+        if "error" in content:
+            raise _error_from(content["error"], raws, limits)
+        return from_json(kind, content["result"], arrays)
+    except InputError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        raise InputError(
+            f"'{raws[0].name}' was read as something that is no data ({error}). Save it again."
+        ) from error
 
 
 def _answer_of(
@@ -172,16 +184,16 @@ def _run(
     limits.apply()
     with open(sender.fileno(), "wb", closefd=False) as stream:
         try:
-            answer, arrays = function(files, *arguments)
+            result, arrays = to_message(function(files, *arguments))
+            content = {"result": result}
         except BaseException as error:
             del spare
-            answer, arrays = {"error": _problem(error, files)}, {}
-        for part in message_of(answer, arrays):
+            content, arrays = {"error": _error_as_json(error, files)}, {}
+        for part in message_of(content, arrays):
             stream.write(part)
 
 
-def _problem(error: BaseException, files: Sequence[RawFile]) -> dict[str, Any]:
-    """Return an error as JSON."""
+def _error_as_json(error: BaseException, files: Sequence[RawFile]) -> dict[str, Any]:
     if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
         return {"memory": True}
     if isinstance(error, DoubtfulDataError):
@@ -193,6 +205,15 @@ def _problem(error: BaseException, files: Sequence[RawFile]) -> dict[str, Any]:
     # A damaged file raises whatever the byte that flipped leads to.
     reason = short(f"{type(error).__name__}: {error}")
     return {"text": f"'{files[0].name}' is damaged and cannot be read ({reason}). Save it again."}
+
+
+def _error_from(content: Any, raws: Sequence[RawFile], limits: Limits) -> InputError:
+    if content.get("check"):
+        return DoubtfulDataError(from_json(Check, content["check"]), str(content["name"]))
+    if content.get("tables"):
+        tables = [str(name) for name in content["tables"]]
+        return SeveralTablesError(str(content["file"]), str(content["what"]), tables)
+    return InputError(_too_large(raws, limits) if content.get("memory") else str(content["text"]))
 
 
 def _size(raw: RawFile) -> int:
