@@ -106,7 +106,7 @@ def app(
     from lore_core.dashboard import server
     from lore_core.dashboard.access import LOCAL_HOSTS
     from lore_core.dashboard.kept_files import kept_folder
-    from lore_core.data.extras import require
+    from lore_core.data.optional_dependencies import require
     from lore_core.kernel_sums.compile_once import compile_kernels
 
     require("The dashboard", "streamlit", "plotly")

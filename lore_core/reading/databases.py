@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from lore_core.data.extras import require
+from lore_core.data.optional_dependencies import require
 from lore_core.data.validation import InputError
 from lore_core.reading.arrow_tables import columns_of_table
 from lore_core.reading.columns import Columns, short
