@@ -175,6 +175,7 @@ def _run(
 ) -> None:
     """Compute and send the answer; this runs in the child."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     warnings.simplefilter("ignore")
     # Threads and memory pools reserve address space, which counts as memory.
     pa.set_memory_pool(pa.system_memory_pool())
@@ -191,6 +192,13 @@ def _run(
             content, arrays = {"error": _error_as_json(error, files)}, {}
         for part in message_of(content, arrays):
             stream.write(part)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _error_as_json(error: BaseException, files: Sequence[RawFile]) -> dict[str, Any]:
