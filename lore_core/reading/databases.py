@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +12,6 @@ from typing import Any
 
 import pandas as pd
 
-from lore_core.data.optional_dependencies import require
 from lore_core.data.validation import InputError
 from lore_core.reading.arrow_tables import columns_of_table
 from lore_core.reading.columns import Columns, short
@@ -79,15 +77,14 @@ def open_duckdb(raw: RawFile, table: str | None = None, query: str | None = None
     """Open a table or view of a DuckDB database: ``table``, or the only one; or a query.
 
     The file is opened read-only, and reaches no other file. Raises InputError as
-    :func:`open_sqlite` does; MissingPackageError without duckdb.
+    :func:`open_sqlite` does.
     """
-    require("A DuckDB database", "duckdb")
     import duckdb
 
     try:
         with (
-            _on_disk(raw) as place,
-            closing(duckdb.connect(str(place), read_only=True, config=_CLOSED)) as database,
+            on_disk(raw) as file,
+            closing(duckdb.connect(str(file.content), read_only=True, config=_CLOSED)) as database,
         ):
             names = [
                 str(name)
@@ -181,28 +178,16 @@ def _of_this_file_alone(action: int, *_: str | None) -> int:
 
 
 @contextmanager
-def _on_disk(raw: RawFile) -> Iterator[Path]:
-    """Return where a file lies; an upload is written down while it is read."""
-    if isinstance(raw.content, Path):
-        yield raw.content
+def on_disk(raw: RawFile) -> Iterator[RawFile]:
+    """Write an upload of DuckDB to a file while it is read, as its reader needs; no other file."""
+    if not isinstance(raw.content, bytes) or not _is_duckdb(raw.content):
+        yield raw
         return
-    assert isinstance(raw.content, bytes)
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "upload.duckdb"
-        place.write_bytes(raw.content)
-        yield place
+        path = Path(folder) / "upload.duckdb"
+        path.write_bytes(raw.content)
+        yield RawFile(raw.name, path)
 
 
-def is_duckdb(head: bytes) -> bool:
-    """Whether the first bytes of a file are those of a DuckDB database."""
+def _is_duckdb(head: bytes) -> bool:
     return head[8:12] == b"DUCK"
-
-
-def in_memory_file(raw: RawFile) -> RawFile:
-    """Return an upload of DuckDB as a file in memory, for who may write none (on Linux)."""
-    if not isinstance(raw.content, bytes) or not is_duckdb(raw.content):
-        return raw
-    number = os.memfd_create(raw.name)
-    with open(number, "wb", closefd=False) as stream:
-        stream.write(raw.content)
-    return RawFile(raw.name, Path(f"/proc/self/fd/{number}"))

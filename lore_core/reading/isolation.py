@@ -30,7 +30,7 @@ import pyarrow as pa
 from lore_core.data.validation import InputError
 from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.columns import short
-from lore_core.reading.databases import in_memory_file
+from lore_core.reading.databases import on_disk
 from lore_core.reading.handover import (
     Arrays,
     exactly,
@@ -110,8 +110,9 @@ def run_isolated(
     or answers anything else.
     """
     limits = Limits.of(sum(map(_size, raws)))
-    with _slots:
-        answer = _answer_of(function, raws, arguments, limits)
+    with _slots, contextlib.ExitStack() as stack:
+        files = [stack.enter_context(on_disk(raw)) for raw in raws]
+        answer = _answer_of(function, files, arguments, limits)
     if isinstance(answer, int):
         raise InputError(_death(raws, answer, limits))
     try:
@@ -180,16 +181,15 @@ def _run(
     # Threads and memory pools reserve address space, which counts as memory.
     pa.set_memory_pool(pa.system_memory_pool())
     pa.set_cpu_count(1)
-    files = [in_memory_file(raw) for raw in raws]
     spare = bytearray(_MIB)  # to say that there is no memory left
     limits.apply()
     with open(sender.fileno(), "wb", closefd=False) as stream:
         try:
-            result, arrays = to_message(function(files, *arguments))
+            result, arrays = to_message(function(raws, *arguments))
             content = {"result": result}
         except BaseException as error:
             del spare
-            content, arrays = {"error": _error_as_json(error, files)}, {}
+            content, arrays = {"error": _error_as_json(error, raws)}, {}
         for part in message_of(content, arrays):
             stream.write(part)
 
