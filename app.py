@@ -20,7 +20,7 @@ from lore_core.dashboard.access import TOKEN, AccessMiddleware, link_to, new_tok
 from lore_core.dashboard.beside import WORKERS
 from lore_core.dashboard.server import local_url
 from lore_core.kernel_sums.schedule import one_thread_a_product
-from lore_core.reading import apart
+from lore_core.reading import isolation
 from pages.shared import controls, header, live_chart, requests, session
 from pages.shared.ahead import compute_ahead
 from pages.shared.assets import Assets
@@ -115,7 +115,7 @@ async def _start(_: App) -> AsyncIterator[None]:
 
     Not while this file is imported: who only looks at it shall not compute in other processes.
     """
-    apart.warm()
+    isolation.start_server()
     WORKERS.warm()
     when_at_ease(_warm_up)
     if is_bare:

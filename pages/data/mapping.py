@@ -83,7 +83,7 @@ def _overview(files: list[Any]) -> FileOverview:
         for item in files:
             if hasattr(item, "seek"):
                 item.seek(0)
-        kept = state, inspect(files[0] if len(files) == 1 else files, mapping=asked, apart=True)
+        kept = state, inspect(files[0] if len(files) == 1 else files, mapping=asked, isolate=True)
         st.session_state[_KEPT] = kept
     return kept[1]
 

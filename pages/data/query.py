@@ -8,14 +8,14 @@ from typing import Any
 import streamlit as st
 
 from lore_core.reading import ColumnMapping
-from lore_core.reading.formats import QUERIED
+from lore_core.reading.formats import DATABASE_SUFFIXES
 from pages.data.sources import read_and_adopt
 from pages.shared.session import READ_MAPPING
 
 
 def box(files: list[Any], source: str) -> None:
     """Ask for a query, where all files (uploads or paths) are databases."""
-    if not all(Path(item.name).suffix.lower() in QUERIED for item in files):
+    if not all(Path(item.name).suffix.lower() in DATABASE_SUFFIXES for item in files):
         return
     given: ColumnMapping | None = st.session_state.get(READ_MAPPING)
     asked = given is not None and given.query is not None
