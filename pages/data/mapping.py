@@ -10,7 +10,7 @@ import streamlit as st
 
 from lore_core import InputError
 from lore_core.reading import PROBABILITY_KINDS, ColumnMapping, FileOverview, inspect
-from lore_core.reading.formats import QUERIED
+from lore_core.reading.formats import DATABASE_SUFFIXES
 from pages.data.sources import read_and_adopt
 from pages.shared.controls import in_session
 from pages.shared.files import states_of
@@ -86,7 +86,7 @@ def _overview(files: list[Any]) -> FileOverview:
         for item in files:
             if hasattr(item, "seek"):
                 item.seek(0)
-        kept = state, inspect(files[0] if len(files) == 1 else files, mapping=asked, apart=True)
+        kept = state, inspect(files[0] if len(files) == 1 else files, mapping=asked, isolate=True)
         st.session_state[_KEPT] = kept
     return kept[1]
 
@@ -130,7 +130,7 @@ def _mapping(edited: pd.DataFrame, kind: str, overview: FileOverview) -> ColumnM
 
 def query_box(files: list[Any], source: str) -> None:
     """Ask for a query, where all files (uploads or paths) are databases."""
-    if not all(Path(item.name).suffix.lower() in QUERIED for item in files):
+    if not all(Path(item.name).suffix.lower() in DATABASE_SUFFIXES for item in files):
         return
     given: ColumnMapping | None = st.session_state.get(READ_MAPPING)
     asked = given is not None and given.query is not None

@@ -14,7 +14,7 @@ from lore_core.dashboard.kept_files import KEPT_FOR
 from lore_core.data.text_features import with_text_features
 from lore_core.data.texts import text_columns
 from lore_core.reading.file_pairs import sources_of
-from lore_core.reading.formats import READABLE
+from lore_core.reading.formats import FORMATS, SUFFIXES
 from lore_core.reading.reading_report import NO_FEATURES
 from pages.shared.controls import in_session, one_of
 from pages.shared.files import arguments, check_inside, is_local, named_path, states_of
@@ -81,8 +81,8 @@ def _what_is_kept() -> str:
 
 def _upload() -> tuple[list[Any], str] | None:
     files = st.file_uploader(
-        "Predictions (.npz, .csv, .parquet, .json, .eval, .xlsx, .sqlite, …)",
-        type=[suffix.lstrip(".") for suffix in READABLE],
+        f"Predictions ({', '.join(kind.suffixes[0] for kind in FORMATS)})",
+        type=[suffix.lstrip(".") for suffix in SUFFIXES],
         accept_multiple_files=True,
         key="upload",
         on_change=dismiss_failure,
@@ -143,7 +143,7 @@ def read_and_adopt(
     try:
         with st.spinner("Reading and checking …"):
             result = reading.read(
-                files[0] if len(files) == 1 else files, mapping=mapping, apart=True
+                files[0] if len(files) == 1 else files, mapping=mapping, isolate=True
             )
             adopt(as_loaded(result, source, states_of(f for f in files if isinstance(f, Path))))
     except InputError as error:

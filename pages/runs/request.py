@@ -69,7 +69,7 @@ def _compare(source: RunsSource, request: RunsRequest, progress: Progress) -> Ru
     datasets = load_runs(
         source.flat,
         progress=lambda share, message: progress(_READING * share, message),
-        apart=True,
+        isolate=True,
     )
     made = {item.label: item for item in offered_recalibrators(request.gamma, request.n_bins)}
     return compare_runs(

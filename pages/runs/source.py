@@ -14,7 +14,7 @@ from lore_core import Dataset, InputError, reading, save_npz
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.demo import synthetic
 from lore_core.reading.file_pairs import runs_in
-from lore_core.reading.formats import READABLE
+from lore_core.reading.formats import SUFFIXES
 from lore_core.reading.raw_file import RawFile
 from pages.shared.controls import in_session, one_of
 from pages.shared.files import check_inside, directory_field, directory_state, is_local, named_path
@@ -100,7 +100,7 @@ def _directory() -> tuple[Any, str] | None:
 def _uploads() -> tuple[Any, str] | None:
     files = st.file_uploader(
         "Files of all runs: pairs <run>_cal.* and <run>_test.*, or files with a split column",
-        type=[suffix.lstrip(".") for suffix in READABLE],
+        type=[suffix.lstrip(".") for suffix in SUFFIXES],
         accept_multiple_files=True,
         key="runs_upload",
     )
@@ -155,7 +155,7 @@ def _looked_at(given: Any, name: str) -> RunsSource:
         runs = runs_in(given)
         check_inside(file for files in runs.values() for file in files)
         run, files = next(iter(runs.items()))
-        first = reading.load(list(files), name=run, apart=True)
+        first = reading.load(list(files), name=run, isolate=True)
     source = RunsSource(name, tuple(runs.values()), first, digest)
     st.session_state[_KEPT] = source
     return source

@@ -7,7 +7,7 @@ import io
 import numpy as np
 import pytest
 
-from lore_core.reading import apart
+from lore_core.reading import isolation
 
 
 def npz(**arrays):
@@ -89,7 +89,7 @@ class TestUpload:
         probs = np.zeros((1_000_000, 2), np.uint8)
         probs[:, 0] = 1
         bomb = npz(probs=probs, labels=np.zeros(len(probs), np.uint8))
-        monkeypatch.setenv(apart.MEMORY_VARIABLE, "0.02")
+        monkeypatch.setenv(isolation.MEMORY_VARIABLE, "0.02")
         page = open_page("data").upload(("bomb.npz", bomb))
         (said,) = page.errors
         assert "of memory that a file of its size may take" in said

@@ -1,4 +1,4 @@
-"""Columns that look as if they were meant, and could not be read as numbers: said or refused."""
+"""Unused columns that look as if they were meant: noted, or refused where others depend on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLAIN = ("p", "p_1", "prob", "proba", "probability", "probs", "probabilities")
 _WEIGHTS = ("weight", "weights", "w")
 
 
-def check_left_out(columns: Columns, mapping: ColumnMapping) -> list[str]:
+def check_unused_columns(columns: Columns, mapping: ColumnMapping) -> list[str]:
     """Say what was taken for the probability, and which columns that look like features are none.
 
     Raises InputError if one of a family of probability columns holds anything but numbers.

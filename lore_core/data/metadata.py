@@ -1,4 +1,4 @@
-"""What is known of rows beside their numbers: tables, and pictures of some of them."""
+"""Metadata of rows: tables of columns by name, and images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packages that the core does without, and the sentence that says how to get one."""
+"""Optional dependencies, and the sentence that says how to install one."""
 
 from __future__ import annotations
 

@@ -1,25 +1,27 @@
-"""Files read in a process of their own: the same is read, and its end is nobody else's."""
+"""Files parsed in a child process: the same is read, and its end is nobody else's."""
 
 from __future__ import annotations
 
 import io
 import os
 import signal
+import subprocess
+import sys
 import threading
-import time
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 
 from lore_core import InputError, load_runs, reading
-from lore_core.reading import apart
+from lore_core.reading import isolation
 from lore_core.reading.handover import dataset_from, dataset_told, message_from, message_of
 from lore_core.reading.raw_file import RawFile
 
-pytestmark = pytest.mark.skipif(not apart.IS_POSSIBLE, reason="files are read apart on Linux only")
+pytestmark = pytest.mark.skipif(not isolation.IS_POSSIBLE, reason="limits are set on Linux only")
 
 
 @pytest.fixture
@@ -42,11 +44,11 @@ def test_the_same_is_read_as_here(strange, npz):
     rng = np.random.default_rng(0)
     images = npz("images.npz", images=rng.integers(0, 255, (6, 2, 2), dtype=np.uint8))
     for source in (strange, images, RawFile("up.npz", images.read_bytes())):
-        here, there = reading.read(source), reading.read(source, apart=True)
+        here, there = reading.read(source), reading.read(source, isolate=True)
         assert there.dataset.digest == here.dataset.digest
         assert there.report == here.report
         assert there.mapping == here.mapping
-        assert reading.inspect(source, apart=True) == reading.inspect(source)
+        assert reading.inspect(source, isolate=True) == reading.inspect(source)
         for name in ("groups", "metadata"):
             one, other = (getattr(item.dataset, name) for item in (here, there))
             if one is not None:
@@ -58,14 +60,14 @@ def test_what_is_wrong_is_said_as_here(csv, npz):
         with pytest.raises(InputError) as here:
             reading.load(path)
         with pytest.raises(InputError) as there:
-            reading.load(path, apart=True)
+            reading.load(path, isolate=True)
         assert str(there.value) == str(here.value)
     flipped = np.tile([0.99, 0.01], (60, 1))
     doubtful = npz(probs=flipped, labels=np.ones(60, int), features=None, region=None, age=None)
     with pytest.raises(reading.DoubtfulDataError) as doubt:
-        reading.read(doubtful, apart=True)
+        reading.read(doubtful, isolate=True)
     assert doubt.value.check == "scale"
-    assert reading.read(doubtful, mapping={"accept": "scale"}, apart=True).report.checks
+    assert reading.read(doubtful, mapping={"accept": "scale"}, isolate=True).report.checks
 
 
 def test_a_file_that_takes_too_much_is_one_sentence(npz, monkeypatch):
@@ -74,65 +76,85 @@ def test_a_file_that_takes_too_much_is_one_sentence(npz, monkeypatch):
     made = io.BytesIO()
     np.savez_compressed(made, probs=probs, labels=np.zeros(len(probs), np.uint8))
     bomb = RawFile("bomb.npz", made.getvalue())
-    monkeypatch.setenv(apart.MEMORY_VARIABLE, "0.02")
+    monkeypatch.setenv(isolation.MEMORY_VARIABLE, "0.02")
     with pytest.raises(InputError, match=r"'bomb.npz' needs more than the 0.0 GiB of memory"):
-        reading.read(bomb, apart=True)
-    monkeypatch.delenv(apart.MEMORY_VARIABLE)
-    assert len(reading.load(bomb, apart=True)) == len(probs)
+        reading.read(bomb, isolate=True)
+    monkeypatch.delenv(isolation.MEMORY_VARIABLE)
+    assert len(reading.load(bomb, isolate=True)) == len(probs)
 
 
 def test_what_grows_as_it_is_read_is_bounded(monkeypatch):
     with zipfile.ZipFile(made := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("samples/1.json", b'{"id":"' + b" " * 200_000_000 + b'"}')
-    monkeypatch.setenv(apart.MEMORY_VARIABLE, "0.1")
+    monkeypatch.setenv(isolation.MEMORY_VARIABLE, "0.1")
     with pytest.raises(InputError, match=r"'log.eval' needs more than the 0.1 GiB of memory"):
-        reading.read(RawFile("log.eval", made.getvalue()), apart=True)
+        reading.read(RawFile("log.eval", made.getvalue()), isolate=True)
 
 
 def test_a_folder_may_take_what_its_files_may(monkeypatch):
     folder = Path(__file__).parent / "written" / "hf_dict" / "test"
     sizes = []
-    limits_of = apart.Limits.of
-    monkeypatch.setattr(apart.Limits, "of", lambda size: sizes.append(size) or limits_of(size))
-    reading.load(folder, apart=True)
+    limits_of = isolation.Limits.of
+    monkeypatch.setattr(isolation.Limits, "of", lambda size: sizes.append(size) or limits_of(size))
+    reading.load(folder, isolate=True)
     assert sizes == [sum(path.stat().st_size for path in folder.iterdir())]
 
 
-def test_a_file_that_ends_its_process_is_nobody_elses_matter(tmp_path, csv):
-    """A pipe nobody writes to keeps its reader waiting, so that it can be ended from outside."""
+def end_child(raws, by):
+    """Stand in for a reader that a damaged file ends."""
+    os.kill(os.getpid(), by)
+
+
+@pytest.mark.parametrize(
+    ("by", "sentence"),
+    [
+        (signal.SIGSEGV, "is damaged, or holds much more than its size says: reading it ended"),
+        (signal.SIGKILL, "needs more than the"),
+        (signal.SIGXCPU, r"took more than the \d+ s of work"),
+        (signal.SIGALRM, r"took more than the \d+ s of work"),
+    ],
+)
+def test_a_file_that_ends_its_process_is_nobody_elses_matter(csv, by, sentence):
+    raw = RawFile("fatal.csv", b"label")
+    with pytest.raises(InputError, match=f"'fatal.csv' {sentence}"):
+        isolation.run_isolated(int, end_child, [raw], by)
+    assert len(reading.load(csv(), isolate=True)) == 6
+
+
+def test_two_are_read_at_a_time(tmp_path, csv):
+    """A pipe that nobody writes to keeps its reader waiting."""
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
-    said: list[Exception] = []
-
-    def read() -> None:
-        with pytest.raises(InputError) as refused:
-            reading.read(pipe, apart=True)
-        said.append(refused.value)
-
-    reader = threading.Thread(target=read)
+    reader = threading.Thread(target=lambda: refused(pipe, "is empty", isolate=True))
     reader.start()
-    assert len(reading.load(csv(), apart=True)) == 6  # beside it
-    parent = apart._SERVER._process.pid
-    children = Path(f"/proc/{parent}/task/{parent}/children")
-    for _ in range(500):
-        if waiting := children.read_text().split():
-            break
-        time.sleep(0.01)
-    os.kill(int(waiting[0]), signal.SIGSEGV)
+    assert len(reading.load(csv(), isolate=True)) == 6
+    pipe.open("wb").close()
     reader.join(20)
-    assert "'pipe.csv' is damaged, or holds much more than its size says: reading it" in str(
-        said[0]
+    assert not reader.is_alive()
+
+
+def test_time_is_bounded(tmp_path, monkeypatch):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    limits = isolation.Limits(memory=2**30, seconds=0.1)
+    monkeypatch.setattr(isolation.Limits, "of", lambda size: limits)
+    refused(pipe, "'pipe.csv' took more than the 0 s of work", isolate=True)
+
+
+def test_a_script_is_not_run_again(csv):
+    """Neither is one without a guard of its own, as multiprocessing asks of every script."""
+    script = csv().with_name("script.py")
+    script.write_text(
+        f"import lore_core as lore\nprint(len(lore.load({str(csv())!r}, isolate=True)))\n"
     )
-    assert not children.read_text().split()
-    # Nor does it matter if the one they are forked from ends.
-    os.kill(parent, signal.SIGKILL)
-    assert len(reading.load(csv(), apart=True)) == 6
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert done.stdout == "6\n"
 
 
-def test_runs_are_read_apart(tmp_path, npz):
+def test_runs_are_isolated(tmp_path, npz):
     for name in ("a_cal.npz", "a_test.npz"):
         npz(name)
-    (run,) = load_runs(tmp_path, apart=True)
+    (run,) = load_runs(tmp_path, isolate=True)
     assert (run.name, len(run)) == ("a", 12)
 
 

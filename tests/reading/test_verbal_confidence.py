@@ -46,8 +46,8 @@ def test_features_of_a_text_column(tmp_path):
     path = tmp_path / "answers.jsonl"
     answer_log(400).table.to_json(path, orient="records", lines=True)
     assert read(path).dataset.features is None
-    for apart in (False, True):
-        found = read(path, mapping={"text": "question"}, apart=apart)
+    for isolate in (False, True):
+        found = read(path, mapping={"text": "question"}, isolate=isolate)
         assert found.dataset.features.shape == (400, 50)
         assert "question" in found.dataset.metadata
         assert "50 numbers made of the words of 'question'" in found.report.notes[-1]
