@@ -44,8 +44,6 @@ _MIN_COUNTED = 20
 #: Columns whose ranks are correlated like this say the same, seen on so many rows. Also how many
 #: are looked at first for whether one column follows from another.
 _SAME_ORDER, _COMPARED = 0.98, 4000
-#: Images are averaged so many at a time.
-_IMAGE_CHUNK = 4096
 
 
 def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
@@ -186,13 +184,13 @@ def columns(
 
     groups, metadata = dataset.groups, dataset.metadata
     if groups is not None:
-        for position, name in enumerate(groups.columns):
-            put(name, "group", groups.iloc[:, position])
+        for name, values in groups.items():
+            put(name, "group", values)
     if metadata is not None:
-        for position, name in enumerate(metadata.columns):
+        for name, values in metadata.items():
             # Reading puts a group column in both places.
             if groups is None or name not in groups.columns:
-                put(name, "metadata", metadata.iloc[:, position])
+                put(name, "metadata", values)
     if dataset.images is not None:
         put(BRIGHTNESS, "image", _brightness(dataset.images, dataset.has_image))
     for name, values in _feature_columns(dataset):
@@ -239,14 +237,10 @@ def _classes(dataset: Dataset) -> list[Attribute]:
 
 def _brightness(pictures: NDArray[np.uint8], has_image: Mask | None) -> Floats:
     """Mean grey level of each image, 0 to 1; NaN where a row has none."""
-    images = pictures.reshape(len(pictures), -1)
-    mean = np.empty(len(images))
-    for start in range(0, len(images), _IMAGE_CHUNK):
-        part = slice(start, start + _IMAGE_CHUNK)
-        mean[part] = images[part].mean(axis=1, dtype=np.float64) / 255
+    mean = pictures.reshape(len(pictures), -1).mean(axis=1, dtype=np.float64) / 255
     if has_image is not None:
         mean[~has_image] = np.nan
-    return mean
+    return np.asarray(mean)
 
 
 def _feature_columns(dataset: Dataset) -> list[tuple[str, NDArray[Any]]]:
