@@ -22,27 +22,14 @@ _COLUMNS = ["check", "limit", "value", "low", "high", "result", "where"]
 def check_metrics(table: pd.DataFrame, limits: Mapping[str, float]) -> pd.DataFrame:
     """Hold metrics of one model against limits.
 
-    Parameters
-    ----------
-    table : DataFrame
-        From :func:`~lore_core.comparison.tables.metric_table`.
-    limits : mapping of str to float
-        By names of metrics, in the table's own units (shares 0 to 1, not points): the largest
-        value allowed, or the smallest where more is better.
-
-    Returns
-    -------
-    DataFrame
-        One row a limit, in their order: ``check, limit, value, low, high, result, where``.
-        ``result`` is "exceeded" where the value is beyond the limit and the whole interval is,
-        "not sure" where the interval reaches back to the limit, else "met". Of a metric without an
-        interval the value alone decides. ``where`` is empty.
-
-    Raises
-    ------
-    InputError
-        If a metric is unknown, the data have no value of it, no value of it is better than
-        another, or a limit is no number.
+    ``table``: from :func:`~lore_core.comparison.tables.metric_table`. ``limits``: by names of
+    metrics, in the table's own units (shares 0 to 1, not points): the largest value allowed, or the
+    smallest where more is better. Returns one row a limit, in their order: ``check, limit, value,
+    low, high, result, where``. ``result`` is "exceeded" where the value is beyond the limit and the
+    whole interval is, "not sure" where the interval reaches back to the limit, else "met". Of a
+    metric without an interval the value alone decides. ``where`` is empty. Raises InputError if a
+    metric is unknown, the data have no value of it, no value of it is better than another, or a
+    limit is no number.
     """
     known = table.set_index("metric")
     rows = []
@@ -66,19 +53,10 @@ def check_metrics(table: pd.DataFrame, limits: Mapping[str, float]) -> pd.DataFr
 def check_places(places: pd.DataFrame, limit: float) -> pd.DataFrame:
     """Hold the gaps of places against a limit.
 
-    Parameters
-    ----------
-    places : DataFrame
-        From :func:`~lore_core.view.where.listed_places`: places beyond chance, with their gaps on
-        rows that did not take part in finding them.
-    limit : float
-        Largest gap allowed, in either direction: a share, 0 to 1.
-
-    Returns
-    -------
-    DataFrame
-        One row as of :func:`check_metrics`, for the place whose gap is surely the largest; without
-        a value where there is no place.
+    ``places``: from :func:`~lore_core.view.where.listed_places`: places beyond chance, with their
+    gaps on rows that did not take part in finding them. ``limit``: largest gap allowed, in either
+    direction: a share, 0 to 1. Returns one row as of :func:`check_metrics`, for the place whose gap
+    is surely the largest; without a value where there is no place.
     """
     if not len(places):
         rows = [(PLACES, limit, np.nan, np.nan, np.nan, "met", "")]

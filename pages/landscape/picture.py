@@ -15,7 +15,7 @@ from lore_core.figures import landscape_3d_figure, landscape_figure, surface_fig
 from lore_core.figures.browser.landscape import Layer, LiveLandscape
 from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, Value
 from lore_core.regions import Field, Outline, Selection
-from lore_core.regions.places.find import PlaceSearch
+from lore_core.regions.subgroups.find import PlaceSearch
 from lore_core.view.scene import Scene
 from pages.landscape.gamma_fields import FieldParts, field_parts
 from pages.landscape.map_rows import glimpse_of, map_rows, rows_of

@@ -28,8 +28,8 @@ from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import COMPARED
 from lore_core.metrics.glossary import FISHER, GLOSSARY, HOLM
 from lore_core.regions import Selection, row_table, worst_rows
-from lore_core.regions.places.find import PlaceSearch
 from lore_core.regions.region_recalibration import why_too_few
+from lore_core.regions.subgroups.find import PlaceSearch
 from lore_core.view import View
 from lore_core.view.methods import group_columns, group_names
 from lore_core.view.scene import Scene

@@ -13,8 +13,8 @@ from lore_core.comparison.tables import metric_table
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import POINTS, interval_words, share_words, signed_points, unbroken
 from lore_core.metrics.catalogue import TILES
-from lore_core.regions.places.find import PlaceSearch
-from lore_core.regions.places.sentences import name_of_place
+from lore_core.regions.subgroups.find import PlaceSearch
+from lore_core.regions.subgroups.verdict import name_of_place
 from lore_core.view import View
 from pages.overview.vector import show_vector_overview
 from pages.shared import compute

@@ -232,7 +232,7 @@ with table.container():
     metrics_table(result, grouping(dataset), measured_on)
 st.subheader("Take it away", anchor=False)
 with st.container(horizontal=True):
-    csv_button("Metrics as CSV", result.long, "metrics")
+    csv_button("Metrics as CSV", result.frame, "metrics")
     csv_button(
         "Recalibrated confidences as CSV",
         lambda: pd.DataFrame(

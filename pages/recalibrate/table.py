@@ -7,7 +7,7 @@ import streamlit as st
 
 from lore_core import Comparison
 from lore_core.chance.intervals import ABOUT_INTERVALS
-from lore_core.comparison.most_probable import about_predictions
+from lore_core.comparison.effects import about_predictions
 from lore_core.data.number_text import unbroken
 from lore_core.metrics.catalogue import METHOD_TABLE, WORST_CELL, words_of
 from lore_core.metrics.metric import Metric
@@ -72,7 +72,7 @@ def _notes(
 ) -> list[str]:
     """Say what the table shows, how sure it is, and which metrics have no interval and why."""
     first, n = result.table.index[0], next(iter(result.summaries.values())).n_rows
-    predictions = plain(about_predictions(result.most_probable()))
+    predictions = plain(about_predictions(result.most_probable))
     paired = ", ".join(item.words for item in result.paired if item in metrics)
     said = [
         f"n = {n:,} evaluation rows, 95 % intervals. Green: significantly better than “{first}” "
@@ -100,7 +100,7 @@ def _notes(
 
 def worst_places_table(result: Comparison) -> None:
     """Show where the maxima lie before and after a method, on rows that did not choose them."""
-    table = result.worst_places()
+    table = result.worst_places
     methods = [name for name in result.ranking if name in set(table["method"])]
     if not methods:
         return

@@ -184,4 +184,4 @@ def _downloads(result: RunsComparison) -> None:
     st.subheader("Take it away", anchor=False)
     with st.container(horizontal=True):
         csv_button("Every run as CSV", lambda: result.runs, "runs")
-        csv_button("Means and differences as CSV", result.summary, "runs-summary")
+        csv_button("Means and differences as CSV", result.frame, "runs-summary")

@@ -10,7 +10,7 @@ from lore_core import InputError
 from lore_core.comparison import Conclusion
 from lore_core.data.number_text import unbroken
 from lore_core.metrics.glossary import GLOSSARY
-from lore_core.regions.places.verdict import Verdict
+from lore_core.regions.subgroups.verdict import Verdict
 from pages.shared.session import current, failure, is_loaded, join_names, problem
 from pages.shared.whole_data import whole_data
 

@@ -9,8 +9,8 @@ import streamlit as st
 
 from lore_core.figures import landscape_figure, shared_limit
 from lore_core.figures.browser.landscape import LiveLandscape
-from lore_core.regions.places.find import Place, PlaceSearch
-from lore_core.regions.places.sentences import name_of_place
+from lore_core.regions.subgroups.find import Place, PlaceSearch
+from lore_core.regions.subgroups.verdict import name_of_place
 from lore_core.view import View
 from lore_core.view.scene import Scene
 from pages.shared import compute

@@ -14,7 +14,7 @@ class Conclusion:
 
     #: The most important thing that is true; more than one sentence where one does not do.
     sentence: str
-    claims: bool  #: Whether anything is said to be beyond chance
+    is_significant: bool = False  #: Whether anything is said to be beyond chance
 
 
 def quoted(names: Sequence[str], most: int = 2) -> str:

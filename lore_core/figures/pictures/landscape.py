@@ -77,7 +77,7 @@ def landscape_figure(
     coordinates : ndarray of shape (n, 2)
         The map, all rows; ``counts`` says how many rows there are at each, by default one.
     points, worst : DataFrame, optional
-        Rows to draw, and to ring (:func:`~lore_core.regions.row_tables.row_table` with errors).
+        Rows to draw, and to ring (:func:`~lore_core.regions.rows.row_table` with errors).
     n_total : int
         Rows that could have been drawn; the drawn share is said in the subtitle.
     value, limit : {"signed", "absolute"} and float
@@ -87,7 +87,7 @@ def landscape_figure(
     region, found : Selection and sequence of (str, Outline), optional
         What the reader has drawn; names of regions that were found, and where they lie.
     places : DataFrame, optional
-        Names on the map: ``name, x, y`` (:func:`~lore_core.regions.row_tables.class_places`).
+        Names on the map: ``name, x, y`` (:func:`~lore_core.regions.rows.class_places`).
     seen : tuple of float, optional
         Which part of the map is shown: how far its middle lies from that of the whole, as shares of
         the whole's sides, and how many times it is enlarged. By default the whole.
@@ -274,7 +274,7 @@ def _map_rows(table: pd.DataFrame | None, coordinates: Floats) -> MapRows | None
 def row_hovers(table: pd.DataFrame) -> tuple[Hover, ...]:
     """Say what is known of rows.
 
-    ``table``: the rows (:func:`~lore_core.regions.row_tables.row_table` with errors).
+    ``table``: the rows (:func:`~lore_core.regions.rows.row_table` with errors).
     """
     others = [column for column in table.columns if column not in _WORDED][:_MAX_COLUMNS]
     return tuple(_row_hover(record, others) for record in table.to_dict("records"))

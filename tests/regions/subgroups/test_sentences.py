@@ -9,12 +9,16 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from lore_core.metrics.global_metrics import wilson_interval
-from lore_core.regions.places.find import Place, PlaceSearch
-from lore_core.regions.places.held_out import Held
-from lore_core.regions.places.overall import Overall
-from lore_core.regions.places.sentences import describe_place, describe_search, evidence_of
-from lore_core.regions.places.verdict import conclude, detectable_gap
-from lore_core.regions.variables.predicate import Predicate
+from lore_core.regions.subgroups.find import Place, PlaceSearch
+from lore_core.regions.subgroups.held_out import Held
+from lore_core.regions.subgroups.overall import Overall
+from lore_core.regions.subgroups.verdict import (
+    conclude,
+    describe_place,
+    detectable_gap,
+    evidence_of,
+)
+from lore_core.regions.variables.attributes import Predicate
 
 SHARE = r"(under 0\.1|over 99\.9|[\d.]+) %"
 POINTS = r"(−?[\d.]+)"
@@ -232,7 +236,7 @@ def test_the_verdict(overall, search, top_label):
 
 @given(searches())
 def test_the_search(search):
-    said = describe_search(search)
+    said = search.sentence
     well_formed(said)
     if search.tried:
         assert re.search(r"[Oo]f (\d+)", said)[1] == str(search.tried)

@@ -1,4 +1,4 @@
-"""The one sentence all numbers come to, and what it rests on."""
+"""Subgroups in plain words, and the one sentence all numbers come to: the verdict."""
 
 from __future__ import annotations
 
@@ -13,21 +13,18 @@ from lore_core.data.number_text import (
     decimal,
     interval_words,
     percent,
+    points_words,
     rows_words,
     share_words,
     signed_gap,
     with_points,
 )
-from lore_core.regions.places.find import MOST_TRIED, Place, PlaceSearch
-from lore_core.regions.places.overall import OVERALL_ALPHA, Overall
-from lore_core.regions.places.sentences import (
-    describe_place,
-    describe_search,
-    evidence_of,
-    name_of_place,
-    promised_words,
-)
+from lore_core.regions.subgroups.find import MOST_TRIED, Place, PlaceSearch
+from lore_core.regions.subgroups.overall import OVERALL_ALPHA, Overall
+from lore_core.regions.variables.attributes import PREDICTED
+from lore_core.regions.variables.words import quoted
 
+_ALIKE = "rows of the same confidence"
 #: A real average gap or calibration error below this, in shares, is said and called small.
 SMALL = 0.02
 #: A place leads where its gap is so many times the average one; else the average does.
@@ -52,17 +49,9 @@ class Verdict:
 def conclude(overall: Overall, search: PlaceSearch | None, *, top_label: bool = True) -> Verdict:
     """Say the most important true thing first.
 
-    Parameters
-    ----------
-    overall : Overall
-        Test of all rows.
-    search : PlaceSearch or None
-        Tested places; None where they were not looked for.
-    top_label : bool
-        Whether being right is what is promised, or that one class occurs.
+    ``overall``: test of all rows. ``search``: tested places; None where they were not looked for.
+    ``top_label``: whether being right is what is promised, or that one class occurs.
 
-    Notes
-    -----
     The overall test and the search spend 0.01 and 0.04: of models whose every confidence is right
     at most 5 % get another verdict than "good".
     """
@@ -107,7 +96,7 @@ def _on_average(overall: Overall, real: bool, top_label: bool) -> str:
 
 def _nowhere(overall: Overall, search: PlaceSearch) -> str:
     if search.tried == 0:
-        return describe_search(search)
+        return search.sentence
     gap = detectable_gap(overall, search.strictest)
     further = "off" if search.against == "zero" else "further off"
     power = (
@@ -116,23 +105,15 @@ def _nowhere(overall: Overall, search: PlaceSearch) -> str:
         else f" A place of a tenth of the rows that is {further} by "
         f"{with_points(gap)} would have been found, at least in part, about four times in five."
     )
-    return f"{describe_search(search)}{power}"
+    return f"{search.sentence}{power}"
 
 
 def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> float:
     """How far off a place must be to be found four times in five.
 
-    Parameters
-    ----------
-    overall : Overall
-        Of the rows that are searched.
-    alpha : float
-        Of the search; of places that words name what it leaves to these.
-    share : float
-        Rows of the place, as a share of all.
+    ``overall``: of the rows that are searched. ``alpha``: of the search; of places that words name
+    what it leaves to these. ``share``: rows of the place, as a share of all.
 
-    Notes
-    -----
     Held-out rows m = share·n/2 have to show z = Φ⁻¹(1 − α/24) on at least one half: the excess is
     normal with standard deviation √(p(1 − p)/m), and each half need succeed in 1 − √0.2 only, in
     two steps that are about as hard: to be found on the other half, and to be confirmed. What is
@@ -145,3 +126,60 @@ def detectable_gap(overall: Overall, alpha: float, *, share: float = 0.1) -> flo
     level = alpha / (2 * MOST_TRIED)
     shown = (stats.norm.isf(level) + stats.norm.ppf(each)) * deviation + 0.5 / m
     return float(shown / _IN_COMMON)
+
+
+def name_of_place(place: Place) -> str:
+    """Name a place as a sentence begins with it: ``"Rows predicted Shirt"``."""
+    if place.is_region:
+        said = " or ".join(part.value for part in place.label)
+        if not said:
+            return "One region of the map"
+        column = place.label[0].column
+        if place.label[0].words:
+            return f"One region of the map (mostly {place.label[0]})"
+        what = "predicted" if column == PREDICTED else column
+        return f"One region of the map (mostly {what} {said})"
+    predicted = [part.value for part in place.conditions if part.column == PREDICTED]
+    others = [str(part) for part in place.conditions if part.column != PREDICTED]
+    text = "Rows"
+    if predicted:
+        text += f" predicted {predicted[0]}"
+    return f"{text} with {' and '.join(others)}" if others else text
+
+
+def describe_place(place: Place, *, top_label: bool = True) -> str:
+    """Say what was promised and what came, on how many rows.
+
+    ``top_label``: whether being right is what is promised, or that one class occurs.
+    """
+    return f"{name_of_place(place)}: {promised_words(place, top_label=top_label)}"
+
+
+def promised_words(place: Place, *, top_label: bool = True) -> str:
+    """Say what was promised and what came: ``"promised 88 %, got 78 % (939 rows)"``.
+
+    ``place``, ``top_label``: see :func:`describe_place`.
+    """
+    share = share_words(place.accuracy)
+    came = f"got {share}" if top_label else f"{share} came true"
+    return f"promised {share_words(place.confidence)}, {came} ({rows_words(place.n_rows)})"
+
+
+def evidence_of(place: Place, search: PlaceSearch) -> str:
+    """Say what the rows said that had no part in finding a place."""
+    held = place.held
+    low, high = sorted(place.sign * end for end in (held.gap_low, held.gap_high))
+    lean = "too sure" if place.sign > 0 else "too unsure"
+    text = (
+        f"On the {held.n_rows:,} of them not used to find the place it is "
+        f"{with_points(place.sign * held.gap)} {lean} ({interval_words(low, high)})"
+    )
+    if search.against == "same confidence":
+        text += f", {points_words(place.sign * held.excess)} more than {_ALIKE}."
+    elif place.mended_globally:
+        text += f"; it is not clearly worse than {_ALIKE}."
+    else:
+        text += f", {points_words(place.sign * held.beyond)} more than {_ALIKE}."
+    # (A name says only the first words of many.)
+    long = [part for part in (*place.conditions, *place.label) if part.says_less]
+    return " ".join([text, *(f"All its words: {quoted(part.words)}." for part in long)])

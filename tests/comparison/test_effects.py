@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from lore_core import Dataset, TemperatureScaling, compare
-from lore_core.comparison.most_probable import about_predictions, most_probable_classes
+from lore_core.comparison.effects import about_predictions, most_probable_classes
 from lore_core.recalibration import NoRecalibration, VectorScaling
 
 BEFORE = Dataset(np.tile([0.6, 0.4], (10, 1)), [0] * 6 + [1] * 4)

@@ -11,9 +11,9 @@ from lore_core.chance.many_tests import holm
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.weights import chosen_weights, linearised
 from lore_core.metrics.global_metrics import NORMAL_95
-from lore_core.regions.places.average import Against, Excess
-from lore_core.regions.places.candidates import Candidate, Rows
 from lore_core.regions.selection import region_report
+from lore_core.regions.subgroups.average import Against, Excess
+from lore_core.regions.subgroups.candidates import Candidate, Rows
 
 
 @dataclass(frozen=True)
@@ -94,24 +94,16 @@ def _held(
     p_values: tuple[float, float],
 ) -> Held:
     report = region_report(c, a, mask, weights=w)
-    excess, beyond = float(test.mean), float(same.mean)
-    width = NORMAL_95 * _scatter(c - a, w, mask, against)
-    beyond_width = NORMAL_95 * float(same.error)
+    excess, width = float(test.mean), NORMAL_95 * _scatter(c - a, w, mask, against)
+    beyond, beyond_width = float(same.mean), NORMAL_95 * float(same.error)
     return Held(
-        n_rows=report.n_rows,
-        confidence=report.confidence,
-        accuracy=report.accuracy,
-        gap=report.gap,
-        gap_low=report.gap_low,
-        gap_high=report.gap_high,
-        excess=excess,
-        excess_low=excess - width,
-        excess_high=excess + width,
-        beyond=beyond,
-        beyond_low=beyond - beyond_width,
-        beyond_high=beyond + beyond_width,
-        p_value=float(p_values[0]),
-        p_adjusted=float(p_values[1]),
+        report.n_rows,
+        report.confidence,
+        report.accuracy,
+        *(report.gap, report.gap_low, report.gap_high),
+        *(excess, excess - width, excess + width),
+        *(beyond, beyond - beyond_width, beyond + beyond_width),
+        *map(float, p_values),
     )
 
 

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.weights import chosen_weights
-from lore_core.kernel_sums import weighted_means
+from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
-from lore_core.regions.joined_rows import nearest_rows
-from lore_core.regions.places.average import Against, Average, Excess, excess_of
-from lore_core.regions.places.slices import Slice, slice_tables
-from lore_core.regions.places.tree import level_tree, neighbour_graph
-from lore_core.regions.places.wider import is_wider, words_of
+from lore_core.regions.rows import nearest_rows
+from lore_core.regions.subgroups.average import Against, Average, Excess, excess_of
+from lore_core.regions.subgroups.slices import Slice, is_wider_slice, slice_tables, words_of
 from lore_core.regions.variables.cutting import Attribute
 
 #: Columns whose pairs are looked at: the best by themselves.
@@ -36,6 +36,12 @@ _LEAST_VARIANCE = 0.5
 WEIGHTS = {1: 1.0, 2: 0.5, 0: 0.4}
 #: Excess at which the tree begins.
 _LOWEST = 0.01
+#: Neighbours a row is joined with.
+_NEIGHBOURS = 10
+#: Levels between the lowest and the highest excess at which the tree is cut.
+_LEVELS = 12
+#: A node that keeps this share of its parent's rows is the same place.
+_SAME_NODE = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +96,7 @@ def interest(excess: Excess, n_rows: int, weight: float) -> Floats:
     ``weight``: one of :data:`WEIGHTS`. The root of the size makes it the evidence, in standard
     deviations, beyond 1.645 of them.
     """
-    return np.asarray(weight * excess.surely * np.sqrt(excess.n / n_rows))
+    return np.asarray(weight * excess.lower_bound * np.sqrt(excess.n / n_rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +105,14 @@ class _Proposed:
 
     interest: float
     excess: float
-    surely: float
-    found: Slice | Ints
+    lower_bound: float
+    conditions: Slice  #: Empty for a region
+    rows: Ints | None = None  #: Of a region, in the searched half
+
+    @property
+    def sign(self) -> int:
+        """+1: more overconfident than what it is compared with; −1: more underconfident."""
+        return int(np.sign(self.excess))
 
 
 def overlap(one: Mask, other: Mask) -> float:
@@ -138,9 +150,8 @@ class SearchedHalf:
         pool = sorted([*self._slices, *regions], key=lambda item: -item.interest)
         residual = self.half.confidence - self.half.outcome
         chosen: list[tuple[_Proposed, Candidate]] = []
-        for item in map(self._widened, pool):
-            conditions = item.found if isinstance(item.found, tuple) else ()
-            new = Candidate(self._mask(item.found, nearest), int(np.sign(item.excess)), conditions)
+        for item in map(self._merged, pool):
+            new = Candidate(self._mask(item, nearest), item.sign, item.conditions)
             off = self.half.mean(residual, new.inside[self.searched])
             if new.sign * off < self.min_gap or any(
                 _is_no_news(item, new, *other) for other in chosen
@@ -152,30 +163,28 @@ class SearchedHalf:
         return [candidate for _, candidate in chosen]
 
     @cached_property
-    def _lists(self) -> dict[str, list[tuple[_Proposed, Mask]]]:
+    def _word_slices(self) -> dict[str, list[tuple[_Proposed, Mask]]]:
         """Every list of words of each column of texts, with the half's rows that hold it."""
         found: dict[str, list[tuple[_Proposed, Mask]]] = {}
         for item in self._slices:
-            conditions = item.found if isinstance(item.found, tuple) else ()
-            name = words_of(conditions, self.half.attributes)
+            name = words_of(item.conditions, self.half.attributes)
             if name is not None:
-                held = conditions[0].holds(self.half.attributes)
+                held = item.conditions[0].holds(self.half.attributes)
                 found.setdefault(name, []).append((item, held))
         return found
 
-    def _widened(self, item: _Proposed) -> _Proposed:
+    def _merged(self, item: _Proposed) -> _Proposed:
         """Return what is told in place of a list of words: the longest around it, as wrong."""
-        conditions = item.found if isinstance(item.found, tuple) else ()
-        name = words_of(conditions, self.half.attributes)
+        name = words_of(item.conditions, self.half.attributes)
         if name is None:
             return item
-        held, sign = conditions[0].holds(self.half.attributes), int(np.sign(item.excess))
+        held = item.conditions[0].holds(self.half.attributes)
         around = [
             (int(wide.sum()), other)
-            for other, wide in self._lists[name]
+            for other, wide in self._word_slices[name]
             if other.interest > 0
-            and np.sign(other.excess) == sign
-            and is_wider(wide, held, sign, self.average)
+            and other.sign == item.sign
+            and is_wider_slice(wide, held, item.sign, self.average)
         ]
         return max(around, key=lambda pair: pair[0])[1] if around else item
 
@@ -212,10 +221,12 @@ class SearchedHalf:
             sign = np.sign(excess.mean)
             one, other = np.meshgrid(*(self._alone[k][1].mean for k in columns), indexing="ij")
             parts = np.maximum(sign * one.ravel(), sign * other.ravel())
-            worth = np.where(excess.surely > parts, worth, 0.0)
+            worth = np.where(excess.lower_bound > parts, worth, 0.0)
         best = np.argsort(-worth, kind="stable")[:_KEPT]
         return [
-            _Proposed(float(worth[k]), float(excess.mean[k]), float(excess.surely[k]), slices[k])
+            _Proposed(
+                float(worth[k]), float(excess.mean[k]), float(excess.lower_bound[k]), slices[k]
+            )
             for k in best
             if worth[k] > 0
         ]
@@ -224,14 +235,16 @@ class SearchedHalf:
         bandwidth = scaled_bandwidth(gamma, points.shape[1])
         # (Weights are divided out: they come in again.)
         excess = self.average.moments[:, 1] / self.average.moments[:, 0]
-        means = weighted_means(points, None, excess, self.half.weights, bandwidth=bandwidth)
+        means = laplacian_means(points, None, excess, self.half.weights, bandwidth=bandwidth)
         field = np.where(means.effective_size >= MIN_EFFECTIVE_SIZE, means.mean, np.nan)
         least = max(round(self.min_rows * len(points) / len(self.rows)), 5)
         for node in level_tree(field, neighbour_graph(points), min_rows=least, lowest=_LOWEST):
             of_node = self.average.of_rows(node.rows)
             worth = float(self._interest(of_node, 0))
             if worth > 0:
-                yield _Proposed(worth, float(of_node.mean), float(of_node.surely), node.rows)
+                yield _Proposed(
+                    worth, float(of_node.mean), float(of_node.lower_bound), (), node.rows
+                )
 
     def _nearest(self, points: Floats) -> Ints:
         """Of every row the nearest searched row on the map, by its place in the half."""
@@ -240,13 +253,13 @@ class SearchedHalf:
         nearest[self.searched] = np.arange(len(self.searched))
         return nearest
 
-    def _mask(self, found: Slice | Ints, nearest: Ints) -> Mask:
+    def _mask(self, item: _Proposed, nearest: Ints) -> Mask:
         """Rows of a slice, or those whose nearest searched row is in a region."""
-        if isinstance(found, tuple):
-            holds = [item.holds(self.rows.attributes) for item in found]
+        if item.rows is None:
+            holds = [part.holds(self.rows.attributes) for part in item.conditions]
             return np.asarray(np.logical_and.reduce(holds))
         own = np.zeros(len(self.searched), dtype=bool)
-        own[found] = True
+        own[item.rows] = True
         return np.asarray(own[nearest])
 
 
@@ -256,4 +269,57 @@ def _is_no_news(item: _Proposed, new: Candidate, known: _Proposed, around: Candi
         return True
     part = (new.inside & around.inside).sum() > PART_OF * new.inside.sum()
     more_words = new.weight <= around.weight and new.sign == around.sign
-    return bool(part) and more_words and item.surely <= abs(known.excess)
+    return bool(part) and more_words and item.lower_bound <= abs(known.excess)
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """Connected rows whose excess is beyond a level."""
+
+    rows: Ints
+    sign: int  #: +1: more overconfident than the average; −1: less, or underconfident.
+    level: float  #: The least |excess| in it
+    parent: int | None  #: The node around it; None for a country
+
+
+def neighbour_graph(z: Floats) -> Any:
+    """Symmetric graph of each row's nearest rows on the map, shape (n, n)."""
+    n = len(z)
+    k = min(_NEIGHBOURS + 1, n)
+    _, neighbour = nearest_rows(z, z, k)
+    start = np.repeat(np.arange(n), k)
+    return sparse.csr_array(
+        (np.ones(n * k, dtype=np.int8), (start, neighbour.ravel())), shape=(n, n)
+    )
+
+
+def level_tree(value: Floats, graph: Any, *, min_rows: int, lowest: float) -> list[Node]:
+    """Cut a field on a graph at rising levels, both signs, into nested connected parts.
+
+    ``value`` (n,): excess at each row; NaN where it is not known. ``graph`` (n, n): which rows
+    touch. ``min_rows``: smaller parts are no nodes. ``lowest``: the first level, > 0.
+    """
+    nodes: list[Node] = []
+    for sign in (1, -1):
+        height = np.where(np.isfinite(value), sign * value, -np.inf)
+        ranked = np.sort(height[height > lowest])[::-1]
+        if len(ranked) < min_rows:
+            continue
+        # No higher than where the smallest allowed part could still be whole.
+        top = ranked[min_rows - 1]
+        levels = np.geomspace(lowest, top, _LEVELS) if top > lowest else np.array([lowest])
+        inside_of = np.full(len(value), -1, dtype=np.int64)
+        for level in levels:
+            rows = np.flatnonzero(height >= level)
+            if len(rows) < min_rows:
+                break
+            _, part = sparse.csgraph.connected_components(graph[rows][:, rows], directed=False)
+            count = np.bincount(part)
+            for number in np.flatnonzero(count >= min_rows):
+                members = rows[part == number]
+                parent = int(inside_of[members[0]])
+                if parent >= 0 and len(members) >= _SAME_NODE * len(nodes[parent].rows):
+                    continue
+                nodes.append(Node(members, sign, float(level), None if parent < 0 else parent))
+                inside_of[members] = len(nodes) - 1
+    return nodes

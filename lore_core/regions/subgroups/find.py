@@ -11,6 +11,7 @@ import pandas as pd
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.number_text import share_words
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import (
     InputError,
@@ -21,8 +22,8 @@ from lore_core.data.validation import (
     check_share,
 )
 from lore_core.data.weights import as_weights
-from lore_core.regions.places.average import Against, Average
-from lore_core.regions.places.candidates import (
+from lore_core.regions.subgroups.average import Against, Average
+from lore_core.regions.subgroups.candidates import (
     PART_OF,
     SAME,
     Candidate,
@@ -31,12 +32,10 @@ from lore_core.regions.places.candidates import (
     interest,
     overlap,
 )
-from lore_core.regions.places.held_out import Held, Tried, try_on
-from lore_core.regions.places.mostly import mostly
-from lore_core.regions.places.overall import OVERALL_ALPHA, mean_gap_p
-from lore_core.regions.places.wider import is_wider, words_of
-from lore_core.regions.variables.attributes import telling_attributes
-from lore_core.regions.variables.predicate import Predicate
+from lore_core.regions.subgroups.held_out import Held, Tried, try_on
+from lore_core.regions.subgroups.overall import OVERALL_ALPHA, mean_gap_p
+from lore_core.regions.subgroups.slices import is_wider_slice, region_label, words_of
+from lore_core.regions.variables.attributes import Predicate, telling_attributes
 from lore_core.regions.variables.words import word_attributes
 
 #: Candidates of each half that are tried on the other one.
@@ -52,6 +51,12 @@ _SHARED = 0.3
 #: Without the rows of places listed before it a place must keep this much of its gap.
 _OWN = 0.5
 
+#: What places are, by what they are compared with.
+_WORSE_THAN: dict[Against, str] = {
+    "zero": "wrong",
+    "average": "worse than the average",
+    "same confidence": "worse than rows of the same confidence",
+}
 #: First columns of :meth:`PlaceSearch.frame`.
 _DESCRIBED = ("place", "kind", "where", "leans", "rows", "confidence", "accuracy", "gap")
 
@@ -70,7 +75,7 @@ class Place:
     held: Held  #: The evidence: what its rows say that had no part in finding it
     held_out: Ints  #: Row numbers of those of its rows that had no part in finding it
     #: Of a region, one or two names of a column that most of its rows hold; may be empty.
-    mostly: tuple[Predicate, ...] = ()
+    label: tuple[Predicate, ...] = ()
     within: int | None = None  #: Number of the place it is a worse part of
 
     @property
@@ -125,6 +130,30 @@ class PlaceSearch:
     def gap(self) -> float:
         """Average gap of all rows."""
         return self.confidence - self.accuracy
+
+    @property
+    def sentence(self) -> str:
+        """What was tried, against what, and with which chance of a false place."""
+        worse = _WORSE_THAN[self.against]
+        if self.tried == 0:
+            return "No place looks wrong enough to be tried, or there are too few rows."
+        if not self.places:
+            return f"No place is {worse} beyond chance, of {self.tried} tried on rows held out."
+        these = "this one is" if len(self.places) == 1 else f"these {len(self.places)} are"
+        return (
+            f"Of {self.tried} places found on one half of the rows and tried on the other, {these} "
+            f"{worse} beyond chance. If none were, one would be listed in at most "
+            f"{share_words(self.alpha)} of such searches."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the places, and what was tried to find them."""
+        return {
+            "against": self.against,
+            "tried": self.tried,
+            "alpha": self.alpha,
+            "places": self.frame().to_dict(orient="records"),
+        }
 
     def mask(self, number: int) -> Mask:
         """Rows of one place, by its number from 0, shape (n_rows,)."""
@@ -307,10 +336,7 @@ def halves_of(
 ) -> Halves:
     """Halve rows, to look for places on one map and bandwidth after the other.
 
-    Parameters
-    ----------
-    dataset, target, against, min_rows, min_gap, random_state
-        See :func:`find_places`.
+    ``dataset, target, against, min_rows, min_gap, random_state``: see :func:`find_places`.
     """
     check_integer(min_rows, "min_rows", minimum=2)
     aimed = dataset.target(target)
@@ -359,7 +385,7 @@ def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Place]
         return float(interest(average.of_rows(found.inside), len(rows), found.weight))
 
     kept: list[tuple[Candidate, Place]] = []
-    for item in sorted(_widest(confirmed, rows, average), key=worth, reverse=True):
+    for item in sorted(_merge_word_slices(confirmed, rows, average), key=worth, reverse=True):
         candidate, held = item.candidate, item.held
         around, same = _around(candidate, held, kept)
         chosen = np.flatnonzero(candidate.inside)
@@ -373,21 +399,21 @@ def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Place]
             accuracy=rows.mean(rows.outcome, chosen),
             held=held,
             held_out=item.rows,
-            mostly=() if candidate.conditions else mostly(candidate.inside, rows.attributes),
+            label=() if candidate.conditions else region_label(candidate.inside, rows.attributes),
             within=around,
         )
         kept.append((candidate, place))
     return [place for _, place in kept]
 
 
-def _widest(confirmed: list[Tried], rows: Rows, average: Average) -> list[Tried]:
+def _merge_word_slices(confirmed: list[Tried], rows: Rows, average: Average) -> list[Tried]:
     """Leave out lists of words in place of which a longer one is told."""
 
     def is_part(narrow: Candidate, wide: Candidate) -> bool:
         of, around = (words_of(item.conditions, rows.attributes) for item in (narrow, wide))
         if of is None or of != around or narrow.sign != wide.sign:
             return False
-        return is_wider(wide.inside, narrow.inside, narrow.sign, average)
+        return is_wider_slice(wide.inside, narrow.inside, narrow.sign, average)
 
     found = [item.candidate for item in confirmed]
     return [item for item in confirmed if not any(is_part(item.candidate, one) for one in found)]
@@ -405,8 +431,8 @@ def _around(
             return None, True
         if common > PART_OF * int(candidate.inside.sum()):
             # Surely worse than what is around it, or the same news again.
-            surely = held.gap_low if candidate.sign > 0 else -held.gap_high
-            if candidate.sign != other.sign or surely <= abs(place.held.gap) or around is not None:
+            bound = held.gap_low if candidate.sign > 0 else -held.gap_high
+            if candidate.sign != other.sign or bound <= abs(place.held.gap) or around is not None:
                 return None, True
             around = number
         elif common > PART_OF * int(other.inside.sum()) or shared > _SHARED:

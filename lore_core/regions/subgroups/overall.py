@@ -12,7 +12,7 @@ from lore_core.data.binning import Binning
 from lore_core.data.validation import as_rows
 from lore_core.data.weights import as_weights, effective_rows
 from lore_core.metrics.global_metrics import reliability_table, share_interval
-from lore_core.regions.places.average import Average
+from lore_core.regions.subgroups.average import Average
 
 #: Chance that all rows together are called wrong where every confidence is right; half of it for
 #: their mean gap, half for the calibration error.
@@ -69,16 +69,9 @@ def overall_gap(
 ) -> Overall:
     """Test the mean gap and the calibration error of all rows against "each confidence is right".
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences in [0, 1] and outcomes 0 or 1.
-    n_bins, binning
-        Of the calibration error.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0.
-    random_state : int
-        Seed of the simulation.
+    ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``n_bins, binning``: of
+    the calibration error. ``weights`` (n,): what each row counts for, above 0. ``random_state``:
+    seed of the simulation.
     """
     c, a = as_rows(confidence, outcome)
     w = as_weights(weights, len(c))
@@ -87,8 +80,8 @@ def overall_gap(
     got, low, high = share_interval(a, w)
     table = reliability_table(c, a, n_bins=n_bins, binning=binning, weights=w)
     least, most = table.accuracy_low - table.confidence, table.confidence - table.accuracy_high
-    surely = np.maximum(np.maximum(least, most), 0.0)
-    size = np.abs(table.gap) if not np.nansum(surely) else surely
+    bound = np.maximum(np.maximum(least, most), 0.0)
+    size = np.abs(table.gap) if not np.nansum(bound) else bound
     mass = table.count if table.mass is None else table.mass
     worst = int(np.nanargmax(np.where(table.count > 0, mass * size, np.nan)))
     error = table.expected_calibration_error

@@ -1,4 +1,4 @@
-"""Sets of rows that can be said in words: values and ranges of columns, alone and in pairs."""
+"""Sets of rows in words: slices by one column or two, lists of words, labels of regions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,23 @@ from itertools import product
 import numpy as np
 
 from lore_core.data.arrays import Floats, Mask
-from lore_core.regions.places.average import Average
+from lore_core.regions.subgroups.average import Average
+from lore_core.regions.variables.attributes import PREDICTED, Predicate
 from lore_core.regions.variables.cutting import Attribute
-from lore_core.regions.variables.predicate import Predicate
+
+#: So many times as frequent inside as outside, or a name says nothing of the region.
+_MIN_LIFT = 1.25
+#: The same of words: many are looked at, and one is always somewhat more frequent.
+_MIN_WORD_LIFT = 3.0
+#: Names of one column that may be joined by "or".
+_MOST_NAMES = 2
+#: So much of a list's rows lie in the one around it.
+_INSIDE = 0.9
+#: The longer list has so much of the shorter one's evidence,
+_EVIDENCE = 0.9
+#: and for all that one standard error tells, the rows it adds have so much of the excess that those
+#: of the shorter one surely have.
+_AS_WRONG = 0.5
 
 
 @dataclass(frozen=True)
@@ -101,3 +115,61 @@ def slice_tables(
         sums = np.take(upto, end, axis=axis) - np.take(upto, first, axis=axis)
     sums = np.moveaxis(sums, 0, -2)
     return list(product(*conditions)), sums.reshape(-1, *sums.shape[-2:])
+
+
+def words_of(found: Slice, attributes: Sequence[Attribute]) -> str | None:
+    """Return the column of texts whose words alone name a slice; None where there is none."""
+    if len(found) != 1:
+        return None
+    attribute = attributes[found[0].column]
+    return attribute.name if attribute.words else None
+
+
+def is_wider_slice(wide: Mask, narrow: Mask, sign: int, average: Average) -> bool:
+    """Whether to take one list of words for another, of about whose rows it has more.
+
+    ``wide``, ``narrow``: masks of the rows of ``average``; ``sign``: which way these are off.
+    """
+    more, n_wide, n_narrow = wide & ~narrow, int(wide.sum()), int(narrow.sum())
+    if n_wide <= n_narrow or (wide & narrow).sum() < _INSIDE * n_narrow:
+        return False
+    around, inside, added = (average.of_rows(rows) for rows in (wide, narrow, more))
+    bound = float(inside.lower_bound)
+    if float(around.lower_bound) * np.sqrt(n_wide) < _EVIDENCE * bound * np.sqrt(n_narrow):
+        return False
+    likely = sign * float(added.mean) + max(float(added.error), float(added.scatter))
+    return likely >= _AS_WRONG * bound
+
+
+def region_label(inside: Mask, attributes: Sequence[Attribute]) -> tuple[Predicate, ...]:
+    """Return one name, or two of one column, that more than half of some rows hold.
+
+    ``inside`` (n,): the rows. ``attributes``: of all n rows; numbers are left out. The predicted
+    class goes before other columns, and words of texts after them. Empty where nothing tells the
+    rows from the others.
+    """
+    names = [item for item in attributes if not (item.numeric or item.words)]
+    names.sort(key=lambda item: item.name != PREDICTED)
+    for item in names:
+        within = np.bincount(item.codes[inside], minlength=len(item.values))
+        order = np.argsort(-within, kind="stable")
+        for most in range(1, _MOST_NAMES + 1):
+            first = order[:most]
+            held = within[first].sum()
+            share = held / max(inside.sum(), 1)
+            outside = (np.isin(item.codes, first).sum() - held) / max((~inside).sum(), 1)
+            if share > 0.5 and share >= _MIN_LIFT * outside:
+                return tuple(Predicate(item.name, item.values[k]) for k in first)
+    return _words_label(inside, [item for item in attributes if item.words])
+
+
+def _words_label(inside: Mask, attributes: Sequence[Attribute]) -> tuple[Predicate, ...]:
+    """Return the words that set the rows apart most, if more than half of them hold these."""
+    best, told = 0.0, None
+    for item in attributes:
+        share, outside = item.codes[inside].mean(), item.codes[~inside].mean()
+        if share > 0.5 and share >= _MIN_WORD_LIFT * outside and share - outside > best:
+            best, told = share - outside, item
+    if told is None:
+        return ()
+    return (Predicate(told.name, told.values[1], words=told.words, least=told.least),)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lore_core.regions.places.average import Average, upper_tail
+from lore_core.regions.subgroups.average import Average, upper_tail
 
 
 def _rows(seed, n=400):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lore_core.regions.places.average import Average
-from lore_core.regions.places.slices import slice_tables
-from lore_core.regions.places.tree import level_tree
+from lore_core.regions.subgroups.average import Average
+from lore_core.regions.subgroups.candidates import level_tree
+from lore_core.regions.subgroups.slices import slice_tables
 from lore_core.regions.variables.cutting import cut
 
 

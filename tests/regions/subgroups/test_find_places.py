@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.regions.places.find import _turns, find_places
-from lore_core.regions.places.mostly import mostly
-from lore_core.regions.places.overall import overall_gap
-from lore_core.regions.places.sentences import describe_place, evidence_of
-from lore_core.regions.places.verdict import conclude, detectable_gap
+from lore_core.regions.subgroups.find import find_places, halves_of
+from lore_core.regions.subgroups.overall import overall_gap
+from lore_core.regions.subgroups.slices import region_label
+from lore_core.regions.subgroups.verdict import (
+    conclude,
+    describe_place,
+    detectable_gap,
+    evidence_of,
+)
+from lore_core.regions.variables.attributes import Predicate
 from lore_core.regions.variables.cutting import cut
-from lore_core.regions.variables.predicate import Predicate
 
 
 def _data(seed, n=2000, *, gap=None, shift=0.0):
@@ -106,31 +110,26 @@ def test_a_region_is_named_by_what_most_of_its_rows_hold():
     half = np.repeat(["x", "y"], 50)
     none = np.tile(["u", "v"], 50)
     columns = [cut(name, values) for name, values in (("n", none), ("p", parts))]
-    assert mostly(inside, columns) == (Predicate("p", "a"), Predicate("p", "b"))
+    assert region_label(inside, columns) == (Predicate("p", "a"), Predicate("p", "b"))
     classes = cut("predicted class", half)
-    assert mostly(inside, [*columns, classes]) == (Predicate("predicted class", "x"),)
-    assert mostly(inside, columns[:1]) == ()
-    assert mostly(inside, [cut("all", np.full(100, "same"))]) == ()
+    assert region_label(inside, [*columns, classes]) == (Predicate("predicted class", "x"),)
+    assert region_label(inside, columns[:1]) == ()
+    assert region_label(inside, [cut("all", np.full(100, "same"))]) == ()
 
 
 def test_halves_are_drawn_and_alike_in_confidence():
-    c = np.random.default_rng(0).random(1001)
-    drawn = [_turns(c, seed) for seed in range(30)]
-    for (one, other), (again, first) in drawn:
+    data = lore.Dataset(np.random.default_rng(0).uniform(0.5, 1, 1001), np.ones(1001, int))
+    c, together = data.confidence, 0
+    for seed in range(30):
+        (half, other), (again, first) = halves_of(data, random_state=seed).turns
+        one = half.searched
         assert sorted([*one, *other]) == list(range(1001))
         np.testing.assert_array_equal(one, first)
-        np.testing.assert_array_equal(other, again)
+        np.testing.assert_array_equal(other, again.searched)
         assert abs(c[one].mean() - c[other].mean()) < 0.003
+        together += np.isin([3, 500], one).sum() != 1
     # Any two rows that do not follow each other in confidence are together half of the time.
-    together = [np.isin([3, 500], one).sum() != 1 for (one, _), _ in drawn]
-    assert 5 <= sum(together) <= 25
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_place_is_listed_once(seed):
-    data = _data(seed, gap=lambda place, age, z: 0.3 * (place == "east"))
-    found = [str(item.conditions) for item in find_places(data).places]
-    assert len(found) == len(set(found))
+    assert 5 <= together <= 25
 
 
 def test_right_confidences_are_left_alone():

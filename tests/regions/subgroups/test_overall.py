@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lore_core.regions.places import overall
-from lore_core.regions.places.overall import overall_gap
+from lore_core.regions.subgroups import overall
+from lore_core.regions.subgroups.overall import overall_gap
 
 
 def test_a_hand_derived_case():

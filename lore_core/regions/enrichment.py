@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import sparse, stats
+from scipy import stats
 from scipy.special import rel_entr
 
 from lore_core.chance.many_tests import holm
@@ -17,22 +16,10 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import share_words
 from lore_core.data.validation import InputError, check_lengths
 from lore_core.metrics.global_metrics import NORMAL_95
+from lore_core.regions.subgroups.slices import Condition, conditions_of
 from lore_core.regions.variables.attributes import PAIR, PREDICTED, RIGHT, TRUE, attributes
 from lore_core.regions.variables.cutting import Attribute
 
-COLUMNS = [
-    "attribute",
-    "value",
-    "rows_inside",
-    "rows",
-    "share_inside",
-    "share_outside",
-    "lift",
-    "lift_low",
-    "lift_high",
-    "p_value",
-    "p_adjusted",
-]
 #: What words of texts are called among the columns.
 WORDS = "words"
 #: Key of ``frame.attrs`` under which :func:`composition` says how many values it looked at.
@@ -95,46 +82,32 @@ def composition(
     the columns show any value below 0.05. A set chosen *because* of its errors is tied to whatever
     causes errors; that is the point.
     """
-    members = _mask(inside, "inside", len(dataset))
-    around = (
-        np.ones(len(dataset), dtype=bool) if among is None else _mask(among, "among", len(dataset))
-    )
-    members = members & around
+    n = len(dataset)
+    around = np.ones(n, dtype=bool) if among is None else _mask(among, "among", n)
+    members = _mask(inside, "inside", n) & around
     n_inside, n_outside = int(members.sum()), int((around & ~members).sum())
-    if n_inside == 0 or n_outside == 0:
-        return _frame({name: [] for name in COLUMNS}, 0)
-    divided_by = attributes(dataset) if coded is None else coded
     names: list[tuple[str, str]] = []
     ranged: list[bool] = []
-    counts: list[Ints] = []
-    for attribute in divided_by:
-        size = len(attribute.values)
-        within = np.bincount(attribute.codes[members], minlength=size)
-        total = np.bincount(attribute.codes[around], minlength=size)
-        values, member = _candidates(attribute)
-        within, total = member @ within, member @ total
-        # What all rows hold, and what hardly any row holds, cannot set a set apart.
-        enough = (total >= _FEWEST_ROWS) & (total < n_inside + n_outside)
-        if attribute.name == PAIR:
-            # The accuracy is no part of what the set is made of.
-            enough &= np.array([value != RIGHT for value in values])
-        kept = np.flatnonzero(enough)
+    counts = [np.empty((2, 0), dtype=np.int64)]
+    if not (n_inside and n_outside):
+        coded = ()
+    for attribute in attributes(dataset) if coded is None else coded:
+        values, count = _counts(attribute, members, around)
         name = WORDS if attribute.words else attribute.name
-        names += [(name, values[k]) for k in kept]
-        ranged += [attribute.numeric] * len(kept)
-        counts.append(np.column_stack([within[kept], total[kept]]))
-    table = np.concatenate(counts) if counts else np.empty((0, 2), dtype=np.int64)
-    within, total = table[:, 0], table[:, 1]
+        names += [(name, value) for value in values]
+        ranged += [attribute.numeric] * len(values)
+        counts.append(count)
+    within, total = np.concatenate(counts, axis=1)
     log_p = _log_p_values(within, total, n_inside, n_outside)
     adjusted = holm(np.exp(log_p))
-    share_in, share_out = within / n_inside, (total - within) / n_outside
     with np.errstate(divide="ignore", invalid="ignore"):
+        share_in, share_out = within / n_inside, (total - within) / n_outside
         lift = share_in / share_out
     over = np.flatnonzero(share_in > share_out)
     order = over[np.lexsort((-share_in[over], log_p[over]))]
     order = _one_range_each(order, names, ranged)
     low, high = ratio_interval(within[order], n_inside, (total - within)[order], n_outside)
-    return _frame(
+    frame = pd.DataFrame(
         {
             "attribute": [names[k][0] for k in order],
             "value": [names[k][1] for k in order],
@@ -147,38 +120,41 @@ def composition(
             "lift_high": high,
             "p_value": np.exp(log_p[order]),
             "p_adjusted": adjusted[order],
-        },
-        len(names),
+        }
     )
+    frame.attrs[LOOKED_AT] = len(names)
+    return frame
 
 
-def _candidates(attribute: Attribute) -> tuple[list[str], sparse.csr_array]:
-    """Values to look at, and which codes each holds; of a number every range of its parts."""
-    values, borders = attribute.values, attribute.borders
-    if attribute.words:
-        # What lacks a word is no news.
-        return [f"{values[1]} in {attribute.name}"], sparse.csr_array(np.array([[0, 1]]))
-    if not borders:
-        # Thousands of names have no place in a table of 0 and 1.
-        return list(values), sparse.eye_array(len(values), dtype=np.int64, format="csr")
-    names: list[str] = []
-    member: list[Ints] = []
-    parts = len(borders) + 1
-    for first in range(parts):
-        for end in range(first + 1, parts + 1):
-            if end - first == 1:
-                names.append(values[first])
-            elif first == 0:
-                names.append(f"< {borders[end - 1]}" if end < parts else "known")
-            elif end == parts:
-                names.append(f"≥ {borders[first - 1]}")
-            else:
-                names.append(f"{borders[first - 1]} to {borders[end - 1]}")
-            member.append(((np.arange(len(values)) >= first) & (np.arange(len(values)) < end)) * 1)
-    if len(values) > parts:
-        names.append(values[-1])
-        member.append((np.arange(len(values)) == parts) * 1)
-    return names, sparse.csr_array(np.array(member))
+def _counts(attribute: Attribute, members: Mask, around: Mask) -> tuple[list[str], Ints]:
+    """Values of a column to look at, and how many rows inside and in all hold each, (2, values).
+
+    Of a number every range of its parts, also of all that are known.
+    """
+    conditions = conditions_of(attribute, 0)
+    if attribute.numeric:
+        conditions.append(Condition(0, 0, len(attribute.borders) + 1))
+    first, end = np.array([(item.first, item.end) for item in conditions]).T
+    within, total = (
+        np.append(0, np.cumsum(np.bincount(attribute.codes[rows], minlength=end.max())))
+        for rows in (members, around)
+    )
+    within, total = within[end] - within[first], total[end] - total[first]
+    # What all rows hold, and what hardly any row holds, cannot set a set apart.
+    enough = (total >= _FEWEST_ROWS) & (total < around.sum())
+    if attribute.name == PAIR:
+        # The accuracy is no part of what the set is made of.
+        enough &= np.array([attribute.values[k] != RIGHT for k in first])
+    kept = np.flatnonzero(enough)
+    names = [_name(attribute, conditions[k]) for k in kept]
+    return names, np.stack([within[kept], total[kept]])
+
+
+def _name(attribute: Attribute, condition: Condition) -> str:
+    if attribute.numeric and (condition.first, condition.end) == (0, len(attribute.borders) + 1):
+        return "known"
+    predicate = condition.predicate([attribute])
+    return str(predicate) if attribute.words else predicate.value
 
 
 def _one_range_each(order: Ints, names: Sequence[tuple[str, str]], ranged: Sequence[bool]) -> Ints:
@@ -314,12 +290,6 @@ def _mask(values: ArrayLike, name: str, n: int) -> Mask:
         raise InputError(f"'{name}' must be a mask, one True or False a row; got {mask.dtype}.")
     check_lengths(**{name: mask, "dataset": range(n)})
     return mask
-
-
-def _frame(columns: Mapping[str, Any], looked_at: int) -> pd.DataFrame:
-    frame = pd.DataFrame(columns, columns=COLUMNS)
-    frame.attrs[LOOKED_AT] = looked_at
-    return frame
 
 
 def _called(attribute: str, value: str) -> str:

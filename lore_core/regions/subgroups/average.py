@@ -89,7 +89,7 @@ class Excess:
     scatter: Floats  #: Standard error of the mean excess as the rows themselves scatter
 
     @property
-    def surely(self) -> Floats:
+    def lower_bound(self) -> Floats:
         """Size of the excess less 1.645 standard errors, at least 0.
 
         Where rows are promised 90 % and half of them are right, the scatter is that of a half.
