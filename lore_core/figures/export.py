@@ -6,7 +6,6 @@ import io
 import json
 import os
 import shutil
-import threading
 from concurrent.futures import ThreadPoolExecutor, TimeoutError as TooLate
 from dataclasses import replace
 from functools import partial
@@ -30,12 +29,10 @@ _BROWSERS = (
     "chrome",
     "microsoft-edge",
 )
-_TIMEOUT_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 #: The browser asks its maker for updates and lists as it starts: of a proxy that is not there.
 _NOWHERE = "http://127.0.0.1:9"
 _worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="static-image")
-_start = threading.Lock()
-_started = False
 
 
 def plot_config(chart: Chart) -> dict[str, object]:
@@ -123,11 +120,13 @@ def chart_image(
     if missing is not None:
         raise InputError(missing)
 
+    import kaleido
     from choreographer.errors import DevtoolsProtocolError
     from kaleido.errors import KaleidoError
 
     def render() -> bytes:
-        _keep_browser_warm()
+        # One browser for all images: 3 s for the first, 0.2 s for each after it.
+        kaleido.start_sync_server(silence_warnings=True, proxy_server=_NOWHERE)
         image: bytes = chart.figure.to_image(
             format=image_format,
             width=width,
@@ -137,26 +136,15 @@ def chart_image(
         return image
 
     try:
-        return _worker.submit(render).result(timeout=_TIMEOUT_SECONDS)
+        return _worker.submit(render).result(timeout=TIMEOUT_SECONDS)
     except TooLate as error:
         raise InputError(
-            f"rendering '{chart.name}' took over {_TIMEOUT_SECONDS:.0f} s and was given up; use "
+            f"rendering '{chart.name}' took over {TIMEOUT_SECONDS:.0f} s and was given up; use "
             "the HTML export or the camera button of the chart."
         ) from error
     # A browser that does not start, closes or answers with an error.
     except (OSError, RuntimeError, DevtoolsProtocolError, KaleidoError) as error:
         raise InputError(f"the browser that draws '{chart.name}' failed: {error}") from error
-
-
-def _keep_browser_warm() -> None:
-    """Start one browser for all images: 3 s for the first, 0.2 s for each after it."""
-    global _started  # noqa: PLW0603 -- one browser a process
-    with _start:
-        if not _started:
-            import kaleido
-
-            kaleido.start_sync_server(silence_warnings=True, proxy_server=_NOWHERE)
-            _started = True
 
 
 #: Widths journals ask for, in millimetres.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -90,33 +91,23 @@ def _maps(look: Look, name: str, held: str, change: Change) -> None:
     limit = shared_limit(
         np.concatenate([of.values.mean_signed.value[of.supported] for of in (earlier, own)])
     )
-    axes = look.kept.batches.plan.embedding.name.title
     found = [("1", box) for box in _boxes(change)]
-    count = f"{batches_words(position)} before it"
-    first = sums_landscape_figure(
-        earlier,
-        axes=axes,
+    title = f"{batches_words(position)} before it" if held == _ALL else names[position - 1]
+    drawn = partial(
+        sums_landscape_figure,
+        axes=look.kept.batches.plan.embedding.name.title,
         limit=limit,
         found=found,
-        title=count if held == _ALL else names[position - 1],
         mode=theme_mode(),
         height=480,
     )
-    second = sums_landscape_figure(
-        own,
-        axes=axes,
-        limit=limit,
-        frame=first.picture.extent,
-        found=found,
-        title=name,
-        mode=theme_mode(),
-        height=480,
-    )
-    left, right = st.columns(2)
-    with left:
-        show_chart(first, "watch_before", narrow=True)
-    with right:
-        show_chart(second, "watch_batch_map", narrow=True)
+    first = drawn(earlier, title=title)
+    second = drawn(own, title=name, frame=first.picture.extent)
+    for column, chart, key in zip(
+        st.columns(2), (first, second), ("watch_before", "watch_batch_map"), strict=True
+    ):
+        with column:
+            show_chart(chart, key, narrow=True)
     said = "1: where it changed most. " if found else ""
     st.caption(
         f"{said}Two maps differ by chance as well, more so where rows are few; whether the batch "

@@ -35,10 +35,11 @@ function fromBase64(text) {
 const NOTHING = 9;
 const EMPTY = -128;
 
-/** Signed errors of a field's nodes as numbers. */
-function decode(field) {
-  const step = field.scale / 127;
-  return Float32Array.from(field.error, (code) => (code === EMPTY ? NOTHING : code * step));
+/** A field with the signed errors of its nodes as numbers. */
+function fieldOf(header, error, more) {
+  const step = header.scale / 127;
+  const values = Float32Array.from(error, (code) => (code === EMPTY ? NOTHING : code * step));
+  return { ...header, ...more, error, values };
 }
 
 /** Nodes between two fields; a node that one of them lacks goes with the nearer. */

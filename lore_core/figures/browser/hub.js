@@ -128,10 +128,8 @@ function takeFields(pack) {
     fields: new Map(), places: new Map(), outlines: new Map(),
   };
   for (const [number, field] of Object.entries(pack.fields)) {
-    const error = pack[`error${number}`];
-    known.fields.set(Number(number), {
-      ...field, error, values: decode({ error, scale: field.scale }), lce: pack[`lce${number}`],
-    });
+    const lce = pack[`lce${number}`];
+    known.fields.set(Number(number), fieldOf(field, pack[`error${number}`], { lce }));
   }
   for (const [key, at] of Object.entries(pack.outlines)) {
     known.outlines.set(Number(key), { at, lines: pack[`lines${key}`] });
