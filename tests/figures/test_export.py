@@ -81,7 +81,7 @@ def test_html_opens_without_a_network_says_how_to_read_it_and_never_uploads(char
     assert "https://cdn.plot" not in page.replace("https://cdn.plot.ly/un/", "")
     assert json.dumps(chart.how_to_read)[1:-1] in call or chart.how_to_read in call
     assert re.search(r'"showSendToCloud":\s*false', call)
-    assert not re.search(r"<script>alert|\\u003cb\\u003ex|<b>x", call)
+    assert not re.search(r"<script>alert|\\u003cb\\u003ex|<b>(x|first)", call)
     settings = plot_config(chart)
     assert settings["displaylogo"] is settings["showSendToCloud"] is False
     assert settings["toImageButtonOptions"] == {"format": "svg", "filename": chart.name}

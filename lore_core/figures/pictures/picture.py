@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -149,14 +149,6 @@ class Mark:
     listed: bool = True  #: Whether a legend names it
     detail: bool = False  #: Whether it is left out where there is little room
 
-    def scaled(self, across: float, up: float) -> Self:  # noqa: ARG002 -- of those with numbers
-        """Return the mark in other units: every number across and upwards times a factor."""
-        return self
-
-
-def _times(values: Numbers, factor: float) -> Numbers:
-    return values if factor == 1 else np.multiply(values, factor, dtype=np.float64)
-
 
 @dataclass(frozen=True)
 class Line(Mark):
@@ -172,10 +164,6 @@ class Line(Mark):
     steps: bool = False
     hover: Hover | None = None
     columns: Sequence[Floats] = ()
-
-    def scaled(self, across: float, up: float) -> Self:
-        """See :meth:`Mark.scaled`."""
-        return replace(self, x=_times(self.x, across), y=_times(self.y, up))
 
 
 @dataclass(frozen=True)
@@ -195,11 +183,6 @@ class Band(Mark):
         at = np.concatenate([self.at, self.at[::-1]])
         value = np.concatenate([self.high, self.low[::-1]])
         return (value, at) if self.sideways else (at, value)
-
-    def scaled(self, across: float, up: float) -> Self:
-        """See :meth:`Mark.scaled`."""
-        along, value = (up, across) if self.sideways else (across, up)
-        return replace(self, at=self.at * along, low=self.low * value, high=self.high * value)
 
 
 def chance_band(
@@ -239,18 +222,6 @@ class Bars(Mark):
     outlined: bool = False
     hover: Sequence[Hover] = ()
 
-    def scaled(self, across: float, up: float) -> Self:
-        """See :meth:`Mark.scaled`."""
-        along, value = (up, across) if self.sideways else (across, up)
-        return replace(
-            self,
-            place=_times(self.place, along),
-            width=self.width * along,
-            length=_times(self.length, value),
-            low=None if self.low is None else self.low * value,
-            high=None if self.high is None else self.high * value,
-        )
-
 
 @dataclass(frozen=True)
 class Dots(Mark):
@@ -265,11 +236,6 @@ class Dots(Mark):
     spread: Floats | None = None
     words: Sequence[str] = ()
     hover: Hover | Sequence[Hover] = ()
-
-    def scaled(self, across: float, up: float) -> Self:
-        """See :meth:`Mark.scaled`."""
-        spread = None if self.spread is None else self.spread * across
-        return replace(self, x=_times(self.x, across), y=_times(self.y, up), spread=spread)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -306,10 +272,6 @@ class Rule(Mark):
     text: str = ""
     text_side: Literal["left", "right"] = "right"
 
-    def scaled(self, across: float, up: float) -> Self:
-        """See :meth:`Mark.scaled`."""
-        return replace(self, at=self.at * (up if self.level else across))
-
 
 def chosen_value(value: float, text: str) -> Rule:
     """Mark a value of the horizontal axis that the reader has chosen."""
@@ -319,6 +281,33 @@ def chosen_value(value: float, text: str) -> Rule:
 def pieces(start: Floats, end: Floats) -> Floats:
     """One coordinate of pieces of a line that are parted by NaN, shape (3k,)."""
     return np.column_stack([start, end, np.full(len(start), np.nan)]).ravel()
+
+
+def _in_units(mark: Mark, across: float, up: float) -> Mark:
+    """Return a mark in other units: every number across and upwards times a factor."""
+
+    def times(values: Any, factor: float) -> Any:
+        if values is None or factor == 1:
+            return values
+        return np.multiply(values, factor, dtype=np.float64)
+
+    match mark:
+        case Line():
+            return replace(mark, x=times(mark.x, across), y=times(mark.y, up))
+        case Dots():
+            spread = times(mark.spread, across)
+            return replace(mark, x=times(mark.x, across), y=times(mark.y, up), spread=spread)
+        case Rule():
+            return replace(mark, at=mark.at * (up if mark.level else across))
+        case Band() | Bars():
+            along, value = (up, across) if mark.sideways else (across, up)
+            ends = {"low": times(mark.low, value), "high": times(mark.high, value)}
+            if isinstance(mark, Band):
+                return replace(mark, at=times(mark.at, along), **ends)
+            place, width = times(mark.place, along), times(mark.width, along)
+            return replace(mark, place=place, width=width, length=times(mark.length, value), **ends)
+        case _:
+            return mark
 
 
 @dataclass(frozen=True)
@@ -333,7 +322,7 @@ class Panel:
 
     def in_units(self) -> Panel:
         """Return the panel in the numbers that are drawn: what a hover calls x and y as well."""
-        marks = [mark.scaled(self.x.scale, self.y.scale) for mark in self.marks]
+        marks = [_in_units(mark, self.x.scale, self.y.scale) for mark in self.marks]
         return replace(self, x=self.x.scaled(), y=self.y.scaled(), marks=marks)
 
 
