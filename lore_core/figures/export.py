@@ -33,6 +33,17 @@ TIMEOUT_SECONDS = 60.0
 #: The browser asks its maker for updates and lists as it starts: of a proxy that is not there.
 _NOWHERE = "http://127.0.0.1:9"
 _worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="static-image")
+#: Widths journals ask for, in millimetres.
+COLUMN_WIDTHS = {"one column, 84 mm": 84.0, "one and a half, 129 mm": 129.0, "two, 174 mm": 174.0}
+#: Pixels of an inch, in which figures are laid out; a PDF or SVG keeps the physical size.
+_PIXELS_AN_INCH = 96.0
+_MILLIMETRES_AN_INCH = 25.4
+_POINTS_AN_INCH = 72.0
+#: Type size the figures are designed with, in pixels, and the width they look right at.
+_DESIGN_TYPE = 12.0
+_DESIGN_WIDTH = 700.0
+#: Height of a line of the legend, in sizes of its type.
+_LEGEND_LINE = 1.8
 
 
 def plot_config(chart: Chart) -> dict[str, object]:
@@ -145,19 +156,6 @@ def chart_image(
     # A browser that does not start, closes or answers with an error.
     except (OSError, RuntimeError, DevtoolsProtocolError, KaleidoError) as error:
         raise InputError(f"the browser that draws '{chart.name}' failed: {error}") from error
-
-
-#: Widths journals ask for, in millimetres.
-COLUMN_WIDTHS = {"one column, 84 mm": 84.0, "one and a half, 129 mm": 129.0, "two, 174 mm": 174.0}
-#: Pixels of an inch, in which figures are laid out; a PDF or SVG keeps the physical size.
-_PIXELS_AN_INCH = 96.0
-_MILLIMETRES_AN_INCH = 25.4
-_POINTS_AN_INCH = 72.0
-#: Type size the figures are designed with, in pixels, and the width they look right at.
-_DESIGN_TYPE = 12.0
-_DESIGN_WIDTH = 700.0
-#: Height of a line of the legend, in sizes of its type.
-_LEGEND_LINE = 1.8
 
 
 def paper_chart(

@@ -21,6 +21,8 @@ from pages.shared.controls import one_of
 from pages.shared.header import plain
 from pages.shared.rows import pick_table, picked_row, show_row, show_rows, thumbnail_urls
 
+_ERROR, _ANSWER = "its local error", "LoRe's answer"
+
 
 def list_worst(view: View, errors: LocalErrors, worst: np.ndarray, marked: Marked | None) -> None:
     """List the worst rows, the picked one beside them, and below it the rows that speak for it."""
@@ -85,9 +87,6 @@ def list_by(dataset: Dataset, target: Target, rows: np.ndarray, sentence: str) -
             "wrong. Use the predicted class to judge."
         )
     st.caption(note)
-
-
-_ERROR, _ANSWER = "its local error", "LoRe's answer"
 
 
 def show_evidence(view: View, row: int) -> None:

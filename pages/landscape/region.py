@@ -52,6 +52,13 @@ _LISTED = 200
 _COMPOSITION_ROWS = 9
 #: A region holds fewer rows than the map, so its reliability diagram has fewer bins.
 _INSIDE_BINS = 10
+#: The tab that divides rows, and its control.
+DIVIDED_TAB, BY = "By class or group", "by"
+PREDICTED, TRUE = "predicted class", "true class"
+#: A value of a division, as the reader picks it: by what, and which.
+VALUE = "value"
+#: Rows of which it is asked at a time whether they lie inside: of a million, 70 MB would be taken.
+_AT_ONCE = 2**17
 
 
 def take_selection(parts: Sequence[Mapping[str, Any]] | None, map_name: str) -> None:
@@ -270,15 +277,6 @@ def _with_interval(
 ) -> list[str]:
     columns = (table[f"{name}{end}"] for end in ("", "_low", "_high"))
     return [unit.estimate_text(*row, signed=signed) for row in zip(*columns, strict=True)]
-
-
-#: The tab that divides rows, and its control.
-DIVIDED_TAB, BY = "By class or group", "by"
-PREDICTED, TRUE = "predicted class", "true class"
-#: A value of a division, as the reader picks it: by what, and which.
-VALUE = "value"
-#: Rows of which it is asked at a time whether they lie inside: of a million, 70 MB would be taken.
-_AT_ONCE = 2**17
 
 
 @dataclass(frozen=True, eq=False)

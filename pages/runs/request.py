@@ -25,6 +25,11 @@ from pages.shared.tasks import expected_duration, start_job
 
 #: Share of the progress bar that reading the files takes.
 _READING = 0.1
+_NONE = "none"
+#: Methods by their name on the page.
+_MAPS = {MapName(method).title: method for method in METHODS}
+#: Rough seconds of one processor for one method on one run, without the map.
+_SECONDS = 0.12
 
 
 @dataclass(frozen=True)
@@ -82,13 +87,6 @@ def _compare(source: RunsSource, request: RunsRequest, progress: Progress) -> Ru
         min_group_size=request.min_group_size,
         progress=lambda share, message: progress(_READING + (1 - _READING) * share, message),
     )
-
-
-_NONE = "none"
-#: Methods by their name on the page.
-_MAPS = {MapName(method).title: method for method in METHODS}
-#: Rough seconds of one processor for one method on one run, without the map.
-_SECONDS = 0.12
 
 
 def ask(source: RunsSource) -> tuple[RunsRequest | None, float]:

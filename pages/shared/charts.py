@@ -28,6 +28,7 @@ from pages.shared.controls import linked, one_of, theme_mode
 from pages.shared.live_chart import live_chart
 
 _MIME = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
+Diagram = Literal["bins", "isotonic"]
 
 
 def show_chart(
@@ -156,9 +157,6 @@ def next_step(page: str, label: str) -> None:
     """End a page with the next one on the reader's path."""
     st.space("small")
     st.page_link(page, label=f"Next: {label}", icon=":material/arrow_forward:")
-
-
-Diagram = Literal["bins", "isotonic"]
 
 
 def diagram_choice() -> Diagram:

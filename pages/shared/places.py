@@ -29,6 +29,9 @@ SEEN = "see"
 #: Names a place of the search that the Landscape shows.
 _PARAMETER = "place"
 _CHOSEN = "_place"
+#: The colours mean what they mean at this bandwidth, so that they can be compared while γ moves.
+_REFERENCE_GAMMA = 0.2
+_PLANE = "PCA 2-D"
 
 
 def is_searched(view: View) -> bool:
@@ -94,11 +97,6 @@ def title_of(place: Place, number: int) -> str:
 def titles_of(search: PlaceSearch) -> dict[str, str]:
     """Name all places, by their numbers from 1."""
     return {str(k + 1): title_of(place, k) for k, place in enumerate(search.places)}
-
-
-#: The colours mean what they mean at this bandwidth, so that they can be compared while γ moves.
-_REFERENCE_GAMMA = 0.2
-_PLANE = "PCA 2-D"
 
 
 def color_limit(scene: Scene) -> float:

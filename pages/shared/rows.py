@@ -26,6 +26,22 @@ from pages.shared.cells import in_hundredths, points_column, share_column
 from pages.shared.files import arguments
 from pages.shared.session import current
 
+#: Pixels of an enlarged image.
+_SIZE = 160
+_ROW = "row"
+_COLUMNS: dict[str, Any] = {
+    "row": st.column_config.NumberColumn("row", help="Row number among the evaluation rows."),
+    "confidence": share_column("confidence"),
+    "right": st.column_config.CheckboxColumn("right"),
+    "signed_error": points_column(
+        "local error, points", signed=True, help="Confidence − accuracy around this row."
+    ),
+    "n_eff": st.column_config.NumberColumn(
+        "effective neighbours", format="%.0f", help=GLOSSARY["effective neighbours, n_eff"]
+    ),
+}
+_TOLD = "_told"
+
 
 def picked(what: str) -> Any:
     """Return what was picked last; None where nothing was."""
@@ -76,10 +92,6 @@ def _picks(what: str) -> Counter[str]:
     return counts
 
 
-#: Pixels of an enlarged image.
-_SIZE = 160
-
-
 def picture(image: NDArray[np.uint8]) -> Image.Image:
     """One row's image, enlarged without smoothing so that its pixels stay what they are."""
     shown = Image.fromarray(image)
@@ -101,20 +113,6 @@ def _reduced(image: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
     shown = Image.fromarray(image)
     shown.thumbnail((side, side))
     return np.asarray(shown)
-
-
-_ROW = "row"
-_COLUMNS: dict[str, Any] = {
-    "row": st.column_config.NumberColumn("row", help="Row number among the evaluation rows."),
-    "confidence": share_column("confidence"),
-    "right": st.column_config.CheckboxColumn("right"),
-    "signed_error": points_column(
-        "local error, points", signed=True, help="Confidence − accuracy around this row."
-    ),
-    "n_eff": st.column_config.NumberColumn(
-        "effective neighbours", format="%.0f", help=GLOSSARY["effective neighbours, n_eff"]
-    ),
-}
 
 
 def pick_row(row: int) -> None:
@@ -184,9 +182,6 @@ def show_row(dataset: Dataset, row: int, errors: LocalErrors) -> None:
         )
         lines += [f"{name}: {value}" for name, value in known.items()]
         st.text("\n".join(lines))
-
-
-_TOLD = "_told"
 
 
 def tell_marked(rows: Mask | None) -> None:

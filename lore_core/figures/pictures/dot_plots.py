@@ -34,6 +34,12 @@ from lore_core.metrics.metric import Metric
 
 GroupMetric = Literal["gap", "ece", "mce"]
 _TITLES = {"gap": "Mean gap of each group", "ece": "ECE of each group", "mce": "MCE of each group"}
+#: Steps of the golden ratio never meet: dots of neighbouring runs lie apart.
+_GOLDEN = 0.6180339887498949
+#: Height of a strip, of which neighbouring ones are 1 apart.
+_STRIP = 0.46
+#: More dots than this become smaller.
+_MANY = 100
 
 
 def group_figure(
@@ -182,14 +188,6 @@ def _hover(record: Record, method: str) -> Hover:
             f"ECE {ECE.text(record['ece'])}, MCE {MCE.text_alone(record['mce'])}",
         ),
     )
-
-
-#: Steps of the golden ratio never meet: dots of neighbouring runs lie apart.
-_GOLDEN = 0.6180339887498949
-#: Height of a strip, of which neighbouring ones are 1 apart.
-_STRIP = 0.46
-#: More dots than this become smaller.
-_MANY = 100
 
 
 def runs_figure(

@@ -44,6 +44,10 @@ _TAIL, _REACH = 0.005, 0.25
 _MAX_VALUE_LETTERS, _MAX_COLUMNS = 40, 5
 #: Columns of a table of rows that a hover puts into words of its own.
 _WORDED = {"row", "predicted", "true", "confidence", "right", "signed_error", "lce", "n_eff"}
+#: Pixels: half of a letter's width, half of a line's height, margin around a name.
+_LETTER, _LINE, _MARGIN = 3.4, 9.0, 4.0
+#: Lines a name may be moved up or down before it stays where it is.
+_FURTHEST = 4
 
 
 def landscape_figure(
@@ -362,12 +366,6 @@ def _rows_table(points: pd.DataFrame | None, coordinates: Floats) -> pd.DataFram
         return pd.DataFrame()
     z = coordinates[points["row"].to_numpy()]
     return points.assign(**{f"map_{k + 1}": z[:, k] for k in range(z.shape[1])})
-
-
-#: Pixels: half of a letter's width, half of a line's height, margin around a name.
-_LETTER, _LINE, _MARGIN = 3.4, 9.0, 4.0
-#: Lines a name may be moved up or down before it stays where it is.
-_FURTHEST = 4
 
 
 def shifts(places: Floats, names: Sequence[str], *, n_fixed: int = 0) -> Floats:

@@ -35,6 +35,10 @@ from lore_core.metrics.rewards import RewardCurve
 _MAX_STEPS = 400
 #: Two lines closer to zero than this share of the axis leave no room on their left.
 _ROOM = 0.08
+#: Names of batches that are written, and their letters.
+_MAX_NAMES, _MAX_LETTERS = 10, 14
+#: The metrics of each panel of the movement, from top to bottom, with their colours.
+_MOVING = ({MLCE_SUPPORTED.name: 0}, {ALCE.name: 1, ECE.name: 2})
 
 
 def cdf_figure(
@@ -185,12 +189,6 @@ def reward_figure(
         legend=True,
     )
     return Chart(picture, mode, height)
-
-
-#: Names of batches that are written, and their letters.
-_MAX_NAMES, _MAX_LETTERS = 10, 14
-#: The metrics of each panel of the movement, from top to bottom, with their colours.
-_MOVING = ({MLCE_SUPPORTED.name: 0}, {ALCE.name: 1, ECE.name: 2})
 
 
 def movement_figure(

@@ -31,6 +31,10 @@ from lore_core.metrics.global_metrics import ReliabilityTable
 _FULL = 0.92
 _ENDS = np.array([0, 1])
 _CALIBRATED = Line(_ENDS, _ENDS, Tint("quiet"), name="calibrated", width=1.5, dash="dot")
+#: Levels drawn at most, beside the ends of the steps.
+_POINTS = 300
+#: Bars of the lower panel.
+_BARS = 40
 
 
 def reliability_figure(
@@ -188,12 +192,6 @@ def _hover(table: ReliabilityTable, k: int) -> Hover:
             f"gap {gap_words(table.gap[k])}",
         ),
     )
-
-
-#: Levels drawn at most, beside the ends of the steps.
-_POINTS = 300
-#: Bars of the lower panel.
-_BARS = 40
 
 
 def isotonic_figure(

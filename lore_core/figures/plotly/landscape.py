@@ -23,6 +23,12 @@ from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions.field import Field
 from lore_core.regions.selection import Region
 
+#: Sides of the box of a height, and the diagonal of a box of rows that a chart shows whole.
+_FLAT = {"x": 1.3, "y": 1.3, "z": 0.6}
+_DIAGONAL = 2.2
+#: How far from the middle the eye is.
+_EYE = 2.1
+
 
 def landscape(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
     """Draw the field, the rows over it, and what is named."""
@@ -141,13 +147,6 @@ def _names(picture: LandscapePicture, mode: Mode) -> list[Options]:
         annotation(escape(name), 12, color, x=at[0], y=at[1], yshift=up, bgcolor=on, borderpad=2)
         for name, at, up, color, on in (*regions, *names)
     ]
-
-
-#: Sides of the box of a height, and the diagonal of a box of rows that a chart shows whole.
-_FLAT = {"x": 1.3, "y": 1.3, "z": 0.6}
-_DIAGONAL = 2.2
-#: How far from the middle the eye is.
-_EYE = 2.1
 
 
 def space(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
