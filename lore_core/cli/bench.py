@@ -8,7 +8,7 @@ import click
 
 from lore_core.cli.compare import method_option, methods_of
 from lore_core.cli.options import ViewOptions, examples, view_options
-from lore_core.cli.output import Progress, Result, output_path, results, text_table
+from lore_core.cli.output import Output, Progress, output_path, results, text_table
 from lore_core.data.number_text import decimal, p_sentence, p_words
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def bench(
     rivals: bool,
     markdown: str | None,
     progress: Progress,
-) -> Result:
+) -> Output:
     """Rank every recalibrator over the datasets of a directory.
 
     DATA is a directory of pairs <set>_cal.* and <set>_test.*, unlike datasets or one experiment's.
@@ -72,13 +72,8 @@ def bench(
     tables = _tables(result)
     if written is not None:
         write_bytes(written, _as_markdown(tables).encode())
-    content = {
-        "sets": result.values.n_runs,
-        "ranking": {name: result.ranking(name).to_dict(orient="index") for name in result.metrics},
-        "any_difference": {name: result.any_difference(name) for name in result.metrics},
-    }
     text = [part for said, columns in tables for part in (said, text_table(columns))]
-    return Result(content, result.long(), text)
+    return Output(result.to_dict(), result.frame(), text)
 
 
 def _tables(result: Benchmark) -> list[tuple[str, dict[str, list[str]]]]:

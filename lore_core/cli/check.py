@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lore_core.cli.options import ViewOptions, draws_option, examples, view_options
-from lore_core.cli.output import Progress, Result, output_path, records, results, text_table
+from lore_core.cli.output import Output, Progress, output_path, records, results, text_table
 from lore_core.data.number_text import HUNDREDTHS, POINTS, Unit
 from lore_core.metrics.catalogue import CATALOGUE
 from lore_core.metrics.metric import Metric
@@ -82,7 +82,7 @@ def check(
     draws: int | None,
     progress: Progress,
     **limits: float | None,
-) -> Result:
+) -> Output:
     """Hold a model against limits, as a test of it.
 
     The exit code is 3 where a limit is exceeded for sure: where the value is beyond it, and its
@@ -93,8 +93,7 @@ def check(
     import pandas as pd
 
     from lore_core.cli.source import open_view
-    from lore_core.comparison.limits import check_metrics, check_places
-    from lore_core.comparison.tables import metric_table
+    from lore_core.comparison.tables import check_metrics, check_places, metric_table
     from lore_core.data.validation import InputError
     from lore_core.view.methods import summary_of
     from lore_core.view.where import listed_places, places_of
@@ -124,7 +123,7 @@ def check(
     if (table["result"] == "not sure").any() and not strict:
         said += "; “not sure”: beyond the limit, but by no more than chance may be"
     text = [_as_text(table), f"{view.dataset.name}, {view.rows}: {said}."]
-    return Result(content, table, text, exit_code=EXCEEDED if failed.any() else 0)
+    return Output(content, table, text, exit_code=EXCEEDED if failed.any() else 0)
 
 
 def _unit(name: str) -> Unit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from lore_core.cli.options import ViewOptions, examples, view_options
-from lore_core.cli.output import Progress, Result, results, text_table
+from lore_core.cli.output import Output, Progress, results, text_table
 from lore_core.data.number_text import POINTS, p_words, percent, signed_points
 
 
@@ -17,7 +17,7 @@ from lore_core.data.number_text import POINTS, p_words, percent, signed_points
 )
 @view_options()
 @results(figure=True)
-def classes(given: ViewOptions, *, progress: Progress) -> Result:
+def classes(given: ViewOptions, *, progress: Progress) -> Output:
     """Look at the whole probability vector, every class at once.
 
     The local error of all probabilities together with its noise taken off, held against models
@@ -81,4 +81,4 @@ def classes(given: ViewOptions, *, progress: Progress) -> Result:
         text_table(columns),
         f"{view.dataset.name}: {rows}.",
     ]
-    return Result(content, table if chart is None else chart.picture.table, text, chart=chart)
+    return Output(content, table if chart is None else chart.picture.table, text, chart=chart)

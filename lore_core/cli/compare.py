@@ -15,7 +15,7 @@ from lore_core.cli.options import (
     sums_options,
     view_options,
 )
-from lore_core.cli.output import Progress, Result, note, results, text_table
+from lore_core.cli.output import Output, Progress, note, results, text_table
 from lore_core.data.number_text import decimal
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
 
@@ -84,7 +84,7 @@ def compare(
     draws: int | None,
     sums: SumsOptions,
     progress: Progress,
-) -> Result:
+) -> Output:
     """Hold every recalibrator against the others.
 
     Each is fitted on the calibration rows and measured on the evaluation rows. Of one dataset:
@@ -97,7 +97,7 @@ def compare(
     """
     from lore_core.cli.source import open_view
     from lore_core.comparison import conclude_recalibration
-    from lore_core.comparison.most_probable import about_predictions
+    from lore_core.comparison.effects import about_predictions
     from lore_core.data.validation import InputError, as_path
     from lore_core.view.where import places_of
 
@@ -128,22 +128,9 @@ def compare(
         view, methods, group=group, min_group_size=min_group_size, n_draws=draws, progress=progress
     )
     said = conclude_recalibration(result, places_of(view, progress=progress))
-    most_probable, settings = result.most_probable(), view.settings()
-    content = {
-        **settings,
-        "maps": list(view.maps),
-        "conclusion": said.sentence,
-        "names": result.names,
-        "most_probable": most_probable.to_dict(orient="index"),
-        "methods": result.table.to_dict(orient="index"),
-        "low": result.low.to_dict(orient="index"),
-        "high": result.high.to_dict(orient="index"),
-        "differences": {
-            name: item.to_dict(orient="index") for name, item in result.differences.items()
-        },
-        "worst_places": result.worst_places().to_dict(orient="records"),
-    }
-    shown = [item for item in COMPARED if item.name in result.table and not item.bare]
+    settings = view.settings()
+    known = {**settings, "maps": list(view.maps), "conclusion": said.sentence}
+    shown = [item for item in COMPARED if item.name in result.table and not item.unfiltered_maximum]
     cells = {item.heading: list(result.table[item.name].map(item.text)) for item in shown}
     on = f"; γ = {view.gamma:g} on {', '.join(view.maps)}" if view.is_local else ""
     rows = (
@@ -153,14 +140,14 @@ def compare(
     text = [
         said.sentence,
         text_table({"": list(result.names.values()), **cells}),
-        f"{about_predictions(most_probable)}\n{rows}",
+        f"{about_predictions(result.most_probable)}\n{rows}",
     ]
-    return Result(content, result.long(), text)
+    return Output({**known, **result.to_dict()}, result.frame(), text)
 
 
 def _against(
     given: ViewOptions, against: tuple[str, ...], sums: SumsOptions, progress: Progress
-) -> Result:
+) -> Output:
     """Compare two sets of rows by their sums."""
     from lore_core.cli.source import open_sums, sum_others
     from lore_core.comparison import compare_sums
@@ -189,7 +176,7 @@ def _against(
         f"Against {other.n_rows:,} rows. {view.basis()}"
     )
     shown = {headings.get(name, name): column for name, column in columns.items()}
-    return Result(content, table, [text_table(shown), said])
+    return Output(content, table, [text_table(shown), said])
 
 
 def methods_of(
@@ -290,14 +277,14 @@ def _runs(
     group: str | None,
     min_group_size: int,
     progress: Progress,
-) -> Result:
+) -> Output:
     """Compare on every run of a directory."""
     from lore_core.comparison.runs import compare_runs
     from lore_core.reading import load_runs
 
     local = given.maps != ("none",)
     result = compare_runs(
-        load_runs(directory, apart=True) if given.apart else directory,
+        load_runs(directory, isolate=True) if given.isolate else directory,
         methods,
         feature_map=list(given.maps or (_RUNS_MAP,)) if local else None,
         gamma=_RUNS_GAMMA if given.gamma is None else given.gamma,
@@ -310,12 +297,6 @@ def _runs(
     )
     mean, sd = result.table, result.sd
     goes_with = None if group is None else result.correlation()
-    content = {
-        "runs": result.n_runs,
-        "mean": mean.to_dict(orient="index"),
-        "sd": sd.to_dict(orient="index"),
-        "correlation_with_worst_group": None if goes_with is None else goes_with.to_dict(),
-    }
     cells = {}
     for name in map(str, mean):
         unit, heading = unit_of(name), CATALOGUE[name].heading if name in CATALOGUE else name
@@ -323,8 +304,8 @@ def _runs(
     text = [text_table({"": list(mean.index), **cells})]
     runs = f"Mean ± standard deviation over {result.n_runs} run{'s' * (result.n_runs != 1)}."
     if goes_with is None:
-        return Result(content, result.runs, ["\n".join([*text, runs])])
+        return Output(result.to_dict(), result.runs, ["\n".join([*text, runs])])
     known = goes_with.dropna()
     columns = {"metric": list(known.index), "r": [decimal(r, 2, signed=True) for r in known]}
     about = f"Correlation with {str(goes_with.name).removeprefix('correlation with ')}:"
-    return Result(content, result.runs, [*text, f"{about}\n{text_table(columns)}", runs])
+    return Output(result.to_dict(), result.runs, [*text, f"{about}\n{text_table(columns)}", runs])

@@ -15,8 +15,8 @@ from lore_core.cli.options import (
     view_options,
 )
 from lore_core.cli.output import (
+    Output,
     Progress,
-    Result,
     interval_texts,
     note,
     records,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 @results(figure=True)
 def curve(
     given: ViewOptions, *, metric: Any, draws: int | None, sums: SumsOptions, progress: Progress
-) -> Result:
+) -> Output:
     """Supported MLCE, ALCE and MLCE as the bandwidth γ grows.
 
     For one feature map or several; of the first also where the whole curve of a calibrated model
@@ -95,7 +95,7 @@ def curve(
         "curve": records(table),
     }
     details = [said.sentence, _text(table), view.basis(at_gamma=False)]
-    return Result(content, table, [], details, chart)
+    return Output(content, table, [], details, chart)
 
 
 def _numbers(curves: dict[str, BandwidthCurve], chance: NullBand | None) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import click
 
 from lore_core.cli.compare import compare_one, method_option, methods_of
 from lore_core.cli.options import ViewOptions, cost_options, examples, view_options
-from lore_core.cli.output import Progress, Result, records, results, text_table
+from lore_core.cli.output import Output, Progress, records, results, text_table
 from lore_core.data.number_text import PLAIN, decimal, percent
 
 
@@ -27,7 +27,7 @@ def decisions(
     wrong_cost: float,
     names: tuple[str, ...],
     progress: Progress,
-) -> Result:
+) -> Output:
     """Hold recalibrators against each other at your costs.
 
     Answer only where the confidence reaches 1 − u/w, else say “unsure”: the mean reward a row under
@@ -36,8 +36,8 @@ def decisions(
     """
     from lore_core.cli.source import open_view
     from lore_core.comparison.conclusions.retraining import conclude_retraining
+    from lore_core.comparison.effects import compare_rewards
     from lore_core.comparison.retraining import retraining_frame
-    from lore_core.comparison.rewards import compare_rewards
     from lore_core.comparison.tables import stacked
     from lore_core.data.dataset import TOP_LABEL
     from lore_core.figures import reward_figure
@@ -90,4 +90,4 @@ def decisions(
         curves, rows=view.rows, baseline=first, ratio=ratio if 1 <= ratio <= 100 else None
     )
     rows = f"{view.dataset.name}: {view.rows}; gains are over {first}."
-    return Result(content, table, [sentence, text_table(columns), rows, retraining], chart=chart)
+    return Output(content, table, [sentence, text_table(columns), rows, retraining], chart=chart)

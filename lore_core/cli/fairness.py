@@ -8,7 +8,7 @@ import click
 
 from lore_core.cli.compare import compare_one, method_option, methods_of
 from lore_core.cli.options import ViewOptions, examples, view_options
-from lore_core.cli.output import Progress, Result, interval_texts, results, text_table
+from lore_core.cli.output import Output, Progress, interval_texts, results, text_table
 from lore_core.data.number_text import signed_points
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE, WORST_CELL
 
@@ -46,7 +46,7 @@ def fairness(
     min_group_size: int,
     names: tuple[str, ...],
     progress: Progress,
-) -> Result:
+) -> Output:
     """Measure every group under every recalibrator.
 
     Which groups are off beyond chance and which method mends that; the group furthest off under
@@ -90,7 +90,7 @@ def fairness(
         "groups": reports.to_dict(orient="records"),
     }
     rows = f"Groups by {' × '.join(chosen)} of {min_group_size} rows or more, {view.rows}."
-    return Result(content, reports, [said.sentence, text_table(_cells(worst)), rows])
+    return Output(content, reports, [said.sentence, text_table(_cells(worst)), rows])
 
 
 def _cells(worst: pd.DataFrame) -> dict[str, list[str]]:

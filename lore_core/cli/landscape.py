@@ -13,7 +13,7 @@ from lore_core.cli.options import (
     sums_options,
     view_options,
 )
-from lore_core.cli.output import Progress, Result, records, results, text_table
+from lore_core.cli.output import Output, Progress, records, results, text_table
 from lore_core.cli.places import against_option
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 
@@ -74,7 +74,7 @@ def landscape(
     show: str,
     sums: SumsOptions,
     progress: Progress,
-) -> Result:
+) -> Output:
     """Draw where the confidence is wrong.
 
     The signed local calibration error of the evaluation rows on a 2-D map: red promises too much,
@@ -137,10 +137,10 @@ def landscape(
         "beyond_chance_only": beyond_chance,
         "nodes": records(chart.table),
     }
-    return Result(content, chart.table, [scene.sentence], chart=chart)
+    return Output(content, chart.table, [scene.sentence], chart=chart)
 
 
-def _of_sums(view: SumsView, bin_index: int | None, value: Value, progress: Progress) -> Result:
+def _of_sums(view: SumsView, bin_index: int | None, value: Value, progress: Progress) -> Output:
     """Return what of the map is known without rows."""
     import pandas as pd
 
@@ -168,7 +168,7 @@ def _of_sums(view: SumsView, bin_index: int | None, value: Value, progress: Prog
         "nodes": records(nodes),
     }
     text = ["\n".join(filter(None, [seen.sentence, seen.bound_sentence]))]
-    return Result(content, nodes, text, [text_table(columns), view.basis()], chart)
+    return Output(content, nodes, text, [text_table(columns), view.basis()], chart)
 
 
 def _bin(table: ReliabilityTable, wanted: str) -> int | None:

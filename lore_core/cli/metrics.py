@@ -12,7 +12,7 @@ from lore_core.cli.options import (
     sums_options,
     view_options,
 )
-from lore_core.cli.output import Progress, Result, output_path, results, text_table
+from lore_core.cli.output import Output, Progress, output_path, results, text_table
 
 #: Fewer have no 2.5 % on either side.
 _FEWEST_DRAWS = 39
@@ -54,7 +54,7 @@ def metrics(
     card: str | None,
     sums: SumsOptions,
     progress: Progress,
-) -> Result:
+) -> Output:
     """Every metric of the Overview, with interval and chance.
 
     The verdict in one sentence and what it rests on; global and local metrics of the evaluation
@@ -108,4 +108,4 @@ def metrics(
     text = ["\n".join(filter(None, sentences)), text_table(columns), basis]
     if listed is not None and len(listed):
         text.append(f"Places:\n{places_text(listed)}")
-    return Result(content, table, text)
+    return Output(content, table, text)

@@ -68,7 +68,7 @@ def interval_texts(
 
 
 @dataclass(frozen=True)
-class Result:
+class Output:
     """What a command has found."""
 
     content: Mapping[str, Any]  #: What ``--json`` prints and a .json file holds
@@ -81,15 +81,15 @@ class Result:
 
 def results(
     numbers: str = "them", *, figure: bool = False
-) -> Callable[[Callable[..., Result]], Callable[..., int]]:
-    """Give a command ``--json`` and ``-o``, and lay out the :class:`Result` that it returns.
+) -> Callable[[Callable[..., Output]], Callable[..., int]]:
+    """Give a command ``--json`` and ``-o``, and lay out the :class:`Output` that it returns.
 
     The command is called with ``progress`` beside its options. ``numbers``: what ``-o`` writes
     besides the text. ``figure``: ``-o`` may be repeated, draws the result's chart too, and has
     options for its look.
     """
 
-    def decorate(command: Callable[..., Result]) -> Callable[..., int]:
+    def decorate(command: Callable[..., Output]) -> Callable[..., int]:
         @functools.wraps(command)
         def called(
             *args: Any,
@@ -171,7 +171,7 @@ def _paths(outs: Sequence[str] | str | None, *, figure: bool) -> list[Path]:
     Raises InputError if a suffix is unknown, a directory does not exist, or static images cannot be
     made here.
     """
-    from lore_core.data.extras import require
+    from lore_core.data.optional_dependencies import require
     from lore_core.data.validation import InputError
 
     names = [outs] if isinstance(outs, str) else outs or ()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lore_core.cli.options import ViewOptions, examples, view_options
-from lore_core.cli.output import Progress, Result, results
+from lore_core.cli.output import Output, Progress, results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,7 @@ against_option = click.option(
 @view_options()
 @against_option
 @results()
-def places(given: ViewOptions, *, against: Any, progress: Progress) -> Result:
+def places(given: ViewOptions, *, against: Any, progress: Progress) -> Output:
     """Find the places where the confidence is wrong.
 
     Rows that columns name, alone and in pairs, and regions of the map, together: found on one half
@@ -45,21 +45,15 @@ def places(given: ViewOptions, *, against: Any, progress: Progress) -> Result:
     rows are made of.
     """
     from lore_core.cli.source import open_view
-    from lore_core.regions.places.sentences import describe_search
     from lore_core.view.methods import taught_of
     from lore_core.view.where import places_of
 
     view = open_view(given, progress)
     search = places_of(view, against=against, progress=progress)
     table = described(view, search, taught_of(view) if search.places else None)
-    content = {
-        **view.settings(),
-        "against": search.against,
-        "tried": search.tried,
-        "alpha": search.alpha,
-        "places": table.to_dict(orient="records"),
-    }
-    return Result(content, table, [places_text(table), describe_search(search)])
+    listed = {"places": table.to_dict(orient="records")}
+    content = {**view.settings(), **search.to_dict(), **listed}
+    return Output(content, table, [places_text(table), search.sentence])
 
 
 def described(view: View, search: PlaceSearch, known: Taught | None = None) -> pd.DataFrame:

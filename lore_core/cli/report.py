@@ -94,7 +94,7 @@ def report(
     from lore_core.data.validation import InputError
     from lore_core.report.archive import check_place, write_bundle
     from lore_core.report.files import report_files, require_packages
-    from lore_core.report.settings import ReportSettings, Source
+    from lore_core.report.findings import ReportSettings, Source
     from lore_core.view import View
 
     require_packages()

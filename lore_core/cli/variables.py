@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lore_core.cli.options import ViewOptions, examples, view_options
-from lore_core.cli.output import Progress, Result, interval_texts, records, results, text_table
+from lore_core.cli.output import Output, Progress, interval_texts, records, results, text_table
 from lore_core.data.number_text import POINTS, p_words, signed_points
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @results()
 def variables(
     given: ViewOptions, *, variable: str | None, parts: int, progress: Progress
-) -> Result:
+) -> Output:
     """Rank columns along which the confidence is wrong.
 
     By evidence: groups, metadata, image brightness and named features of the evaluation rows; with
@@ -68,7 +68,7 @@ def variables(
         "table": records(table),
     }
     rows = f"{view.dataset.name}: {view.rows}. Gap: mean confidence − accuracy."
-    return Result(content, table, [sentence or "", text_table(shown), rows])
+    return Output(content, table, [sentence or "", text_table(shown), rows])
 
 
 _NOT_USED = ("map", "gamma", "bins", "binning")

@@ -14,7 +14,7 @@ from lore_core.cli.options import (
     sums_options,
     view_options,
 )
-from lore_core.cli.output import Progress, Result, note, results, text_table
+from lore_core.cli.output import Output, Progress, note, results, text_table
 from lore_core.data.number_text import batches_words, percent, rows_words
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def watch(
     fail: bool,
     sums: SumsOptions,
     progress: Progress,
-) -> Result:
+) -> Output:
     """Watch a model from batch to batch.
 
     DATA is first the directory in which batches are kept, then Parquet files, each a batch, called
@@ -93,7 +93,7 @@ def watch(
         "model that does not change shows a place that changed as much since all earlier batches "
         f"together; * at {percent(level, 0)} or less."
     )
-    return Result(
+    return Output(
         content,
         table,
         [text_table(movement_words(watched, level)), *changes, basis],

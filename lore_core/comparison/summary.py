@@ -17,12 +17,7 @@ from lore_core.data.validation import Points
 from lore_core.data.weights import chosen_weights
 from lore_core.metrics.catalogue import COMPARED, DESCRIBED
 from lore_core.metrics.global_metrics import ReliabilityTable
-from lore_core.metrics.local_error import (
-    MIN_EFFECTIVE_SIZE,
-    LocalErrors,
-    describe_gaps,
-    known_mean,
-)
+from lore_core.metrics.local_error import LocalErrors, describe_gaps, known_mean
 from lore_core.metrics.means import mean_interval
 from lore_core.metrics.measured import Measured
 from lore_core.metrics.worst_places import WorstPlace, worst_places
@@ -155,18 +150,9 @@ def summarize(
 def local_bin_table(reliability: ReliabilityTable, local: LocalErrors) -> pd.DataFrame:
     """Each confidence bin's gap beside the local errors inside it.
 
-    Parameters
-    ----------
-    reliability : ReliabilityTable
-        Global picture.
-    local : LocalErrors
-        Local picture of the same rows in the same bins.
-
-    Returns
-    -------
-    DataFrame
-        One row a bin that holds rows: those of :meth:`ReliabilityTable.frame`, and ``mean_lce``,
-        ``max_lce``.
+    ``reliability``: global picture. ``local``: local picture of the same rows in the same bins.
+    Returns one row a bin that holds rows: those of :meth:`ReliabilityTable.frame`, and
+    ``mean_lce``, ``max_lce``.
     """
     table = reliability.frame()
     table = table[table["rows"] > 0].reset_index(drop=True)
@@ -186,24 +172,12 @@ def describe_rows(
     rows: NDArray[np.bool_],
     *,
     target: str | int = TOP_LABEL,
-    min_effective_size: float = MIN_EFFECTIVE_SIZE,
 ) -> str:
     """Say what these rows promised, what they got, and how far that differs from place to place.
 
-    Parameters
-    ----------
-    name : str
-        What the rows are, for the start of the sentence.
-    dataset : Dataset
-        The rows the local errors belong to.
-    local : LocalErrors
-        Their local errors.
-    rows : ndarray of shape (n,)
-        Mask of the rows meant.
-    target : "top-label" or int
-        See :meth:`~lore_core.data.dataset.Dataset.target`.
-    min_effective_size : float
-        Rows with a smaller n_eff are left out of the range.
+    ``name``: what the rows are, for the start of the sentence. ``local``: of the rows of
+    ``dataset``. ``rows`` (n,): mask of the rows meant; the range is that of those with 10 effective
+    neighbours or more.
     """
     n = int(rows.sum())
     if n == 0:
@@ -213,14 +187,7 @@ def describe_rows(
     promised, got = (
         float(np.average(v[rows], weights=weights)) for v in (aimed.confidence, aimed.outcome)
     )
-    usable = rows & local.supported(min_effective_size)
-    return describe_gaps(
-        name,
-        n,
-        promised,
-        got,
-        local.signed[usable],
-        1 - usable.sum() / n,
-        gamma=local.gamma,
-        min_effective_size=min_effective_size,
-    )
+    usable = rows & local.supported()
+    left_out = 1 - usable.sum() / n
+    signed = local.signed[usable]
+    return describe_gaps(name, n, promised, got, signed, left_out, gamma=local.gamma)

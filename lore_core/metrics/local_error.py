@@ -16,8 +16,8 @@ from lore_core.data.number_text import percent, share_words, signed_points
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points, as_placed_rows, check_positive
 from lore_core.data.weights import as_weights
-from lore_core.kernel_sums import KernelMeans, weighted_means
-from lore_core.kernel_sums.halves import means_of_all_and_some
+from lore_core.kernel_sums import KernelMeans, laplacian_means
+from lore_core.kernel_sums.api import means_of_all_and_some
 
 #: Fewer effective neighbours than this are no evidence, whatever they say.
 MIN_EFFECTIVE_SIZE = 10.0
@@ -90,7 +90,6 @@ def describe_gaps(
     left_out: float,
     *,
     gamma: float,
-    min_effective_size: float = MIN_EFFECTIVE_SIZE,
 ) -> str:
     """Say what rows promised, what they got, and how far that differs from place to place.
 
@@ -100,7 +99,7 @@ def describe_gaps(
     start = f"{name}: {n_rows:,} rows, promised {percent(promised)}, got {percent(got)}"
     if not len(signed):
         return (
-            f"{start}. No row has {min_effective_size:g} effective neighbours at γ = {gamma:g}: "
+            f"{start}. No row has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = {gamma:g}: "
             "too few to say where."
         )
     low, high = (signed_points(end, 0) for end in (signed.min(), signed.max()))
@@ -190,7 +189,7 @@ def local_errors(
     bins = confidence_bins(c, n_bins, binning)
     index = bins.assign(c)
     w = as_weights(weights, len(c))
-    means = weighted_means(
+    means = laplacian_means(
         z,
         None,
         np.column_stack([c - a, a]),
@@ -277,7 +276,7 @@ def local_calibration_error(
     """
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     # Without what local_errors adds, in half its time.
-    error = weighted_means(
+    error = laplacian_means(
         z,
         None,
         c - a,

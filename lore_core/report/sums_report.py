@@ -17,7 +17,7 @@ from lore_core.figures import (
 )
 from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.figures.svg import drawing
-from lore_core.figures.svg.drawing import page_rules, theme_rules
+from lore_core.figures.svg.drawing import page_rules
 from lore_core.mergeable import LocalDistribution
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.metrics.glossary import GLOSSARY
@@ -91,7 +91,7 @@ def sums_report_files(
         "sums.html",
         view=view,
         name=view.name,
-        drawing_rules=Markup(theme_rules() + page_rules()),
+        drawing_rules=Markup(page_rules()),
         values=metrics.to_dict("records"),
         chance=chance,
         spread=spread,
