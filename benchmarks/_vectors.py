@@ -10,10 +10,10 @@ from _geometries import drawn_classes, geometry
 from _report import markdown_table
 from _trials import APART, percent
 
-from lore_core.chance.vector_bands import vector_band
-from lore_core.chance.whole_vector import ALPHA, vector_chance
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
+from lore_core.inference.vector_bands import vector_band
+from lore_core.inference.whole_vector import ALPHA, vector_chance
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.metrics.vector_bandwidth import vector_curve

@@ -27,9 +27,9 @@ def classes(given: ViewOptions, *, json_: bool, figure: FigureOptions) -> None:
     whose every probability is right, and each class by itself. -o draws rows on a 2-D map by the
     class that is most wrong around them, or writes the numbers of every row.
     """
-    from lore_core.chance.whole_vector import describe_classes
     from lore_core.cli.view import open_view
     from lore_core.data.validation import InputError
+    from lore_core.inference.whole_vector import describe_classes
     from lore_core.view.vector import classes_of, vector_chance_of, vector_errors_of
 
     if given.target != "top-label":

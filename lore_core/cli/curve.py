@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lore_core import BandwidthCurve
-    from lore_core.chance import NullBand
+    from lore_core.inference import NullBand
     from lore_core.mergeable import Run
     from lore_core.metrics.metric import CurveKey
 

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from lore_core.chance.simulation import NullErrors
 from lore_core.comparison.summary import Summary
+from lore_core.inference.simulation import NullErrors
 from lore_core.metrics.catalogue import DESCRIBED, unit_of
 
 

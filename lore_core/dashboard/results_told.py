@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lore_core.chance.simulation import NullBand
-from lore_core.chance.vector_bands import VectorBand
-from lore_core.chance.whole_vector import VectorChance
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.retraining import Taught
 from lore_core.comparison.summary import Summary
 from lore_core.data.binning import ConfidenceBins
 from lore_core.data.dataset import Dataset
 from lore_core.embedding.result import Embedding
+from lore_core.inference.simulation import NullBand
+from lore_core.inference.vector_bands import VectorBand
+from lore_core.inference.whole_vector import VectorChance
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import LocalErrors

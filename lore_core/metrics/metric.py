@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: What must be known besides confidences and outcomes.
 Need = Literal["probabilities", "features", "groups"]
-#: Attributes of :class:`~lore_core.chance.simulation.NullErrors` that hold a metric's draws.
+#: Attributes of :class:`~lore_core.inference.simulation.NullErrors` that hold a metric's draws.
 ChanceKey = Literal["mlce", "mlce_supported", "alce", "ece", "mce"]
 #: Attributes of a :class:`~lore_core.metrics.bandwidth.BandwidthCurve` and of its chance band.
 CurveKey = Literal["mlce", "mlce_supported", "alce"]
@@ -74,7 +74,7 @@ class Metric:
     #: From a :class:`~lore_core.metrics.measured.Measured` to the ends of a 95 % interval, where
     #: one is known that is neither simulated nor that of a :class:`RowMean`.
     interval: Callable[[Measured], tuple[float, float]] | None = None
-    #: Attribute of :class:`~lore_core.chance.simulation.NullErrors` with what a calibrated model
+    #: Attribute of :class:`~lore_core.inference.simulation.NullErrors` with what a calibrated model
     #: shows of it.
     chance: ChanceKey | None = None
     curve: OverBandwidths | None = None  #: Where it is drawn against γ

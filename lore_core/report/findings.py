@@ -8,9 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from lore_core.chance.intervals import N_SIMULATED
-from lore_core.chance.simulation import NullBand, NullErrors
-from lore_core.chance.whole_vector import describe_classes
 from lore_core.comparison.conclusions.retraining import conclude_retraining
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.retraining import Taught, retraining_frame
@@ -20,6 +17,9 @@ from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, embed
+from lore_core.inference.intervals import N_SIMULATED
+from lore_core.inference.simulation import NullBand, NullErrors
+from lore_core.inference.whole_vector import describe_classes
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.rewards import RewardCurve, describe_rewards
 from lore_core.metrics.vector_error import VECTOR_COUNTS_ALIKE

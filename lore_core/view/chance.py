@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from lore_core.chance.simulation import (
+from lore_core.data.binning import confidence_bins
+from lore_core.data.progress import Progress
+from lore_core.inference.simulation import (
     NullBand,
     NullErrors,
     affordable_null_draws,
     null_band,
     null_errors,
 )
-from lore_core.data.binning import confidence_bins
-from lore_core.data.progress import Progress
 from lore_core.mergeable import LocalErrorSums, null_errors_of_sums
 from lore_core.mergeable.cell_sums.summaries import FINE_ENOUGH_TO_DRAW
 from lore_core.mergeable.cell_sums.sums import level_at

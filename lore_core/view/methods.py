@@ -11,8 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.chance.budget import affordable_intervals
-from lore_core.chance.intervals import N_SIMULATED, calibration_intervals
 from lore_core.comparison.groups import compare_groups, group_report
 from lore_core.comparison.methods import Comparison, compare
 from lore_core.comparison.retraining import Taught, taught
@@ -22,6 +20,8 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
 from lore_core.embedding.result import Embedding
+from lore_core.inference.budget import affordable_intervals
+from lore_core.inference.intervals import N_SIMULATED, calibration_intervals
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.recalibration import Recalibrator, offered_recalibrators

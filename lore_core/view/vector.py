@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from lore_core.chance.vector_bands import VectorBand, vector_band
-from lore_core.chance.whole_vector import VectorChance, classes_by_chance, vector_chance
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
+from lore_core.inference.vector_bands import VectorBand, vector_band
+from lore_core.inference.whole_vector import VectorChance, classes_by_chance, vector_chance
 from lore_core.metrics.bandwidth import ROUND_GAMMAS
 from lore_core.metrics.vector_bandwidth import VectorCurve, vector_curve
 from lore_core.metrics.vector_error import VectorErrors, vector_errors

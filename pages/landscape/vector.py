@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from lore_core import Embedding
-from lore_core.chance import describe_classes
 from lore_core.data.number_text import unbroken
 from lore_core.figures import class_map_figure
+from lore_core.inference import describe_classes
 from lore_core.view import View
 from pages.shared import compute
 from pages.shared.charts import show_chart

@@ -6,11 +6,11 @@ import numpy as np
 import streamlit as st
 
 from lore_core import describe_maximum
-from lore_core.chance import describe_bias
-from lore_core.chance.intervals import ABOUT_INTERVALS
 from lore_core.comparison import local_bin_table
 from lore_core.comparison.tables import metric_table
 from lore_core.data.number_text import POINTS, unbroken
+from lore_core.inference import describe_bias
+from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.metrics.catalogue import TILES
 from pages.overview.places import list_places
 from pages.overview.vector import show_vector_overview

@@ -6,10 +6,10 @@ from typing import Any
 
 import streamlit as st
 
-from lore_core.chance import VectorChance, describe_classes
 from lore_core.comparison import Conclusion
 from lore_core.data.number_text import POINTS, p_sentence, rows_words, share_words, unbroken
 from lore_core.figures import class_map_figure
+from lore_core.inference import VectorChance, describe_classes
 from lore_core.metrics import VectorErrors, class_table
 from lore_core.metrics.catalogue import ACCURACY, BRIER, NLL
 from lore_core.view import View

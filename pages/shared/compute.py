@@ -17,13 +17,13 @@ from lore_core import (
     Embedding,
     composition,
 )
-from lore_core.chance import NullBand
-from lore_core.chance.vector_bands import VectorBand
-from lore_core.chance.whole_vector import VectorChance
 from lore_core.comparison import Summary
 from lore_core.comparison.retraining import Taught
 from lore_core.comparison.rewards import compare_rewards
 from lore_core.dashboard.large_arrays import let_go, put_apart
+from lore_core.inference import NullBand
+from lore_core.inference.vector_bands import VectorBand
+from lore_core.inference.whole_vector import VectorChance
 from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve
 from lore_core.metrics.vector_bandwidth import VectorCurve
 from lore_core.metrics.vector_error import VectorErrors

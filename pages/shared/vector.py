@@ -30,7 +30,7 @@ _LISTED = 20
 def list_classes(table: pd.DataFrame) -> None:
     """List classes, the most wrong first, with what chance shows.
 
-    ``table``: from :func:`~lore_core.chance.whole_vector.classes_by_chance`.
+    ``table``: from :func:`~lore_core.inference.whole_vector.classes_by_chance`.
     """
     shown = table.head(_LISTED)
     columns = [name for name in _COLUMNS if name in shown]

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core.chance.intervals import calibration_intervals
-from lore_core.chance.simulation import null_errors
 from lore_core.comparison.summary import summarize
 from lore_core.data.weights import as_weights, effective_rows, linearised
+from lore_core.inference.intervals import calibration_intervals
+from lore_core.inference.simulation import null_errors
 from lore_core.kernel_sums import laplacian_means, weighted_means
 from lore_core.metrics.corp import isotonic_reliability
 from lore_core.metrics.global_metrics import share_interval

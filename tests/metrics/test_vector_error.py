@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.chance import (
+from lore_core.inference import (
     classes_by_chance,
     describe_classes,
     vector_band,
     vector_chance,
     whole_vector,
 )
-from lore_core.chance.vector_draws import drawn_vectors
+from lore_core.inference.vector_draws import drawn_vectors
 from lore_core.metrics import class_table, vector_curve, vector_errors
 
 
@@ -83,7 +83,7 @@ def test_draws_are_errors_of_rows_with_other_classes(monkeypatch):
     known = vector_errors(rows, z, gamma=0.4, n_bins=4).supported
     of_all = {}
     for columns in (4, 256):  # one draw at a time, or many
-        monkeypatch.setattr("lore_core.chance.vector_draws._MOST_COLUMNS", columns)
+        monkeypatch.setattr("lore_core.inference.vector_draws._MOST_COLUMNS", columns)
         found = vector_errors(rows, z, gamma=0.4, n_bins=4)
         of_all[columns] = list(
             drawn_vectors(

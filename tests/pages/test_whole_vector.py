@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core.chance import describe_classes
 from lore_core.cli import main
 from lore_core.comparison import conclude_vector
 from lore_core.data.number_text import POINTS
+from lore_core.inference import describe_classes
 from lore_core.report import ReportSettings, report_files
 from lore_core.view import View
 from lore_core.view.vector import (

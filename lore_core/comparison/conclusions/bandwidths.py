@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lore_core.chance.simulation import NullBand
 from lore_core.comparison.conclusions.conclusion import Conclusion
 from lore_core.data.number_text import interval_words, points_words
+from lore_core.inference.simulation import NullBand
 from lore_core.metrics.bandwidth import BandwidthCurve
 from lore_core.metrics.catalogue import MLCE_SUPPORTED
 from lore_core.metrics.metric import CurveKey
@@ -30,8 +30,8 @@ def conclude_bandwidths(curve: BandwidthCurve, chance: NullBand | None, *, on: s
     Notes
     -----
     The curve is held against the band that a whole curve of a calibrated model stays in with 95 %
-    (:meth:`~lore_core.chance.simulation.NullBand.band`), so where every confidence is right at most
-    5 % of such sentences say that it stands clear.
+    (:meth:`~lore_core.inference.simulation.NullBand.band`), so where every confidence is right at
+    most 5 % of such sentences say that it stands clear.
     """
     value, name = curve.mlce_supported, f"{MLCE_SUPPORTED.label} on {on}"
     known = np.isfinite(value)

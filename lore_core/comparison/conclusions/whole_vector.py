@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lore_core.chance.vector_bands import VectorBand
 from lore_core.comparison.conclusions.conclusion import Conclusion
 from lore_core.data.number_text import points_words
+from lore_core.inference.vector_bands import VectorBand
 from lore_core.metrics.vector_bandwidth import VectorCurve
 
 
@@ -23,7 +23,7 @@ def conclude_vector(curve: VectorCurve, band: VectorBand, *, on: str) -> Conclus
     Notes
     -----
     Where every probability is right at most 5 % of such sentences say that it stands clear
-    (:func:`~lore_core.chance.vector_bands.vector_band`).
+    (:func:`~lore_core.inference.vector_bands.vector_band`).
     """
     known = int(np.isfinite(curve.mean_squared).sum())
     name = f"The average error of the whole vector on {on}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from lore_core.chance.whole_vector import VectorChance
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import rows_words
@@ -13,6 +12,7 @@ from lore_core.figures.chart import PanelChart
 from lore_core.figures.pictures.marks import Axis, Dots, Mark, Panel, PanelPicture, Tint
 from lore_core.figures.pictures.picture import Hover
 from lore_core.figures.style import METHOD_COLORS, Mode
+from lore_core.inference.whole_vector import VectorChance
 from lore_core.metrics.vector_error import VectorErrors
 
 #: Rows drawn in grey and in colours at most, and classes that have a colour of their own.

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from lore_core.chance.simulation import NullBand
-from lore_core.chance.vector_bands import VectorBand
 from lore_core.data.number_text import with_points
 from lore_core.figures.chart import PanelChart
 from lore_core.figures.pictures.marks import (
@@ -25,6 +23,8 @@ from lore_core.figures.pictures.marks import (
 )
 from lore_core.figures.pictures.picture import Hover
 from lore_core.figures.style import Mode, method_color
+from lore_core.inference.simulation import NullBand
+from lore_core.inference.vector_bands import VectorBand
 from lore_core.mergeable.cell_sums.summaries import BoundedCurve
 from lore_core.metrics.bandwidth import BandwidthCurve, BandwidthSpread
 from lore_core.metrics.bandwidth_choice import BandwidthSuggestion

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lore_core.chance.simulation import NullErrors
 from lore_core.data.number_text import with_points
 from lore_core.figures.chart import PanelChart
 from lore_core.figures.pictures.marks import (
@@ -25,6 +24,7 @@ from lore_core.figures.pictures.marks import (
 )
 from lore_core.figures.pictures.picture import Hover
 from lore_core.figures.style import Mode, method_color
+from lore_core.inference.simulation import NullErrors
 from lore_core.metrics.catalogue import ALCE
 
 #: Steps drawn at most; the exported table holds as many.

@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from lore_core.chance.intervals import ABOUT_INTERVALS
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import PERCENT, POINTS, Unit, percent, rows_words
 from lore_core.figures.chart import PanelChart
@@ -26,6 +25,7 @@ from lore_core.figures.pictures.marks import (
 )
 from lore_core.figures.pictures.picture import Hover, Numbers, Record
 from lore_core.figures.style import Mode, method_color
+from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.metrics.catalogue import ECE, MCE
 from lore_core.metrics.metric import Metric
 

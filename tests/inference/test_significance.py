@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import lore_core as lore
-from lore_core.chance.significance import two_sided_p_value
+from lore_core.inference.significance import two_sided_p_value
 
 
 @pytest.fixture

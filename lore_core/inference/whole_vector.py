@@ -8,14 +8,14 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from lore_core.chance.simulation import affordable_null_draws
-from lore_core.chance.vector_draws import drawn_vectors
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import p_sentence, points_words, rows_words, share_words
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points, as_coordinates, check_integer
+from lore_core.inference.simulation import affordable_null_draws
+from lore_core.inference.vector_draws import drawn_vectors
 from lore_core.metrics.vector_error import VectorErrors, class_table
 
 #: Chance that any row is called beyond it, that any class is, and that the average is, where all is

@@ -43,7 +43,7 @@ def drawn_vectors(
     known : ndarray of shape (g, n)
         Mask of the rows with ten effective neighbours or more at each bandwidth.
     n_draws, random_state, progress
-        See :func:`~lore_core.chance.whole_vector.vector_chance`.
+        See :func:`~lore_core.inference.whole_vector.vector_chance`.
     by_class : bool
         Whether classes are wanted, too.
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lore_core.chance.vector_draws import drawn_vectors
-from lore_core.chance.whole_vector import upper_level
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points, check_integer
+from lore_core.inference.vector_draws import drawn_vectors
+from lore_core.inference.whole_vector import upper_level
 from lore_core.metrics.vector_bandwidth import VectorCurve, VectorKey, summaries
 
 #: Simulated models at least.
@@ -82,7 +82,7 @@ def vector_band(
     n_draws : int
         Simulated models, at least 39.
     random_state, progress
-        See :func:`~lore_core.chance.whole_vector.vector_chance`.
+        See :func:`~lore_core.inference.whole_vector.vector_chance`.
 
     Notes
     -----

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lore_core.chance.intervals import MOST_TRIED, N_SIMULATED
-from lore_core.chance.simulation import affordable_null_draws
+from lore_core.inference.intervals import MOST_TRIED, N_SIMULATED
+from lore_core.inference.simulation import affordable_null_draws
 
 #: Rows × methods whose global metrics alone are simulated within some seconds.
 _MOST_ROWS = 3_000_000

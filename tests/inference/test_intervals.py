@@ -7,7 +7,7 @@ import pytest
 from brute import slce
 
 import lore_core as lore
-from lore_core.chance import intervals
+from lore_core.inference import intervals
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.central_interval import central_interval
 
