@@ -16,13 +16,10 @@ from lore_core.data.binning import ConfidenceBins
 from lore_core.data.dataset import Dataset
 from lore_core.embedding.result import Embedding
 from lore_core.inference.simulation import NullBand
-from lore_core.inference.vector_bands import VectorBand
-from lore_core.inference.whole_vector import VectorChance
-from lore_core.metrics.bandwidth import BandwidthCurve
+from lore_core.inference.whole_vector import VectorBand, VectorChance
+from lore_core.metrics.bandwidth import BandwidthCurve, VectorCurve
 from lore_core.metrics.global_metrics import ReliabilityTable
-from lore_core.metrics.local_error import LocalErrors
-from lore_core.metrics.vector_bandwidth import VectorCurve
-from lore_core.metrics.vector_error import VectorErrors
+from lore_core.metrics.local_error import LocalErrors, VectorErrors
 from lore_core.metrics.worst_places import WorstPlace
 from lore_core.reading.handover import Arrays
 from lore_core.recalibration import Recalibrator, load_recalibrator

@@ -7,7 +7,7 @@ import numpy as np
 from lore_core.data.dataset import Dataset
 from lore_core.embedding.embed import embed
 from lore_core.figures import reliability_figure
-from lore_core.view.chance import chance_errors_of
+from lore_core.view.inference import chance_errors_of
 from lore_core.view.methods import summary_of
 from lore_core.view.view import View
 from lore_core.view.where import (

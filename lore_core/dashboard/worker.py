@@ -24,19 +24,19 @@ from lore_core.kernel_sums.schedule import fewer_threads, one_thread_a_product
 from lore_core.metrics import BandwidthCurve
 from lore_core.reading.handover import Arrays, dataset_from
 from lore_core.recalibration import standard_recalibrators
-from lore_core.view.chance import chance_band_of
+from lore_core.view.inference import (
+    chance_band_of,
+    vector_band_of,
+    vector_chance_of,
+    vector_curve_of,
+    vector_errors_of,
+)
 from lore_core.view.methods import (
     Grouping,
     comparison_of,
     intervals_of,
     recalibrators_of,
     taught_of,
-)
-from lore_core.view.vector import (
-    vector_band_of,
-    vector_chance_of,
-    vector_curve_of,
-    vector_errors_of,
 )
 from lore_core.view.view import View
 from lore_core.view.where import recalibrated_curve_of
@@ -96,11 +96,9 @@ WORK: dict[str, Callable[..., Any]] = {
     "taught": lambda view, _: taught_of(view),
     "chance band": lambda view, progress: chance_band_of(view, progress=progress),
     "vector errors": vector_errors_of,
-    "vector chance": lambda view, progress, errors: vector_chance_of(
-        view, errors, progress=progress
-    ),
+    "vector chance": lambda view, progress: vector_chance_of(view, progress=progress),
     "vector curve": vector_curve_of,
-    "vector band": lambda view, progress, curve: vector_band_of(view, curve, progress=progress),
+    "vector band": lambda view, progress: vector_band_of(view, progress=progress),
 }
 
 

@@ -48,7 +48,8 @@ from lore_core.metrics.metric import ChanceKey, CurveKey
 _CELL_TIE = 2.0**-29
 #: Bytes of kernel sums held at once.
 _MEMORY = 2.0**27
-_MOST_COLUMNS = 64
+#: Draws at once at most, and columns where each has several.
+_MOST_COLUMNS, _MOST_CLASSES = 64, 256
 #: Work that still feels interactive (some five seconds on two cores), in the units of
 #: `affordable_null_draws`: sorted sweeps, and pairs of rows one by one.
 _SWEEP_BUDGET = 1.5e9
@@ -87,6 +88,10 @@ class NullBand:
         )
         low, high = mean - below * deviation, mean + above * deviation
         return np.maximum(low, 0.0), np.minimum(high, 1.0)
+
+    def clear(self, metric: CurveKey, values: Floats) -> Mask:
+        """Mask of the bandwidths where ``values`` (g,) are above the band, shape (g,)."""
+        return np.asarray(values > self.band(metric)[1])
 
     def excess(self, metric: CurveKey, values: Floats) -> Floats:
         """Return how many standard deviations ``values`` (g,) lie above the mean of the draws."""
@@ -360,25 +365,76 @@ def _drawn_errors(
 ) -> Iterator[tuple[Floats, Floats, Mask]]:
     """Yield drawn gaps (n, b'), their LCE (g, n, b') and which rows are supported (g, n)."""
     z = as_coordinates(embedding)
-    n = check_lengths(embedding=z, confidence=c)
-    n_draws = check_integer(n_draws, "n_draws")
+    check_lengths(embedding=z, confidence=c)
     bandwidth = scaled_bandwidth(gammas, z.shape[1])
     support = weighted_means(z, None, c, weights, bandwidth=bandwidth, target_groups=index)
     supported = support.effective_size >= min_effective_size
+    for gap, mean in drawn_means(
+        c,
+        z,
+        index,
+        bandwidth,
+        support.mass,
+        weights=weights,
+        n_draws=n_draws,
+        random_state=random_state,
+        progress=progress,
+    ):
+        yield gap, np.abs(mean, out=mean), supported
+
+
+def drawn_means(
+    predicted: Floats,
+    z: Floats,
+    groups: Ints,
+    bandwidth: Floats,
+    mass: Floats,
+    *,
+    weights: Floats | None = None,
+    n_draws: int,
+    random_state: int,
+    progress: Progress | None,
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield residuals of outcomes drawn from what is predicted, and their kernel means.
+
+    Parameters
+    ----------
+    predicted : ndarray of shape (n,) or (n, K)
+        Confidences c, of which 0 or 1 is drawn, or probabilities, of which a class is.
+    z, groups, bandwidth, mass, weights : ndarray of shape (n, d), (n,), (g,), (g, n) and (n,)
+        Coordinates, bins, divisors of distances, kernel masses, what each row counts for.
+
+    Yields
+    ------
+    (ndarray of shape (n, b'[, K]), ndarray of shape (g, n, b'[, K]))
+        Of the next b' draws. Draws do not depend on how many come at a time.
+    """
+    n_draws = check_integer(n_draws, "n_draws")
+    n, n_columns = len(predicted), predicted[0].size
+    fitting = int(_MEMORY / (8 * predicted.size * len(bandwidth)))
+    at_once = int(np.clip(fitting, 1, np.clip(_MOST_CLASSES // n_columns, 1, _MOST_COLUMNS)))
     rng = np.random.default_rng(random_state)
-    columns = int(np.clip(_MEMORY / (8 * n * len(gammas)), 1, _MOST_COLUMNS))
-    for start in range(0, n_draws, columns):
-        size = min(columns, n_draws - start)
-        # Draw by draw, so that the draws do not depend on how many are made at once.
-        gap = np.stack([c - (rng.random(n) < c) for _ in range(size)]).T
-        sums = laplacian_sums(
-            z, None, weighed(gap, weights), bandwidth=bandwidth, target_groups=index
-        )
-        np.abs(sums, out=sums)
+    for start in range(0, n_draws, at_once):
+        size = min(at_once, n_draws - start)
+        residual = np.stack([_drawn_residual(predicted, rng) for _ in range(size)], axis=1)
+        columns = weighed(residual.reshape(n, -1), weights)
+        sums = laplacian_sums(z, None, columns, bandwidth=bandwidth, target_groups=groups)
         # Every row has its whole weight in its own mean, so no mass is small.
-        sums /= support.mass[:, :, None]
-        yield gap, sums, supported
+        sums /= mass[:, :, None]
+        yield residual, sums.reshape(len(bandwidth), *residual.shape)
         tell(progress, (start + size) / n_draws, f"simulation {start + size} of {n_draws}")
+
+
+def _drawn_residual(predicted: Floats, rng: np.random.Generator) -> Floats:
+    """Return what is predicted less an outcome drawn from it, row by row."""
+    if predicted.ndim == 1:
+        return predicted - (rng.random(len(predicted)) < predicted)
+    upto = np.cumsum(predicted, axis=1)
+    level = rng.random((len(predicted), 1)) * upto[:, -1:]
+    drawn = (upto <= level).sum(axis=1).clip(max=predicted.shape[1] - 1)
+    residual = predicted.copy()
+    residual[np.arange(len(predicted)), drawn] -= 1.0
+    return residual
 
 
 def _quantiles(values: Floats, share: Floats) -> Floats:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 Need = Literal["probabilities", "features", "groups"]
 #: Attributes of :class:`~lore_core.inference.simulation.NullErrors` that hold a metric's draws.
 ChanceKey = Literal["mlce", "mlce_supported", "alce", "ece", "mce"]
-#: Attributes of a :class:`~lore_core.metrics.bandwidth.BandwidthCurve` and of its chance band.
-CurveKey = Literal["mlce", "mlce_supported", "alce"]
+#: Attributes of a :class:`~lore_core.metrics.bandwidth.BandwidthCurve` or, the last two, of a
+#: :class:`~lore_core.metrics.bandwidth.VectorCurve`, and keys of their null bands.
+CurveKey = Literal["mlce", "mlce_supported", "alce", "average", "largest"]
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,9 @@ class OverBandwidths:
     button: str
     meaning: str  #: What it is, within a sentence
     #: What the limits γ → 0 and γ → ∞ are; empty for none.
-    at_zero: str
-    at_infinity: str
+    at_zero: str = ""
+    at_infinity: str = ""
+    of: str = "confidence"  #: What is right of every row in the null model
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,19 @@ from lore_core.inference.intervals import N_SIMULATED
 from lore_core.inference.simulation import NullBand, NullErrors
 from lore_core.inference.whole_vector import describe_classes
 from lore_core.metrics.bandwidth import BandwidthCurve
+from lore_core.metrics.local_error import VECTOR_COUNTS_ALIKE
 from lore_core.metrics.rewards import RewardCurve, describe_rewards
-from lore_core.metrics.vector_error import VECTOR_COUNTS_ALIKE
 from lore_core.recalibration import Recalibrator, offered_recalibrators, standard_recalibrators
 from lore_core.regions import PlaceSearch, Verdict
 from lore_core.report.settings import ReportSettings
 from lore_core.view import View
-from lore_core.view.chance import chance_band_of, chance_errors_of
+from lore_core.view.inference import (
+    chance_band_of,
+    chance_errors_of,
+    classes_of,
+    vector_chance_of,
+    vector_errors_of,
+)
 from lore_core.view.methods import (
     Grouping,
     comparison_of,
@@ -41,7 +47,6 @@ from lore_core.view.methods import (
     worst_groups_of,
 )
 from lore_core.view.variables import ranking_of
-from lore_core.view.vector import classes_of, vector_chance_of, vector_errors_of
 from lore_core.view.where import (
     compositions_of,
     curve_of,

@@ -25,7 +25,6 @@ from pages.landscape.places import (
     search_places,
 )
 from pages.landscape.region import ASKED, ROWS_TAB, forget_region, region_panel
-from pages.landscape.vector import show_vector
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
 from pages.shared.controls import (
@@ -50,6 +49,7 @@ from pages.shared.places import (
 )
 from pages.shared.session import current
 from pages.shared.told import tell_marked
+from pages.shared.vector import show_vector_landscape
 from pages.shared.whole import whole_landscape
 
 
@@ -80,7 +80,7 @@ if not planar_maps(view.dataset):
     st.stop()
 if whole:
     drawn_on, on_map = map_control(view, row.more)
-    show_vector(view, on_map, drawn_on)
+    show_vector_landscape(view, on_map, drawn_on)
     next_step("pages/recalibrate/page.py", "does recalibration fix it? Recalibrate")
     st.stop()
 take_seen(view)

@@ -13,7 +13,6 @@ from lore_core.inference import describe_bias
 from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.metrics.catalogue import TILES
 from pages.overview.places import list_places
-from pages.overview.vector import show_vector_overview
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column
 from pages.shared.charts import csv_button, next_step
@@ -25,6 +24,7 @@ from pages.shared.places import SEEN, is_searched
 from pages.shared.session import current
 from pages.shared.small_map import small_map
 from pages.shared.tiles import show_tile
+from pages.shared.vector import show_vector_overview
 from pages.shared.whole import whole_metrics
 
 _MAP = "overview_map"

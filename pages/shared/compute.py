@@ -21,12 +21,9 @@ from lore_core.comparison import Summary
 from lore_core.comparison.retraining import Taught
 from lore_core.comparison.rewards import compare_rewards
 from lore_core.dashboard.large_arrays import let_go, put_apart
-from lore_core.inference import NullBand
-from lore_core.inference.vector_bands import VectorBand
-from lore_core.inference.whole_vector import VectorChance
-from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve
-from lore_core.metrics.vector_bandwidth import VectorCurve
-from lore_core.metrics.vector_error import VectorErrors
+from lore_core.data.dataset import ALL_CLASSES
+from lore_core.inference import NullBand, VectorBand, VectorChance
+from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve, VectorErrors
 from lore_core.regions import (
     Field,
     Outline,
@@ -41,7 +38,7 @@ from lore_core.regions import (
 from lore_core.regions.places.average import Against
 from lore_core.regions.places.find import PlaceSearch
 from lore_core.regions.variables.attributes import PREDICTED, TRUE, attribute, columns
-from lore_core.view import View, chance, methods, variables, vector, where
+from lore_core.view import View, inference, methods, variables, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
@@ -129,11 +126,11 @@ def errors(view: View) -> LocalErrors:
     return put_apart(where.errors_of(view))
 
 
-curve = _kept(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
+_curve = _kept(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
 suggestion = _kept(32, "Looking for the best γ …", "target", "binning", "maps")(where.suggestion_of)
 _halves = _kept(4, False, "target", "seed")(where.view_halves)
 evidence = _kept(64, False, *_LOCAL)(where.evidence_of)
-chance_errors = _kept(32, "Simulating chance …", *_LOCAL)(chance.chance_errors_of)
+chance_errors = _kept(32, "Simulating chance …", *_LOCAL)(inference.chance_errors_of)
 ranking = _kept(32, "Looking along every column …", "target")(variables.ranking_of)
 along = _kept(64, False, "target")(variables.along_of)
 on_grid = _kept(64, False, "target")(variables.grid_of)
@@ -254,22 +251,30 @@ def intervals(view: View, result: Comparison, measured_on: Embedding | None) -> 
     )
 
 
+def curve(view: View) -> Any:
+    """Local errors over γ: a BandwidthCurve, of all classes a VectorCurve."""
+    if view.target == ALL_CLASSES:
+        return awaited(vector_asked("vector curve", view))
+    return _curve(view)
+
+
 def chance_asked(view: View) -> Asked | None:
     """Return the work behind :func:`chance_band`; None where it cannot be waited for."""
-    if not chance.affordable_band(view):
+    if view.target == ALL_CLASSES:
+        return vector_asked("vector band", view, curve(view).n_rows)
+    if not inference.affordable_band(view):
         return None
     expected = _BAND_SECONDS * len(view.dataset)
     return Asked("chance band", view, view.key(*_EVERY_GAMMA), "Simulating chance", expected)
 
 
-def chance_band(view: View, place: DeltaGenerator | None = None) -> NullBand | None:
-    """MLCE and ALCE over γ if every confidence were right; None without simulations.
+def chance_band(view: View, place: DeltaGenerator | None = None) -> NullBand | VectorBand | None:
+    """Local errors over γ if every confidence were right; None without simulations.
 
     ``place``: where it is said how far it is; by default here.
     """
     asked = chance_asked(view)
-    band: NullBand | None = None if asked is None else awaited(asked, place)
-    return band
+    return None if asked is None else awaited(asked, place)
 
 
 def method_curves_asked(
@@ -340,67 +345,40 @@ def taught(view: View) -> Taught | None:
     return learned
 
 
-def _vector_asked(
-    work: str, title: str, view: View, columns: float, *parts: Part, **options: Any
-) -> Asked:
-    """Return some work on the whole vector; ``columns``: how often each class is summed up."""
-    expected = _COLUMN_SECONDS * columns * view.dataset.n_classes * len(view.evaluation)
-    return Asked(work, view, view.key(*parts), title, expected, options)
+#: Work on the whole vector: what is said of it, kernel sums of each class, what it depends on.
+_VECTOR_WORK: dict[str, tuple[str, float, tuple[Part, ...]]] = {
+    "vector errors": ("Computing local errors of every class", 1, _FITTED),
+    "vector chance": ("Simulating every class", _DRAWN, (*_FITTED, "seed")),
+    "vector curve": ("Computing the curve of every class", _GAMMAS_DRAWN, _ANY_GAMMA),
+    "vector band": ("Simulating curves of every class", _DRAWN * _GAMMAS_DRAWN, _ANY_GAMMA),
+}
 
 
-def vectors(view: View) -> VectorErrors:
+def vector_asked(work: str, view: View, n_rows: int | None = None) -> Asked:
+    """Return some work on the whole vector; ``n_rows``: by default all evaluation rows."""
+    title, columns, parts = _VECTOR_WORK[work]
+    n_rows = len(view.evaluation) if n_rows is None else n_rows
+    expected = _COLUMN_SECONDS * columns * view.dataset.n_classes * n_rows
+    return Asked(work, view, view.key(*parts), title, expected)
+
+
+def vector_errors(view: View) -> VectorErrors:
     """Local errors of the whole vector."""
-    title = "Computing local errors of every class"
-    errors: VectorErrors = awaited(_vector_asked("vector errors", title, view, 1, *_FITTED))
-    return errors
+    return awaited(vector_asked("vector errors", view))
 
 
-def vector_chance_asked(view: View, errors: VectorErrors) -> Asked:
-    """Return the work behind :func:`vectors_by_chance`."""
-    title = "Simulating every class"
-    return _vector_asked("vector chance", title, view, _DRAWN, *_FITTED, "seed", errors=errors)
-
-
-def vectors_by_chance(
-    view: View, errors: VectorErrors, place: DeltaGenerator | None = None
-) -> VectorChance:
+def vector_chance(view: View, place: DeltaGenerator | None = None) -> VectorChance:
     """Test of the whole vector's local errors.
 
-    ``errors``: from :func:`vectors`. ``place``: where it is said how far it is; by default here.
+    ``place``: where it is said how far it is; by default here.
     """
-    test: VectorChance = awaited(vector_chance_asked(view, errors), place)
-    return test
+    return awaited(vector_asked("vector chance", view), place)
 
 
 @_kept(32, False, *_FITTED)
 def classes(view: View, _errors: VectorErrors, _chance: VectorChance) -> pd.DataFrame:
     """Every class with what chance shows, the most wrong first."""
-    return vector.classes_of(view, _errors, _chance)
-
-
-def vector_curve(view: View) -> VectorCurve:
-    """Whole vector's errors over γ."""
-    title = "Computing the curve of every class"
-    curve: VectorCurve = awaited(
-        _vector_asked("vector curve", title, view, _GAMMAS_DRAWN, *_ANY_GAMMA)
-    )
-    return curve
-
-
-def vector_band_asked(view: View, curve: VectorCurve) -> Asked:
-    """Return the work behind :func:`vector_band`."""
-    expected = _COLUMN_SECONDS * _DRAWN * _GAMMAS_DRAWN * view.dataset.n_classes * curve.n_rows
-    title, key = "Simulating curves of every class", view.key(*_ANY_GAMMA)
-    return Asked("vector band", view, key, title, expected, {"curve": curve})
-
-
-def vector_band(view: View, curve: VectorCurve, place: DeltaGenerator | None = None) -> VectorBand:
-    """Hold the whole vector's curve against models whose every probability is right.
-
-    ``place``: where it is said how far it is; by default here.
-    """
-    band: VectorBand = awaited(vector_band_asked(view, curve), place)
-    return band
+    return inference.classes_of(view, _errors, _chance)
 
 
 @_kept(32, False)

@@ -20,14 +20,14 @@ from lore_core.dashboard.large_arrays import Apart, mapped, new_file, path_of
 from lore_core.dashboard.results_told import result_from, result_told
 from lore_core.data.progress import Cancelled
 from lore_core.view import View
-from lore_core.view.chance import chance_band_of
-from lore_core.view.methods import Grouping, comparison_of, recalibrators_of
-from lore_core.view.vector import (
+from lore_core.view.inference import (
+    chance_band_of,
     vector_band_of,
     vector_chance_of,
     vector_curve_of,
     vector_errors_of,
 )
+from lore_core.view.methods import Grouping, comparison_of, recalibrators_of
 from pages.shared import beside
 
 only_linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the pipe takes all")
@@ -93,16 +93,14 @@ def test_the_result_is_the_same_to_the_last_bit(view, workers):
 def test_the_whole_vector_is_the_same_to_the_last_bit(view, workers):
     # (Of weighted rows nothing is said of it.)
     alike = View(dataclasses.replace(view.dataset, weights=None), maps=view.maps)
-    errors, curve = vector_errors_of(alike), vector_curve_of(alike)
     expected = {
-        "vector errors": errors,
-        "vector chance": vector_chance_of(alike, errors),
-        "vector curve": curve,
-        "vector band": vector_band_of(alike, curve),
+        "vector errors": vector_errors_of(alike),
+        "vector chance": vector_chance_of(alike),
+        "vector curve": vector_curve_of(alike),
+        "vector band": vector_band_of(alike),
     }
     for work, result in expected.items():
-        options = {"vector chance": {"errors": errors}, "vector band": {"curve": curve}}
-        task = workers.begin(Task(work, alike, options.get(work, {})))
+        task = workers.begin(Task(work, alike, {}))
         assert task.wait(60)
         same(result, task.result())
 

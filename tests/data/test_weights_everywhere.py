@@ -200,7 +200,7 @@ ELSEWHERE = {
 }  # fmt: skip
 #: They count rows, whatever these weigh, or choose some of them; the decision says why.
 BY_ROWS = {
-    "class_places", "class_table", "classes_by_chance", "composition", "confidence_bins",
+    "class_places", "class_table", "composition", "confidence_bins",
     "loss_parts", "make_map", "reward_parts", "row_table", "rows_with",
     "telling_column", "telling_rows", "vector_band", "vector_chance", "with_text_features",
 }  # fmt: skip

@@ -13,7 +13,7 @@ from lore_core.figures.pictures.marks import Axis, Dots, Mark, Panel, PanelPictu
 from lore_core.figures.pictures.picture import Hover
 from lore_core.figures.style import METHOD_COLORS, Mode
 from lore_core.inference.whole_vector import VectorChance
-from lore_core.metrics.vector_error import VectorErrors
+from lore_core.metrics.local_error import VectorErrors
 
 #: Rows drawn in grey and in colours at most, and classes that have a colour of their own.
 _MAX_GREY, _MAX_COLOURED, _MAX_CLASSES = 3000, 4000, 10
@@ -85,7 +85,7 @@ def class_map_figure(
             "y": coordinates[:, 1],
             "most_wrong": [dataset.class_name(int(k)) for k in wrong],
             "signed_error": errors.signed[np.arange(len(wrong)), wrong],
-            "vector_error": errors.length,
+            "vector_error": errors.absolute,
             "n_eff": errors.effective_size,
             "beyond_chance": chance.beyond,
         }

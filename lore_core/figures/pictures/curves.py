@@ -1,4 +1,4 @@
-"""Local errors against the bandwidth, also of all classes; the bandwidth that predicts best."""
+"""Local errors against the bandwidth; the bandwidth that predicts best."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from lore_core.figures.pictures.marks import (
 from lore_core.figures.pictures.picture import Hover
 from lore_core.figures.style import Mode, method_color
 from lore_core.inference.simulation import NullBand
-from lore_core.inference.vector_bands import VectorBand
+from lore_core.inference.whole_vector import VectorBand
 from lore_core.mergeable.cell_sums.summaries import BoundedCurve
-from lore_core.metrics.bandwidth import BandwidthCurve, BandwidthSpread
+from lore_core.metrics.bandwidth import BandwidthCurve, BandwidthSpread, VectorCurve
 from lore_core.metrics.bandwidth_choice import BandwidthSuggestion
-from lore_core.metrics.catalogue import CURVES
+from lore_core.metrics.catalogue import CURVES, VECTOR_CURVES
 from lore_core.metrics.metric import CurveKey, OverBandwidths
-from lore_core.metrics.vector_bandwidth import VectorCurve, VectorKey
 
 #: Bandwidths, as every chart over them has them.
 GAMMA = Axis("bandwidth γ (log scale)", log=True, brief="bandwidth γ")
-Curve = BandwidthCurve | BandwidthSpread | BoundedCurve
+Curve = BandwidthCurve | BandwidthSpread | BoundedCurve | VectorCurve
+Null = NullBand | VectorBand
 #: Many bands on top of one another turn grey.
 _FEW_BANDS = 4
 
@@ -50,7 +50,7 @@ def bandwidth_figure(
     metric: CurveKey = "mlce_supported",
     rows: str,
     gamma: float | None = None,
-    null: tuple[str, NullBand] | None = None,
+    null: tuple[str, Null] | None = None,
     mode: Mode = "light",
     height: int = 420,
 ) -> PanelChart:
@@ -58,21 +58,21 @@ def bandwidth_figure(
 
     Parameters
     ----------
-    curves : mapping of str to BandwidthCurve, BandwidthSpread or BoundedCurve
+    curves : mapping of str to BandwidthCurve, BandwidthSpread, BoundedCurve or VectorCurve
         By name; of many runs the mean is drawn, in a band of one standard deviation, of sums the
         bounds are.
-    metric : {"mlce_supported", "alce", "mlce"}
-        What to draw.
+    metric : {"mlce_supported", "alce", "mlce", "average", "largest"}
+        What to draw; the last two of the whole vector.
     rows : str
         Which rows these are, in words.
     gamma : float, optional
         The bandwidth in use, marked.
-    null : (str, NullBand), optional
+    null : (str, NullBand or VectorBand), optional
         Name of a curve, and what calibrated data with its confidences would show: drawn as a band.
     mode, height
         Look.
     """
-    about = CURVES[metric]
+    about = (CURVES | VECTOR_CURVES)[metric]
     means = {label: _line_of(item) for label, item in curves.items()}
     marks: list[Mark] = []
     tables = [_table(item, metric).assign(curve=label) for label, item in curves.items()]
@@ -84,7 +84,7 @@ def bandwidth_figure(
         marks.append(Band(*around, Tint("quiet", 0.28), name=f"if calibrated{of} (95 %)"))
         columns = {"gamma": chance.gamma, f"{metric}_low": low, f"{metric}_high": high}
         tables.append(pd.DataFrame(columns).assign(curve=f"{name}, if calibrated"))
-    heights = []
+    heights = [*high] if null is not None and metric in VECTOR_CURVES else []
     for position, (label, curve) in enumerate(means.items()):
         color, value = method_color(label, position), getattr(curve, metric)
         item = curves[label]
@@ -114,7 +114,7 @@ def bandwidth_figure(
         heights += [*value, getattr(curve, f"{metric}_zero", math.nan)]
     if gamma is not None:
         marks.append(marked(gamma, f"γ = {gamma:g}"))
-    top = max((height for height in heights if np.isfinite(height)), default=1.0)
+    top = max((height for height in heights if np.isfinite(height)), default=1.0) or 0.01
     y = Axis(about.title, "points", from_zero=True, span=(0, 1.1 * float(top)))
     picture = PanelPicture(
         title=f"{about.title} against bandwidth",
@@ -129,8 +129,8 @@ def bandwidth_figure(
     return PanelChart(picture, mode, height)
 
 
-def _line_of(item: Curve) -> BandwidthCurve:
-    if isinstance(item, BandwidthCurve):
+def _line_of(item: Curve) -> BandwidthCurve | VectorCurve:
+    if isinstance(item, BandwidthCurve | VectorCurve):
         return item
     return item.mean if isinstance(item, BandwidthSpread) else item.value
 
@@ -153,12 +153,12 @@ def _spread(item: BandwidthSpread, metric: CurveKey, label: str, tint: Tint) -> 
 
 
 def _limits(
-    curve: BandwidthCurve, about: OverBandwidths, color: str, *, in_words: bool
+    curve: BandwidthCurve | VectorCurve, about: OverBandwidths, color: str, *, in_words: bool
 ) -> list[Rule]:
     """Draw a stub at each side where a limit is reached."""
     sides = (
         (about.at_zero, getattr(curve, f"{about.key}_zero", math.nan), (0.0, 0.15)),
-        (about.at_infinity, getattr(curve, f"{about.key}_infinity"), (0.85, 1.0)),
+        (about.at_infinity, getattr(curve, f"{about.key}_infinity", math.nan), (0.85, 1.0)),
     )
     return [
         Rule(
@@ -186,16 +186,15 @@ def _table(item: Curve, metric: CurveKey) -> pd.DataFrame:
 def _how_to_read(
     about: OverBandwidths,
     curves: Mapping[str, Curve],
-    null: tuple[str, NullBand] | None,
+    null: tuple[str, Null] | None,
 ) -> str:
     left = (
         "Far left each row stands alone (its own right or wrong)"
         if about.at_zero
         else "Further left no row has so many"
     )
-    said = (
-        f"{about.title}: {about.meaning}. {left}; far right all rows of a bin count alike. Read it "
-        "in between; dotted stubs are limits."
+    said = f"{about.title}: {about.meaning}. {left}; far right all rows of a bin count alike." + (
+        " Read it in between; dotted stubs are limits." if about.at_infinity else ""
     )
     n_runs = {item.n_runs for item in curves.values() if isinstance(item, BandwidthSpread)}
     if n_runs:
@@ -204,7 +203,7 @@ def _how_to_read(
         said += " Bands: where the exact curve surely is."
     if null is not None:
         said += (
-            f" Grey: where the whole curve stays, with 95 %, if every confidence is right "
+            f" Grey: where the whole curve stays, with 95 %, if every {about.of} is right "
             f"({null[1].n_draws} simulations)."
         )
     return said
@@ -268,93 +267,5 @@ def suggestion_figure(
         table=pd.concat(tables, ignore_index=True),
         panels=(Panel(GAMMA, Axis("leave-one-out NLL, nats"), marks),),
         legend=len(suggestion.tried_bins) > 1,
-    )
-    return PanelChart(picture, mode, height)
-
-
-_VECTOR_TITLES: dict[VectorKey, str] = {
-    "average": "average error of the whole vector",
-    "largest": "largest error of the whole vector",
-}
-_VECTOR_MEANINGS: dict[VectorKey, str] = {
-    "average": "root mean square over the rows with ten effective neighbours or more",
-    "largest": "of the rows with ten effective neighbours or more",
-}
-
-
-def vector_curve_figure(
-    curve: VectorCurve,
-    band: VectorBand | None = None,
-    *,
-    metric: VectorKey = "average",
-    rows: str,
-    gamma: float | None = None,
-    mode: Mode = "light",
-    height: int = 420,
-) -> PanelChart:
-    """Average or largest local error of the whole vector over γ, less its noise.
-
-    Parameters
-    ----------
-    curve : VectorCurve
-        Of the data.
-    band : VectorBand, optional
-        What models whose every probability is right show: drawn as a band.
-    metric : {"average", "largest"}
-        What to draw.
-    rows : str
-        Which rows these are, in words.
-    gamma : float, optional
-        The bandwidth in use, marked.
-    mode, height
-        Look.
-    """
-    title = _VECTOR_TITLES[metric].capitalize()
-    value, table = curve.of(metric), curve.frame()
-    known = np.isfinite(value)
-    top = float(value[known].max(initial=0.0))
-    marks: list[Mark] = []
-    how_to_read = (
-        f"{title}, {_VECTOR_MEANINGS[metric]}: how far the local mean of all probabilities is from "
-        "that of the true classes, less its noise. Further left no row has so many neighbours; far "
-        "right all rows of a bin count alike."
-    )
-    if band is not None:
-        level = band.level(metric)
-        table["if_right_below"] = level
-        top = max(top, float(level[known].max(initial=0.0)))
-        low = np.zeros(int(known.sum()))
-        name = "if every probability is right (95 %)"
-        marks.append(Band(curve.gamma[known], low, level[known], Tint("quiet", 0.28), name=name))
-        how_to_read += (
-            " Grey: where the whole curve stays, with 95 %, if every probability is right "
-            f"({band.n_draws} simulations)."
-        )
-    marks.append(
-        Line(
-            curve.gamma,
-            value,
-            Tint("accent"),
-            name="these rows",
-            dots=True,
-            hover=Hover(
-                title,
-                lines=("γ {x:.3g}", "{y:.1f} points", "on {0:,.0f} rows"),
-            ),
-            columns=[curve.supported.sum(axis=1).astype(float)],
-        )
-    )
-    if gamma is not None:
-        marks.append(marked(gamma, f"γ = {gamma:g}"))
-    y = Axis(title, "points", from_zero=True, span=(0, 1.1 * (top or 0.01)))
-    picture = PanelPicture(
-        title=f"{title} against bandwidth",
-        subtitle=rows,
-        how_to_read=how_to_read,
-        alt=f"{title} against bandwidth; {rows}",
-        name=f"vector-{metric}-vs-bandwidth",
-        table=table,
-        panels=(Panel(GAMMA, y, marks),),
-        legend=band is not None,
     )
     return PanelChart(picture, mode, height)
