@@ -18,7 +18,7 @@ from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError
-from lore_core.inference.many_tests import holm
+from lore_core.inference.significance import holm
 from lore_core.metrics.catalogue import WORST_GROUP_GAP, WORST_GROUP_MCE, less_is_better
 from lore_core.recalibration import Recalibrator
 

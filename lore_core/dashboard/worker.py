@@ -39,7 +39,7 @@ from lore_core.view.methods import (
     taught_of,
 )
 from lore_core.view.view import View
-from lore_core.view.where import recalibrated_curve_of
+from lore_core.view.where import curve_of
 
 #: How much less of the processors than pages; more than maps, for a reader waits.
 _LESS = 3
@@ -85,7 +85,7 @@ def curve_after(
     view: View, progress: Progress | None, confidence: Floats, measured_on: Embedding
 ) -> BandwidthCurve:
     """Measure over γ what one method of :func:`fitted` made of the confidences."""
-    return recalibrated_curve_of(view, confidence, on=measured_on, progress=progress)
+    return curve_of(view, progress, confidence=confidence, on=measured_on)
 
 
 #: What can be asked for, by its name.

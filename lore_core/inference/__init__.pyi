@@ -1,7 +1,9 @@
 """Public names of this room."""
 
-from .budget import affordable_intervals as affordable_intervals
-from .intervals import calibration_intervals as calibration_intervals
+from .intervals import (
+    affordable_intervals as affordable_intervals,
+    calibration_intervals as calibration_intervals,
+)
 from .significance import (
     Significance as Significance,
     local_significance as local_significance,

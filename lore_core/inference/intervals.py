@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,10 +28,11 @@ from lore_core.data.validation import (
     check_share,
 )
 from lore_core.data.weights import as_weights, weighed
+from lore_core.inference.simulation import affordable_null_draws
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.metrics.catalogue import ALCE, ECE, MCE, MLCE, MLCE_SUPPORTED
-from lore_core.metrics.central_interval import TIE, central_interval
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
+from lore_core.metrics.means import TIE, central_interval
 
 #: Simulations of each true error tried.
 N_SIMULATED = 60
@@ -39,10 +41,12 @@ _SIZES = (0.15, 0.35, 0.7, 1.0, 1.4, 2.0)
 #: How much of the observed pattern is taken to be noise, in squared standard errors.
 _NOISE = (0.0, 4.0)
 #: True errors tried for a metric of local errors: three patterns of every size, and none at all.
-MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
+_MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
 _COLUMNS = 64
 #: Bins with so many rows are not drawn row by row: the number of right ones among them is.
 _MANY = 5_000
+#: Rows × methods whose global metrics alone are simulated within some seconds.
+_MOST_ROWS = 3_000_000
 _GLOBAL, _LOCAL = (ECE.name, MCE.name), (ALCE.name, MLCE.name, MLCE_SUPPORTED.name)
 #: What a reader must know of them.
 ABOUT_INTERVALS = (
@@ -288,3 +292,32 @@ def _inverted(
         return 0.0, 0.0
     smallest = 0.0 if observed <= high[0] else float(np.interp(observed, high, truth))
     return smallest, max(smallest, float(np.interp(observed, low, truth)))
+
+
+def affordable_intervals(
+    n_rows: int, n_dimensions: int | None, *, n_methods: int = 1
+) -> dict[str, Any]:
+    """Return the intervals that fit an interactive wait (some seconds).
+
+    Parameters
+    ----------
+    n_rows : int
+        Evaluation rows.
+    n_dimensions : int or None
+        Embedding dimensions of the local metrics; None without.
+    n_methods : int
+        Methods that are compared.
+
+    Returns
+    -------
+    dict
+        ``n_draws, local_intervals`` as :func:`~lore_core.comparison.summary.summarize` and
+        :func:`~lore_core.comparison.methods.compare` take them. Where the local metrics are too
+        dear only the global ones are simulated; where these are, ``n_draws`` is 0.
+    """
+    # Every true error tried is as dear as one bandwidth of a band.
+    local = n_dimensions is not None and (
+        affordable_null_draws(n_rows, n_dimensions, _MOST_TRIED * n_methods) >= N_SIMULATED
+    )
+    few = n_rows * n_methods <= _MOST_ROWS
+    return {"n_draws": N_SIMULATED if few else 0, "local_intervals": local}

@@ -39,9 +39,9 @@ from lore_core.kernel_sums import laplacian_sums, weighted_means
 from lore_core.kernel_sums.schedule import thread_count
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.catalogue import ECE, ECE_DEBIASED
-from lore_core.metrics.central_interval import TIE, central_interval
 from lore_core.metrics.global_metrics import ReliabilityTable
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, scaled_bandwidth
+from lore_core.metrics.means import TIE, central_interval
 from lore_core.metrics.metric import ChanceKey, CurveKey
 
 #: Of rows drawn in cells two values this near are the same: confidences are rounded there.

@@ -27,7 +27,6 @@ from lore_core.metrics.metric import CurveKey, Metric, OverBandwidths, RowMean
 
 if TYPE_CHECKING:
     from lore_core.data.arrays import Floats
-    from lore_core.metrics.measured import Measured
 
 #: What tables call the largest MCE over groups.
 MAX_GROUPWISE = "max group-wise MCE"
@@ -37,12 +36,6 @@ MIN_GROUP_SIZE = 30
 MIN_CELL_ROWS = 10
 #: Confidence bins with fewer rows are not called the worst or the best.
 MIN_BIN_ROWS = 30
-
-
-def _row_nll(rows: Measured) -> Floats:
-    from lore_core.metrics.proper_scores import row_nll
-
-    return row_nll(rows.probabilities, rows.labels)
 
 
 def _class_nll(probabilities: Floats) -> Floats:
@@ -55,18 +48,6 @@ def _class_brier(probabilities: Floats) -> Floats:
     from lore_core.metrics.proper_scores import class_brier
 
     return class_brier(probabilities)
-
-
-def _row_brier(rows: Measured) -> Floats:
-    from lore_core.metrics.proper_scores import row_brier
-
-    return row_brier(rows.probabilities, rows.labels)
-
-
-def _smooth_error(rows: Measured) -> float:
-    from lore_core.metrics.smooth_error import smooth_calibration_error
-
-    return smooth_calibration_error(rows.confidence, rows.outcome, weights=rows.weights)
 
 
 ACCURACY = Metric(
@@ -94,7 +75,7 @@ NLL = Metric(
     unit=NATS,
     needs=("probabilities",),
     formula="other-scores",
-    measure=RowMean(_row_nll, _class_nll),
+    measure=RowMean(lambda rows: rows.row_nll, _class_nll),
     proper=True,
 )
 BRIER = Metric(
@@ -103,7 +84,7 @@ BRIER = Metric(
     unit=PLAIN,
     needs=("probabilities",),
     formula="other-scores",
-    measure=RowMean(_row_brier, _class_brier),
+    measure=RowMean(lambda rows: rows.row_brier, _class_brier),
     proper=True,
 )
 ALCE_HELD_OUT = Metric(
@@ -195,7 +176,7 @@ SMOOTH_ECE = Metric(
     explanation="The calibration error after smoothing along the confidence, without bins.",
     unit=POINTS,
     formula="smooth-ece",
-    measure=_smooth_error,
+    measure=lambda rows: rows.smooth_error,
     compared=False,
 )
 MCE = Metric(

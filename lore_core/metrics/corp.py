@@ -17,7 +17,7 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.number_text import decimal, p_sentence
 from lore_core.data.validation import as_rows, check_integer
 from lore_core.data.weights import as_weights, weighed
-from lore_core.metrics.central_interval import central_interval
+from lore_core.metrics.means import central_interval
 
 #: Of more different confidences than this, neighbours are taken together.
 _MOST_LEVELS = 2000

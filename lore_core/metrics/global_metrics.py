@@ -410,6 +410,14 @@ def groupwise_maximum_calibration_error(
     frame = groupwise_calibration_error(
         confidence, outcome, groups, n_bins=n_bins, binning=binning, weights=weights
     )
+    return largest_group_error(frame, min_group_size)
+
+
+def largest_group_error(frame: pd.DataFrame, min_group_size: int) -> float:
+    """Return the largest MCE of the groups that are large enough.
+
+    ``frame``: from :func:`groupwise_calibration_error`. Raises InputError if no group is.
+    """
     kept = frame[frame["rows"] >= min_group_size]
     if kept.empty:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Intervals of means of rows, and of several at once."""
+"""Intervals of means of rows, of several at once, and of draws."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from lore_core.data.arrays import Floats
+from lore_core.data.validation import check_share
 from lore_core.data.weights import chosen_weights, weighed
 
 #: Draws behind intervals that hold at once, and into how many blocks more rows are joined at most.
 _DRAWS, _MAX_BLOCKS = 5000, 1000
 #: Numbers of a score by row and class that are held at a time.
 _CHUNK = 100_000
+#: Two values this near, as a share of them, are the same, summed differently.
+TIE = 1e-9
 
 
 def mean_interval(values: ArrayLike) -> tuple[float, float, float]:
@@ -130,3 +133,16 @@ def difference_range(
         apart = weighed(apart, chosen_weights(weights, rows))
         low, high = min(low, float(apart.min())), max(high, float(apart.max()))
     return low, high
+
+
+def central_interval(draws: ArrayLike, level: float, *, axis: int = 0) -> tuple[Floats, Floats]:
+    """Return the limits between which a further draw lies with probability ``level``.
+
+    ``draws``: drawn alike, along ``axis``. The limits are order statistics at (b + 1)(1 ± level)/2
+    of b draws (Weibull's plotting positions): so many draws are exceeded by the next one on
+    average, however few they are. The usual interpolated quantile would leave out 7 instead of 5 %
+    beside the middle of 100 draws. Raises InputError if ``level`` is not in (0, 1).
+    """
+    tail = (1 - check_share(level, "level")) / 2
+    low, high = np.quantile(np.asarray(draws), [tail, 1 - tail], axis=axis, method="weibull")
+    return np.asarray(low), np.asarray(high)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning
@@ -20,7 +21,7 @@ from lore_core.metrics.global_metrics import (
     ReliabilityTable,
     counted_groups,
     groupwise_calibration_error,
-    groupwise_maximum_calibration_error,
+    largest_group_error,
     reliability_table,
     share_interval,
 )
@@ -31,6 +32,8 @@ from lore_core.metrics.local_error import (
     scaled_bandwidth,
 )
 from lore_core.metrics.metric import Metric, RowMean
+from lore_core.metrics.proper_scores import row_brier, row_nll
+from lore_core.metrics.smooth_error import smooth_calibration_error
 
 #: The halves are those of a seed of their own, so that all methods share them.
 _SEED = 0
@@ -94,14 +97,19 @@ class Measured:
         return self._by_row[measure]
 
     @property
-    def probabilities(self) -> Floats:
-        """Probability vectors, shape (n, K)."""
-        return self.dataset.probabilities
+    def row_nll(self) -> Floats:
+        """−log p of the true class, shape (n,)."""
+        return row_nll(self.dataset.probabilities, self.dataset.labels)
 
     @property
-    def labels(self) -> Ints:
-        """True classes, shape (n,)."""
-        return self.dataset.labels
+    def row_brier(self) -> Floats:
+        """Brier score, shape (n,)."""
+        return row_brier(self.dataset.probabilities, self.dataset.labels)
+
+    @property
+    def smooth_error(self) -> float:
+        """Smooth ECE."""
+        return smooth_calibration_error(self.confidence, self.outcome, weights=self.weights)
 
     @cached_property
     def reliability(self) -> ReliabilityTable:
@@ -128,17 +136,24 @@ class Measured:
     @cached_property
     def counted_gaps(self) -> pd.DataFrame:
         """Gaps of the groups that count, with intervals that all hold at once; needs groups."""
-        if self.groups is None:
-            raise InputError("'groups' must be given for errors of groups; got none.")
-        frame = groupwise_calibration_error(
+        return self._of_groups[counted_groups(self._of_groups["rows"], self.min_group_size)]
+
+    @cached_property
+    def _of_groups(self) -> pd.DataFrame:
+        return groupwise_calibration_error(
             self.confidence,
             self.outcome,
-            self.groups,
+            self._group_names,
             n_bins=self.n_bins,
             binning=self.binning,
             weights=self.weights,
         )
-        return frame[counted_groups(frame["rows"], self.min_group_size)]
+
+    @cached_property
+    def _group_names(self) -> NDArray[np.object_]:
+        if self.groups is None:
+            raise InputError("'groups' must be given for errors of groups; got none.")
+        return as_group_labels(self.groups)
 
     @property
     def largest_group_gap(self) -> float:
@@ -155,17 +170,7 @@ class Measured:
     @property
     def largest_group_error(self) -> float:
         """Largest MCE over the groups of ``min_group_size`` rows or more; needs groups."""
-        if self.groups is None:
-            raise InputError("'groups' must be given for errors of groups; got none.")
-        return groupwise_maximum_calibration_error(
-            self.confidence,
-            self.outcome,
-            self.groups,
-            n_bins=self.n_bins,
-            binning=self.binning,
-            min_group_size=self.min_group_size,
-            weights=self.weights,
-        )
+        return largest_group_error(self._of_groups, self.min_group_size)
 
     @property
     def largest_cell_gap(self) -> float:
@@ -179,9 +184,7 @@ class Measured:
         Of the groups of ``min_group_size`` rows or more the cells of
         :data:`~lore_core.metrics.catalogue.MIN_CELL_ROWS`: ``group, bin, rows, gap``.
         """
-        if self.groups is None:
-            raise InputError("'groups' must be given for errors of groups; got none.")
-        names = as_group_labels(self.groups).astype(str)
+        names = self._group_names.astype(str)
         frame = pd.DataFrame(
             {"group": names, "bin": self.bin_index, "gap": self.confidence - self.outcome}
         )
@@ -224,29 +227,17 @@ class Measured:
         if self.embedding is None:
             raise InputError("'embedding' must be given for local errors; got none.")
         c, a, telling = self.confidence, self.outcome, ~self.held_out
+        options: dict[str, Any] = {
+            "gamma": self.gamma,
+            "n_bins": self.n_bins,
+            "binning": self.binning,
+        }
         if not self._local and not self._told and self.weights is None:
-            local, told = local_errors_and_half(
-                c,
-                a,
-                self.embedding,
-                telling,
-                gamma=self.gamma,
-                n_bins=self.n_bins,
-                binning=self.binning,
-            )
+            local, told = local_errors_and_half(c, a, self.embedding, telling, **options)
             self._told.append(told)
             self.know(local)
         if not self._local:
-            local = local_errors(
-                c,
-                a,
-                self.embedding,
-                gamma=self.gamma,
-                n_bins=self.n_bins,
-                binning=self.binning,
-                weights=self.weights,
-            )
-            self.know(local)
+            self.know(local_errors(c, a, self.embedding, weights=self.weights, **options))
         if not self._told:
             z = as_coordinates(self.embedding)
             told = weighted_means(

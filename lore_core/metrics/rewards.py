@@ -112,13 +112,9 @@ def reward_curve(
     Luo et al. 2022, section 5.3. For a calibrated confidence this threshold maximises the expected
     reward: answering costs (1 − c)·w on average, being unsure u.
     """
-    c, a = as_confidence(confidence), as_outcome(outcome)
-    before = c if baseline is None else as_confidence(baseline, "baseline")
-    n = check_lengths(outcome=a, confidence=c, baseline=before)
-    costs = _Costs.of(ratios)
-    reached = costs.reached(c)
-    own = reached if before is c else costs.reached(before)
-    return _curve(costs, reached, own, a, as_weights(weights, n))
+    before = confidence if baseline is None else baseline
+    named = {"baseline": before, "confidence": confidence}
+    return reward_curves(named, outcome, ratios, weights=weights)["confidence"]
 
 
 def reward_curves(
@@ -142,8 +138,8 @@ def reward_curves(
     first, *_ = names = list(confidences)
 
     def reached(name: str) -> Ints:
-        c = as_confidence(confidences[name])
-        check_lengths(outcome=a, confidence=c)
+        c = as_confidence(confidences[name], name)
+        check_lengths(**{"outcome": a, name: c})
         return costs.reached(c)
 
     before = reached(first)

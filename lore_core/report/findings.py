@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from lore_core.comparison.conclusions.retraining import conclude_retraining
+from lore_core.comparison.groups import compare_groups
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.retraining import Taught, retraining_frame
 from lore_core.comparison.rewards import compare_rewards
@@ -44,14 +45,12 @@ from lore_core.view.methods import (
     simulating_of,
     summary_of,
     taught_of,
-    worst_groups_of,
 )
-from lore_core.view.variables import ranking_of
 from lore_core.view.where import (
     compositions_of,
     curve_of,
     places_of,
-    recalibrated_curve_of,
+    ranking_of,
     verdict_of,
 )
 
@@ -258,7 +257,7 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
         )
     if findings.view.is_local:
         findings.method_curves = {
-            label: recalibrated_curve_of(findings.view, item.confidence)
+            label: curve_of(findings.view, confidence=item.confidence)
             for label, item in findings.comparison.datasets.items()
         }
     return None
@@ -285,10 +284,10 @@ def _group_measures(findings: Findings, progress: Progress | None) -> str | None
         findings.group_reports |= group_reports_of(
             findings.view, {label: item}, groups, n_draws=N_SIMULATED if simulated else 0
         )
-    findings.group_table = worst_groups_of(
-        findings.view,
+    findings.group_table = compare_groups(
         datasets,
         groups,
+        **findings.view.bins,
         min_group_size=findings.grouping.min_group_size,
     )
     return None

@@ -34,6 +34,19 @@ class BinOptions(TypedDict):
     binning: Binning
 
 
+class Scored(TypedDict):
+    """Confidences, outcomes and weights of rows, as the library's functions take them."""
+
+    confidence: Floats
+    outcome: Floats
+    weights: Floats | None
+
+
+def scored(rows: Dataset | Target) -> Scored:
+    """Return what rows are scored by."""
+    return {"confidence": rows.confidence, "outcome": rows.outcome, "weights": rows.weights}
+
+
 class LocalOptions(BinOptions):
     """Bandwidth and confidence bins, as the library's functions take them."""
 
@@ -91,6 +104,11 @@ class View:
     def aimed(self) -> Target:
         """Confidence and outcome of the evaluation rows."""
         return self.evaluation.target(self.target)
+
+    @property
+    def scored(self) -> Scored:
+        """What the evaluation rows are scored by."""
+        return scored(self.aimed)
 
     @property
     def is_local(self) -> bool:

@@ -15,6 +15,7 @@ from lore_core import (
     Comparison,
     Dataset,
     Embedding,
+    compare_groups,
     composition,
 )
 from lore_core.comparison import Summary
@@ -38,7 +39,7 @@ from lore_core.regions import (
 from lore_core.regions.places.average import Against
 from lore_core.regions.places.find import PlaceSearch
 from lore_core.regions.variables.attributes import PREDICTED, TRUE, attribute, columns
-from lore_core.view import View, inference, methods, variables, where
+from lore_core.view import View, inference, methods, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
@@ -116,8 +117,7 @@ def _cached(entries: int, spinner: str | bool, parts: tuple[Part, ...]) -> Calla
 
 
 reliability = _kept(64, False, *_BINS)(where.reliability_of)
-isotonic = _kept(32, False, "target")(where.isotonic_of)
-method_isotonic = _kept(32, False, "target")(where.recalibrated_isotonic_of)
+isotonic = _kept(64, False, "target")(where.isotonic_of)
 
 
 @_kept(12, "Computing local errors …", *_LOCAL)
@@ -131,9 +131,9 @@ suggestion = _kept(32, "Looking for the best γ …", "target", "binning", "maps
 _halves = _kept(4, False, "target", "seed")(where.view_halves)
 evidence = _kept(64, False, *_LOCAL)(where.evidence_of)
 chance_errors = _kept(32, "Simulating chance …", *_LOCAL)(inference.chance_errors_of)
-ranking = _kept(32, "Looking along every column …", "target")(variables.ranking_of)
-along = _kept(64, False, "target")(variables.along_of)
-on_grid = _kept(64, False, "target")(variables.grid_of)
+ranking = _kept(32, "Looking along every column …", "target")(where.ranking_of)
+along = _kept(64, False, "target")(where.along_of)
+on_grid = _kept(64, False, "target")(where.grid_of)
 
 
 @_kept(12, "Looking for places …", *SEARCHED)
@@ -193,7 +193,10 @@ def outlines(
     return where.outlines_of(_search, on_map.coordinates[dataset.in_split("evaluation")])
 
 
-scores = _kept(12, "Measuring …", *_BINS)(methods.scores_of)
+@_kept(12, "Measuring …", *_BINS)
+def scores(view: View) -> Summary:
+    """Metrics of the evaluation rows that need neither a map nor simulations."""
+    return methods.summary_of(view.with_(maps={}), n_draws=0)
 
 
 @_kept(12, "Simulating intervals …")
@@ -301,7 +304,7 @@ def worst_groups(
     view: View, result: Comparison, by: str, _names: np.ndarray, min_group_size: int
 ) -> pd.DataFrame:
     """Group furthest off and worst cells of every method; ``by`` names the grouping."""
-    return methods.worst_groups_of(view, result.datasets, _names, min_group_size=min_group_size)
+    return compare_groups(result.datasets, _names, **view.bins, min_group_size=min_group_size)
 
 
 @_kept(32, "Measuring groups …", *_FITTED)
@@ -402,7 +405,7 @@ def found(dataset: Dataset, words: str) -> np.ndarray:
     return rows_with(dataset, words)
 
 
-telling = _kept(8, False, "target")(variables.telling_of)
+telling = _kept(8, False, "target")(where.telling_of)
 
 
 @_kept(32, False, "target")

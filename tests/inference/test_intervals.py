@@ -9,7 +9,7 @@ from brute import slce
 import lore_core as lore
 from lore_core.inference import intervals
 from lore_core.kernel_sums import laplacian_means
-from lore_core.metrics.central_interval import central_interval
+from lore_core.metrics.means import central_interval
 
 
 def _planted(seed, n=600, shift=0.0):

@@ -9,7 +9,7 @@ import numpy as np
 
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.weights import chosen_weights, linearised
-from lore_core.inference.many_tests import holm
+from lore_core.inference.significance import holm
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.regions.places.average import Against, Excess
 from lore_core.regions.places.candidates import Candidate, Rows
