@@ -299,21 +299,9 @@ def affordable_intervals(
 ) -> dict[str, Any]:
     """Return the intervals that fit an interactive wait (some seconds).
 
-    Parameters
-    ----------
-    n_rows : int
-        Evaluation rows.
-    n_dimensions : int or None
-        Embedding dimensions of the local metrics; None without.
-    n_methods : int
-        Methods that are compared.
-
-    Returns
-    -------
-    dict
-        ``n_draws, local_intervals`` as :func:`~lore_core.comparison.summary.summarize` and
-        :func:`~lore_core.comparison.methods.compare` take them. Where the local metrics are too
-        dear only the global ones are simulated; where these are, ``n_draws`` is 0.
+    ``n_dimensions``: of the embedding of local metrics; None without. Returns ``n_draws,
+    local_intervals`` as :func:`~lore_core.comparison.summary.summarize` takes them: where local
+    metrics are too dear only global ones are simulated; where these are, ``n_draws`` is 0.
     """
     # Every true error tried is as dear as one bandwidth of a band.
     local = n_dimensions is not None and (

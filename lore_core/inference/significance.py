@@ -101,8 +101,7 @@ def local_significance(
     calibrated rows get p ≤ 0.05.
 
     *Many rows* are tested at once, and neighbours share their outcomes, so the false discovery
-    rate is controlled by the procedure of Benjamini and Yekutieli (2001), which holds under any
-    dependence.
+    rate is controlled after Benjamini and Yekutieli (2001), which holds under any dependence.
     """
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     variance = c * (1 - c)
@@ -138,10 +137,12 @@ def local_significance(
     adjusted = np.full(len(p), np.nan)
     if tested.any():
         adjusted[tested] = stats.false_discovery_control(p[tested], method="by")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z_scores = np.where(signed == 0, 0.0, signed / error)
     return Significance(
         signed=signed,
         standard_error=error,
-        z=_ratio(signed, error),
+        z=z_scores,
         p_value=p,
         adjusted=adjusted,
         effective_size=size,
@@ -177,11 +178,6 @@ def two_sided_p_value(
     p = np.where(size == 0, 1.0, p)
     impossible = (standard_error == 0) & (size > 0)
     return np.where(np.isnan(value), np.nan, np.where(impossible, 0.0, p))
-
-
-def _ratio(value: Floats, error: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(value == 0, 0.0, value / error)
 
 
 def holm(p_values: Floats) -> Floats:

@@ -74,9 +74,8 @@ class NullBand:
     def band(self, metric: CurveKey, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the band that a whole curve of a calibrated model stays in, with chance ``level``.
 
-        Low and high, shape (g,), in [0, 1]: as many standard deviations of the draws around their
-        mean, at every bandwidth alike, as (1 − level)/2 of the draws leave on either side
-        somewhere.
+        Low and high, shape (g,), in [0, 1]: the mean of the draws ± as many standard deviations, at
+        every bandwidth alike, as (1 − level)/2 of the draws leave on either side somewhere.
         """
         draws, mean, deviation = self._spread(metric)
         tail = (1 - check_share(level, "level")) / 2
@@ -129,10 +128,9 @@ class NullErrors:
     def p_value(self, metric: ChanceKey, observed: float) -> float:
         """How often a calibrated model shows the observed value or a larger one.
 
-        (1 + draws above it + half of the draws equal to it) / (1 + b), in (0, 1): under the null
-        model the data are one more draw, so without ties it is exact, not only for large b. Ties
-        are frequent where data are sparse (the MLCE is then the gap of a lone row); counted whole
-        they would make p too large. NaN where the value is not known.
+        (1 + draws above it + half of those equal to it) / (1 + b): the data are one more draw, so
+        without ties it is exact. Ties are frequent where data are sparse (the MLCE is the gap of a
+        lone row); counted whole they would make p too large. NaN where the value is not known.
         """
         draws = getattr(self, metric)
         if not np.isfinite(observed) or not np.isfinite(draws).all():
@@ -185,15 +183,15 @@ def null_band(
     c = as_confidence(confidence)
     index = confidence_bins(c, n_bins, binning).assign(c)
     w = as_weights(weights, len(c))
-    parts: list[list[Floats]] = [[], [], []]
-    for _, error, supported in _drawn_errors(
-        c, index, embedding, grid, n_draws, min_effective_size, w, random_state, progress
-    ):
-        parts[0].append(error.max(axis=1))
-        parts[1].append(_supported_maximum(error, supported))
-        parts[2].append(np.average(error, axis=1, weights=w))
-    mlce, mlce_supported, alce = (np.concatenate(part, axis=1).T for part in parts)
-    return NullBand(grid, mlce, mlce_supported, alce)
+    drawn = [
+        _summaries(error, supported, w)
+        for _, error, supported in _drawn_errors(
+            c, index, embedding, grid, n_draws, min_effective_size, w, random_state, progress
+        )
+    ]
+    return NullBand(
+        grid, **{name: np.concatenate([of[name] for of in drawn], axis=1).T for name in drawn[0]}
+    )
 
 
 def null_errors(
@@ -246,9 +244,7 @@ def null_errors(
             lce = list(threads.map(lambda drawn: _quantiles(drawn[chosen], share), error[0].T))
         of_bin = np.stack([np.bincount(index, weights=weighed(column, w)) for column in gap.T])
         drawn = {
-            "mlce": error[0].max(axis=0),
-            "mlce_supported": _supported_maximum(error, supported)[0],
-            "alce": np.average(error[0], axis=0, weights=w),
+            **{name: of[0] for name, of in _summaries(error, supported, w).items()},
             "ece": np.abs(of_bin).sum(axis=1) / len(c),
             "mce": (np.abs(of_bin) / np.where(count > 0, count, 1)).max(axis=1),
             "lce": np.stack(lce),
@@ -262,19 +258,9 @@ def null_errors(
 def affordable_null_draws(
     n_rows: int, n_dimensions: int, n_gammas: int = 30, *, wanted: int = 200
 ) -> int:
-    """Return how many draws fit an interactive wait of some seconds.
+    """Return how many draws, ``wanted`` at most, fit an interactive wait of some seconds.
 
-    Parameters
-    ----------
-    n_rows, n_dimensions, n_gammas : int
-        Size of the embedding and of the grid of bandwidths.
-    wanted : int
-        Upper limit.
-
-    Returns
-    -------
-    int
-        0 where fewer than 40 would fit: the 5 % on either side would be a draw or two.
+    0 where fewer than 40 would fit: the 5 % on either side would be a draw or two.
     """
     if n_dimensions <= 3:
         per_draw = n_rows * np.log2(n_rows + 2) ** (n_dimensions - 1) * n_gammas
@@ -287,12 +273,7 @@ def affordable_null_draws(
 def describe_maximum(errors: LocalErrors, null: NullErrors | None = None) -> str:
     """Say in words what the largest local errors are worth: of supported rows first, then of all.
 
-    Parameters
-    ----------
-    errors : LocalErrors
-        The data's local errors.
-    null : NullErrors, optional
-        At the same bandwidth and bins: adds p-values.
+    ``null``: at the same bandwidth and bins: adds p-values.
     """
     supported = errors.supported_maximum()
     rows = f"rows with {MIN_EFFECTIVE_SIZE:g} or more effective neighbours"
@@ -329,12 +310,7 @@ def _against_chance(null: NullErrors | None, metric: ChanceKey, observed: float)
 def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None) -> str:
     """Say how much of the ECE is chance.
 
-    Parameters
-    ----------
-    reliability : ReliabilityTable
-        The data's bins.
-    null : NullErrors, optional
-        Of the same confidences and bins: adds what a calibrated model shows, and a p-value.
+    ``null``: of the same confidences and bins: adds what a calibrated model shows, and a p-value.
     """
     ece = reliability.expected_calibration_error
     left = ECE_DEBIASED.text(max(reliability.debiased_calibration_error, 0.0))
@@ -397,17 +373,10 @@ def drawn_means(
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield residuals of outcomes drawn from what is predicted, and their kernel means.
 
-    Parameters
-    ----------
-    predicted : ndarray of shape (n,) or (n, K)
-        Confidences c, of which 0 or 1 is drawn, or probabilities, of which a class is.
-    z, groups, bandwidth, mass, weights : ndarray of shape (n, d), (n,), (g,), (g, n) and (n,)
-        Coordinates, bins, divisors of distances, kernel masses, what each row counts for.
-
-    Yields
-    ------
-    (ndarray of shape (n, b'[, K]), ndarray of shape (g, n, b'[, K]))
-        Of the next b' draws. Draws do not depend on how many come at a time.
+    Of the next b' draws, shape (n, b'[, K]) and (g, n, b'[, K]); draws do not depend on how many
+    come at a time. ``predicted`` (n,) or (n, K): confidences, of which 0 or 1 is drawn, or
+    probabilities, of which a class is. ``z`` (n, d): coordinates. ``groups`` (n,): bins.
+    ``bandwidth`` (g,): divisors of distances. ``mass`` (g, n): kernel masses.
     """
     n_draws = check_integer(n_draws, "n_draws")
     n, n_columns = len(predicted), predicted[0].size
@@ -446,7 +415,11 @@ def _quantiles(values: Floats, share: Floats) -> Floats:
     return np.asarray(ordered[low] + (above - ordered[low]) * (place - low))
 
 
-def _supported_maximum(error: Floats, supported: Mask) -> Floats:
-    """Largest error of the supported rows, shape (g, b'); NaN where there is none."""
+def _summaries(error: Floats, supported: Mask, weights: Floats | None) -> dict[str, Floats]:
+    """Summaries of errors (g, n, b'), shape (g, b'); NaN where no row is supported."""
     largest = np.max(error, axis=1, where=supported[:, :, None], initial=-np.inf)
-    return np.where(np.isfinite(largest), largest, np.nan)
+    return {
+        "mlce": error.max(axis=1),
+        "mlce_supported": np.where(np.isfinite(largest), largest, np.nan),
+        "alce": np.average(error, axis=1, weights=weights),
+    }

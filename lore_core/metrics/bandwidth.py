@@ -165,15 +165,8 @@ class BandwidthSpread:
 def mean_bandwidth_curve(curves: Sequence[BandwidthCurve]) -> BandwidthSpread:
     """Mean and spread of the curves of many runs (Luo et al. 2022, appendix B).
 
-    Parameters
-    ----------
-    curves : sequence of BandwidthCurve
-        One a run, at the same bandwidths and the same ``min_effective_size``.
-
-    Raises
-    ------
-    InputError
-        If there is no curve, or they were not taken at the same settings.
+    Raises InputError if there is no curve, or they were not taken at the same bandwidths and
+    ``min_effective_size``.
     """
     if not curves:
         raise InputError("'curves' must hold at least one curve; got none.")

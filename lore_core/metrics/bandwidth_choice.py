@@ -109,10 +109,7 @@ def suggest_bandwidth(
 
 
 def has_pairs(confidence: ArrayLike, n_bins: Sequence[int], binning: Binning) -> bool:
-    """Whether some bin holds two rows, for every number of bins: else nothing can be suggested.
-
-    ``confidence``, ``n_bins``, ``binning``: see :func:`suggest_bandwidth`.
-    """
+    """Whether some bin holds two rows, for every number of bins: else nothing can be suggested."""
     c = as_confidence(confidence)
     return all(
         (np.bincount(confidence_bins(c, count, binning).assign(c)) > 1).any() for count in n_bins

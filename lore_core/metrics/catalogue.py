@@ -1,19 +1,9 @@
-"""Every metric of one set of predictions, once: tables, command, pages, report and files ask here.
+"""Catalogue of every metric of one set of predictions: what all tables, pages and files ask.
 
-A new metric is a function in a module of its own and one entry in this file: its name, unit,
-direction and words, and how it is computed from a
-:class:`~lore_core.metrics.measured.Measured`. It is then measured by
-:func:`~lore_core.comparison.summary.summarize` and shown by ``lore metrics``, ``lore compare``, the
-Overview, the Recalibrate and Runs pages, the report and all their files.
-
-How to use it:
-
-* ``CATALOGUE[name]`` is a :class:`~lore_core.metrics.metric.Metric`; ``unit_of(name)`` also answers
-  for a column that is no metric of ours.
-* ``metric.heading``, ``metric.text(value)`` and ``metric.interval_text(low, high)`` write a column;
-  ``metric.title`` and ``metric.text_alone(value)`` a number by itself.
-* The tuples below say which metrics a table shows, all in one order; those it has no value of are
-  left out: ``[metric for metric in METHOD_TABLE if metric.name in frame]``.
+A new metric is a function in a module of its own and one entry here: its name, unit, direction and
+words, and how it is computed from a :class:`~lore_core.metrics.measured.Measured`. It is then
+measured by :func:`~lore_core.comparison.summary.summarize` and shown everywhere. The tuples below
+say which metrics a table shows, in one order; those it has no value of are left out.
 
 Whatever needs numpy is imported by the functions, not here: the command's help reads this module.
 """

@@ -92,15 +92,6 @@ def isotonic_reliability(
     random_state : int
         Their seed.
 
-    Returns
-    -------
-    IsotonicReliability
-
-    Raises
-    ------
-    InputError
-        If an argument is out of range.
-
     Notes
     -----
     The frequencies r are the isotonic regression of the outcomes a on the confidences c (pool

@@ -85,22 +85,19 @@ class ReliabilityTable:
         """Largest |gap| over the bins that hold rows."""
         return float(np.nanmax(np.abs(self.gap)))
 
-    def _extreme(self, pick: Any, min_count: int) -> int:
-        gap = np.abs(self.gap)
-        enough = self.count >= min(min_count, int(self.count.max()))
-        candidates = np.flatnonzero(enough)
-        return int(candidates[pick(gap[candidates])])
-
     def worst_bin(self, min_count: int = 1) -> int:
         """Index of the bin with the largest |gap| among those with ``min_count`` rows or more.
 
         Where no bin holds that many, the fullest bin is the only candidate.
         """
-        return self._extreme(np.argmax, min_count)
+        return int(np.argmax(np.where(self._enough(min_count), np.abs(self.gap), -1.0)))
 
     def best_bin(self, min_count: int = 1) -> int:
         """Index of the bin with the smallest |gap|; see :meth:`worst_bin`."""
-        return self._extreme(np.argmin, min_count)
+        return int(np.argmin(np.where(self._enough(min_count), np.abs(self.gap), np.inf)))
+
+    def _enough(self, min_count: int) -> Mask:
+        return np.asarray(self.count >= min(min_count, int(self.count.max())))
 
     def frame(self) -> pd.DataFrame:
         """Return the table as a DataFrame, one row a bin."""
@@ -122,22 +119,10 @@ class ReliabilityTable:
 def wilson_interval(
     successes: ArrayLike, count: ArrayLike, *, z: float = NORMAL_95
 ) -> tuple[Floats, Floats]:
-    """Wilson's score interval of a share.
+    """Wilson's score interval of a share (JASA 1927): its low and high ends.
 
-    Parameters
-    ----------
-    successes, count : array-like
-        Successes and trials; NaN where there are no trials.
-    z : float
-        Normal quantile; 1.96 gives 95 %.
-
-    Returns
-    -------
-    low, high : ndarray
-
-    References
-    ----------
-    Wilson, "Probable inference, the law of succession, and statistical inference", JASA 1927.
+    ``successes`` of ``count`` trials; NaN where there are none. ``z``: normal quantile, by default
+    of 95 %.
     """
     k = np.asarray(successes, dtype=np.float64)
     n = np.where(np.asarray(count) > 0, np.asarray(count, dtype=np.float64), np.nan)
@@ -221,12 +206,11 @@ def gap_table(
 def exact_interval(
     successes: ArrayLike, count: ArrayLike, *, level: float
 ) -> tuple[Floats, Floats]:
-    """Clopper and Pearson's interval of a share ("The use of confidence or fiducial limits", 1934).
+    """Clopper and Pearson's interval of a share (1934): at least as often as ``level`` it holds.
 
     Wider than Wilson's, which near 0 and 1 holds the truth less often than it says. ``successes``
-    of ``count`` trials, one at least. At least as often as ``level`` it holds the truth, whatever
-    that is, and if the trials' probabilities differ their mean (Hoeffding, "On the distribution of
-    the number of successes in independent trials", 1956).
+    of ``count`` trials, one at least. If the trials' probabilities differ it holds their mean
+    (Hoeffding, "On the distribution of the number of successes in independent trials", 1956).
     """
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(count, dtype=np.float64)
     tail = (1 - level) / 2
@@ -373,10 +357,9 @@ def groupwise_calibration_error(
 
 
 def counted_groups(rows: ArrayLike, min_group_size: int = 1) -> Mask:
-    """Return which groups are large enough for their gap to say something.
+    """Return which groups, of so many ``rows`` (g,), are large enough for their gap to count.
 
-    ``rows`` (g,): rows of each group. ``min_group_size``: groups with fewer rows, or fewer than
-    :data:`FEWEST_GROUP_ROWS`, do not count. Where all are smaller the largest does.
+    Those with ``min_group_size`` rows and ten; where all are smaller the largest.
     """
     sizes = np.asarray(rows)
     return np.asarray(sizes >= min(max(min_group_size, FEWEST_GROUP_ROWS), sizes.max()))
@@ -394,17 +377,8 @@ def groupwise_maximum_calibration_error(
 ) -> float:
     """Largest MCE over groups (Luo et al. 2022, section 5.2), in [0, 1].
 
-    Parameters
-    ----------
-    confidence, outcome, groups, n_bins, binning, weights
-        See :func:`groupwise_calibration_error`.
-    min_group_size : int
-        Groups with fewer rows are left out: their MCE is mostly noise.
-
-    Raises
-    ------
-    InputError
-        If no group has ``min_group_size`` rows.
+    Groups with fewer rows than ``min_group_size`` are left out: their MCE is mostly noise; raises
+    InputError if none is left. See :func:`groupwise_calibration_error` for the others.
     """
     min_group_size = check_integer(min_group_size, "min_group_size")
     frame = groupwise_calibration_error(

@@ -55,10 +55,7 @@ class LossParts:
 
 
 def are_enough(outcome: Floats) -> bool:
-    """Whether so many rows can tell the parts: 50, and 10 right and 10 wrong ones.
-
-    ``outcome`` (n,): 0 or 1.
-    """
+    """Whether so many outcomes (n,) can tell the parts: 50, and 10 right and 10 wrong ones."""
     right = float(outcome.sum())
     return len(outcome) >= MIN_ROWS and min(right, len(outcome) - right) >= MIN_OF_EACH
 
@@ -79,15 +76,6 @@ def loss_parts(
     told : array-like of shape (n,)
         What a model learnt on *other* rows says of a − g from the features. Only its order within a
         bin counts.
-
-    Returns
-    -------
-    LossParts
-
-    Raises
-    ------
-    InputError
-        If an argument is out of range or the lengths disagree.
 
     Notes
     -----
@@ -133,8 +121,7 @@ def loss_parts(
 def cells_of(confidence: Floats, told: Floats) -> tuple[Ints, Ints]:
     """Cut rows into bins of confidence, and these into parts by what was told of them.
 
-    ``confidence``, ``told`` (n,): see :func:`loss_parts`. Returns the number of the bin of each row
-    and that of its part among all parts, from 0.
+    Returns each row's bin and its part among all parts, from 0.
     """
     one = np.zeros(len(confidence), np.int64)
     bins = _equal_parts(confidence, one, _PART_ROWS * _MOST_PARTS, _MOST_BINS)
@@ -222,8 +209,7 @@ def _variance(a: Floats, bins: Ints) -> Floats:
 def _equal_parts(values: Floats, within: Ints, least: int, most: int) -> Ints:
     """Cut each set of rows into parts of about equal number by some values; equal ones together.
 
-    ``within`` (n,): 0, 1, …; ``least``: rows of a part; ``most``: parts of a set. Numbers the parts
-    of all sets from 0.
+    ``within`` (n,): the set; ``least``: rows of a part; ``most``: parts of a set.
     """
     code = np.empty(len(values), np.int64)
     first = 0

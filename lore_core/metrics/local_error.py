@@ -195,9 +195,9 @@ def local_errors_and_half(
     n_bins: int,
     binning: Binning,
 ) -> tuple[LocalErrors, KernelMeans]:
-    """Return :func:`local_errors`, and means of the gap c − a at all rows over some rows alone.
+    """Return :func:`local_errors`, and means of the gap c − a at all rows over some (a mask, (n,)).
 
-    ``some``: a mask of shape (n,). The rest as there; rows all count alike.
+    Rows all count alike.
     """
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     bins = confidence_bins(c, n_bins, binning)

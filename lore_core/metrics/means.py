@@ -55,20 +55,12 @@ def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> 
 
     Notes
     -----
-    Gaffke's bounds: the rows and one imaginary row, the worst possible, are weighted at random
-    (weights uniform on the simplex, 5,000 draws), and the upper end is a quantile of the weighted
-    means. For values of 0 and 1 that is Clopper and Pearson's. Rows that are too rare for the
-    sample to hold them are thereby reckoned with, so skewed means are covered too. Each end of each
-    column has the same tail, as large as leaves 2.5 % of the draws outside any column on that side:
-    less than Bonferroni's where columns vary together. More than 1,000 rows are averaged in random
-    blocks.
-
-    References
-    ----------
-    Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a
-    nonnegative variable", Mathematical Methods of Statistics 14, 2005.
-    Learned-Miller, Thomas, "A new confidence interval for the mean of a bounded random variable",
-    arXiv:1905.06208, 2019.
+    Gaffke's bounds (2005; Learned-Miller, Thomas, arXiv:1905.06208, 2019): the rows and one
+    imaginary row, the worst possible, are weighted at random (weights uniform on the simplex, 5,000
+    draws), and the upper end is a quantile of the weighted means. For values of 0 and 1 that is
+    Clopper and Pearson's; skewed means are covered too. Each end of each column has the same tail,
+    as large as leaves 2.5 % of the draws outside any column on that side: less than Bonferroni's
+    where columns vary together. More than 1,000 rows are averaged in random blocks.
     """
     known = values.dropna().to_numpy(np.float64)
     n, m = known.shape
@@ -116,14 +108,9 @@ def difference_range(
 ) -> tuple[float, float]:
     """Return the smallest and the largest difference of a score that any class of a row gives.
 
-    Parameters
-    ----------
-    of_class : callable
-        From probabilities (n, K) to the score of each row had each class been the true one.
-    first, other : ndarray of shape (n, K)
-        Probabilities of two methods; the difference is that of the other to the first.
-    weights : ndarray of shape (n,), optional
-        What each row counts for, of mean 1: its difference is as many times as large.
+    ``of_class``: from probabilities (n, K) to the score of each row had each class been the true
+    one. ``first``, ``other`` (n, K): probabilities of two methods; the difference is the other's to
+    the first's. ``weights`` (n,), of mean 1: a row's difference is as many times as large.
     """
     low, high = np.inf, -np.inf
     step = max(1, _CHUNK // first.shape[1])
@@ -138,10 +125,8 @@ def difference_range(
 def central_interval(draws: ArrayLike, level: float, *, axis: int = 0) -> tuple[Floats, Floats]:
     """Return the limits between which a further draw lies with probability ``level``.
 
-    ``draws``: drawn alike, along ``axis``. The limits are order statistics at (b + 1)(1 ± level)/2
-    of b draws (Weibull's plotting positions): so many draws are exceeded by the next one on
-    average, however few they are. The usual interpolated quantile would leave out 7 instead of 5 %
-    beside the middle of 100 draws. Raises InputError if ``level`` is not in (0, 1).
+    Order statistics at (b + 1)(1 ± level)/2 of the b draws along ``axis`` (Weibull's plotting
+    positions): of 100 draws the usual interpolated quantile would leave out 7 instead of 5 %.
     """
     tail = (1 - check_share(level, "level")) / 2
     low, high = np.quantile(np.asarray(draws), [tail, 1 - tail], axis=axis, method="weibull")

@@ -41,10 +41,7 @@ class OverBandwidths:
 
 @dataclass(frozen=True)
 class RowMean:
-    """A metric that is the mean of one value a row.
-
-    It has a Student-t interval, and so has its difference between methods on the same rows.
-    """
+    """A metric that is the mean of one value a row: it has a Student-t interval, also of pairs."""
 
     #: From a :class:`~lore_core.metrics.measured.Measured` to values of shape (n,); NaN for rows
     #: that take no part.

@@ -73,11 +73,6 @@ def reward_parts(
     ratio : float
         w/u ≥ 1: a wrong answer costs so many times what "unsure" costs.
 
-    Raises
-    ------
-    InputError
-        If an argument is out of range or the lengths disagree.
-
     Notes
     -----
     An answer instead of "unsure" gains ratio · (a − t) units of u, t = 1 − 1/ratio. So a policy

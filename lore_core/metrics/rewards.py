@@ -32,15 +32,7 @@ def default_ratios(n: int = 40) -> Floats:
 def unsure_threshold(unsure_cost: float, wrong_cost: float) -> float:
     """Return the confidence below which it is better to say "unsure": 1 − u/w.
 
-    Parameters
-    ----------
-    unsure_cost, wrong_cost : float
-        Costs u and w, above 0; u must not exceed w.
-
-    Raises
-    ------
-    InputError
-        If a cost is not above 0, or being unsure costs more than being wrong.
+    Raises InputError if a cost is not above 0, or being unsure (u) costs more than being wrong (w).
     """
     u, w = check_positive(unsure_cost, "unsure_cost"), check_positive(wrong_cost, "wrong_cost")
     if u > w:
@@ -126,12 +118,7 @@ def reward_curves(
 ) -> dict[str, RewardCurve]:
     """:func:`reward_curve` of several confidences of the same rows, by their names.
 
-    Parameters
-    ----------
-    confidences : mapping of str to array-like of shape (n,)
-        The first is the baseline of the others.
-    outcome, ratios, weights
-        As there.
+    The first is the baseline of the others.
     """
     a, costs = as_outcome(outcome), _Costs.of(ratios)
     w = as_weights(weights, len(a))
@@ -236,13 +223,7 @@ def describe_rewards(
 ) -> str:
     """Say which method saves most at the reader's own costs, and whether beyond chance.
 
-    Parameters
-    ----------
-    curves : mapping of str to RewardCurve
-        By method, each with the first one as baseline, at the one ratio ``wrong_cost`` /
-        ``unsure_cost``.
-    unsure_cost, wrong_cost : float
-        Costs u and w.
+    ``curves``: by method, each with the first one as baseline, at the one ratio w/u.
     """
     threshold = unsure_threshold(unsure_cost, wrong_cost)
     first = next(iter(curves))

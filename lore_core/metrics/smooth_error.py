@@ -31,11 +31,6 @@ def smooth_calibration_error(
     weights : array-like of shape (n,), optional
         What each row counts for, above 0: 1/n becomes w_i / Σ w.
 
-    Raises
-    ------
-    InputError
-        If they are not such.
-
     Notes
     -----
     smECE_σ = ∫₀¹ |1/n Σ (a_i − c_i) K_σ(t, c_i)| dt, with K_σ the normal density of standard

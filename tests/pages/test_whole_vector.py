@@ -78,6 +78,18 @@ def test_page_library_command_and_report_have_the_same_numbers(
         pd.DataFrame(told["classes"]).set_index("class"), classes, check_dtype=False
     )
 
+    rows = tmp_path / "rows.csv"
+    assert main(["landscape", str(path), "--target", "all", "-o", str(rows)]) == 0
+    assert said in capsys.readouterr().out
+    assert pd.read_csv(rows)["beyond_chance"].sum() == chance.beyond.sum()
+    assert main(["curve", str(path), "--target", "all", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    curve, band = vector_curve_of(view), vector_band_of(view)
+    assert told["conclusion"] == conclude_bandwidths(curve, band, on="PCA 2-D").sentence
+    assert [row["average"] for row in told["curve"]] == list(curve.average)
+    assert main(["places", str(path), "--target", "all"]) == 1
+    assert "'--target all' is for" in capsys.readouterr().err
+
     settings = ReportSettings(methods=("No recalibration",))
     files = report_files(view, settings, images=False)
     written = pd.read_csv(io.BytesIO(files["tables/classes.csv"]))
