@@ -44,7 +44,7 @@ _NOISE = (0.0, 4.0)
 _MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
 _COLUMNS = 64
 #: Bins with so many rows are not drawn row by row: the number of right ones among them is.
-_MANY = 5_000
+MANY_ROWS = 5_000
 #: Rows × methods whose global metrics alone are simulated within some seconds.
 _MOST_ROWS = 3_000_000
 _GLOBAL, _LOCAL = (ECE.name, MCE.name), (ALCE.name, MLCE.name, MLCE_SUPPORTED.name)
@@ -125,7 +125,7 @@ def calibration_intervals(
     n_draws = check_integer(n_draws, "n_draws", minimum=math.ceil(2 / (1 - level) - 1 - 1e-9))
     index = (confidence_bins(c, n_bins, binning) if bins is None else bins).assign(c)
     rng = np.random.default_rng(random_state)
-    few = np.bincount(index)[index] < _MANY
+    few = np.bincount(index)[index] < MANY_ROWS
     uniform = rng.random((n_draws, len(c) if embedding is not None else np.count_nonzero(few)))
     each = uniform if uniform.shape[1] < len(c) or few.all() else uniform[:, few]
     jobs: list[tuple[tuple[str, ...], Errors, list[Pattern]]] = [
@@ -153,7 +153,7 @@ def calibration_intervals(
                 done += 1
                 tell(progress, done / steps, "intervals")
             for k in concerned:
-                inside = _inverted(
+                inside = inverted_interval(
                     observed[k],
                     np.array([item[k] for item in truth]),
                     np.array([low[k] for low, _ in bounds]),
@@ -211,7 +211,7 @@ def _global_parts(
         drawn = expected[:, None] + deviation * deviate + lean * (deviate**2 - 1) / 6
         drawn = np.clip(np.rint(drawn) if weights is None else drawn, 0, mass[:, None])
         row_by_row = member @ (by_row < accuracy[few, None]).astype(float)
-        right = np.where(count[:, None] < _MANY, row_by_row, drawn)
+        right = np.where(count[:, None] < MANY_ROWS, row_by_row, drawn)
         return metric(np.column_stack([expected, right]))
 
     gap = total(c - a) / size
@@ -220,7 +220,7 @@ def _global_parts(
     largest = np.where(np.arange(len(gap)) == np.abs(gap).argmax(), gap, 0.0)
     return errors, [
         (even[index], (0,)),
-        *((_shrunk(gap, b * noise)[index], (0, 1)) for b in _NOISE),
+        *((shrunk_gap(gap, b * noise)[index], (0, 1)) for b in _NOISE),
         (largest[index], (1,)),
     ]
 
@@ -268,17 +268,17 @@ def _local_parts(
 
     even = np.sign(signed) * metric((c - a)[:, None])[0]
     known = tuple(range(1 + len(maxima)))
-    return errors, [(even, known[1:]), *((_shrunk(signed, b * noise), known) for b in _NOISE)]
+    return errors, [(even, known[1:]), *((shrunk_gap(signed, b * noise), known) for b in _NOISE)]
 
 
-def _shrunk(gap: Floats, noise: Floats) -> Floats:
+def shrunk_gap(gap: Floats, noise: Floats) -> Floats:
     """Shrink gaps toward 0 by the share of their square that noise explains."""
     square = gap**2
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(square > 0, gap * np.maximum(0.0, 1.0 - noise / square), 0.0)
 
 
-def _inverted(
+def inverted_interval(
     observed: float, truth: Floats, low: Floats, high: Floats
 ) -> tuple[float, float] | None:
     """Return the smallest and largest truth whose middle range holds the observed value, if any."""

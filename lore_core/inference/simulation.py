@@ -49,10 +49,10 @@ _CELL_TIE = 2.0**-29
 #: Bytes of kernel sums held at once.
 _MEMORY = 2.0**27
 #: Draws at once at most, and columns where each has several.
-_MOST_COLUMNS, _MOST_CLASSES = 64, 256
+MAX_DRAWS, MAX_COLUMNS = 64, 256
 #: Work that still feels interactive (some five seconds on two cores), in the units of
 #: `affordable_null_draws`: sorted sweeps, and pairs of rows one by one.
-_SWEEP_BUDGET = 1.5e9
+SWEEP_BUDGET = 1.5e9
 _BLOCKED_BUDGET = 4e10
 
 
@@ -264,7 +264,7 @@ def affordable_null_draws(
     """
     if n_dimensions <= 3:
         per_draw = n_rows * np.log2(n_rows + 2) ** (n_dimensions - 1) * n_gammas
-        fits = int(_SWEEP_BUDGET / per_draw)
+        fits = int(SWEEP_BUDGET / per_draw)
     else:
         fits = int(_BLOCKED_BUDGET / (float(n_rows) ** 2 * n_gammas))
     return 0 if fits < 40 else min(wanted, fits)
@@ -381,7 +381,7 @@ def drawn_means(
     n_draws = check_integer(n_draws, "n_draws")
     n, n_columns = len(predicted), predicted[0].size
     fitting = int(_MEMORY / (8 * predicted.size * len(bandwidth)))
-    at_once = int(np.clip(fitting, 1, np.clip(_MOST_CLASSES // n_columns, 1, _MOST_COLUMNS)))
+    at_once = int(np.clip(fitting, 1, np.clip(MAX_COLUMNS // n_columns, 1, MAX_DRAWS)))
     rng = np.random.default_rng(random_state)
     for start in range(0, n_draws, at_once):
         size = min(at_once, n_draws - start)

@@ -38,18 +38,9 @@ class ReliabilityTable:
     #: (n_bins,); 95 % Wilson interval of the accuracy.
     accuracy_low: Floats
     accuracy_high: Floats
-    #: (n_bins,); Σw, and (Σw)² / Σw², so many equal rows they are worth; None: rows count alike.
-    mass: Floats | None = None
-    worth: Floats | None = None
-
-    @property
-    def effective_size(self) -> Floats:
-        """How many equal rows each bin is worth, shape (n_bins,): its rows, if they are equal."""
-        return self.count.astype(np.float64) if self.worth is None else self.worth
-
-    @property
-    def _mass(self) -> Floats:
-        return self.count.astype(np.float64) if self.mass is None else self.mass
+    #: (n_bins,); Σw, and (Σw)² / Σw², so many equal rows they are worth; without weights ``count``.
+    mass: Floats
+    effective_size: Floats
 
     @property
     def gap(self) -> Floats:
@@ -59,7 +50,7 @@ class ReliabilityTable:
     @property
     def expected_calibration_error(self) -> float:
         """Mean of |gap| weighted by the rows of each bin."""
-        full, mass = self.count > 0, self._mass
+        full, mass = self.count > 0, self.mass
         return float(np.sum(mass[full] * np.abs(self.gap[full])) / mass.sum())
 
     @property
@@ -71,7 +62,7 @@ class ReliabilityTable:
         E|N(gap, σ²)| − |gap|, as in Kumar, Liang and Ma, "Verified Uncertainty Calibration",
         NeurIPS 2019, but in closed form (folded normal). What is left of the bias is about half.
         """
-        full, mass = self.count > 0, self._mass
+        full, mass = self.count > 0, self.mass
         n, gap = self.effective_size[full], np.abs(self.gap[full])
         # One right and one wrong row more: a bin without mistakes is not free of noise.
         share = (self.accuracy[full] * n + 1) / (n + 2)
@@ -171,6 +162,18 @@ def set_sizes(codes: NDArray[np.integer[Any]], size: int, weights: Floats | None
     return SetSizes(rows, mass, mass**2 / np.where(square > 0, square, 1.0))
 
 
+def _set_means(
+    c: Floats, a: Floats, codes: NDArray[np.integer[Any]], size: int, weights: Floats | None
+) -> tuple[SetSizes, Floats, Floats, Floats, Floats]:
+    """Return sizes of sets, mean confidence, accuracy and its 95 % interval; NaN without rows."""
+    sizes = set_sizes(codes, size, weights)
+    right = np.bincount(codes, weights=weighed(a, weights), minlength=size)
+    promised = np.bincount(codes, weights=weighed(c, weights), minlength=size)
+    low, high = wilson_interval(right * sizes.per_mass, sizes.worth)
+    with np.errstate(invalid="ignore"):
+        return sizes, promised / sizes.mass, right / sizes.mass, low, high
+
+
 def gap_table(
     c: Floats,
     a: Floats,
@@ -185,15 +188,10 @@ def gap_table(
     gap, gap_low, gap_high`` (95 %, Wilson's interval of the accuracy turned round); NaN without
     rows.
     """
-    sums = set_sizes(codes, size, weights)
-    right = np.bincount(codes, weights=weighed(a, weights), minlength=size)
-    promised = np.bincount(codes, weights=weighed(c, weights), minlength=size)
-    with np.errstate(invalid="ignore"):
-        mean, accuracy = promised / sums.mass, right / sums.mass
-    low, high = wilson_interval(right * sums.per_mass, sums.worth)
+    sizes, mean, accuracy, low, high = _set_means(c, a, codes, size, weights)
     return pd.DataFrame(
         {
-            "rows": sums.rows,
+            "rows": sizes.rows,
             "confidence": mean,
             "accuracy": accuracy,
             "gap": mean - accuracy,
@@ -251,15 +249,8 @@ def reliability_table(
     bins = confidence_bins(c, n_bins, binning)
     if within is not None:
         c, a, w = c[within], a[within], chosen_weights(w, within)
-    index = bins.assign(c)
-    sums = set_sizes(index, bins.n_bins, w)
-    right = np.bincount(index, weights=weighed(a, w), minlength=bins.n_bins)
-    with np.errstate(invalid="ignore"):
-        mean_c = np.bincount(index, weights=weighed(c, w), minlength=bins.n_bins) / sums.mass
-        mean_a = right / sums.mass
-    low, high = wilson_interval(right * sums.per_mass, sums.worth)
-    mass, worth = (None, None) if w is None else (sums.mass, sums.worth)
-    return ReliabilityTable(bins, sums.rows, mean_c, mean_a, low, high, mass, worth)
+    sizes, *means = _set_means(c, a, bins.assign(c), bins.n_bins, w)
+    return ReliabilityTable(bins, sizes.rows, *means, sizes.mass, sizes.worth)
 
 
 def expected_calibration_error(

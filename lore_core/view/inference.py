@@ -35,9 +35,9 @@ _DRAWS = 200
 #: Of the whole vector: bandwidths of curves, every third of the sliders'; simulated curves, and
 #: where rows or classes are many; rows a curve should have, and has at least.
 _VECTOR_GAMMAS = ROUND_GAMMAS[::3]
-_CURVES, _FEW_CURVES, _ENOUGH_ROWS, _LEAST_ROWS = 99, 39, 5_000, 2_000
+_CURVES, _FEW_CURVES, _ENOUGH_ROWS, LEAST_ROWS = 99, 39, 5_000, 2_000
 #: Work of half a minute on two cores: sorted sweeps of columns, and pairs of rows one by one.
-_SWEEPS, _PAIRS = 6e9, 1.6e11
+SWEEP_BUDGET, _PAIRS = 6e9, 1.6e11
 
 
 def chance_errors_of(
@@ -200,11 +200,11 @@ def _most_rows(n_rows: int, n_dimensions: int, n_classes: int) -> int:
         if n_dimensions > 3:
             return int(np.sqrt(_PAIRS / columns))
         n, power = float(n_rows), n_dimensions - 1
-        while n * np.log2(n + 2) ** power * columns > _SWEEPS:
+        while n * np.log2(n + 2) ** power * columns > SWEEP_BUDGET:
             n /= 1.1
         return int(n)
 
     enough = fitting(_CURVES)
     if enough < min(_ENOUGH_ROWS, n_rows):
-        enough = max(fitting(_FEW_CURVES), _LEAST_ROWS)
+        enough = max(fitting(_FEW_CURVES), LEAST_ROWS)
     return min(n_rows, enough)

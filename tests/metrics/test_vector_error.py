@@ -77,7 +77,7 @@ def test_draws_are_residuals_of_rows_with_other_classes(monkeypatch):
     mass = laplacian_sums(z, None, np.ones(200), bandwidth=h, target_groups=groups)
     of_all = {}
     for columns in (4, 256):  # one draw at a time, or many
-        monkeypatch.setattr("lore_core.inference.simulation._MOST_CLASSES", columns)
+        monkeypatch.setattr("lore_core.inference.simulation.MAX_COLUMNS", columns)
         options = {"n_draws": 3, "random_state": 8, "progress": None}
         parts = [part[1] for part in drawn_means(rows.probabilities, z, groups, h, mass, **options)]
         of_all[columns] = np.concatenate(parts, axis=2)[0]

@@ -113,8 +113,8 @@ def test_the_curve_is_the_library_s(open_page, dataset, view):
 
 
 def test_of_too_many_rows_the_curve_is_of_a_sample_and_says_so(open_page, made, monkeypatch):
-    monkeypatch.setattr("lore_core.view.inference._LEAST_ROWS", 200)
-    monkeypatch.setattr("lore_core.view.inference._SWEEPS", 1.0)
+    monkeypatch.setattr("lore_core.view.inference.LEAST_ROWS", 200)
+    monkeypatch.setattr("lore_core.view.inference.SWEEP_BUDGET", 1.0)
     page = open_page("bandwidth", made(n=900, seed=5), target=WHOLE)
     assert "200 of 450 evaluation rows" in str(page.figure("curve")["layout"]["title"])
     assert "On 200 rows drawn at random: simulating all 450 with 3 classes" in page.text

@@ -170,7 +170,7 @@ def test_rewards_are_held_against_the_first(view):
 
 def test_chance_is_drawn_in_cells_where_single_rows_would_take_too_long(view, monkeypatch):
     assert chance_errors_of(view).n_cells is None
-    monkeypatch.setattr("lore_core.inference.simulation._SWEEP_BUDGET", 1e5)
+    monkeypatch.setattr("lore_core.inference.simulation.SWEEP_BUDGET", 1e5)
     drawn = chance_errors_of(view)
     assert drawn.n_cells < len(view.evaluation)
     assert f"of rows in {drawn.n_cells:,} cells of like rows" in lore.describe_maximum(
