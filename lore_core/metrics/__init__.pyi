@@ -14,10 +14,6 @@ from .bandwidth_choice import (
     suggest_bandwidth as suggest_bandwidth,
 )
 from .catalogue import CATALOGUE as CATALOGUE
-from .corp import (
-    IsotonicReliability as IsotonicReliability,
-    isotonic_reliability as isotonic_reliability,
-)
 from .global_metrics import (
     ReliabilityTable as ReliabilityTable,
     expected_calibration_error as expected_calibration_error,
@@ -55,4 +51,8 @@ from .rewards import (
     reward_curves as reward_curves,
     unsure_threshold as unsure_threshold,
 )
-from .smooth_error import smooth_calibration_error as smooth_calibration_error
+from .without_bins import (
+    IsotonicReliability as IsotonicReliability,
+    isotonic_reliability as isotonic_reliability,
+    smooth_calibration_error as smooth_calibration_error,
+)

@@ -33,7 +33,7 @@ from lore_core.metrics.local_error import (
 )
 from lore_core.metrics.metric import Metric, RowMean
 from lore_core.metrics.proper_scores import row_brier, row_nll
-from lore_core.metrics.smooth_error import smooth_calibration_error
+from lore_core.metrics.without_bins import smooth_calibration_error
 
 #: The halves are those of a seed of their own, so that all methods share them.
 _SEED = 0

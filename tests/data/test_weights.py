@@ -12,8 +12,8 @@ from lore_core.data.weights import as_weights, effective_rows, linearised
 from lore_core.inference.intervals import calibration_intervals
 from lore_core.inference.simulation import null_errors
 from lore_core.kernel_sums import laplacian_means, weighted_means
-from lore_core.metrics.corp import isotonic_reliability
 from lore_core.metrics.global_metrics import share_interval
+from lore_core.metrics.without_bins import isotonic_reliability
 from lore_core.recalibration.mmce_optimization import maximum_mean_calibration_error
 from lore_core.recalibration.registry import own_recalibrators
 from lore_core.regions import find_places
