@@ -99,11 +99,6 @@ def calibration_intervals(
         One row a metric: ``value`` (as observed), ``low``, ``high``: of the true error. Chance adds
         to what is observed, so the value may lie above its own interval.
 
-    Raises
-    ------
-    InputError
-        If an argument is out of range or the lengths disagree.
-
     Notes
     -----
     The true error of row i is taken to be t·e_i with a pattern e and an unknown size t ≥ 0;

@@ -83,11 +83,6 @@ def local_significance(
     min_effective_size : float
         Rows with a smaller n_eff are not tested.
 
-    Raises
-    ------
-    InputError
-        If an argument is out of range or the lengths disagree.
-
     Notes
     -----
     *p-values.* A few rare mistakes make S skewed: normal tails would call every single mistake at a

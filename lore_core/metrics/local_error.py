@@ -157,11 +157,6 @@ def local_errors(
     progress : callable, optional
         Called with the share done and a short message; may raise to cancel.
 
-    Raises
-    ------
-    InputError
-        If an argument is out of range or the lengths disagree.
-
     Notes
     -----
     S_γ(i) = Σ_{j∈β(i)} (c_j − a_j) k_γ(z_i, z_j) / Σ_{j∈β(i)} k_γ(z_i, z_j), with β(i) the rows in
