@@ -35,7 +35,7 @@ from lore_core.data.validation import (
     check_share,
 )
 from lore_core.data.weights import as_weights, weighed
-from lore_core.kernel_sums import laplacian_sums, weighted_means
+from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.kernel_sums.schedule import thread_count
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.catalogue import ECE, ECE_DEBIASED
@@ -343,7 +343,7 @@ def _drawn_errors(
     z = as_coordinates(embedding)
     check_lengths(embedding=z, confidence=c)
     bandwidth = scaled_bandwidth(gammas, z.shape[1])
-    support = weighted_means(z, None, c, weights, bandwidth=bandwidth, target_groups=index)
+    support = laplacian_means(z, None, c, weights, bandwidth=bandwidth, target_groups=index)
     supported = support.effective_size >= min_effective_size
     for gap, mean in drawn_means(
         c,

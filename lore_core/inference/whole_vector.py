@@ -60,7 +60,7 @@ class VectorChance:
     n_draws: int
 
     @property
-    def claims(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the average is beyond chance."""
         return self.p_value <= ALPHA
 
@@ -76,8 +76,8 @@ class VectorChance:
             if found
             else "at no single row beyond chance by itself"
         )
-        verdict = "beyond chance" if self.claims else "not beyond chance"
-        after = f", {where}" if self.claims else ""
+        verdict = "beyond chance" if self.is_significant else "not beyond chance"
+        after = f", {where}" if self.is_significant else ""
         return (
             f"On {rows_words(self.n_supported)} with ten effective neighbours or more the whole "
             f"vector is off by {points_words(self.average, 1)} points, less its noise: {verdict} "

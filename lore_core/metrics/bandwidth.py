@@ -17,7 +17,7 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError, Points, as_placed_rows
 from lore_core.data.weights import as_weights, weighed
-from lore_core.kernel_sums.weighted import weighted_means_by_bandwidth
+from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.global_metrics import reliability_table
 from lore_core.metrics.local_error import (
     MIN_EFFECTIVE_SIZE,
@@ -117,7 +117,7 @@ def bandwidth_curve(
     w = as_weights(weights, len(c))
     found = np.empty((4, len(grid)))
     largest, average, supported, median = found
-    for b, means in weighted_means_by_bandwidth(
+    for b, means in means_by_bandwidth(
         z,
         None,
         (c - a)[:, None],
@@ -273,8 +273,8 @@ def vector_curve(
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     h = scaled_bandwidth(grid, z.shape[1])
     squared, mass, size = np.empty((3, len(grid), len(z)))
-    for b, means in weighted_means_by_bandwidth(
-        z, None, residual, None, bandwidth=h, target_groups=index, progress=told(progress)
+    for b, means in means_by_bandwidth(
+        z, None, residual, bandwidth=h, target_groups=index, progress=told(progress)
     ):
         squared[b] = np.square(means.mean).sum(axis=1)
         mass[b], size[b] = means.mass, means.effective_size

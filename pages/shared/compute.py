@@ -11,17 +11,17 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from lore_core import (
-    Comparison,
-    Dataset,
-    Embedding,
-    compare_groups,
-    composition,
-)
+from lore_core import Comparison, Dataset, Embedding, compare_groups, composition
 from lore_core.comparison import Summary
+from lore_core.comparison.effects import compare_rewards
 from lore_core.comparison.retraining import Taught
-from lore_core.comparison.rewards import compare_rewards
-from lore_core.dashboard.large_arrays import let_go, put_apart
+from lore_core.dashboard.background_tasks import (
+    estimate_gains,
+    fit_methods,
+    measure_curve,
+    simulate_intervals,
+)
+from lore_core.dashboard.large_arrays import map_arrays, release_pages
 from lore_core.data.dataset import ALL_CLASSES
 from lore_core.inference import NullBand, VectorBand, VectorChance
 from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve, VectorErrors
@@ -36,14 +36,14 @@ from lore_core.regions import (
     rows_with,
     smoothed_field,
 )
-from lore_core.regions.places.average import Against
-from lore_core.regions.places.find import PlaceSearch
+from lore_core.regions.subgroups.average import Against
+from lore_core.regions.subgroups.find import PlaceSearch
 from lore_core.regions.variables.attributes import PREDICTED, TRUE, attribute, columns
 from lore_core.view import View, inference, methods, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
-from pages.shared.beside import Asked, awaited
+from pages.shared.tasks import Request, await_result
 
 #: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)
 _BINS: tuple[Part, ...] = ("target", "n_bins", "binning")
@@ -79,7 +79,7 @@ def _kept(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], An
             try:
                 return function(*arguments, **named)
             finally:
-                let_go()  # of what was looked at only for this
+                release_pages()  # of what was looked at only for this
 
         # (Streamlit tells functions apart by their names.)
         of_few_rows.__qualname__ += " of few rows"
@@ -123,7 +123,7 @@ isotonic = _kept(64, False, "target")(where.isotonic_of)
 @_kept(12, "Computing local errors …", *_LOCAL)
 def errors(view: View) -> LocalErrors:
     """Local errors of the evaluation rows."""
-    return put_apart(where.errors_of(view))
+    return map_arrays(where.errors_of(view))
 
 
 _curve = _kept(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
@@ -213,26 +213,30 @@ def comparison(
 
     Without the simulated intervals, see :func:`intervals`.
     """
-    result: Comparison = awaited(fits(view, labels, grouping, measured_on))
+    result: Comparison = await_result(fits(view, labels, grouping, measured_on))
     return result
 
 
 def fits(
     view: View, labels: tuple[str, ...], grouping: Grouping | None, measured_on: Embedding | None
-) -> Asked:
+) -> Request:
     """Return the work behind :func:`comparison`."""
     on = None if measured_on is None else measured_on.digest
-    return Asked(
-        "fits",
-        view,
+    return Request(
+        fit_methods,
+        {
+            "view": view,
+            "labels": list(labels),
+            "grouping": grouping,
+            "measured_on": measured_on,
+        },
         (view.key(*_FITTED), labels, grouping, on),
         "Fitting the recalibrators",
         _FIT_SECONDS * len(labels) * len(view.dataset),
-        {"labels": list(labels), "grouping": grouping, "measured_on": measured_on},
     )
 
 
-def intervals(view: View, result: Comparison, measured_on: Embedding | None) -> Asked | None:
+def intervals(view: View, result: Comparison, measured_on: Embedding | None) -> Request | None:
     """Return the work that simulates the intervals of :func:`comparison`'s calibration errors.
 
     None where none of them can be waited for.
@@ -241,34 +245,35 @@ def intervals(view: View, result: Comparison, measured_on: Embedding | None) -> 
     if not simulating["n_draws"]:
         return None
     on = None if measured_on is None else measured_on.digest
-    return Asked(
-        "intervals",
-        view,
-        (view.key(*_FITTED), tuple(result.datasets), on),
-        "Simulating intervals",
-        _SIMULATED_SECONDS * len(result.datasets) * len(view.dataset),
+    return Request(
+        simulate_intervals,
         {
+            "view": view,
             "confidences": {name: item.confidence for name, item in result.datasets.items()},
             "measured_on": measured_on,
         },
+        (view.key(*_FITTED), tuple(result.datasets), on),
+        "Simulating intervals",
+        _SIMULATED_SECONDS * len(result.datasets) * len(view.dataset),
     )
 
 
 def curve(view: View) -> Any:
     """Local errors over γ: a BandwidthCurve, of all classes a VectorCurve."""
     if view.target == ALL_CLASSES:
-        return awaited(vector_asked("vector curve", view))
+        return await_result(vector_request(inference.vector_curve_of, view))
     return _curve(view)
 
 
-def chance_asked(view: View) -> Asked | None:
+def chance_request(view: View) -> Request | None:
     """Return the work behind :func:`chance_band`; None where it cannot be waited for."""
     if view.target == ALL_CLASSES:
-        return vector_asked("vector band", view, curve(view).n_rows)
+        return vector_request(inference.vector_band_of, view, curve(view).n_rows)
     if not inference.affordable_band(view):
         return None
     expected = _BAND_SECONDS * len(view.dataset)
-    return Asked("chance band", view, view.key(*_EVERY_GAMMA), "Simulating chance", expected)
+    key = view.key(*_EVERY_GAMMA)
+    return Request(inference.chance_band_of, {"view": view}, key, "Simulating chance", expected)
 
 
 def chance_band(view: View, place: DeltaGenerator | None = None) -> NullBand | VectorBand | None:
@@ -276,23 +281,26 @@ def chance_band(view: View, place: DeltaGenerator | None = None) -> NullBand | V
 
     ``place``: where it is said how far it is; by default here.
     """
-    asked = chance_asked(view)
-    return None if asked is None else awaited(asked, place)
+    request = chance_request(view)
+    return None if request is None else await_result(request, place)
 
 
-def method_curves_asked(
+def method_curve_requests(
     view: View, result: Comparison, names: Sequence[str], on_map: Embedding
-) -> list[Asked]:
+) -> list[Request]:
     """Return the work behind the MLCE and ALCE over γ after each of some methods."""
     key = view.key(*_FITTED)
     return [
-        Asked(
-            "curve",
-            view,
+        Request(
+            measure_curve,
+            {
+                "view": view,
+                "confidence": result.datasets[name].confidence,
+                "measured_on": on_map,
+            },
             (key, name, on_map.digest),
             "Computing the curves",
             _CURVE_SECONDS * len(view.evaluation),
-            {"confidence": result.datasets[name].confidence, "measured_on": on_map},
             of=name,
         )
         for name in names
@@ -335,39 +343,43 @@ def rewards(
     return compare_rewards(result.datasets, None if ratio is None else [ratio], rows=_rows)
 
 
-def taught_asked(view: View) -> Asked:
+def gains_request(view: View) -> Request:
     """Return the work that learns on calibration rows what could be gained."""
     expected = _TAUGHT_SECONDS * len(view.dataset)
     title = "Learning what could be gained"
-    return Asked("taught", view, view.key("target", "seed"), title, expected)
+    return Request(estimate_gains, {"view": view}, view.key("target", "seed"), title, expected)
 
 
 def taught(view: View) -> Taught | None:
     """Learn on calibration rows what could be gained."""
-    learned: Taught | None = awaited(taught_asked(view))
+    learned: Taught | None = await_result(gains_request(view))
     return learned
 
 
 #: Work on the whole vector: what is said of it, kernel sums of each class, what it depends on.
-_VECTOR_WORK: dict[str, tuple[str, float, tuple[Part, ...]]] = {
-    "vector errors": ("Computing local errors of every class", 1, _FITTED),
-    "vector chance": ("Simulating every class", _DRAWN, (*_FITTED, "seed")),
-    "vector curve": ("Computing the curve of every class", _GAMMAS_DRAWN, _ANY_GAMMA),
-    "vector band": ("Simulating curves of every class", _DRAWN * _GAMMAS_DRAWN, _ANY_GAMMA),
+_VECTOR_WORK: dict[Callable[..., Any], tuple[str, float, tuple[Part, ...]]] = {
+    inference.vector_errors_of: ("Computing local errors of every class", 1, _FITTED),
+    inference.vector_chance_of: ("Simulating every class", _DRAWN, (*_FITTED, "seed")),
+    inference.vector_curve_of: ("Computing the curve of every class", _GAMMAS_DRAWN, _ANY_GAMMA),
+    inference.vector_band_of: (
+        "Simulating curves of every class",
+        _DRAWN * _GAMMAS_DRAWN,
+        _ANY_GAMMA,
+    ),
 }
 
 
-def vector_asked(work: str, view: View, n_rows: int | None = None) -> Asked:
+def vector_request(function: Callable[..., Any], view: View, n_rows: int | None = None) -> Request:
     """Return some work on the whole vector; ``n_rows``: by default all evaluation rows."""
-    title, columns, parts = _VECTOR_WORK[work]
+    title, columns, parts = _VECTOR_WORK[function]
     n_rows = len(view.evaluation) if n_rows is None else n_rows
     expected = _COLUMN_SECONDS * columns * view.dataset.n_classes * n_rows
-    return Asked(work, view, view.key(*parts), title, expected)
+    return Request(function, {"view": view}, view.key(*parts), title, expected)
 
 
 def vector_errors(view: View) -> VectorErrors:
     """Local errors of the whole vector."""
-    return awaited(vector_asked("vector errors", view))
+    return await_result(vector_request(inference.vector_errors_of, view))
 
 
 def vector_chance(view: View, place: DeltaGenerator | None = None) -> VectorChance:
@@ -375,7 +387,7 @@ def vector_chance(view: View, place: DeltaGenerator | None = None) -> VectorChan
 
     ``place``: where it is said how far it is; by default here.
     """
-    return awaited(vector_asked("vector chance", view), place)
+    return await_result(vector_request(inference.vector_chance_of, view), place)
 
 
 @_kept(32, False, *_FITTED)

@@ -14,15 +14,14 @@ from lore_core.inference import VectorChance, describe_classes
 from lore_core.metrics import VectorErrors
 from lore_core.metrics.catalogue import ACCURACY, BRIER, NLL
 from lore_core.view import View
-from lore_core.view.inference import classes_of
+from lore_core.view.inference import classes_of, vector_chance_of
 from pages.shared import compute
-from pages.shared.beside import is_ready
-from pages.shared.cells import in_hundredths, points_column, share_column
+from pages.shared.cells import in_hundredths, points_column, share_column, show_tile
 from pages.shared.charts import csv_button, show_chart
 from pages.shared.controls import theme_mode
 from pages.shared.header import conclude, plain
 from pages.shared.maps import available_maps, instant_map
-from pages.shared.tiles import show_tile
+from pages.shared.tasks import is_ready
 
 #: Seconds the numbers wait for what chance shows.
 _SOON = 0.3
@@ -42,7 +41,7 @@ def show_vector_overview(view: View) -> None:
         return
     top, tiles = st.container(), st.container()
     errors, chance = compute.vector_errors(view), None
-    if is_ready(compute.vector_asked("vector chance", view), _SOON):
+    if is_ready(compute.vector_request(vector_chance_of, view), _SOON):
         chance = compute.vector_chance(view)
     with tiles:
         _tiles(view, errors, chance)
@@ -58,7 +57,7 @@ def show_vector_overview(view: View) -> None:
         st.rerun()
         return
     table = compute.classes(view, errors, chance)
-    conclude(top, Conclusion(chance.sentence, chance.claims))
+    conclude(top, Conclusion(chance.sentence, chance.is_significant))
     st.subheader("Which class to mend first", anchor=False)
     st.markdown(plain(describe_classes(table)))
     _list_classes(table)

@@ -21,19 +21,10 @@ def conclude_bandwidths(
 
     That is the supported MLCE, or the average error of the whole vector.
 
-    Parameters
-    ----------
-    curve : BandwidthCurve or VectorCurve
-        Of the data.
-    chance : NullBand or VectorBand, optional
-        What calibrated data with the same confidences show at the same bandwidths; None where that
-        was not simulated.
-    on : str
-        The feature map.
+    ``curve``: of the data. ``chance``: what calibrated data with the same confidences show at the
+    same bandwidths; None where that was not simulated. ``on``: the feature map.
 
-    Notes
-    -----
-    The curve is held against the band that a whole curve of a calibrated model stays in with 95 %
+    The curve is compared with the band that a whole curve of a calibrated model stays in with 95 %
     (:meth:`~lore_core.inference.simulation.NullBand.band`), so where every confidence is right at
     most 5 % of such sentences say that it stands clear.
     """
@@ -47,21 +38,18 @@ def conclude_bandwidths(
         least = MIN_EFFECTIVE_SIZE if isinstance(curve, VectorCurve) else curve.min_effective_size
         return Conclusion(
             f"No row has {least:g} effective neighbours on {on} at any γ: nothing local can be "
-            "told.",
-            claims=False,
+            "told."
         )
     if chance is None:
         return Conclusion(
             f"Whether the {name} stands clear of chance is open: what {model} shows was not "
-            "simulated.",
-            claims=False,
+            "simulated."
         )
     clear = known & chance.clear(key, value)
     if not clear.any():
         return Conclusion(
             f"At no γ does the {name} stand clear of what {model} shows, all {known.sum()} "
-            "bandwidths taken together.",
-            claims=False,
+            "bandwidths taken together."
         )
     most = int(np.argmax(np.where(clear, chance.excess(key, value), -np.inf)))
     low, high = (end[most] for end in chance.band(key))
@@ -74,5 +62,5 @@ def conclude_bandwidths(
         f"The {name} stands clear of chance the most at γ = {curve.gamma[most]:.3g}: {shown}, "
         f"where the curve of {model} stays {stays}. It does so at {clear.sum()} of {known.sum()} "
         "bandwidths.",
-        claims=True,
+        is_significant=True,
     )

@@ -10,9 +10,8 @@ import pandas as pd
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import rows_words
-from lore_core.figures.chart import PanelChart
-from lore_core.figures.pictures.marks import Axis, Dots, Mark, Panel, PanelPicture, Tint
-from lore_core.figures.pictures.picture import Hover
+from lore_core.figures.chart import Chart
+from lore_core.figures.pictures.picture import Axis, Dots, Hover, Mark, Panel, PanelPicture, Tint
 from lore_core.figures.style import METHOD_COLORS, Mode
 from lore_core.inference.whole_vector import VectorChance
 from lore_core.metrics.local_error import VectorErrors
@@ -31,7 +30,7 @@ def class_map_figure(
     axes: str = "map",
     mode: Mode = "light",
     height: int = 620,
-) -> PanelChart:
+) -> Chart:
     """Rows beyond chance in the colour of the class that is most wrong there, others in grey.
 
     Parameters
@@ -97,7 +96,7 @@ def class_map_figure(
         legend=True,
         panels=(Panel(Axis(axes, grid=False), Axis(grid=False), marks),),
     )
-    return PanelChart(picture, mode)
+    return Chart(picture, mode)
 
 
 def _dots(
