@@ -112,7 +112,7 @@ def summarize(
         dataset, embedding, target, gamma, n_bins, binning, groups, min_group_size=min_group_size
     )
     if local is not None:
-        rows.know(local)
+        rows.set_local_errors(local)
     values = {m.name: m.measure(rows) for m in DESCRIBED if rows.allows(m)}
     row_values = rows.row_values()
     limits = {name: mean_interval(row_values[name])[1:] for name in row_values}

@@ -24,7 +24,7 @@ from lore_core.data.progress import Progress
 from lore_core.data.validation import Points, as_placed_rows, check_share
 from lore_core.data.weights import as_weights
 from lore_core.kernel_sums import laplacian_means
-from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth, told
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, kernel_progress, scaled_bandwidth
 
 #: Skewness below which the normal distribution is used: gamma and Poisson would be enormous.
 _SYMMETRIC = 1e-5
@@ -112,7 +112,7 @@ def local_significance(
         bandwidth=scaled_bandwidth(gamma / np.array([1.0, 2.0, 3.0]), z.shape[1]),
         target_groups=confidence_bins(c, n_bins, binning).assign(c),
         effective_size=False,
-        progress=told(progress),
+        progress=kernel_progress(progress),
     )
     of_order = np.stack([means.mean[order, :, order] for order in range(3)])
     masses = means.mass

@@ -21,11 +21,11 @@ from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.global_metrics import reliability_table
 from lore_core.metrics.local_error import (
     MIN_EFFECTIVE_SIZE,
+    kernel_progress,
     known_mean,
     own_noise,
     positive_root,
     scaled_bandwidth,
-    told,
     vector_rows,
 )
 
@@ -125,7 +125,7 @@ def bandwidth_curve(
         bandwidth=scaled_bandwidth(grid, z.shape[1]),
         target_groups=index,
         exclude_self=exclude_self,
-        progress=told(progress),
+        progress=kernel_progress(progress),
     ):
         error, size = np.abs(means.mean[:, 0]), means.effective_size
         largest[b], average[b] = np.nanmax(error), known_mean(error, w)
@@ -274,7 +274,7 @@ def vector_curve(
     h = scaled_bandwidth(grid, z.shape[1])
     squared, mass, size = np.empty((3, len(grid), len(z)))
     for b, means in means_by_bandwidth(
-        z, None, residual, bandwidth=h, target_groups=index, progress=told(progress)
+        z, None, residual, bandwidth=h, target_groups=index, progress=kernel_progress(progress)
     ):
         squared[b] = np.square(means.mean).sum(axis=1)
         mass[b], size[b] = means.mass, means.effective_size

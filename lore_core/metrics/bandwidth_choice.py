@@ -16,7 +16,7 @@ from lore_core.data.validation import InputError, Points, as_confidence, as_plac
 from lore_core.data.weights import as_weights, linearised
 from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.bandwidth import default_gammas
-from lore_core.metrics.local_error import scaled_bandwidth, told
+from lore_core.metrics.local_error import kernel_progress, scaled_bandwidth
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def _leave_one_out(
         target_groups=index,
         exclude_self=True,
         effective_size=False,
-        progress=told(progress),
+        progress=kernel_progress(progress),
     ):
         mean, mass = means.mean[:, 0], means.mass
         local = np.where(np.isfinite(mean), mean, 0.0)

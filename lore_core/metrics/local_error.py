@@ -116,7 +116,7 @@ def scaled_bandwidth(gamma: float | Floats, n_dimensions: int) -> float | Floats
     return check_positive(gamma, "gamma") * n_dimensions
 
 
-def told(progress: Progress | None) -> Callable[[float], object] | None:
+def kernel_progress(progress: Progress | None) -> Callable[[float], object] | None:
     """Return what the kernel sums call with the share done."""
     return None if progress is None else lambda share: progress(share, "kernel sums")
 
@@ -175,7 +175,7 @@ def local_errors(
         bandwidth=scaled_bandwidth(gamma, z.shape[1]),
         target_groups=index,
         exclude_self=exclude_self,
-        progress=told(progress),
+        progress=kernel_progress(progress),
     )
     return _as_local_errors(means, index, bins, gamma, w)
 
@@ -369,7 +369,7 @@ def vector_errors(
     z, residual, index = vector_rows(dataset, embedding, n_bins, binning)
     h = scaled_bandwidth(gamma, z.shape[1])
     means = laplacian_means(
-        z, None, residual, bandwidth=h, target_groups=index, progress=told(progress)
+        z, None, residual, bandwidth=h, target_groups=index, progress=kernel_progress(progress)
     )
     known = means.effective_size >= MIN_EFFECTIVE_SIZE
     square, own = np.square(means.mean), np.square(residual)

@@ -57,7 +57,7 @@ class Measured:
     #: What takes kernel sums. (Before Python 3.12 a cached property is computed for one object at a
     #: time, and methods are measured side by side.)
     _local: list[LocalErrors] = field(default_factory=list, init=False, repr=False)
-    _told: list[KernelMeans] = field(default_factory=list, init=False, repr=False)
+    _half: list[KernelMeans] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
     def _aimed(self) -> Target:
@@ -129,7 +129,7 @@ class Measured:
             self._sum()
         return self._local[0]
 
-    def know(self, local: LocalErrors) -> None:
+    def set_local_errors(self, local: LocalErrors) -> None:
         """Take local errors of these rows."""
         self._local[:] = [local]
 
@@ -216,40 +216,42 @@ class Measured:
         return inside
 
     @property
-    def told(self) -> KernelMeans:
+    def half_means(self) -> KernelMeans:
         """Kernel means of the gap at every row, over the rows that are not held out; cf. `S_γ`."""
-        if not self._told:
+        if not self._half:
             self._sum()
-        return self._told[0]
+        return self._half[0]
 
     def _sum(self) -> None:
         """Compute what takes kernel sums and is not known, in one sweep where that is all of it."""
         if self.embedding is None:
             raise InputError("'embedding' must be given for local errors; got none.")
-        c, a, telling = self.confidence, self.outcome, ~self.held_out
+        c, a, other_half = self.confidence, self.outcome, ~self.held_out
         options: dict[str, Any] = {
             "gamma": self.gamma,
             "n_bins": self.n_bins,
             "binning": self.binning,
         }
-        if not self._local and not self._told and self.weights is None:
-            local, told = local_errors_and_half(c, a, self.embedding, telling, **options)
-            self._told.append(told)
-            self.know(local)
+        if not self._local and not self._half and self.weights is None:
+            local, half_means = local_errors_and_half(c, a, self.embedding, other_half, **options)
+            self._half.append(half_means)
+            self.set_local_errors(local)
         if not self._local:
-            self.know(local_errors(c, a, self.embedding, weights=self.weights, **options))
-        if not self._told:
+            self.set_local_errors(
+                local_errors(c, a, self.embedding, weights=self.weights, **options)
+            )
+        if not self._half:
             z = as_coordinates(self.embedding)
-            told = laplacian_means(
+            half_means = laplacian_means(
                 z,
-                z[telling],
-                (c - a)[telling],
-                chosen_weights(self.weights, telling),
+                z[other_half],
+                (c - a)[other_half],
+                chosen_weights(self.weights, other_half),
                 bandwidth=scaled_bandwidth(self.gamma, z.shape[1]),
                 target_groups=self.bin_index,
-                source_groups=self.bin_index[telling],
+                source_groups=self.bin_index[other_half],
             )
-            self._told.append(told)
+            self._half.append(half_means)
 
     def held_out_gap(self, *, local: bool) -> Floats:
         """Gap of each held-out row in the direction the other half shows there, shape (n,).
@@ -257,15 +259,15 @@ class Measured:
         ``local``: among neighbours in the confidence bin, else in all of the bin. NaN for the rows
         that are not held out; 0 where the other half has no rows.
         """
-        gap, telling = self.confidence - self.outcome, ~self.held_out
+        gap, other_half = self.confidence - self.outcome, ~self.held_out
         if local:
-            direction = np.sign(np.nan_to_num(self.told.mean))
+            direction = np.sign(np.nan_to_num(self.half_means.mean))
         else:
             index, size = self.bin_index, self.reliability.bins.n_bins
-            counted = weighed(gap, self.weights)[telling]
-            total = np.bincount(index[telling], counted, minlength=size)
+            counted = weighed(gap, self.weights)[other_half]
+            total = np.bincount(index[other_half], counted, minlength=size)
             direction = np.sign(total)[index]
-        return np.where(telling, np.nan, direction * gap)
+        return np.where(other_half, np.nan, direction * gap)
 
     def allows(self, metric: Metric) -> bool:
         """Whether all that a metric needs is known."""
