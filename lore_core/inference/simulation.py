@@ -164,20 +164,12 @@ def null_band(
 ) -> NullBand:
     """MLCE and ALCE over γ of a model whose confidences are these and right.
 
-    Parameters
-    ----------
-    confidence : array-like of shape (n,)
-        Confidences c in [0, 1]. Outcomes are not needed: they are drawn.
-    embedding : Embedding or array-like of shape (n, d)
-        Coordinates z.
-    gammas : array-like of shape (g,), optional
-        Bandwidths γ > 0; by default :func:`~lore_core.metrics.bandwidth.default_gammas`.
-    n_bins, binning, min_effective_size, weights, progress
-        See :func:`~lore_core.metrics.bandwidth.bandwidth_curve`.
-    n_draws : int
-        Sets of outcomes drawn.
-    random_state : int
-        Seed.
+    ``confidence`` (n,): confidences c in [0, 1]. Outcomes are not needed: they are drawn.
+    ``embedding`` (n, d): coordinates z. ``gammas`` (g,): bandwidths γ > 0; by default
+    :func:`~lore_core.metrics.bandwidth.default_gammas`. ``n_bins``, ``binning``,
+    ``min_effective_size``, ``weights``, ``progress``: see
+    :func:`~lore_core.metrics.bandwidth.bandwidth_curve`. ``n_draws``: sets of outcomes drawn.
+    ``random_state``: seed.
     """
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
     c = as_confidence(confidence)

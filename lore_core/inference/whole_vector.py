@@ -97,18 +97,10 @@ def vector_chance(
 ) -> VectorChance:
     """Test local errors of the whole vector against a model whose every probability is right.
 
-    Parameters
-    ----------
-    dataset, embedding
-        As :func:`~lore_core.metrics.local_error.vector_errors` took them.
-    errors : VectorErrors
-        What it returned.
-    n_draws : int, optional
-        Simulated models, at least 39; by default as many as can be waited for, 199 at most.
-    random_state : int
-        Their seed.
-    progress : callable, optional
-        Called with the share done.
+    ``dataset``, ``embedding``: as :func:`~lore_core.metrics.local_error.vector_errors` took them.
+    ``errors``: what it returned. ``n_draws``: simulated models, at least 39; by default as many as
+    can be waited for, 199 at most. ``random_state``: their seed. ``progress``: called with the
+    share done.
 
     Notes
     -----
@@ -284,12 +276,9 @@ def vector_band(
 ) -> VectorBand:
     """Simulate the whole vector's curve over γ for models whose every probability is right.
 
-    Parameters
-    ----------
-    dataset, embedding, n_draws, random_state, progress
-        See :func:`vector_chance`.
-    curve : VectorCurve
-        What :func:`~lore_core.metrics.bandwidth.vector_curve` returned of these rows.
+    ``dataset``, ``embedding``, ``n_draws``, ``random_state``, ``progress``: see
+    :func:`vector_chance`. ``curve``: what :func:`~lore_core.metrics.bandwidth.vector_curve`
+    returned of these rows.
 
     Notes
     -----
@@ -327,14 +316,8 @@ def class_table(
 ) -> pd.DataFrame:
     """Say class by class how far off its probability is, the worst first.
 
-    Parameters
-    ----------
-    dataset, errors
-        Rows, and their local errors.
-    chance : VectorChance, optional
-        The test of these errors.
-    n_bins, binning
-        Bins of each class's own ECE.
+    ``dataset``, ``errors``: rows, and their local errors. ``chance``: the test of these errors.
+    ``n_bins``, ``binning``: bins of each class's own ECE.
 
     Returns
     -------

@@ -98,14 +98,10 @@ def bandwidth_curve(
 ) -> BandwidthCurve:
     """MLCE and ALCE for many bandwidths in one pass (Luo et al. 2022, fig. 1).
 
-    Parameters
-    ----------
-    confidence, outcome, embedding, n_bins, binning, exclude_self, weights, progress
-        See :func:`~lore_core.metrics.local_error.local_errors`.
-    gammas : array-like of shape (g,), optional
-        Bandwidths γ > 0; by default :func:`default_gammas`.
-    min_effective_size : float
-        Rows with a smaller n_eff are left out of ``mlce_supported``.
+    ``confidence``, ``outcome``, ``embedding``, ``n_bins``, ``binning``, ``exclude_self``,
+    ``weights``, ``progress``: see :func:`~lore_core.metrics.local_error.local_errors`. ``gammas``
+    (g,): bandwidths γ > 0; by default :func:`default_gammas`. ``min_effective_size``: rows with a
+    smaller n_eff are left out of ``mlce_supported``.
 
     Notes
     -----
@@ -262,12 +258,8 @@ def vector_curve(
 
     At each what :func:`~lore_core.metrics.local_error.vector_errors` finds there.
 
-    Parameters
-    ----------
-    dataset, embedding, n_bins, binning, progress
-        See :func:`~lore_core.metrics.local_error.vector_errors`.
-    gammas
-        See :func:`bandwidth_curve`.
+    ``dataset``, ``embedding``, ``n_bins``, ``binning``, ``progress``: see
+    :func:`~lore_core.metrics.local_error.vector_errors`. ``gammas``: see :func:`bandwidth_curve`.
     """
     z, residual, index = vector_rows(dataset, embedding, n_bins, binning)
     grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))

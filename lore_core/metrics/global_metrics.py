@@ -296,16 +296,10 @@ def groupwise_calibration_error(
 ) -> pd.DataFrame:
     """ECE, MCE and mean gap inside each group.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        See :func:`reliability_table`.
-    groups : array-like of shape (n,) or (n, g)
-        Group names; of several columns the intersections are taken.
-    n_bins, binning
-        Bins are chosen once on all rows, then applied inside each group.
-    weights
-        See :func:`reliability_table`.
+    ``confidence``, ``outcome`` (n,): see :func:`reliability_table`. ``groups`` (n,) or (n, g):
+    group names; of several columns the intersections are taken. ``n_bins``, ``binning``: bins are
+    chosen once on all rows, then applied inside each group. ``weights``: see
+    :func:`reliability_table`.
 
     Returns
     -------

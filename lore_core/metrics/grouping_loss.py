@@ -67,15 +67,10 @@ def loss_parts(
 
     Every row counts once: there are no weights.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences c in [0, 1] and outcomes a, 0 or 1.
-    recalibrated : array-like of shape (n,)
-        A function g of the confidence, in [0, 1], learnt on *other* rows.
-    predicted : array-like of shape (n,)
-        What a model learnt on *other* rows says of a − g from the features. Only its order within a
-        bin counts.
+    ``confidence``, ``outcome`` (n,): confidences c in [0, 1] and outcomes a, 0 or 1.
+    ``recalibrated`` (n,): a function g of the confidence, in [0, 1], learnt on *other* rows.
+    ``predicted`` (n,): what a model learnt on *other* rows says of a − g from the features. Only
+    its order within a bin counts.
 
     Notes
     -----

@@ -346,12 +346,8 @@ def vector_errors(
 ) -> VectorErrors:
     """Local errors of all class probabilities at every row, from one kernel pass.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Rows with whole probability vectors p and true classes y, without weights.
-    embedding, gamma, n_bins, binning, progress
-        See :func:`local_errors`.
+    ``dataset``: rows with whole probability vectors p and true classes y, without weights.
+    ``embedding``, ``gamma``, ``n_bins``, ``binning``, ``progress``: see :func:`local_errors`.
 
     Notes
     -----

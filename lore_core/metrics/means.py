@@ -39,13 +39,9 @@ def mean_interval(values: ArrayLike) -> tuple[float, float, float]:
 def joint_intervals(values: pd.DataFrame, possible: ArrayLike | None = None) -> pd.DataFrame:
     """Return means of columns with intervals that hold all at once with 95 %.
 
-    Parameters
-    ----------
-    values : DataFrame of shape (n, m)
-        One row a row of the data, one column a mean that is wanted. Rows with a NaN take no part.
-    possible : array-like of shape (m, 2), optional
-        Smallest and largest value that a row of each column could have had; by default the largest
-        absolute value there is, with either sign.
+    ``values`` (n, m): one row a row of the data, one column a mean that is wanted. Rows with a NaN
+    take no part. ``possible`` (m, 2): smallest and largest value that a row of each column could
+    have had; by default the largest absolute value there is, with either sign.
 
     Returns
     -------

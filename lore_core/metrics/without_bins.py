@@ -86,16 +86,9 @@ def isotonic_reliability(
 ) -> IsotonicReliability:
     """Estimate how often rows of each confidence are right, without bins.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences in [0, 1] and outcomes 0 or 1.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0, in every mean and in the regression.
-    n_draws : int
-        Simulated models whose every confidence is right, at least 39.
-    random_state : int
-        Their seed.
+    ``confidence``, ``outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``weights`` (n,):
+    what each row counts for, above 0, in every mean and in the regression. ``n_draws``: simulated
+    models whose every confidence is right, at least 39. ``random_state``: their seed.
 
     Notes
     -----
@@ -184,12 +177,8 @@ def smooth_calibration_error(
 ) -> float:
     """Calibration error after smoothing along the confidence, in [0, 1].
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences in [0, 1] and outcomes 0 or 1.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0: 1/n becomes w_i / Σ w.
+    ``confidence``, ``outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``weights`` (n,):
+    what each row counts for, above 0: 1/n becomes w_i / Σ w.
 
     Notes
     -----
