@@ -377,7 +377,10 @@ def drawn_means(
     rng = np.random.default_rng(random_state)
     for start in range(0, n_draws, at_once):
         size = min(at_once, n_draws - start)
-        residual = np.stack([_drawn_residual(predicted, rng) for _ in range(size)], axis=1)
+        # (Draw by draw in memory, as they are summed up.)
+        residual = np.moveaxis(
+            np.stack([_drawn_residual(predicted, rng) for _ in range(size)]), 0, 1
+        )
         columns = weighed(residual.reshape(n, -1), weights)
         sums = laplacian_sums(z, None, columns, bandwidth=bandwidth, target_groups=groups)
         # Every row has its whole weight in its own mean, so no mass is small.
