@@ -13,7 +13,7 @@ from lore_core.chance.simulation import NullBand
 from lore_core.chance.vector_bands import VectorBand
 from lore_core.chance.whole_vector import VectorChance
 from lore_core.comparison.methods import Comparison
-from lore_core.comparison.retraining import Taught
+from lore_core.comparison.retraining import GainEstimate
 from lore_core.comparison.summary import Summary
 from lore_core.data.binning import ConfidenceBins
 from lore_core.data.dataset import Dataset
@@ -40,7 +40,7 @@ _KINDS: dict[str, type[Any]] = {
         NullBand,
         ReliabilityTable,
         Summary,
-        Taught,
+        GainEstimate,
         VectorBand,
         VectorChance,
         VectorCurve,

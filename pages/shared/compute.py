@@ -22,7 +22,7 @@ from lore_core.chance.vector_bands import VectorBand
 from lore_core.chance.whole_vector import VectorChance
 from lore_core.comparison import Summary
 from lore_core.comparison.effects import compare_rewards
-from lore_core.comparison.retraining import Taught
+from lore_core.comparison.retraining import GainEstimate
 from lore_core.dashboard.large_arrays import let_go, put_apart
 from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve
 from lore_core.metrics.vector_bandwidth import VectorCurve
@@ -334,9 +334,9 @@ def taught_asked(view: View) -> Asked:
     return Asked("taught", view, view.key("target", "seed"), title, expected)
 
 
-def taught(view: View) -> Taught | None:
+def taught(view: View) -> GainEstimate | None:
     """Learn on calibration rows what could be gained."""
-    learned: Taught | None = awaited(taught_asked(view))
+    learned: GainEstimate | None = awaited(taught_asked(view))
     return learned
 
 
