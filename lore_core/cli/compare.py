@@ -297,7 +297,7 @@ def _runs(
     local = given.maps != ("none",)
     with Progress() as progress:
         result = compare_runs(
-            load_runs(directory, apart=True) if given.apart else directory,
+            load_runs(directory, isolate=True) if given.isolate else directory,
             methods,
             feature_map=list(given.maps or (_RUNS_MAP,)) if local else None,
             gamma=_RUNS_GAMMA if given.gamma is None else given.gamma,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
-from lore_core.data.extras import require
+from lore_core.data.optional_dependencies import require
 from lore_core.data.validation import InputError
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from lore_core.figures import (
 )
 from lore_core.figures.chart import LandscapeChart
 from lore_core.figures.export import chart_html, chart_image, plotly_script, why_no_static_images
-from lore_core.figures.pictures.intervals import group_picture, ranking_picture
+from lore_core.figures.pictures.dot_plots import group_picture, ranking_picture
 from lore_core.figures.pictures.landscape import landscape_figure
 from lore_core.figures.pictures.landscape_picture import LandscapePicture, Layer
 from lore_core.figures.pictures.picture import shared_limit

@@ -12,8 +12,8 @@ from lore_core.data.binning import Binning
 from lore_core.data.content_digest import content_digest
 from lore_core.data.csv_text import csv_text
 from lore_core.data.dataset import TOP_LABEL, Dataset
-from lore_core.data.extras import require
 from lore_core.data.json_text import as_json
+from lore_core.data.optional_dependencies import require
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.embedding import Embedding, embed
 from lore_core.report.archive import check_place, write_bundle

@@ -16,10 +16,9 @@ from lore_core.data.validation import InputError
 from lore_core.figures.browser import page_script
 from lore_core.figures.browser.gamma_fields import still_layers
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
-from lore_core.figures.png import png_url
 from lore_core.figures.style import method_color
 from lore_core.figures.svg import Drawing
-from lore_core.figures.svg.drawing import page_rules, theme_rules
+from lore_core.figures.svg.drawing import page_rules, png_url
 from lore_core.metrics.catalogue import REPORT_TABLE, WORST_CELL
 from lore_core.metrics.metric import Metric
 from lore_core.regions import Place, describe_composition, describe_place, evidence_of, telling_rows
@@ -86,7 +85,7 @@ def report_page(
     return render(
         "page.html",
         name=dataset.name,
-        drawing_rules=Markup(theme_rules() + page_rules()),
+        drawing_rules=Markup(page_rules()),
         script=None if landscape is None else Markup(page_script()),
         rows=view.rows,
         n_calibration=n_calibration,
