@@ -61,7 +61,7 @@ def confidence_difference(
     embedding: Points | None = None,
     **local: Any,
 ) -> ConfidenceDifference:
-    """Hold what is shipped against the method itself, both as a file applies them.
+    """Compare what is shipped with the method itself, both as a file applies them.
 
     ``exact, shipped``: fitted, with their feature maps;
     :meth:`~lore_core.Recalibrator.without_rows` gives the second. ``rows``: what to apply them to.

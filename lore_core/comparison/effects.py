@@ -32,9 +32,9 @@ COLUMNS = ["metric", "worst", "place", "rows", "before", "after", "low", "high",
 def try_worst_places(
     summaries: Mapping[str, Summary], datasets: Mapping[str, Dataset]
 ) -> pd.DataFrame:
-    """Hold what a method did to the worst places before it, and to those that are worst after it.
+    """Compare the worst places before each method, and those that are worst after it.
 
-    ``summaries``: by method; the first is what the others are held against. ``datasets``: the same
+    ``summaries``: by method; the first is what the others are compared with. ``datasets``: the same
     rows as each method left them. Returns one row a method but the first, a maximum, and what it
     was the maximum of: ``method, metric``, ``worst``: "before" or "after", ``place`` in words, how
     many ``rows`` of it were held out, and their gap: ``before``, and ``after`` with its 95 %
@@ -85,8 +85,8 @@ def closer_to_zero(
     ``before``, ``after``: mean confidence. 0 where that is open or the gap changes by less than a
     point.
 
-    The accuracy is nearer to the one on whose side of their middle it lies. As all methods are held
-    against one accuracy, an interval of it that holds is right about all of them at once: the
+    The accuracy is nearer to the one on whose side of their middle it lies. As all methods are
+    compared with one accuracy, an interval of it that holds is right about all of them at once: the
     number of methods needs no correction.
     """
     low, high, old, new = map(np.asarray, (accuracy_low, accuracy_high, before, after))
@@ -96,7 +96,7 @@ def closer_to_zero(
 
 
 def most_probable_classes(datasets: Mapping[str, Dataset]) -> pd.DataFrame:
-    """Hold the most probable class of each row against the predicted one.
+    """Compare the most probable class of each row with the predicted one.
 
     ``datasets``: the same rows as each method left them. Returns one row a method: ``changed``, the
     share of rows in which another class is more probable than the predicted one; ``accuracy`` of
@@ -166,7 +166,7 @@ def compare_rewards(
     """Reward of every method over cost ratios, and its gain over the first.
 
     ``datasets``: the same evaluation rows as each method left them; the first is what the others
-    are held against. ``ratios`` (r,): cost ratios w/u ≥ 1; by default
+    are compared with. ``ratios`` (r,): cost ratios w/u ≥ 1; by default
     :func:`~lore_core.metrics.rewards.default_ratios`. ``rows`` (n,): mask of the rows that count;
     by default all.
     """

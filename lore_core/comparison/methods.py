@@ -227,7 +227,7 @@ def compare(
     calibration, evaluation : Dataset
         Rows to fit on, and other rows to measure on.
     recalibrators : sequence of Recalibrator
-        Methods, not yet fitted. The first is the one the others are held against; by default
+        Methods, not yet fitted. The first is the one the others are compared with; by default
         no recalibration.
     calibration_embedding, evaluation_embedding : Embedding, array-like or dict, optional
         Coordinates of both sets of rows, for local methods and metrics. With several maps by name,

@@ -66,7 +66,7 @@ def write_report(
     target, gamma, n_bins, binning
         See :func:`~lore_core.comparison.summary.summarize`.
     methods : sequence of str, optional
-        Labels of the recalibrators to compare; the first is what the others are held against. By
+        Labels of the recalibrators to compare; the first is what the others are compared with. By
         default those of :func:`~lore_core.recalibration.standard_recalibrators`.
     group_column : str, optional
         Group column of the fairness section; by default the first.

@@ -59,7 +59,7 @@ _MOST_GROUPS = 100
 class ReportSettings:
     """Everything that changes a report's numbers, besides what is looked at."""
 
-    #: Labels of the recalibrators; the first is what the others are held against. None: the
+    #: Labels of the recalibrators; the first is what the others are compared with. None: the
     #: standard ones.
     methods: tuple[str, ...] | None = None
     group_column: str | None = None  #: Group column of the fairness section; None: the first

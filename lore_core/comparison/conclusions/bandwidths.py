@@ -20,7 +20,7 @@ def conclude_bandwidths(curve: BandwidthCurve, chance: NullBand | None, *, on: s
     ``curve``: of the data. ``chance``: what calibrated data with the same confidences show at the
     same bandwidths; None where that was not simulated. ``on``: the feature map.
 
-    The curve is held against the band that a whole curve of a calibrated model stays in with 95 %
+    The curve is compared with the band that a whole curve of a calibrated model stays in with 95 %
     (:meth:`~lore_core.chance.simulation.NullBand.band`), so where every confidence is right at most
     5 % of such sentences say that it stands clear.
     """

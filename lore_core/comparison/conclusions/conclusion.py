@@ -29,7 +29,7 @@ def quoted(names: Sequence[str], most: int = 2) -> str:
 
 
 def nothing_done(first: str) -> str:
-    """Name the method the others are held against, as a sentence does.
+    """Name the method the others are compared with, as a sentence does.
 
     ``first``: its label.
     """

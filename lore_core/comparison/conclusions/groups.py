@@ -22,7 +22,7 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
     """Say which groups are off beyond chance, and what brings the worst of them near to zero.
 
     ``reports``: :func:`~lore_core.comparison.groups.group_report` of the same rows by method; the
-    first is what the others are held against. ``min_group_size``: smaller groups do not count.
+    first is what the others are compared with. ``min_group_size``: smaller groups do not count.
 
     The intervals of all groups hold at once with 95 % (Clopper–Pearson, Bonferroni), and everything
     rests on them: a group is off where its interval leaves out 0, a method is surely nearer (or

@@ -23,8 +23,8 @@ SMALL_GAIN = 0.02
 def conclude_recalibration(result: Comparison, search: PlaceSearch | None = None) -> Conclusion:
     """Say which method helps, by how much, and what it does to the place that is wrong.
 
-    ``result``: the first method is what the others are held against. ``search``: places of the same
-    rows, of the top label; the first is spoken of.
+    ``result``: the first method is what the others are compared with. ``search``: places of the
+    same rows, of the top label; the first is spoken of.
 
     A method helps where its mean NLL is lower than that of the first by paired intervals that hold
     for all methods at once; of several the lowest is spoken of. Where there is none, one helps

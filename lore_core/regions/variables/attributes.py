@@ -193,8 +193,8 @@ def columns(
                 put(name, "metadata", values)
     if dataset.images is not None:
         put(BRIGHTNESS, "image", _brightness(dataset.images, dataset.has_image))
-    for name, values in _feature_columns(dataset):
-        put(name, "feature", values)
+    for label, feature in _feature_columns(dataset):
+        put(label, "feature", feature)
     return listed
 
 
