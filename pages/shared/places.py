@@ -29,8 +29,6 @@ SEEN = "see"
 #: Names a place of the search that the Landscape shows.
 _PARAMETER = "place"
 _CHOSEN = "_place"
-#: The colours mean what they mean at this bandwidth, so that they can be compared while γ moves.
-_REFERENCE_GAMMA = 0.2
 _PLANE = "PCA 2-D"
 
 
@@ -100,8 +98,8 @@ def titles_of(search: PlaceSearch) -> dict[str, str]:
 
 
 def color_limit(scene: Scene) -> float:
-    """End of the colour scale, the same at every γ."""
-    at = scene.view.with_(gamma=_REFERENCE_GAMMA)
+    """End of the colour scale, the same at every γ: it can be compared while γ moves."""
+    at = scene.view.with_(gamma=View.gamma)
     return shared_limit(compute.scene(at, scene.bin_index, scene.on, scene.axes).supported)
 
 
