@@ -23,7 +23,7 @@ AUTOMATIC = "automatic"
 #: The tab of the Landscape that lists places.
 PLACES_TAB = "Places"
 #: More evaluation rows than this are searched only when the reader asks for it: it takes seconds.
-_AT_ONCE = 300_000
+MAX_ROWS_AT_ONCE = 300_000
 #: Names a place of the headline's search in a link to the Landscape.
 SEEN = "see"
 #: Names a place of the search that the Landscape shows.
@@ -35,7 +35,7 @@ _PLANE = "PCA 2-D"
 def is_searched(view: View) -> bool:
     """Whether places are looked for: of very many rows only if the reader says so, by a switch."""
     n_rows = len(view.evaluation)
-    return n_rows <= _AT_ONCE or st.toggle(
+    return n_rows <= MAX_ROWS_AT_ONCE or st.toggle(
         f"Look for places among {n_rows:,} rows",
         **linked("look"),
         help="Takes some seconds. Until then only the average of all rows is tested.",
