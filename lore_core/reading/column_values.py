@@ -154,9 +154,7 @@ def right_of(columns: Columns, name: str, values: pd.Series[Any], rows: Ints) ->
 def parse_verbal_confidence(columns: Columns, name: str, rows: Ints, notes: list[str]) -> Floats:
     """Return confidences such as ``85%`` and ``very likely`` as numbers, shape (n,).
 
-    ``rows`` (n,): the file's rows. ``notes`` takes the rules that were used. Raises InputError at
-    the first cell that is none: a number without its sign among percentages, or a word of no
-    agreed size.
+    ``rows`` (n,): the file's rows. ``notes`` takes the rules that were used.
     """
     cells = columns.series(name).iloc[rows]
     values = np.full(len(cells), np.nan)

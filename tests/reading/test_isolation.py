@@ -117,7 +117,7 @@ def end_child(raws, by):
 def test_a_file_that_ends_its_process_is_nobody_elses_matter(csv, by, sentence):
     raw = RawFile("fatal.csv", b"label")
     with pytest.raises(InputError, match=f"'fatal.csv' {sentence}"):
-        isolation.run_isolated(int, end_child, [raw], by)
+        isolation.parse(int, end_child, [raw], by, isolate=True)
     assert len(reading.load(csv(), isolate=True)) == 6
 
 
