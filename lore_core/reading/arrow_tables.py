@@ -26,6 +26,7 @@ from lore_core.reading.images import SIDE, thumbnails
 from lore_core.reading.raw_file import RawFile
 from lore_core.reading.saved_datasets import class_names_in, holds_images, parts_of, read_stream
 
+Frame = TypeVar("Frame")
 #: Bytes of an Arrow file before its first batch.
 _BEFORE_BATCHES = 8
 
@@ -314,9 +315,6 @@ def _matrix(values: Any) -> np.ndarray[Any, Any] | None:
     if not parts or len({part.shape[1] for part in parts}) != 1 or not parts[0].shape[1]:
         return None
     return np.concatenate(parts)
-
-
-Frame = TypeVar("Frame")
 
 
 def frame_like(table: pd.DataFrame, like: Frame) -> Frame:

@@ -342,18 +342,14 @@ def _once(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _row_hash(dataset: Dataset) -> NDArray[np.uint64]:
     """Return a number for what each row holds: equal rows have equal ones, others hardly ever."""
-    parts: list[NDArray[np.generic]] = [dataset.probabilities, dataset.labels[:, None]]
-    if dataset.features is not None:
-        parts.append(dataset.features)
-    rng = np.random.default_rng(0)
-    key = np.zeros(len(dataset), dtype=np.uint64)
-    for part in parts:
-        for column in range(part.shape[1]):
-            bits = np.ascontiguousarray(part[:, column], dtype=np.float64).view(np.uint64)
-            factor = rng.integers(2**63, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-            key = (key ^ (bits * factor)) * np.uint64(0x9E3779B97F4A7C15)
-            key ^= key >> np.uint64(29)
-    return key
+    parts = [dataset.probabilities, dataset.labels[:, None], dataset.features]
+    hashes = [
+        pd.util.hash_pandas_object(pd.DataFrame(part), index=False)
+        for part in parts
+        if part is not None
+    ]
+    whole = pd.util.hash_pandas_object(pd.concat(hashes, axis=1), index=False)
+    return np.asarray(whole, dtype=np.uint64)
 
 
 def _learnt(dataset: Dataset, halves: tuple[Ints, Ints]) -> Check:

@@ -28,6 +28,27 @@ from lore_core.reading.columns import (
 )
 from lore_core.reading.raw_file import RawFile
 
+#: A DuckDB database of others reaches nothing but itself, and no variable of this program.
+_CLOSED = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "temp_directory": "",
+    "threads": "1",
+    "lock_configuration": "true",
+}
+#: Where an SQLite database says how it is written: with a rollback journal, or by way of a log.
+_MODE, _WITHOUT_LOG, _BY_LOG = slice(18, 20), b"\x01\x01", b"\x02\x02"
+#: Bytes of a log before its first page, and before each page.
+_LOG_HEADER, _PAGE_HEADER = 32, 24
+#: Indexes that have an entry for every row of their table.
+_INDEXES = (
+    "SELECT tables.name, indexes.name FROM sqlite_master AS tables, "
+    "pragma_index_list(tables.name) AS indexes "
+    "WHERE tables.type = 'table' AND NOT indexes.partial"
+)
+
 
 class SeveralTablesError(InputError):
     """A file holds several ``tables``, and none was named; ``found`` says it without how to."""
@@ -83,28 +104,6 @@ def columns_of_frame(raw: RawFile, what: str, frame: pd.DataFrame) -> Columns:
     check_table(raw.name, names, 0 if frame.empty else len(frame))
     values = {name: frame.iloc[:, k].infer_objects() for k, name in enumerate(names)}
     return columns_of_values(raw, what, values)
-
-
-#: A DuckDB database of others reaches nothing but itself, and no variable of this program.
-_CLOSED = {
-    "enable_external_access": "false",
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "python_enable_replacements": "false",
-    "temp_directory": "",
-    "threads": "1",
-    "lock_configuration": "true",
-}
-#: Where an SQLite database says how it is written: with a rollback journal, or by way of a log.
-_MODE, _WITHOUT_LOG, _BY_LOG = slice(18, 20), b"\x01\x01", b"\x02\x02"
-#: Bytes of a log before its first page, and before each page.
-_LOG_HEADER, _PAGE_HEADER = 32, 24
-#: Indexes that have an entry for every row of their table.
-_INDEXES = (
-    "SELECT tables.name, indexes.name FROM sqlite_master AS tables, "
-    "pragma_index_list(tables.name) AS indexes "
-    "WHERE tables.type = 'table' AND NOT indexes.partial"
-)
 
 
 def open_sqlite(raw: RawFile, table: str | None = None, query: str | None = None) -> Columns:

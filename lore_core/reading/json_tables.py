@@ -28,6 +28,14 @@ _RESPONSES, _TARGET = "filtered_resps", "target"
 #: Prompts, hashes and what the responses were made from: no news about a row.
 _UNUSED = ("arguments", "resps", _RESPONSES, "doc_hash", "prompt_hash", "target_hash", "filter")
 _CHOICE_NOTE = "The log-likelihoods of the choices became probabilities by softmax."
+#: How scorers write what is right and what is wrong (inspect_ai.scorer: CORRECT, INCORRECT).
+_SCORES = {"C": 1, "I": 0}
+#: How a zip archive calls Zstandard, and what stands before each of its parts.
+_ZSTANDARD, _LOCAL_HEADER = 93, "<4s5H3I2H"
+_ATTACHED = "attachment://"
+#: Parts of an archive: a sample each, and those that say how many there are.
+_SAMPLES, _ABOUT = "samples/", ("header.json", "summaries.json")
+_LOG_NOTE = "An Inspect log: 'correct' is 1 where {scorer} says C (or 1), 0 where it says I (or 0)."
 
 
 def open_json(raw: RawFile) -> Columns:
@@ -188,16 +196,6 @@ def _index(record: Mapping[str, Any]) -> int | None:
 def _softmax(likelihoods: list[float] | None) -> Floats:
     powers = np.exp(np.array(likelihoods) - max(likelihoods or [0.0]))
     return np.asarray(powers / powers.sum())
-
-
-#: How scorers write what is right and what is wrong (inspect_ai.scorer: CORRECT, INCORRECT).
-_SCORES = {"C": 1, "I": 0}
-#: How a zip archive calls Zstandard, and what stands before each of its parts.
-_ZSTANDARD, _LOCAL_HEADER = 93, "<4s5H3I2H"
-_ATTACHED = "attachment://"
-#: Parts of an archive: a sample each, and those that say how many there are.
-_SAMPLES, _ABOUT = "samples/", ("header.json", "summaries.json")
-_LOG_NOTE = "An Inspect log: 'correct' is 1 where {scorer} says C (or 1), 0 where it says I (or 0)."
 
 
 def open_eval(raw: RawFile) -> Columns:

@@ -28,6 +28,17 @@ _WORDS = {
     "date": "date",
     "other": "not readable as values",
 }
+#: Groups of fewer rows than this are warned of.
+SMALL_GROUP = 30
+#: In fewer rows all may be right, or certain, by chance.
+_FEWEST = 20
+#: What is said where there are none.
+NO_FEATURES = (
+    "No feature columns: everything global works; add features to see where the confidence is "
+    "wrong."
+)
+#: Accuracy within this of the majority share says that the classifier learnt little.
+_MAJORITY_MARGIN = 0.01
 
 
 @dataclass(frozen=True)
@@ -133,19 +144,6 @@ def _array_words(shape: tuple[int, ...], of: str, role: str) -> str:
 def _shown(value: Any) -> str:
     text = f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
     return text if len(text) <= 24 else text[:23] + "…"
-
-
-#: Groups of fewer rows than this are warned of.
-SMALL_GROUP = 30
-#: In fewer rows all may be right, or certain, by chance.
-_FEWEST = 20
-#: What is said where there are none.
-NO_FEATURES = (
-    "No feature columns: everything global works; add features to see where the confidence is "
-    "wrong."
-)
-#: Accuracy within this of the majority share says that the classifier learnt little.
-_MAJORITY_MARGIN = 0.01
 
 
 @dataclass(frozen=True)
