@@ -57,7 +57,7 @@ def landscape(
     from lore_core.figures.pictures.landscape import landscape_figure
     from lore_core.figures.pictures.landscape_picture import Layer
     from lore_core.figures.pictures.picture import shared_limit
-    from lore_core.regions.row_tables import row_table
+    from lore_core.regions.rows import row_table
     from lore_core.view import View
     from lore_core.view.preview import GAMMAS, preview_rows
     from lore_core.view.scene import Scene

@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="files are read in other processes there"),
 ]
 SECONDS = 2.0
-WORKER = "lore_core.dashboard.worker"
+WORKER = "lore_core.dashboard.background_tasks"
 
 
 def marked(mark):
@@ -68,7 +68,7 @@ def rows(tmp_path_factory):
 @pytest.mark.parametrize("seed", range(2))
 def test_a_page_loading_and_a_fit_do_not_hold_it_up(seed, rows, tmp_path):
     with serving(tmp_path / "log.txt", rows) as server, Reader(server.url) as reader:
-        reader.open("recalibrate", until=lambda page: page.named("button", "stop_fits"))
+        reader.open("recalibrate", until=lambda page: page.named("button", "stop_fit_methods"))
         with Reader(server.url) as other:
             other.open("landscape", until=lambda page: True)
             lines = command_lines(marked(str(server.outgoing)))
