@@ -45,6 +45,7 @@ class Reading:
     dataset: Dataset
     report: ReadingReport
     mapping: ColumnMapping
+    overview: FileOverview | None = None  #: As of :func:`inspect`, where it was asked for
 
 
 def load(
@@ -145,11 +146,19 @@ def guess_mapping(source: Sources, *, mapping: _Given = None) -> ColumnMapping:
 
 
 def read(
-    sources: Sources, *, mapping: _Given = None, name: str | None = None, isolate: bool = False
+    sources: Sources,
+    *,
+    mapping: _Given = None,
+    name: str | None = None,
+    isolate: bool = False,
+    overview: bool = False,
 ) -> Reading:
-    """Read as :func:`load` does, and report on it."""
+    """Read as :func:`load` does, and report on it; with ``overview`` of what the file holds, too.
+
+    The overview is that of :func:`inspect` with the guessed roles, without parsing the file again.
+    """
     raws, given = sources_of(sources), as_mapping(mapping)
-    parsed = parse(Reading, read_files, raws, given, name, isolate=isolate)
+    parsed = parse(Reading, read_files, raws, given, name, overview, isolate=isolate)
     return _with_text(_with_images(parsed, raws, isolate=isolate))
 
 
@@ -194,15 +203,25 @@ def _with_text(found: Reading) -> Reading:
 def inspect_files(raws: Sequence[RawFile], given: ColumnMapping) -> FileOverview:
     """Describe the first of several files that holds more than images."""
     with _enough_memory(raws):
-        opened = [open_columns(raw, given.table, given.query) for raw in raws]
-        described = next((columns for columns in opened if not _images_alone(columns)), opened[0])
-        return overview_of(described, given)
+        return _described([open_columns(raw, given.table, given.query) for raw in raws], given)
 
 
-def read_files(raws: list[RawFile], given: ColumnMapping, name: str | None) -> Reading:
+def _described(opened: Sequence[Columns], given: ColumnMapping) -> FileOverview:
+    described = next((columns for columns in opened if not _images_alone(columns)), opened[0])
+    return overview_of(described, given)
+
+
+def read_files(
+    raws: list[RawFile], given: ColumnMapping, name: str | None, overview: bool
+) -> Reading:
     """Read all that the files hold; what is made of their texts, and files they name, is not."""
     with _enough_memory(raws):
-        return _read(raws, given, name)
+        opened = [open_columns(raw, given.table, given.query) for raw in raws]
+        reading = _read(raws, opened, given, name)
+        if not overview:
+            return reading
+        guessed = ColumnMapping(table=given.table, query=given.query)
+        return dataclasses.replace(reading, overview=_described(opened, guessed))
 
 
 @contextmanager
@@ -216,10 +235,15 @@ def _enough_memory(raws: Sequence[RawFile]) -> Iterator[None]:
         ) from error
 
 
-def _read(raws: list[RawFile], given: ColumnMapping, name: str | None) -> Reading:
-    opened = [(raw, open_columns(raw, given.table, given.query)) for raw in raws]
-    image_files = {columns: images for _, columns in opened if (images := _images_alone(columns))}
-    files = [(raw, columns) for raw, columns in opened if columns not in image_files]
+def _read(
+    raws: list[RawFile], opened: Sequence[Columns], given: ColumnMapping, name: str | None
+) -> Reading:
+    image_files = {columns: images for columns in opened if (images := _images_alone(columns))}
+    files = [
+        (raw, columns)
+        for raw, columns in zip(raws, opened, strict=True)
+        if columns not in image_files
+    ]
     if not files:
         raise InputError(
             f"'{raws[0].name}' holds images but no predictions. Give the file with probabilities "
@@ -272,7 +296,7 @@ def _read(raws: list[RawFile], given: ColumnMapping, name: str | None) -> Readin
             given.accept or (),
             kind=mapping_used.probability_kind,
             row_id=mapping_used.row_id or "",
-            incomplete=[columns.incomplete for _, columns in opened if columns.incomplete],
+            incomplete=[columns.incomplete for columns in opened if columns.incomplete],
         ),
     )
     return Reading(made.dataset, report, mapping_used)
