@@ -30,17 +30,8 @@ import pyarrow as pa
 from lore_core.data.validation import InputError
 from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.columns import short
-from lore_core.reading.databases import on_disk
-from lore_core.reading.handover import (
-    Arrays,
-    exactly,
-    from_json,
-    message_from,
-    message_of,
-    to_json,
-    to_message,
-)
-from lore_core.reading.named_tables import SeveralTablesError
+from lore_core.reading.databases import SeveralTablesError, on_disk
+from lore_core.reading.handover import Arrays, exactly, from_json, message_from, message_of, to_json
 from lore_core.reading.raw_file import RawFile
 
 Kind = TypeVar("Kind")
@@ -108,15 +99,22 @@ def start_server() -> None:
         forkserver.ensure_running()
 
 
-def run_isolated(
-    kind: type[Kind], function: Callable[..., Kind], raws: Sequence[RawFile], *arguments: Any
+def parse(
+    kind: type[Kind],
+    function: Callable[..., Kind],
+    raws: Sequence[RawFile],
+    *arguments: Any,
+    isolate: bool,
 ) -> Kind:
-    """Return ``function(raws, *arguments)``, computed in a child process.
+    """Return ``function(raws, *arguments)``; with ``isolate`` it is computed in a child process.
 
-    ``kind``: what :func:`~lore_core.reading.handover.from_json` makes again of what the child
-    answers. Raises InputError as the function does, where the child takes more than it may, dies,
-    or answers anything else.
+    Not where there are no limits, nor of a table in memory, which is the caller's. ``kind``: the
+    type of the result, as :func:`~lore_core.reading.handover.from_json` takes it. Raises InputError
+    as the function does, where the child takes more than it may, dies, or answers anything else.
     """
+    in_files = all(isinstance(raw.content, (Path, bytes)) for raw in raws)
+    if not (isolate and IS_POSSIBLE and in_files):
+        return function(raws, *arguments)
     limits = Limits.of(sum(map(_size, raws)))
     with _slots, contextlib.ExitStack() as stack:
         files = [stack.enter_context(on_disk(raw)) for raw in raws]
@@ -139,7 +137,7 @@ def run_isolated(
 
 
 def _answer_of(
-    function: Any, raws: Sequence[RawFile], arguments: Any, limits: Limits
+    function: Callable[..., Any], raws: Sequence[RawFile], arguments: Any, limits: Limits
 ) -> tuple[Any, Arrays] | int:
     """Return what a child answers, or the signal that ended it before it did."""
     start_server()
@@ -194,10 +192,10 @@ def _run(
     pa.set_cpu_count(1)
     spare = bytearray(_MIB)  # to say that there is no memory left
     limits.apply()
+    arrays: Arrays = {}
     with open(sender.fileno(), "wb", closefd=False) as stream:
         try:
-            result, arrays = to_message(function(raws, *arguments))
-            content = {"result": result}
+            content = {"result": to_json(function(raws, *arguments), arrays)}
         except BaseException as error:
             del spare
             content, arrays = to_json(_error_content(error, raws, limits)), {}
