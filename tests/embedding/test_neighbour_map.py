@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from lore_core.embedding import embed
-from lore_core.embedding.linear import LinearMap
-from lore_core.embedding.neighbour_map import N_NEIGHBOURS, NeighbourMap
+from lore_core.embedding.maps import N_NEIGHBOURS, LinearMap, NeighbourMap
 
 
 def placed_by_hand(points, places, row):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from synthetic import found_in
 
 from lore_core import (
     Dataset,
@@ -109,13 +110,6 @@ def held(value):
         return [number for item in value for number in held(item)]
     array = np.asarray(value)
     return array.ravel().tolist() if array.dtype.kind == "f" else []
-
-
-def found_in(of_rows, numbers):
-    numbers = np.array([number for number in numbers if np.isfinite(number) and number % 1])
-    nearest = np.searchsorted(of_rows, numbers).clip(1, len(of_rows) - 1)
-    off = np.minimum(abs(numbers - of_rows[nearest]), abs(numbers - of_rows[nearest - 1]))
-    return numbers[off < 1e-12]
 
 
 @pytest.mark.parametrize("name", LOCAL)
