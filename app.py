@@ -17,17 +17,18 @@ from streamlit.starlette import App
 
 from lore_core import InputError
 from lore_core.dashboard.access import TOKEN, AccessMiddleware, link_to, new_token
-from lore_core.dashboard.beside import WORKERS
+from lore_core.dashboard.background_tasks import warm_pages
 from lore_core.dashboard.server import local_url
+from lore_core.dashboard.worker_pool import POOL
 from lore_core.kernel_sums.schedule import one_thread_a_product
-from lore_core.reading import apart
+from lore_core.reading import isolation
 from pages.shared import controls, header, live_chart, requests, session
-from pages.shared.ahead import compute_ahead
 from pages.shared.assets import Assets
-from pages.shared.calm import hurry, share_the_interpreter, when_at_ease
 from pages.shared.files import arguments
-from pages.shared.jobs import job_panel
-from pages.shared.thrift import give_back, hold_little
+from pages.shared.memory import limit_heap_growth, trim_memory
+from pages.shared.prefetch import prefetch
+from pages.shared.scheduler import page_slot, run_when_idle, switch_threads_often
+from pages.shared.tasks import job_panel
 
 PAGES = {
     "data": ("Data", ":material/database:", "What did I load? Files, demo, checks, maps."),
@@ -90,10 +91,10 @@ def show() -> None:
             header.say_nothing_is_loaded()
             if page.url_path not in _OWN_DATA_PAGES:
                 return
-        with hurry(_say_how_many_come_before, is_step=is_step):
+        with page_slot(_say_how_many_come_before, is_step=is_step):
             page.run()
-        compute_ahead()
-        give_back()
+        prefetch()
+        trim_memory()
     except InputError as error:
         st.error(header.plain(str(error)), icon=":material/error:")
 
@@ -103,21 +104,15 @@ def _say_how_many_come_before(pages: int) -> None:
     st.toast(f"{others} computed before this one.", icon=":material/hourglass_empty:")
 
 
-def _warm_up() -> None:
-    from lore_core.dashboard.warming import warm_pages  # it takes a second to be read
-
-    warm_pages()
-
-
 @asynccontextmanager
 async def _start(_: App) -> AsyncIterator[None]:
     """Start the processes that read and compute; say how to open a server started otherwise.
 
     Not while this file is imported: who only looks at it shall not compute in other processes.
     """
-    apart.warm()
-    WORKERS.warm()
-    when_at_ease(_warm_up)
+    isolation.start_server()
+    POOL.warm()
+    run_when_idle(warm_pages)
     if is_bare:
         link = link_to(local_url(st.get_option("server.port")), os.environ[TOKEN])
         sys.stdout.write(f"LoRe Lens is open at {link} (Ctrl-C closes it).\n")
@@ -128,9 +123,9 @@ async def _start(_: App) -> AsyncIterator[None]:
 if __name__ == "__main__":
     show()
 else:
-    hold_little()
+    limit_heap_growth()
     one_thread_a_product()
-    share_the_interpreter()
+    switch_threads_often()
     is_bare = TOKEN not in os.environ  # as `streamlit run app.py` starts it
     os.environ[TOKEN] = new_token()
     access = Middleware(

@@ -1,4 +1,4 @@
-"""Large arrays of data and results, in a file of which a process maps what it looks at.
+"""Large arrays in unnamed files, which the server and its workers map instead of copying them.
 
 What ten methods made of a million rows are 1.5 GB; a page shows a tenth of it.
 """
@@ -6,171 +6,251 @@ What ten methods made of a million rows are 1.5 GB; a page shows a tenth of it.
 from __future__ import annotations
 
 import contextlib
-import math
+import copyreg
+import dataclasses
+import io
 import mmap
 import os
+import pickle
 import shutil
 import sys
 import tempfile
 import threading
 import weakref
-from typing import IO, Any, Protocol, Self, TypeVar
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Keep
 from lore_core.data.dataset import Dataset
-from lore_core.reading.handover import Arrays
+from lore_core.embedding.result import Embedding
+from lore_core.view.view import View
 
-#: Bytes from which on an array goes into the file, and bytes of the disk that are left alone.
-_LARGE, _LEFT_ALONE = 2**22, 2**32
-#: Arrays begin at multiples of this.
-_ALIGNED = 64
-#: What is mapped.
-_MAPS: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+#: Bytes from which on an array goes into a file, and bytes of the disk that are left alone.
+LARGE_BYTES, _RESERVED_BYTES = 2**22, 2**32
+#: Parts of a dataset that no worker reads, and what is known of one that it need not compute again.
+_UNREAD, _KNOWN = {"images", "has_image", "metadata"}, {"digest", "evaluation", "calibration"}
 
 
-class _Kept(Protocol):
+class _HasArrays(Protocol):
     def kept(self, keep: Keep, /) -> Self:
         """Return the same of the arrays that ``keep`` made of these."""
 
 
-Holder = TypeVar("Holder", bound=_Kept)
+Holder = TypeVar("Holder", bound=_HasArrays)
 
 
-def new_file() -> IO[bytes] | None:
-    """Return a new file without a name, of which nothing can stay behind; None where none can be.
+class Part(NamedTuple):
+    """Where bytes lie in a file."""
 
-    Only Linux lets another process open it (:func:`path_of`).
+    path: str
+    start: int
+    length: int
+
+
+class Pickled(NamedTuple):
+    """A pickled value, and where its large arrays lie."""
+
+    content: bytes
+    parts: list[Part]
+
+    @property
+    def n_file_bytes(self) -> int:
+        """Bytes that lie in files."""
+        return sum(part.length for part in self.parts)
+
+
+class ArrayFile:
+    """A file of arrays. It has no name, so that nothing of it stays behind.
+
+    Only Linux lets another process open it, by its ``path``, as long as it is open here: until the
+    last array that was mapped of it is gone.
     """
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            return tempfile.TemporaryFile()
-    return None
 
-
-def path_of(file: IO[bytes] | None) -> str | None:
-    """Return where other processes of this account find a file, as long as it is open here."""
-    return None if file is None else f"/proc/{os.getpid()}/fd/{file.fileno()}"
-
-
-class Apart:
-    """The file at a path, which takes large arrays; none where there is no file.
-
-    It is open within a ``with``; what was mapped of it stays.
-    """
-
-    def __init__(self, path: str | None) -> None:
-        self._path = path
-        self._file: int | None = None
-        self._end = 0
+    def __init__(self, path: str | None = None) -> None:
+        self.is_own = path is None
+        if path is None:
+            with tempfile.TemporaryFile() as file:
+                self._number = os.dup(file.fileno())
+        else:
+            self._number = os.open(path, os.O_RDWR)
+        weakref.finalize(self, os.close, self._number)
+        self.path = path or f"/proc/{os.getpid()}/fd/{self._number}"
+        self._end = os.fstat(self._number).st_size
         self._lock = threading.Lock()
-        #: Arrays that lie there already (so that no other has their memory), and where they begin.
-        self._there: dict[Any, tuple[NDArray[Any], list[Any]]] = {}
 
-    def __enter__(self) -> Apart:
-        if self._path is not None:
-            with contextlib.suppress(OSError):
-                self._file = os.open(self._path, os.O_WRONLY)
-        return self
+    def append(self, content: memoryview) -> Part:
+        """Write bytes at the end; OSError where there is no room."""
+        if shutil.disk_usage(self._number).free < len(content) + _RESERVED_BYTES:
+            raise OSError("no room")
+        with self._lock:
+            start = self._end + -self._end % mmap.ALLOCATIONGRANULARITY
+            self._end = start + len(content)
+        done = 0
+        while done < len(content):
+            done += os.pwrite(self._number, content[done:], start + done)
+        return Part(self.path, start, len(content))
 
-    def __exit__(self, *of: object) -> None:
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+    def map(self, part: Part) -> memoryview:
+        """Return bytes that were written; they take memory as far as they are looked at."""
+        pages = mmap.mmap(self._number, part.length, access=mmap.ACCESS_READ, offset=part.start)
+        address = np.frombuffer(pages, np.uint8).ctypes.data
+        with _REGIONS_LOCK:
+            _REGIONS[pages] = _Region(self, address, part)
+        return memoryview(pages)
 
     def keep(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return an equal array that lies in the file; the same where it is small or has no room.
 
-        Its memory is there for what is computed next, and :meth:`put` need not write it any more.
+        Its memory is there for what is computed next.
         """
-        if array.nbytes < _LARGE:
+        if array.nbytes < LARGE_BYTES:
             return array
+        content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         try:
-            begin = self._written(array)
-            found = _mapped(self._path, *begin)
+            mapped = self.map(self.append(content.data))
         except OSError:
             return array
-        self._there[_place(found)] = found, begin
-        return found
-
-    def put(self, arrays: Arrays) -> tuple[Arrays, dict[str, Any]]:
-        """Write the large arrays.
-
-        Returns those that are not there, and where the others begin. All of them are returned where
-        there is no room.
-        """
-        large = {name: array for name, array in arrays.items() if array.nbytes >= _LARGE}
-        begin: dict[str, Any] = {}
-        try:
-            for name, array in large.items():
-                there = self._there.get(_place(array))
-                begin[name] = self._written(array) if there is None else there[1]
-        except OSError:  # the pipe takes them
-            return arrays, {}
-        return {name: array for name, array in arrays.items() if name not in large}, begin
-
-    def _written(self, array: NDArray[Any]) -> list[Any]:
-        if self._file is None or shutil.disk_usage(self._file).free < array.nbytes + _LEFT_ALONE:
-            raise OSError("no room")
-        with self._lock:
-            start = self._end
-            self._end += array.nbytes + -array.nbytes % _ALIGNED
-        content, done = np.ascontiguousarray(array).reshape(-1).view(np.uint8), 0
-        while done < len(content):
-            done += os.pwrite(self._file, content[done:].data, start + done)
-        return [array.dtype.str, array.shape, start]
+        return np.frombuffer(mapped, array.dtype).reshape(array.shape)
 
 
-def _place(array: NDArray[Any]) -> Any:
-    """Return what two arrays share only if they are the same memory, looked at alike."""
-    return array.ctypes.data, array.shape, array.strides, array.dtype.str
+class _Region(NamedTuple):
+    """Where a part of a file is mapped."""
+
+    file: ArrayFile
+    address: int
+    part: Part
 
 
-def kept_apart(dataset: Dataset) -> Dataset:
+#: What is mapped.
+_REGIONS: weakref.WeakKeyDictionary[mmap.mmap, _Region] = weakref.WeakKeyDictionary()
+_REGIONS_LOCK = threading.Lock()
+
+
+def _regions() -> list[tuple[mmap.mmap, _Region]]:
+    with _REGIONS_LOCK:
+        return list(_REGIONS.items())
+
+
+def new_file() -> ArrayFile | None:
+    """Return a new file; None where none can be made."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            return ArrayFile()
+    return None
+
+
+def map_dataset(dataset: Dataset) -> Dataset:
     """Return the same data, whose large arrays lie in a file; as they are where there is no room.
 
     The rows of the two halves lie there, too, unless they are neighbours: then nothing is copied.
     """
     # (Whoever names the data looks at all of them: now they are in memory.)
     _ = dataset.digest
-    return put_apart(dataset)
+    return map_arrays(dataset)
 
 
-def put_apart(holder: Holder) -> Holder:
+def map_arrays(holder: Holder) -> Holder:
     """Return the same of arrays that lie in a file where they are large, and there is room."""
-    with new_file() or contextlib.nullcontext() as file, Apart(path_of(file)) as apart:
-        return holder.kept(apart.keep)
+    file = new_file()
+    return holder if file is None else holder.kept(file.keep)
 
 
-def let_go() -> None:
+def release_pages() -> None:
     """Let the system have the memory of what was looked at in files; it is read again at need."""
-    for pages in list(_MAPS):
+    for pages, _ in _regions():
         with contextlib.suppress(ValueError):  # closed
             pages.madvise(mmap.MADV_DONTNEED)
 
 
-def mapped(file: IO[bytes] | None, begin: dict[str, Any]) -> Arrays:
-    """Return arrays that :meth:`Apart.put` wrote; ValueError or TypeError if it did not.
+class ArrayPickler(pickle.Pickler):
+    """Pickles a value, whose large arrays are put into a file unless they lie in one.
 
-    They are read-only, take memory as far as they are looked at, and stay when the file is closed.
+    Parameters
+    ----------
+    file : ArrayFile or None
+        Where large arrays are put; None: they are pickled as all others are.
+    name_of : callable
+        Returns by what a value is known to the other process; None: it is pickled.
     """
-    if not begin:
-        return {}
-    if file is None:
-        raise ValueError("no file was given")
-    size, found = os.fstat(file.fileno()).st_size, {}
-    for name, (word, shape, start) in begin.items():
-        dtype, sides = np.dtype(str(word)), tuple(map(int, shape))
-        length = math.prod(sides) * dtype.itemsize
-        if dtype.kind not in "biuf" or min(sides) < 1 or not 0 <= int(start) <= size - length:
-            raise ValueError("an array of another kind")
-        found[name] = _mapped(file, dtype, sides, int(start))
-    return found
+
+    def __init__(self, file: ArrayFile | None, name_of: Callable[[Any], str | None]) -> None:
+        self._stream = io.BytesIO()
+        super().__init__(self._stream, protocol=5, buffer_callback=self._stays)
+        self._file, self._name_of = file, name_of
+        self._parts: list[Part] = []
+
+    def pickled(self, value: Any) -> Pickled:
+        """Pickle a value."""
+        self.dump(value)
+        return Pickled(self._stream.getvalue(), self._parts)
+
+    def persistent_id(self, value: Any) -> str | None:
+        """Return by what the other process knows a value."""
+        return self._name_of(value)
+
+    def reducer_override(self, value: Any) -> Any:
+        """Leave out what nobody reads there."""
+        if not isinstance(value, (Dataset, Embedding, View)):
+            return NotImplemented
+        # (Other threads may add to what is known of it.)
+        names = {item.name for item in dataclasses.fields(value)} | _KNOWN
+        state = {name: item for name, item in dict(vars(value)).items() if name in names}
+        state |= dict.fromkeys(_UNREAD & state.keys())
+        return copyreg.__newobj__, (type(value),), state  # type: ignore[attr-defined]
+
+    def _stays(self, buffer: pickle.PickleBuffer) -> bool:
+        """Whether an array stays where it is pickled; else it is in a file by then."""
+        content = buffer.raw()
+        if self._file is None or content.nbytes < LARGE_BYTES:
+            return True
+        try:
+            self._parts.append(self._found(content) or self._file.append(content))
+        except OSError:
+            return True
+        return False
+
+    def _found(self, content: memoryview) -> Part | None:
+        """Return where some memory lies in a file that the other process can open."""
+        address = np.frombuffer(content, np.uint8).ctypes.data
+        for _, region in _regions():
+            skipped = address - region.address
+            is_inside = skipped >= 0 and skipped + content.nbytes <= region.part.length
+            if is_inside and (region.file.is_own or region.file is self._file):
+                return Part(region.file.path, region.part.start + skipped, content.nbytes)
+        return None
 
 
-def _mapped(file: Any, dtype: Any, sides: Any, start: int) -> NDArray[Any]:
-    found = np.memmap(file, dtype, "r", start, sides)
-    _MAPS.add(found._mmap)  # type: ignore[attr-defined]
-    return np.asarray(found)
+class ArrayUnpickler(pickle.Unpickler):
+    """Unpickles what :class:`ArrayPickler` has pickled in another process.
+
+    Parameters
+    ----------
+    pickled : Pickled
+    file : ArrayFile or None
+        Where its large arrays may lie.
+    known : callable
+        Returns what is known here by a name.
+    """
+
+    def __init__(
+        self, pickled: Pickled, file: ArrayFile | None, known: Callable[[str], Any]
+    ) -> None:
+        files = {} if file is None else {file.path: file}
+        for path in {part.path for part in pickled.parts} - files.keys():
+            files[path] = ArrayFile(path)
+        buffers = [_mapped(files[part.path], part) for part in pickled.parts]
+        super().__init__(io.BytesIO(pickled.content), buffers=buffers)
+        self._known = known
+
+    def persistent_load(self, name: str) -> Any:
+        """Return what is known by a name."""
+        return self._known(name)
+
+
+def _mapped(file: ArrayFile, part: Part) -> memoryview:
+    skipped = part.start % mmap.ALLOCATIONGRANULARITY
+    whole = Part(part.path, part.start - skipped, part.length + skipped)
+    return file.map(whole)[skipped:]

@@ -12,12 +12,18 @@ from lore_core.metrics.catalogue import ALCE, ECE, MLCE_SUPPORTED
 from lore_core.metrics.global_metrics import NORMAL_95
 from pages.bandwidth.vector import show_vector_curve
 from pages.shared import compute
-from pages.shared.beside import is_ready
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import asks_for_vector, curve_metric, theme_mode, view_controls
+from pages.shared.controls import (
+    asks_for_vector,
+    curve_metric,
+    in_session,
+    theme_mode,
+    view_controls,
+)
 from pages.shared.header import conclude, question
 from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready
 from pages.shared.session import current
+from pages.shared.tasks import is_ready
 from pages.shared.whole import whole_curve
 
 #: Numbers of confidence bins tried besides the one in use.
@@ -50,8 +56,8 @@ if whole:
     st.stop()
 
 # The curve comes at once, what is concluded from it with what chance shows.
-asked = compute.chance_asked(view)
-is_simulated = asked is None or is_ready(asked, _SOON)
+request = compute.chance_request(view)
+is_simulated = request is None or is_ready(request, _SOON)
 chance = compute.chance_band(view) if is_simulated else None
 top = st.container()
 if is_simulated:
@@ -68,8 +74,7 @@ compared = left.multiselect(
     "Feature maps",
     ready,
     default=default,
-    key="curves",
-    persist_state="session",
+    **in_session("curves"),
     help="t-SNE and UMAP appear here once they have been made (Data page, or “Similar by”).",
     max_selections=6,
 )
@@ -95,7 +100,7 @@ else:
         ),
         "curve",
     )
-    if asked is None:
+    if request is None:
         other = "Choose a 2-D map, or ask" if view.embedding.n_components > 2 else "Ask"
         st.caption(
             f"What a calibrated model would show is not drawn: simulating it on {view.rows} of "

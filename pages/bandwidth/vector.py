@@ -10,10 +10,10 @@ from lore_core.figures import vector_curve_figure
 from lore_core.metrics.vector_bandwidth import VectorKey
 from lore_core.view import View
 from pages.shared import compute
-from pages.shared.beside import is_ready
 from pages.shared.charts import show_chart
 from pages.shared.controls import linked, theme_mode
 from pages.shared.header import conclude
+from pages.shared.tasks import is_ready
 
 #: Seconds the curve waits for what chance shows.
 _SOON = 0.3
@@ -35,7 +35,7 @@ def show_vector_curve(view: View) -> None:
         )
     ]
     curve = compute.vector_curve(view)
-    is_simulated = is_ready(compute.vector_band_asked(view, curve), _SOON)
+    is_simulated = is_ready(compute.vector_band_request(view, curve), _SOON)
     band = compute.vector_band(view, curve) if is_simulated else None
     if band is not None:
         conclude(top, conclude_vector(curve, band, on=view.map_name))

@@ -17,16 +17,16 @@ from lore_core.data.progress import Cancelled, Progress
 from lore_core.figures.browser.gamma_fields import GammaFields
 from lore_core.figures.pictures.landscape import outlined_region
 from lore_core.regions.field import rows_outline
-from lore_core.regions.places.average import Against
-from lore_core.regions.places.find import Halves, PlaceSearch
+from lore_core.regions.subgroups.average import Against
+from lore_core.regions.subgroups.find import Halves, PlaceSearch
 from lore_core.view import View
 from lore_core.view.preview import MAX_ROWS, preview_rows
 from lore_core.view.where import curve_of, places_of, view_halves
 from pages.shared import compute
-from pages.shared.beside import task_of
-from pages.shared.calm import give_precedence, give_way, wait_for_calm
 from pages.shared.controls import GAMMAS
 from pages.shared.requests import offer
+from pages.shared.scheduler import cancel_if_busy, lower_priority, wait_for_pages
+from pages.shared.tasks import submit
 
 #: Bandwidths of a part at most.
 _PART_SIZE = 12
@@ -106,7 +106,7 @@ class FieldParts:
         return part.packed(self.address, next_part=len(self._parts) + 1, is_all=is_all)
 
     def _work(self) -> None:
-        give_precedence()
+        lower_priority()
         if self._to_make:
             _unfinished.add(self)
         try:
@@ -165,10 +165,10 @@ class FieldParts:
 
     def _make_band(self) -> Iterator[GammaFields | None]:
         """Take what chance shows, where it is known by now."""
-        asked = compute.chance_asked(self._view)
-        if asked is None:
+        request = compute.chance_request(self._view)
+        if request is None:
             return
-        while not (task := task_of(asked)).wait(_BAND_SECONDS):
+        while not (task := submit(request)).wait(_BAND_SECONDS):
             yield None
         if not task.failed:
             yield GammaFields(band=task.result())
@@ -184,14 +184,14 @@ class FieldParts:
     def _turn(self) -> Iterator[Progress | None]:
         """Compute alone, when no page runs; gives what stops work that may begin again."""
         # Among many readers some page always runs: then it is done all the same.
-        stop = self._make_way if wait_for_calm() else None
+        stop = self._make_way if wait_for_pages() else None
         with _TURN:
             yield stop
 
     def _make_way(self, share: float, message: str) -> None:
         if _unfinished - {self}:
             raise Cancelled
-        give_way(share, message)
+        cancel_if_busy(share, message)
 
 
 class _Outlines:

@@ -18,9 +18,9 @@ from lore_core.figures.pictures.picture import shortened
 from lore_core.regions import telling_column
 from lore_core.view.scene import Scene
 from pages.landscape.gamma_fields import FieldParts
-from pages.shared.calm import aside
 from pages.shared.requests import offer
-from pages.shared.thumbnails import thumbnail_urls
+from pages.shared.rows import thumbnail_urls
+from pages.shared.scheduler import release_slot
 
 #: Seconds that the rest of the page waits for the map to be drawn, and then for fields of all
 #: bandwidths, of at most so many rows: the hand may be on the slider while the browser loads
@@ -78,7 +78,7 @@ def wait_until_drawn() -> None:
     if answers is None or answers.scene is None or not st.context.headers:  # no browser is there
         return
     n_rows = len(answers.scene.view.evaluation)
-    with aside():
+    with release_slot():
         is_there = answers.asked.wait(_PICTURE_SECONDS)
         is_first, answers.has_waited = not answers.has_waited, is_there
         if is_there and is_first and answers.fields is not None and n_rows <= _MAX_AWAITED_ROWS:

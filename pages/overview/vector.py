@@ -14,12 +14,12 @@ from lore_core.metrics import VectorErrors, class_table
 from lore_core.metrics.catalogue import ACCURACY, BRIER, NLL
 from lore_core.view import View
 from pages.shared import compute
-from pages.shared.beside import is_ready
+from pages.shared.cells import show_tile
 from pages.shared.charts import show_chart
 from pages.shared.controls import theme_mode
 from pages.shared.header import conclude, plain
 from pages.shared.maps import available_maps, instant_map
-from pages.shared.tiles import show_tile
+from pages.shared.tasks import is_ready
 from pages.shared.vector import list_classes
 
 #: Seconds the numbers wait for what chance shows.
@@ -35,7 +35,7 @@ def show_vector_overview(view: View) -> None:
         return
     errors = compute.vectors(view)
     chance = None
-    if is_ready(compute.vector_chance_asked(view, errors), _SOON):
+    if is_ready(compute.vector_chance_request(view, errors), _SOON):
         chance = compute.vectors_by_chance(view, errors)
     with tiles:
         _tiles(view, errors, chance)
@@ -51,7 +51,7 @@ def show_vector_overview(view: View) -> None:
         st.rerun()
         return
     table = compute.classes(view, errors, chance)
-    conclude(top, Conclusion(chance.sentence, chance.claims))
+    conclude(top, Conclusion(chance.sentence, chance.is_significant))
     st.subheader("Which class to mend first", anchor=False)
     st.markdown(plain(describe_classes(table)))
     list_classes(table)

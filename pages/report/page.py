@@ -17,16 +17,15 @@ from lore_core.report.archive import zipped
 from lore_core.view import View
 from lore_core.view.methods import Grouping
 from pages.shared import compute
-from pages.shared.beside import finished
 from pages.shared.charts import next_step
-from pages.shared.controls import cost_controls, view_controls
+from pages.shared.controls import cost_controls, in_session, view_controls
 from pages.shared.header import plain, question
-from pages.shared.jobs import at_this_pace, current_job, start_job
 from pages.shared.loaded import Loaded
 from pages.shared.maps import duration
 from pages.shared.methods import grouping, labels, preselected
 from pages.shared.session import current
 from pages.shared.store import store
+from pages.shared.tasks import expected_duration, is_busy, start_job, wait_for
 
 #: Seconds a report takes: its start, times the root of the rows (the more there are, the fewer
 #: resamples are afforded), the figures as images.
@@ -74,12 +73,12 @@ def _make(view: View, settings: ReportSettings, images: bool, key: Hashable) -> 
     ) -> Comparison:
         # (Measured as on Recalibrate, where it may have been done already.)
         on = view.embedding if view.is_local else None
-        asked = compute.fits(view, tuple(methods), grouping, on)
-        result: Comparison = finished(asked, part_of(progress, 0.0, 0.3))
+        request = compute.fits(view, tuple(methods), grouping, on)
+        result: Comparison = wait_for(request, part_of(progress, 0.0, 0.3))
         intervals = compute.intervals(view, result, on)
         if intervals is None:
             return result
-        simulated = finished(intervals, part_of(progress, 0.3, 1.0))
+        simulated = wait_for(intervals, part_of(progress, 0.3, 1.0))
         return result if simulated is None else result.with_simulated(simulated)
 
     def work(progress: Progress) -> bytes:
@@ -95,7 +94,7 @@ def _make(view: View, settings: ReportSettings, images: bool, key: Hashable) -> 
 
 def _seconds(view: View, images: bool) -> float:
     estimated = _START + _ROOT * math.sqrt(len(view.dataset)) + _IMAGES * images
-    return at_this_pace(_NAME, estimated)
+    return expected_duration(_NAME, estimated)
 
 
 def _contents(view: View, settings: ReportSettings, images: bool) -> None:
@@ -170,8 +169,7 @@ images = options[2].toggle(
     "Figures as SVG too",
     value=missing is None,
     disabled=missing is not None,
-    key="report_images",
-    persist_state="session",
+    **in_session("report_images"),
     help="Drawn by Chrome or Chromium on the machine of this server.",
 )
 if missing is not None:
@@ -181,8 +179,7 @@ settings = _settings(view, unsure, wrong)
 _contents(view, settings, images and missing is None)
 key = ("report", view.key(), settings, images)
 content = store().reports.get(key)
-job = current_job()
-busy = job is not None and job.running
+busy = is_busy()
 with st.container(horizontal=True, vertical_alignment="center"):
     st.button(
         "Make the report" if content is None else "Make it anew",

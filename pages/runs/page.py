@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.runs.controls import ask
-from pages.runs.request import RunsAnswer, start
+from pages.runs.request import RunsAnswer, ask, start
 from pages.runs.results import show
 from pages.runs.source import choose
 from pages.shared.charts import next_step
 from pages.shared.header import question
-from pages.shared.jobs import current_job, join_job
 from pages.shared.maps import duration
 from pages.shared.store import store
+from pages.shared.tasks import is_busy, join_job
 
 _PARAMETER = "runs"
 _SHOWN = "_runs_shown"
@@ -44,8 +43,7 @@ def _answer() -> RunsAnswer | None:
     if found is not None:
         _name_in_link(key)
         return found
-    job = current_job()
-    if job is not None and job.running:
+    if is_busy():
         return None
     if join_job(("runs", key)):
         _name_in_link(key)
@@ -70,8 +68,7 @@ answer = _answer()
 source = choose(explain=answer is None)
 if source is not None:
     request, seconds = ask(source)
-    job = current_job()
-    busy = job is not None and job.running
+    busy = is_busy()
     if request is not None:
         key = request.key(source)
         ready = store().runs.get(key) is not None

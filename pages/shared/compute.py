@@ -11,19 +11,20 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from lore_core import (
-    Comparison,
-    Dataset,
-    Embedding,
-    composition,
-)
+from lore_core import Comparison, Dataset, Embedding, composition
 from lore_core.chance import NullBand
 from lore_core.chance.vector_bands import VectorBand
 from lore_core.chance.whole_vector import VectorChance
 from lore_core.comparison import Summary
+from lore_core.comparison.effects import compare_rewards
 from lore_core.comparison.retraining import Taught
-from lore_core.comparison.rewards import compare_rewards
-from lore_core.dashboard.large_arrays import let_go, put_apart
+from lore_core.dashboard.background_tasks import (
+    estimate_gains,
+    fit_methods,
+    measure_curve,
+    simulate_intervals,
+)
+from lore_core.dashboard.large_arrays import map_arrays, release_pages
 from lore_core.metrics import LocalErrors, ReliabilityTable, RewardCurve
 from lore_core.metrics.vector_bandwidth import VectorCurve
 from lore_core.metrics.vector_error import VectorErrors
@@ -38,14 +39,14 @@ from lore_core.regions import (
     rows_with,
     smoothed_field,
 )
-from lore_core.regions.places.average import Against
-from lore_core.regions.places.find import PlaceSearch
+from lore_core.regions.subgroups.average import Against
+from lore_core.regions.subgroups.find import PlaceSearch
 from lore_core.regions.variables.attributes import PREDICTED, TRUE, attribute, columns
 from lore_core.view import View, chance, methods, variables, vector, where
 from lore_core.view.methods import Grouping, needs_calibration
 from lore_core.view.scene import Scene
 from lore_core.view.view import Part
-from pages.shared.beside import Asked, awaited
+from pages.shared.tasks import Request, await_result
 
 #: What a cached result depends on. (A view's γ must not make what has all γ be computed anew.)
 _BINS: tuple[Part, ...] = ("target", "n_bins", "binning")
@@ -81,7 +82,7 @@ def _kept(entries: int, spinner: str | bool, *parts: Part) -> Callable[[Any], An
             try:
                 return function(*arguments, **named)
             finally:
-                let_go()  # of what was looked at only for this
+                release_pages()  # of what was looked at only for this
 
         # (Streamlit tells functions apart by their names.)
         of_few_rows.__qualname__ += " of few rows"
@@ -126,7 +127,7 @@ method_isotonic = _kept(32, False, "target")(where.recalibrated_isotonic_of)
 @_kept(12, "Computing local errors …", *_LOCAL)
 def errors(view: View) -> LocalErrors:
     """Local errors of the evaluation rows."""
-    return put_apart(where.errors_of(view))
+    return map_arrays(where.errors_of(view))
 
 
 curve = _kept(32, "Computing the curve …", *_EVERY_GAMMA)(where.curve_of)
@@ -213,26 +214,30 @@ def comparison(
 
     Without the simulated intervals, see :func:`intervals`.
     """
-    result: Comparison = awaited(fits(view, labels, grouping, measured_on))
+    result: Comparison = await_result(fits(view, labels, grouping, measured_on))
     return result
 
 
 def fits(
     view: View, labels: tuple[str, ...], grouping: Grouping | None, measured_on: Embedding | None
-) -> Asked:
+) -> Request:
     """Return the work behind :func:`comparison`."""
     on = None if measured_on is None else measured_on.digest
-    return Asked(
-        "fits",
-        view,
+    return Request(
+        fit_methods,
+        {
+            "view": view,
+            "labels": list(labels),
+            "grouping": grouping,
+            "measured_on": measured_on,
+        },
         (view.key(*_FITTED), labels, grouping, on),
         "Fitting the recalibrators",
         _FIT_SECONDS * len(labels) * len(view.dataset),
-        {"labels": list(labels), "grouping": grouping, "measured_on": measured_on},
     )
 
 
-def intervals(view: View, result: Comparison, measured_on: Embedding | None) -> Asked | None:
+def intervals(view: View, result: Comparison, measured_on: Embedding | None) -> Request | None:
     """Return the work that simulates the intervals of :func:`comparison`'s calibration errors.
 
     None where none of them can be waited for.
@@ -241,25 +246,26 @@ def intervals(view: View, result: Comparison, measured_on: Embedding | None) -> 
     if not simulating["n_draws"]:
         return None
     on = None if measured_on is None else measured_on.digest
-    return Asked(
-        "intervals",
-        view,
-        (view.key(*_FITTED), tuple(result.datasets), on),
-        "Simulating intervals",
-        _SIMULATED_SECONDS * len(result.datasets) * len(view.dataset),
+    return Request(
+        simulate_intervals,
         {
+            "view": view,
             "confidences": {name: item.confidence for name, item in result.datasets.items()},
             "measured_on": measured_on,
         },
+        (view.key(*_FITTED), tuple(result.datasets), on),
+        "Simulating intervals",
+        _SIMULATED_SECONDS * len(result.datasets) * len(view.dataset),
     )
 
 
-def chance_asked(view: View) -> Asked | None:
+def chance_request(view: View) -> Request | None:
     """Return the work behind :func:`chance_band`; None where it cannot be waited for."""
     if not chance.affordable_band(view):
         return None
     expected = _BAND_SECONDS * len(view.dataset)
-    return Asked("chance band", view, view.key(*_EVERY_GAMMA), "Simulating chance", expected)
+    key = view.key(*_EVERY_GAMMA)
+    return Request(chance.chance_band_of, {"view": view}, key, "Simulating chance", expected)
 
 
 def chance_band(view: View, place: DeltaGenerator | None = None) -> NullBand | None:
@@ -267,24 +273,27 @@ def chance_band(view: View, place: DeltaGenerator | None = None) -> NullBand | N
 
     ``place``: where it is said how far it is; by default here.
     """
-    asked = chance_asked(view)
-    band: NullBand | None = None if asked is None else awaited(asked, place)
+    request = chance_request(view)
+    band: NullBand | None = None if request is None else await_result(request, place)
     return band
 
 
-def method_curves_asked(
+def method_curve_requests(
     view: View, result: Comparison, names: Sequence[str], on_map: Embedding
-) -> list[Asked]:
+) -> list[Request]:
     """Return the work behind the MLCE and ALCE over γ after each of some methods."""
     key = view.key(*_FITTED)
     return [
-        Asked(
-            "curve",
-            view,
+        Request(
+            measure_curve,
+            {
+                "view": view,
+                "confidence": result.datasets[name].confidence,
+                "measured_on": on_map,
+            },
             (key, name, on_map.digest),
             "Computing the curves",
             _CURVE_SECONDS * len(view.evaluation),
-            {"confidence": result.datasets[name].confidence, "measured_on": on_map},
             of=name,
         )
         for name in names
@@ -327,38 +336,46 @@ def rewards(
     return compare_rewards(result.datasets, None if ratio is None else [ratio], rows=_rows)
 
 
-def taught_asked(view: View) -> Asked:
+def gains_request(view: View) -> Request:
     """Return the work that learns on calibration rows what could be gained."""
     expected = _TAUGHT_SECONDS * len(view.dataset)
     title = "Learning what could be gained"
-    return Asked("taught", view, view.key("target", "seed"), title, expected)
+    return Request(estimate_gains, {"view": view}, view.key("target", "seed"), title, expected)
 
 
 def taught(view: View) -> Taught | None:
     """Learn on calibration rows what could be gained."""
-    learned: Taught | None = awaited(taught_asked(view))
+    learned: Taught | None = await_result(gains_request(view))
     return learned
 
 
-def _vector_asked(
-    work: str, title: str, view: View, columns: float, *parts: Part, **options: Any
-) -> Asked:
+def _vector_request(
+    function: Callable[..., Any],
+    title: str,
+    view: View,
+    columns: float,
+    *parts: Part,
+    **arguments: Any,
+) -> Request:
     """Return some work on the whole vector; ``columns``: how often each class is summed up."""
     expected = _COLUMN_SECONDS * columns * view.dataset.n_classes * len(view.evaluation)
-    return Asked(work, view, view.key(*parts), title, expected, options)
+    return Request(function, {"view": view, **arguments}, view.key(*parts), title, expected)
 
 
 def vectors(view: View) -> VectorErrors:
     """Local errors of the whole vector."""
     title = "Computing local errors of every class"
-    errors: VectorErrors = awaited(_vector_asked("vector errors", title, view, 1, *_FITTED))
+    request = _vector_request(vector.vector_errors_of, title, view, 1, *_FITTED)
+    errors: VectorErrors = await_result(request)
     return errors
 
 
-def vector_chance_asked(view: View, errors: VectorErrors) -> Asked:
+def vector_chance_request(view: View, errors: VectorErrors) -> Request:
     """Return the work behind :func:`vectors_by_chance`."""
     title = "Simulating every class"
-    return _vector_asked("vector chance", title, view, _DRAWN, *_FITTED, "seed", errors=errors)
+    return _vector_request(
+        vector.vector_chance_of, title, view, _DRAWN, *_FITTED, "seed", errors=errors
+    )
 
 
 def vectors_by_chance(
@@ -368,7 +385,7 @@ def vectors_by_chance(
 
     ``errors``: from :func:`vectors`. ``place``: where it is said how far it is; by default here.
     """
-    test: VectorChance = awaited(vector_chance_asked(view, errors), place)
+    test: VectorChance = await_result(vector_chance_request(view, errors), place)
     return test
 
 
@@ -381,17 +398,17 @@ def classes(view: View, _errors: VectorErrors, _chance: VectorChance) -> pd.Data
 def vector_curve(view: View) -> VectorCurve:
     """Whole vector's errors over γ."""
     title = "Computing the curve of every class"
-    curve: VectorCurve = awaited(
-        _vector_asked("vector curve", title, view, _GAMMAS_DRAWN, *_ANY_GAMMA)
-    )
+    request = _vector_request(vector.vector_curve_of, title, view, _GAMMAS_DRAWN, *_ANY_GAMMA)
+    curve: VectorCurve = await_result(request)
     return curve
 
 
-def vector_band_asked(view: View, curve: VectorCurve) -> Asked:
+def vector_band_request(view: View, curve: VectorCurve) -> Request:
     """Return the work behind :func:`vector_band`."""
     expected = _COLUMN_SECONDS * _DRAWN * _GAMMAS_DRAWN * view.dataset.n_classes * curve.n_rows
     title, key = "Simulating curves of every class", view.key(*_ANY_GAMMA)
-    return Asked("vector band", view, key, title, expected, {"curve": curve})
+    arguments = {"view": view, "curve": curve}
+    return Request(vector.vector_band_of, arguments, key, title, expected)
 
 
 def vector_band(view: View, curve: VectorCurve, place: DeltaGenerator | None = None) -> VectorBand:
@@ -399,7 +416,7 @@ def vector_band(view: View, curve: VectorCurve, place: DeltaGenerator | None = N
 
     ``place``: where it is said how far it is; by default here.
     """
-    band: VectorBand = awaited(vector_band_asked(view, curve), place)
+    band: VectorBand = await_result(vector_band_request(view, curve), place)
     return band
 
 

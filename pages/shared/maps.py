@@ -5,10 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 from lore_core import Dataset, Embedding
-from lore_core.dashboard.maps_apart import embed_apart
+from lore_core.dashboard.background_tasks import make_learned_map
 from lore_core.embedding import MapName, estimate_seconds, make_map
-from pages.shared.jobs import at_this_pace, current_job, join_job, start_job
 from pages.shared.store import store
+from pages.shared.tasks import (
+    Request,
+    expected_duration,
+    is_busy,
+    join_job,
+    start_job,
+    wait_for,
+)
 
 #: Maps estimated to take less are made without asking.
 AUTOMATIC_SECONDS = 60.0
@@ -55,7 +62,7 @@ def seconds(dataset: Dataset, title: str) -> float:
     assert dataset.features is not None  # else no map is offered
     n, p = dataset.features.shape
     estimated = estimate_seconds(MAPS[title].method, n, p, MAPS[title].n_components or p)
-    return at_this_pace(title, estimated)
+    return expected_duration(title, estimated)
 
 
 def duration(seconds_: float) -> str:
@@ -67,14 +74,15 @@ def duration(seconds_: float) -> str:
 
 def compute_map(dataset: Dataset, title: str) -> None:
     """Start making a learned map in the background."""
-    features = dataset.features
-    assert features is not None  # else no map is offered
+    key, expected = (dataset.digest, title), seconds(dataset, title)
+    arguments = {"features": dataset.features, "name": MAPS[title]}
+    request = Request(make_learned_map, arguments, key, title, expected, is_long=True)
     start_job(
-        (dataset.digest, title),
+        key,
         title,
-        lambda progress: embed_apart(features, MAPS[title], progress),
-        lambda embedding: store().maps.put((dataset.digest, title), embedding),
-        seconds(dataset, title),
+        lambda progress: wait_for(request, progress),
+        lambda embedding: store().maps.put(key, embedding),
+        expected,
     )
 
 
@@ -102,8 +110,7 @@ def find_map(dataset: Dataset, title: str) -> Embedding | None:
     found = store().maps.get((dataset.digest, title))
     if found is not None:
         return found
-    job = current_job()
-    if job is not None and job.running:
+    if is_busy():
         return None
     key = (dataset.digest, title)
     tried = st.session_state.setdefault("_maps_tried", set())

@@ -15,7 +15,7 @@ import numpy as np
 
 from lore_core import Embedding, InputError, __version__
 from lore_core.dashboard.kept_files import KeptFiles
-from lore_core.dashboard.large_arrays import kept_apart
+from lore_core.dashboard.large_arrays import map_dataset
 from lore_core.dashboard.maps_told import map_from, map_told
 from lore_core.reading.handover import Arrays, dataset_from, dataset_told, from_json, to_json
 from pages.shared.files import arguments
@@ -100,7 +100,7 @@ def _data_told(loaded: Loaded) -> Told | None:
 def _data_made(key: Hashable, told: Any, arrays: Arrays) -> Loaded:
     kinds = typing.get_type_hints(Loaded)
     noted = {name: from_json(kinds[name], told[name]) for name in _NOTED}
-    made = Loaded(kept_apart(dataset_from(told["dataset"], arrays)), **noted)
+    made = Loaded(map_dataset(dataset_from(told["dataset"], arrays)), **noted)
     if made.key != key:
         raise ValueError("other data")
     return made

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from lore_core import InputError, demo, reading
-from lore_core.dashboard.large_arrays import kept_apart
+from lore_core.dashboard.large_arrays import map_dataset
 from pages.shared.files import State, arguments, states_of
 from pages.shared.loaded import DEMO, Loaded
 from pages.shared.store import store
@@ -123,7 +123,7 @@ def as_loaded(result: reading.Reading, source: str, files: State = ()) -> Loaded
     """
     dataset, whole = result.dataset, result.dataset.split is None
     return Loaded(
-        dataset=kept_apart(dataset.with_split(0.5, random_state=0) if whole else dataset),
+        dataset=map_dataset(dataset.with_split(0.5, random_state=0) if whole else dataset),
         source=source,
         facts=tuple(result.report.facts),
         notes=result.report.notes,
@@ -153,7 +153,7 @@ def load_demo(name: str = "digits") -> None:
 @st.cache_resource(max_entries=2, show_spinner="Reading the data …")
 def _read(paths: tuple[str, ...], state: State) -> Loaded:
     """Read files once for each state of them."""
-    return as_loaded(reading.read(list(paths), apart=True), " + ".join(paths), state)
+    return as_loaded(reading.read(list(paths), isolate=True), " + ".join(paths), state)
 
 
 def ensure_loaded() -> bool:

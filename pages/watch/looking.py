@@ -17,8 +17,8 @@ from lore_core import InputError
 from lore_core.data.progress import Progress, part_of
 from lore_core.mergeable import Change, LocalErrorSums, Watched, change_between, metrics_of_sums
 from pages.shared.files import state_of
-from pages.shared.jobs import Job, at_this_pace, current_job, forget_job, join_job, start_job
 from pages.shared.store import store
+from pages.shared.tasks import Job, current_job, expected_duration, forget_job, join_job, start_job
 from pages.watch.source import Kept
 
 #: Simulations behind each p, and places of a batch that are kept.
@@ -137,7 +137,7 @@ class Look:
     def seconds(self) -> float:
         """Rough duration of what is left on this machine."""
         joining, each = self._costs()
-        return at_this_pace(_WORK, joining + sum(each))
+        return expected_duration(_WORK, joining + sum(each))
 
     def work(self, progress: Progress) -> None:
         """Look at every batch that has not been; what is found is kept as soon as it is."""
@@ -210,11 +210,11 @@ def see_to(look: Look) -> Job | None:
     if len(look.watched()) == len(look.names):
         return None
     mine = current_job()
-    if mine is not None and mine.running and mine is job:
+    if mine is not None and not mine.ended and mine is job:
         return job
     if st.session_state.get(_ASKED) == look.key or (job is not None and job.error):
         return job
-    if mine is not None and mine.running and mine.name != _WORK:
+    if mine is not None and not mine.ended and mine.name != _WORK:
         return mine
     st.session_state[_ASKED] = look.key
     if not join_job(look.key):
@@ -222,7 +222,7 @@ def see_to(look: Look) -> Job | None:
     job = current_job()
     assert job is not None  # it was joined, or has just begun
     look.found.began(look.key, job)
-    if not job.ends_within(_SOON):
+    if not job.wait(_SOON):
         st.rerun()  # so that its progress is on screen from the start
     forget_job()
     return job
@@ -230,12 +230,12 @@ def see_to(look: Look) -> Job | None:
 
 def is_looking(job: Job) -> bool:
     """Whether a job is at work on batches, and this session waits for it."""
-    return job.name == _WORK and job.running and job is current_job()
+    return job.name == _WORK and not job.ended and job is current_job()
 
 
 def go_on(look: Look) -> None:
     """Let what was cancelled or has failed begin again when the page is drawn next."""
     st.session_state.pop(_ASKED, None)
     job = look.found.jobs.get(look.key)
-    if job is not None and not job.running:
+    if job is not None and job.ended:
         del look.found.jobs[look.key]

@@ -1,14 +1,25 @@
 """Data whose large arrays lie in a file are the same data, and take no memory until looked at."""
 
+import mmap
+import shutil
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.dashboard.large_arrays import kept_apart, let_go, put_apart
+from lore_core.dashboard.large_arrays import (
+    ArrayPickler,
+    ArrayUnpickler,
+    map_arrays,
+    map_dataset,
+    new_file,
+    release_pages,
+)
+from lore_core.view import View
 
 only_linux = pytest.mark.skipif(sys.platform != "linux", reason="files without a name")
 
@@ -36,9 +47,9 @@ def same(one, other):
 
 
 def in_a_file(array):
-    while array is not None and not isinstance(array, np.memmap):
-        array = getattr(array, "base", None)
-    return array is not None
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return isinstance(array, memoryview) and isinstance(array.obj, mmap.mmap)
 
 
 @only_linux
@@ -48,7 +59,7 @@ def test_data_kept_in_a_file_are_the_same(tmp_path, monkeypatch, together):
     if together:
         data = data.rows(np.argsort(data.split, kind="stable"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    kept = kept_apart(data)
+    kept = map_dataset(data)
     assert not list(tmp_path.iterdir())
     same(kept, data)
     for part in (kept, kept.evaluation, kept.calibration):
@@ -68,10 +79,10 @@ def held(of):
 
 @only_linux
 def test_what_was_looked_at_is_let_go_and_found_again():
-    kept = kept_apart(large().with_split(0.4))
+    kept = map_dataset(large().with_split(0.4))
     total = kept.probabilities.sum() + kept.features.sum()
     before = held("RssFile")
-    let_go()
+    release_pages()
     assert before - held("RssFile") > 0.9 * (kept.probabilities.nbytes + kept.features.nbytes)
     assert kept.probabilities.sum() + kept.features.sum() == total
 
@@ -82,20 +93,74 @@ def test_without_a_file_they_stay_in_memory(monkeypatch):
 
     monkeypatch.setattr(tempfile, "TemporaryFile", fails)
     data = large(300_000).with_split(0.4)
-    kept = kept_apart(data)
+    kept = map_dataset(data)
     same(kept, data)
     assert not in_a_file(kept.probabilities)
-    let_go()
+    release_pages()
 
 
 @only_linux
-def test_local_errors_are_put_apart():
+def test_local_errors_lie_in_a_file():
     data = large(600_000)
     found = lore.local_errors(data.confidence, data.outcome, data.features[:, :1])
-    kept = put_apart(found)
+    kept = map_arrays(found)
     for name, value in vars(found).items():
         if isinstance(value, np.ndarray):
             np.testing.assert_array_equal(getattr(kept, name), value)
             assert in_a_file(getattr(kept, name))
         else:
             assert getattr(kept, name) is value
+
+
+def pickled(value, file):
+    return ArrayPickler(file, lambda _: None).pickled(value)
+
+
+def unpickled(told, file=None):
+    return ArrayUnpickler(told, file, {}.__getitem__).load()
+
+
+@only_linux
+def test_what_lies_in_a_file_is_not_written_again():
+    file = new_file()
+    array = np.arange(2.0**20)
+    mapped = file.keep(array)
+    other = new_file()
+    told = pickled({"whole": mapped, "part": mapped[2**18 + 1 :], "small": array[:9]}, other)
+    assert {part.path for part in told.parts} == {file.path}
+    assert len(told.content) < 1_000
+    back = unpickled(told)
+    np.testing.assert_array_equal(back["whole"], array)
+    np.testing.assert_array_equal(back["part"], array[2**18 + 1 :])
+    np.testing.assert_array_equal(back["small"], array[:9])
+    in_other = pickled(array, other)
+    assert {part.path for part in in_other.parts} == {other.path}
+    np.testing.assert_array_equal(unpickled(in_other, other), array)
+
+
+@only_linux
+def test_where_there_is_no_room_arrays_are_pickled(monkeypatch):
+    array, file = np.arange(2.0**20), new_file()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=2**30))
+    assert file.keep(array) is array
+    for where in (file, None):
+        told = pickled(array, where)
+        assert not told.parts
+        np.testing.assert_array_equal(unpickled(told, where), array)
+
+
+def test_a_worker_is_given_neither_images_nor_what_is_only_read():
+    data = lore.Dataset(
+        [[0.2, 0.8]] * 4,
+        [0, 1, 1, 0],
+        images=np.zeros((4, 2, 2), np.uint8),
+        metadata={"text": list("abcd")},
+        split=["calibration", "evaluation"] * 2,
+    )
+    view = View(data)
+    assert view.evaluation.images is not None
+    there = unpickled(pickled(view, None))
+    for part in (there.dataset, there.evaluation):
+        assert part.images is None
+        assert part.metadata is None
+    assert there.evaluation.labels.tolist() == [1, 0]

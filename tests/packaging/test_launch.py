@@ -113,8 +113,8 @@ def test_who_imports_the_app_starts_no_process():
     code = (
         "import sys\nstarted = []\n"
         "sys.addaudithook(lambda event, of: event == 'subprocess.Popen' and started.append(of))\n"
-        "from app import PAGES, WORKERS\n"
-        "assert PAGES\nassert not started\nassert not WORKERS.are_there\n"
+        "from app import PAGES, POOL\n"
+        "assert PAGES\nassert not started\nassert not POOL.is_warm\n"
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60)

@@ -12,7 +12,7 @@ import lore_core as lore
 from benchmarks.attack.reader import Reader
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("launch")]
-MODULE = "lore_core.dashboard.worker"
+MODULE = "lore_core.dashboard.background_tasks"
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def workers(server):
 
 def told(page):
     """What a page has said so far of a fit that can be cancelled."""
-    if page.named("button", "stop_fits") is None:
+    if page.named("button", "stop_fit_methods") is None:
         return ""
     texts = [item.progress.text for item in page.elements if item.WhichOneof("type") == "progress"]
     return "\n".join(text for text in texts if text.startswith("**Fitting"))
@@ -62,7 +62,7 @@ def test_a_fit_is_cancelled_begun_again_left_and_shared(served):
     with Reader(served.url) as reader, Reader(served.url) as other:
         page = reader.open("recalibrate", until=is_at_work)
         with held(served) as at_first:
-            page = reader.press(page, "stop_fits")
+            page = reader.press(page, "stop_fit_methods")
             assert "Fitting the recalibrators: cancelled; nothing else changed." in page.text
         page = reader.press(page, "begin_again", until=is_at_work)
         with held(served) as again:
@@ -70,8 +70,8 @@ def test_a_fit_is_cancelled_begun_again_left_and_shared(served):
             assert "What did I load?" in reader.go("").text
             waiting = other.open("recalibrate", until=told)
             page = reader.go("recalibrate", until=told)
-            assert "cancelled" in reader.press(page, "stop_fits").text
+            assert "cancelled" in reader.press(page, "stop_fit_methods").text
             assert again <= workers(served)  # it was left, and is another's, too
-            assert "cancelled" in other.press(waiting, "stop_fits").text
+            assert "cancelled" in other.press(waiting, "stop_fit_methods").text
         assert not again <= workers(served)
     assert "Traceback" not in served.said

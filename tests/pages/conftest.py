@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from lore_core import Dataset
-from lore_core.dashboard.beside import WORKERS
+from lore_core.dashboard.worker_pool import POOL
 from pages.shared.loaded import Loaded
 from pages.shared.store import store
 
@@ -45,6 +45,20 @@ class Page:
     def go(self, name: str) -> Page:
         self.app.switch_page(f"pages/{name}/page.py")
         return self.run()
+
+    def press(self, label: str) -> Page:
+        next(item for item in self.app.button if item.label == label).click()
+        return self.run()
+
+    def upload(self, *files: tuple[str, bytes]) -> Page:
+        (box,) = self.app.file_uploader
+        box.set_value([(name, content, "application/octet-stream") for name, content in files])
+        return self.run()
+
+    def read_path(self, path: Path) -> Page:
+        self.app.button_group(key="source").set_value("Path")
+        self.run().app.text_input(key="path").set_value(str(path))
+        return self.run().press("Read")
 
     @property
     def title(self) -> str:
@@ -122,7 +136,7 @@ def open_page(monkeypatch):
         app.query_params["features"] = "PCA 2-D"  # at once, without a job in the background
         for key, value in settings.items():
             app.query_params[key] = str(value)
-        assert not WORKERS.are_there, "what a test replaces would not be replaced in them"
+        assert not POOL.is_warm, "what a test replaces would not be replaced in them"
         if dataset is not None:
             loaded = Loaded(dataset, "test", facts=("Made by a test.",))
             store().loaded.put(loaded.key, loaded)

@@ -12,7 +12,7 @@ import pytest
 import lore_core as lore
 from lore_core.metrics.catalogue import WORST_CELL
 from lore_core.view import methods
-from pages.shared import beside, compute
+from pages.shared import compute, tasks
 
 
 @pytest.fixture
@@ -80,10 +80,10 @@ def dear(monkeypatch):
     """Simulating the local metrics would take too long, whatever their number of rows."""
     found = {"n_draws": 60, "local_intervals": False}
     monkeypatch.setattr(methods, "affordable_intervals", lambda n, d, **limits: dict(found))
-    beside._TASKS.clear()
+    tasks.forget_results()
     compute.summary.clear()
     yield
-    beside._TASKS.clear()
+    tasks.forget_results()
     compute.summary.clear()
 
 

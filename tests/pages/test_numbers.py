@@ -13,7 +13,7 @@ import lore_core as lore
 from lore_core.data.dataset import EVALUATION
 from lore_core.metrics.bandwidth import ROUND_GAMMAS
 from lore_core.metrics.catalogue import TILES
-from pages.shared import beside, compute
+from pages.shared import compute, tasks
 
 
 @pytest.fixture
@@ -226,7 +226,10 @@ def test_divided_by_predicted_class(open_page, dataset):
     page = open_page("landscape", dataset, below="By class or group")
     rows = dataset.evaluation
     expected = lore.regions.report_by(
-        np.array(rows.class_names)[rows.predictions], rows.confidence, rows.outcome
+        np.array(rows.class_names)[rows.predictions],
+        rows.confidence,
+        rows.outcome,
+        np.ones(len(rows), bool),
     )
     shown = page.app.dataframe[-1].value
     pd.testing.assert_series_equal(shown["rows"], expected["rows"])
@@ -236,8 +239,8 @@ def test_divided_by_predicted_class(open_page, dataset):
 def test_a_curve_does_not_wait_for_what_chance_shows(open_page, dataset, monkeypatch):
     _, line = open_page("bandwidth", dataset).figure("curve")["data"]
     # What takes long is not there yet, and the reader leaves meanwhile.
-    monkeypatch.setattr(beside, "is_ready", lambda asked, seconds: False)
-    monkeypatch.setattr(compute, "awaited", lambda asked, place: st.stop())
+    monkeypatch.setattr(tasks, "is_ready", lambda request, seconds: False)
+    monkeypatch.setattr(compute, "await_result", lambda request, place: st.stop())
     waiting = open_page("bandwidth", dataset)
     assert "is being simulated" in waiting.text
     (alone,) = waiting.figure("curve")["data"]

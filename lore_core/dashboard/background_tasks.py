@@ -1,0 +1,134 @@
+"""What workers compute for pages, and what they and the server do once to be warm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lore_core.comparison import Comparison, conclude_recalibration
+from lore_core.comparison.retraining import Taught
+from lore_core.dashboard.worker import keep_array, serve
+from lore_core.data.arrays import Floats
+from lore_core.data.dataset import Dataset
+from lore_core.data.progress import Progress
+from lore_core.data.validation import InputError
+from lore_core.embedding.embed import embed
+from lore_core.embedding.names import MapName
+from lore_core.embedding.result import Embedding
+from lore_core.metrics import BandwidthCurve
+from lore_core.recalibration import standard_recalibrators
+from lore_core.view.chance import chance_errors_of
+from lore_core.view.methods import (
+    Grouping,
+    comparison_of,
+    intervals_of,
+    recalibrators_of,
+    summary_of,
+    taught_of,
+)
+from lore_core.view.view import View
+from lore_core.view.where import (
+    curve_of,
+    errors_of,
+    field_of,
+    places_of,
+    recalibrated_curve_of,
+    reliability_of,
+    verdict_of,
+)
+
+
+def fit_methods(
+    view: View,
+    labels: list[str],
+    grouping: Grouping | None,
+    measured_on: Embedding | None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Fit methods by their labels and measure them; simulate nothing."""
+    known = recalibrators_of(view)
+    made = comparison_of(
+        view,
+        [known[label] for label in labels],
+        {},
+        grouping=grouping,
+        measured_on=measured_on,
+        progress=progress,
+        keep=keep_array,  # what ten methods made of many rows need not be in memory
+    )
+    # What the page shows of all rows of all methods goes with it, and not the rows.
+    conclude_recalibration(made)
+    return made.without_row_values()
+
+
+def simulate_intervals(
+    view: View,
+    confidences: dict[str, Floats],
+    measured_on: Embedding | None,
+    progress: Progress | None = None,
+) -> dict[str, pd.DataFrame] | None:
+    """Simulate the intervals of what :func:`fit_methods` measured."""
+    return intervals_of(view, confidences, measured_on=measured_on, progress=progress)
+
+
+def measure_curve(
+    view: View, confidence: Floats, measured_on: Embedding, progress: Progress | None = None
+) -> BandwidthCurve:
+    """Measure over γ what one method of :func:`fit_methods` made of the confidences."""
+    return recalibrated_curve_of(view, confidence, on=measured_on, progress=progress)
+
+
+def estimate_gains(view: View, progress: Progress | None = None) -> Taught | None:
+    """Learn on calibration rows what could be gained."""
+    del progress  # it takes a moment
+    return taught_of(view)
+
+
+def make_learned_map(features: Any, name: MapName, progress: Progress | None = None) -> Embedding:
+    """Make a learned map of rows."""
+    n_components = name.n_components or features.shape[1]
+    try:
+        return embed(features, name.method, n_components, random_state=0, progress=progress)
+    except MemoryError as error:
+        message = f"{name.title} needs more memory than this machine has; use fewer rows."
+        raise InputError(message) from error
+
+
+def small_view() -> View:
+    """Make a few rows of three classes on a map, calibration rows among them."""
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), 120)
+    labels = (p.cumsum(axis=1) < rng.random((120, 1))).sum(axis=1)
+    rows = Dataset(p, labels, rng.normal(size=(120, 2))).with_split(0.5)
+    return View(rows, maps={"map": embed(rows.features, "pca", 2, random_state=0)})
+
+
+def warm_worker() -> None:
+    """Do a small task, and so load what the first reader would wait for: a second or more."""
+    view = small_view()
+    made = fit_methods(view, [item.label for item in standard_recalibrators()], None, None)
+    simulate_intervals(view, {name: of.confidence for name, of in made.datasets.items()}, None)
+    measure_curve(view, view.evaluation.confidence, view.embedding)
+    estimate_gains(view)
+
+
+def warm_pages() -> None:
+    """Compute once what pages compute in the server: modules and compiled sums are read for it."""
+    from lore_core.figures import reliability_figure  # no worker draws
+
+    view = small_view()
+    errors = errors_of(view)
+    summary_of(view, errors=errors)
+    verdict_of(view, places_of(view))
+    chance_errors_of(view)
+    curve_of(view)
+    field_of(view, errors, bin_index=0)
+    field_of(view, errors)
+    _ = reliability_figure(reliability_of(view), rows=view.rows).figure
+
+
+def main(*, is_long: bool) -> None:
+    """Be a worker of the pool."""
+    serve(warm_worker, is_long=is_long)

@@ -1,0 +1,162 @@
+"""Turns of pages that run at the same time, and what waits until none does."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+
+from lore_core.data.progress import Cancelled
+from lore_core.kernel_sums.schedule import fewer_threads
+
+#: Seconds that work waits for pages of other readers, and new pages for those with a hand on them.
+_MOMENT_SECONDS = 3.0
+#: Seconds without a page after which there is time for what nobody has asked for.
+_IDLE_SECONDS = 2.0
+#: Pages that are computed at a time, and seconds after which one no longer counts as one of them:
+#: among ten at a time each waits for the interpreter at every step, and all take ten times as long.
+_MAX_PAGES, _LONG_PAGE_SECONDS = max(2, os.cpu_count() or 1), 2.0
+#: Seconds of waiting after which a reader is told for whom.
+_TELL_SECONDS = 1.0
+#: Seconds between two looks at whose turn it is; seconds for which the interpreter is one thread's.
+_POLL_SECONDS, _SWITCH_SECONDS = 0.1, 0.0005
+#: How much less of the processors, as ``nice`` counts, is given to what can wait.
+_NICENESS = 5
+_news = threading.Condition()
+#: When each page that runs began, and those that wait, in their order.
+_runs: list[float] = []
+_waiting: list[_Ticket] = []
+#: Whether any page has run.
+_was_seen = threading.Event()
+#: When the page of this thread began.
+_own = threading.local()
+
+
+class _Ticket:
+    """A page that waits. ``is_step``: of a reader who moved a control on it."""
+
+    def __init__(self, *, is_step: bool) -> None:
+        self.is_step, self.since = is_step, time.monotonic()
+
+    @property
+    def comes_before_steps(self) -> bool:
+        """Whether a step that comes later does not overtake it."""
+        return self.is_step or time.monotonic() - self.since > _MOMENT_SECONDS
+
+
+def switch_threads_often() -> None:
+    """Let threads take turns more often than is usual, 0.5 ms instead of 5 ms.
+
+    A computation hands the interpreter on at each of its many steps, and has it back only when
+    those of all other readers had it for that long.
+    """
+    sys.setswitchinterval(_SWITCH_SECONDS)
+
+
+@contextmanager
+def page_slot(
+    tell: Callable[[int], object] = lambda _: None, *, is_step: bool = False
+) -> Iterator[None]:
+    """Count as a page that somebody waits for, as long as it runs; before, wait for its turn.
+
+    ``tell``: is told once how many pages come before, where that takes longer than a moment.
+    ``is_step``: whether the reader sees the page already and moved a control on it: a hand that
+    waits comes before pages that have just been asked for.
+    """
+    around, _own.began = getattr(_own, "began", None), _take_slot(tell, is_step=is_step)
+    # (With others at the same time there is no processor left for a second thread.)
+    with fewer_threads(1) if len(_runs) + len(_waiting) > 1 else nullcontext():
+        try:
+            yield
+        finally:
+            _leave_slot()
+            _own.began = around
+
+
+@contextmanager
+def release_slot() -> Iterator[None]:
+    """Let other pages run while this one waits for work that is done elsewhere."""
+    if getattr(_own, "began", None) is None:
+        yield
+        return
+    _leave_slot()
+    yield
+    _own.began = _take_slot()
+
+
+def _leave_slot() -> None:
+    """Give the slot back; a page that was left while it waited for its work has none."""
+    began, _own.began = _own.began, None
+    _was_seen.set()
+    if began is not None:
+        with _news:
+            _runs.remove(began)
+            _news.notify_all()
+
+
+def _take_slot(tell: Callable[[int], object] = lambda _: None, *, is_step: bool = False) -> float:
+    ticket, is_told = _Ticket(is_step=is_step), False
+    with _news:
+        after = [k + 1 for k, other in enumerate(_waiting) if other.comes_before_steps]
+        _waiting.insert(max(after, default=0) if is_step else len(_waiting), ticket)
+        try:
+            while _waiting[0] is not ticket or _n_short() >= _MAX_PAGES:
+                _news.wait(_POLL_SECONDS)
+                if not is_told and time.monotonic() - ticket.since > _TELL_SECONDS:
+                    is_told = True
+                    tell(_waiting.index(ticket) + _n_short())
+        finally:
+            _waiting.remove(ticket)
+        began = time.monotonic()
+        _runs.append(began)
+        _news.notify_all()
+    return began
+
+
+def _n_short() -> int:
+    """How many pages run that began a moment ago; longer ones must not hold up all others."""
+    return sum(time.monotonic() - began < _LONG_PAGE_SECONDS for began in _runs)
+
+
+def lower_priority() -> None:
+    """Let this thread, and those it starts, have less of the processors than pages (Linux)."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
+
+
+def wait_for_pages() -> bool:
+    """Wait until no page runs; where one always does, for a moment. Return whether none does."""
+    with _news:
+        return _news.wait_for(lambda: not _runs, _MOMENT_SECONDS)
+
+
+def run_when_idle(function: Callable[[], object]) -> None:
+    """Call a function once, in the background, when a page was seen and none has run for seconds.
+
+    Before the first page there is no such time: what it shows is being read in another process.
+    """
+
+    def wait() -> None:
+        _was_seen.wait()
+        wait_until_idle()
+        lower_priority()
+        function()
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def wait_until_idle() -> None:
+    """Wait until no page has run for seconds."""
+    with _news:
+        while _news.wait_for(lambda: _runs or _waiting, _IDLE_SECONDS):
+            _news.wait_for(lambda: not (_runs or _waiting))
+
+
+def cancel_if_busy(_share: float, _message: str) -> None:
+    """Stop work where a page runs: a progress callable, to begin again when it has ended."""
+    if _runs:
+        raise Cancelled

@@ -1,0 +1,277 @@
+"""What a worker computes is what would be computed in the server, and ends nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import psutil
+import pytest
+
+import lore_core as lore
+from lore_core import InputError, embed
+from lore_core.dashboard.background_tasks import (
+    fit_methods,
+    make_learned_map,
+    simulate_intervals,
+)
+from lore_core.dashboard.worker_pool import Task, WorkerPool
+from lore_core.embedding import MapName
+from lore_core.kernel_sums.schedule import limited_threads
+from lore_core.view import View
+from lore_core.view.chance import chance_band_of
+from lore_core.view.methods import Grouping, comparison_of, recalibrators_of
+from lore_core.view.vector import (
+    vector_band_of,
+    vector_chance_of,
+    vector_curve_of,
+    vector_errors_of,
+)
+
+only_linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the pipe takes all")
+LABELS = ["No recalibration", "Temperature scaling", "LoRe"]
+TSNE = MapName("tsne", 2)
+SECONDS = 120
+
+
+@pytest.fixture(scope="module")
+def view():
+    data = lore.demo.synthetic(600, random_state=3).dataset
+    groups = pd.DataFrame({"site": np.where(np.arange(600) % 3, "a", "b")})
+    weights = 1.0 + np.arange(600) % 4
+    data = dataclasses.replace(data, groups=groups, weights=weights).with_split(0.5)
+    return View(data, maps={"PCA 2-D": lore.embed(data.features, "pca")})
+
+
+@pytest.fixture(scope="module")
+def pool():
+    made = WorkerPool(1)
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture(scope="module")
+def features():
+    return np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
+
+
+def done(pool, function, *, is_long=False, **arguments):
+    task = pool.submit(Task(function, arguments, is_long=is_long))
+    assert task.wait(SECONDS)
+    return task
+
+
+def wait_until_ended(progress):
+    """Work of a worker that goes on until it is ended."""
+    progress(0.5, "at work")
+    threading.Event().wait()
+
+
+def end_itself(progress):
+    """Work that ends its process, as a fault of a library does."""
+    os._exit(11)
+
+
+def add_up(numbers, progress):
+    """Work that is done at once."""
+    return sum(numbers)
+
+
+def workers():
+    """Processes of this one that compute."""
+    found = []
+    for process in psutil.Process().children():
+        with suppress(psutil.Error):  # it has just ended
+            if any("background_tasks" in word for word in process.cmdline()):
+                found.append(process)
+    return found
+
+
+def same(one, two):
+    assert type(one) is type(two)
+    if isinstance(one, np.ndarray):
+        np.testing.assert_array_equal(one, two)
+    elif isinstance(one, (pd.DataFrame, pd.Series)):
+        assert one.equals(two)
+        assert one.axes[0].equals(two.axes[0])
+    elif isinstance(one, dict):
+        assert list(one) == list(two)
+        for name in one:
+            same(one[name], two[name])
+    elif dataclasses.is_dataclass(one):
+        for item in dataclasses.fields(one):
+            same(getattr(one, item.name), getattr(two, item.name))
+    elif isinstance(one, lore.Recalibrator):
+        same(dict(one.state()), dict(two.state()))
+    else:
+        assert one == two
+
+
+def test_the_result_is_the_same_to_the_last_bit(view, pool):
+    arguments = {"labels": LABELS, "grouping": Grouping("site", 20), "measured_on": view.embedding}
+    told = done(pool, fit_methods, view=view, **arguments).result()
+    methods = [recalibrators_of(view)[label] for label in LABELS]
+    here = functools.partial(comparison_of, view, methods, grouping=Grouping("site", 20))
+    same(here({}).without_row_values(), told)
+    assert np.shares_memory(told.datasets["LoRe"].labels, view.evaluation.labels)
+    confidences = {name: item.confidence for name, item in told.datasets.items()}
+    simulated = done(
+        pool, simulate_intervals, view=view, confidences=confidences, measured_on=None
+    ).result()
+    same(here({"n_draws": 60}).without_row_values(), told.with_simulated(simulated))
+    same(chance_band_of(view), done(pool, chance_band_of, view=view).result())
+
+
+def test_the_whole_vector_is_the_same_to_the_last_bit(view, pool):
+    # (Of weighted rows nothing is said of it.)
+    alike = View(dataclasses.replace(view.dataset, weights=None), maps=view.maps)
+    errors, curve = vector_errors_of(alike), vector_curve_of(alike)
+    for function, arguments in (
+        (vector_errors_of, {}),
+        (vector_chance_of, {"errors": errors}),
+        (vector_curve_of, {}),
+        (vector_band_of, {"curve": curve}),
+    ):
+        result = done(pool, function, view=alike, **arguments).result()
+        same(function(alike, **arguments), result)
+
+
+def test_a_learned_map_is_the_same_and_its_process_ends(features, pool):
+    n_before = len(workers())
+    task = done(pool, make_learned_map, is_long=True, features=features, name=TSNE)
+    assert task.message
+    made = task.result()
+    with limited_threads(1):  # several would spin while they wait, for half a minute
+        here = embed(features, "tsne", 2)
+    assert made.coordinates == pytest.approx(here.coordinates, abs=1e-9)
+    assert made.description == here.description
+    assert made.transform(features[:5]) == pytest.approx(here.transform(features[:5]), abs=1e-9)
+    failed = done(pool, make_learned_map, is_long=True, features=features[:5], name=TSNE)
+    assert failed.error == "'features' must have at least 10 rows for t-SNE; got 5."
+    assert len(workers()) <= n_before + 1  # the last may be ending
+
+
+@only_linux
+def test_large_arrays_come_in_a_file(pool, monkeypatch, tmp_path):
+    """Told of as all others are, the same to the last bit, and nothing of them stays behind."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    large = View(lore.demo.synthetic(700_000).dataset.with_split(0.2))
+    labels = ["No recalibration", "Platt scaling"]
+    task = done(pool, fit_methods, view=large, labels=labels, grouping=None, measured_on=None)
+    told = task.result()
+    methods = [recalibrators_of(large)[label] for label in labels]
+    expected = comparison_of(large, methods, {})
+    same(expected.without_row_values(), told)
+    same(expected.differences, told.differences)
+    same(expected.most_probable(), told.most_probable())
+    assert not list(tmp_path.iterdir())
+    assert task.n_file_bytes > 10 * task.n_bytes
+    after = told.datasets["Platt scaling"]
+    assert not after.confidence.flags.writeable
+    np.testing.assert_array_equal(after.confidence, expected.datasets["Platt scaling"].confidence)
+
+
+def test_after_warming_up_a_fit_imports_nothing():
+    """In a fresh process, as workers are."""
+    code = """
+import sys
+import lore_core as lore
+from lore_core.dashboard import background_tasks as tasks
+from lore_core.view import View
+tasks.warm_worker()
+before = set(sys.modules)
+data = lore.demo.synthetic(300).dataset.with_split(0.5)
+view = View(data, maps={"map": lore.embed(data.features, "identity")})
+before |= {name for name in sys.modules if "demo" in name or "text_features" in name}
+labels = [item.label for item in lore.standard_recalibrators()]
+made = tasks.fit_methods(view, labels, None, view.embedding)
+confidences = {name: item.confidence for name, item in made.datasets.items()}
+assert tasks.simulate_intervals(view, confidences, None)
+print(sorted(set(sys.modules) - before))
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"
+
+
+def test_what_the_user_can_fix_is_said(view, pool):
+    arguments = {"labels": ["LoRe"] * 2, "grouping": None, "measured_on": None}
+    task = done(pool, fit_methods, view=view, **arguments)
+    with pytest.raises(InputError, match="must be methods with unlike labels"):
+        task.result()
+
+
+def test_who_waits_comes_first_and_what_is_short_before_what_is_long(monkeypatch):
+    monkeypatch.setattr(WorkerPool, "warm", lambda self: None)
+    line = WorkerPool(1)
+    left, long, short = (Task(fit_methods, {}, seconds) for seconds in (0.1, 9.0, 1.0))
+    long.readers = short.readers = [("a reader", 1)]
+    another = Task(make_learned_map, {}, is_long=True)
+    for task in (left, long, short, another):
+        line.submit(task)
+    assert [line.n_before(task) for task in (short, long, left, another)] == [1, 2, 3, 1]
+    line.cancel(short)
+    assert line.n_before(long) == 1
+    with pytest.raises(InputError, match="It was cancelled"):
+        short.result()
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+def test_what_ends_it_ends_nothing_else(pool, is_long):
+    """Cancelled, or by itself; the next task is done by another process."""
+    task = pool.submit(Task(wait_until_ended, {}, is_long=is_long))
+    end = time.monotonic() + SECONDS
+    while not task.message:
+        assert time.monotonic() < end
+        task.wait(0.01)
+    pool.cancel(task)
+    assert task.wait(20)
+    with pytest.raises(InputError, match="It was cancelled"):
+        task.result()
+    task = done(pool, end_itself, is_long=is_long)
+    with pytest.raises(InputError, match="has ended"):
+        task.result()
+    assert done(pool, add_up, is_long=is_long, numbers=[1, 2]).result() == 3
+
+
+def test_a_bug_is_told_in_the_terminal_and_ends_nothing_else(pool, capfd):
+    task = done(pool, add_up, numbers=threading.Lock())
+    assert "has ended" in task.error
+    assert "cannot pickle" in capfd.readouterr().err
+    assert done(pool, add_up, numbers=[1, 2]).result() == 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
+def test_it_ends_with_the_server():
+    """Even with one that is killed, and without a traceback."""
+    code = (
+        "import numpy as np; from lore_core.embedding import MapName\n"
+        "from lore_core.dashboard.background_tasks import make_learned_map\n"
+        "from lore_core.dashboard.worker_pool import Task, WorkerPool\n"
+        "rows = np.random.default_rng(0).normal(size=(30_000, 4))\n"
+        "arguments = {'features': rows, 'name': MapName('tsne', 2)}\n"
+        "task = WorkerPool(1).submit(Task(make_learned_map, arguments, is_long=True))\n"
+        "while not task.wait(0.01): task.message and print(task.message, flush=True)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(lore.__file__).parents[1])}
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    ) as server:
+        assert server.stdout.readline()
+        children = psutil.Process(server.pid).children()
+        assert children
+        server.kill()
+        assert not psutil.wait_procs(children, SECONDS)[1]
+        assert b"Traceback" not in server.stderr.read()
