@@ -12,6 +12,7 @@ import hmac
 import io
 import json
 import math
+import struct
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,11 +33,12 @@ Arrays = Mapping[str, NDArray[Any]]
 _HEADER = "header.json"
 #: The same content gives the same bytes: no time of day goes into a file.
 _DATE = (1980, 1, 1, 0, 0, 0)
-#: Bytes of a header, and of a compressed file's parts beside so many times its own bytes.
-_MAX_HEADER_BYTES = 32 * 2**20
+#: Bytes of a compressed file's parts, beside so many times its own bytes.
 _MAX_BYTES, _MAX_RATIO = 64 * 2**20, 100
-#: numpy's letters for truth, whole and other numbers, and text.
-_DTYPE_KINDS = "biufU"
+#: numpy's letters for truth, whole and other numbers, times, and text.
+_DTYPE_KINDS = "biufmMU"
+#: Bytes of what numpy says of an array before it.
+_MAX_NPY_HEADER_BYTES = 2**17
 #: Level of zlib: several times as fast as the usual one, and hardly larger.
 _ZLIB_LEVEL = 1
 
@@ -74,12 +76,15 @@ class Kind:
     what: str  #: In words: "a recalibrator"
     written_by: str  #: What makes such a file: "Recalibrator.save()"
     forms: tuple[Form, ...] = ()  #: Of the objects it may hold
-    compressed: bool = False  #: Whether arrays are
+    compressed: bool = False
 
-    def write(self, path: str | Path, content: Mapping[str, Any]) -> None:
-        """Write values to a file as a whole or not at all."""
-        with replaced_at_once(path) as part, part.open("wb") as stream:
-            self._pack(stream, *self.taken_apart(content))
+    def write(self, target: str | Path | BinaryIO, content: Mapping[str, Any]) -> None:
+        """Write values to a file as a whole or not at all, or to an open one."""
+        if isinstance(target, (str, Path)):
+            with replaced_at_once(target) as part, part.open("wb") as stream:
+                self.write(stream, content)
+        else:
+            self.save(target, *self.taken_apart(content))
 
     def to_bytes(self, content: Mapping[str, Any], key: bytes | None = None) -> bytes:
         """Return values as the bytes of a file, signed if there is a ``key``.
@@ -190,32 +195,34 @@ class Kind:
     def pack(self, header: Mapping[str, Any], arrays: Arrays, key: bytes | None = None) -> bytes:
         """Return the bytes of a file of a header and its arrays."""
         stream = io.BytesIO()
-        self._pack(stream, header, arrays, key)
+        self.save(stream, header, arrays, key)
         return stream.getvalue()
 
-    def _pack(
+    def save(
         self,
         stream: BinaryIO,
         header: Mapping[str, Any],
         arrays: Arrays,
         key: bytes | None = None,
     ) -> None:
+        """Write a header and its arrays to an open file."""
         whole = {"format": self.format, "schema": SCHEMA, **header}
         whole["digest"] = _digest(whole, arrays)
         if key is not None:
             whole["signature"] = _signature(whole["digest"], key)
-        text = json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False)
-        with zipfile.ZipFile(stream, "w", compresslevel=_ZLIB_LEVEL) as archive:
-            archive.writestr(zipfile.ZipInfo(_HEADER, _DATE), text.encode(), zipfile.ZIP_DEFLATED)
+        text = json.dumps(whole, allow_nan=False).encode()
+        how = zipfile.ZIP_DEFLATED if self.compressed else zipfile.ZIP_STORED
+        with zipfile.ZipFile(stream, "w", how, compresslevel=_ZLIB_LEVEL) as archive:
+            archive.writestr(zipfile.ZipInfo(_HEADER, _DATE), text, how)
             for name, array in arrays.items():
                 info = zipfile.ZipInfo(f"{name}.npy", _DATE)
-                info.compress_type = zipfile.ZIP_DEFLATED if self.compressed else zipfile.ZIP_STORED
+                info.compress_type = how
                 info.file_size = array.nbytes  # (says whether it takes 64 bits to say so)
                 with archive.open(info, "w") as member:
                     np.lib.format.write_array(member, array, allow_pickle=False)
 
     def unpack(
-        self, source: str | Path | bytes | BinaryIO, key: bytes | None = None
+        self, source: str | Path | bytes | bytearray | BinaryIO, key: bytes | None = None
     ) -> tuple[dict[str, Any], Arrays]:
         """Return header and arrays of a file, and make sure that they are what was written.
 
@@ -231,15 +238,19 @@ class Kind:
                     f"{name} cannot be read ({error.strerror}). Pass a file that "
                     f"{self.written_by} has written."
                 ) from error
-        content = source if isinstance(source, bytes) else source.read()
-        return self._unpack(io.BytesIO(content), "the file", key)
+        if not isinstance(source, (bytes, bytearray)):
+            if source.seekable():
+                return self._unpack(source, "the file", key)
+            source = source.read()
+        return self._unpack(io.BytesIO(source), "the file", key, memoryview(source))
 
     def _unpack(
-        self, stream: BinaryIO, name: str, key: bytes | None
+        self, stream: BinaryIO, name: str, key: bytes | None, content: memoryview | None = None
     ) -> tuple[dict[str, Any], Arrays]:
+        """Return header and arrays; those of ``content``, where it is in memory, stay there."""
         damaged = f"{name} is damaged or was changed after it was written"
         try:
-            header, arrays = self._opened(stream, name, damaged)
+            header, arrays = self._opened(stream, name, damaged, content)
             checksum = _digest(header, arrays)
         except InputError:
             raise
@@ -265,7 +276,9 @@ class Kind:
         own = ("format", "schema", "digest", "signature")
         return {part: item for part, item in header.items() if part not in own}, arrays
 
-    def _opened(self, stream: BinaryIO, name: str, damaged: str) -> tuple[dict[str, Any], Arrays]:
+    def _opened(
+        self, stream: BinaryIO, name: str, damaged: str, content: memoryview | None
+    ) -> tuple[dict[str, Any], Arrays]:
         n_bytes = stream.seek(0, io.SEEK_END)
         with zipfile.ZipFile(stream) as archive:
             if _HEADER not in archive.namelist():
@@ -278,17 +291,15 @@ class Kind:
             header = json.loads(archive.read(_HEADER), parse_constant=_refuse_constant)
             self._check(header, name)
             return header, {
-                member.removesuffix(".npy"): _array(archive.read(member))
-                for member in archive.namelist()
-                if member != _HEADER
+                info.filename.removesuffix(".npy"): _array(_bytes_of(archive, info, content))
+                for info in archive.infolist()
+                if info.filename != _HEADER
             }
 
     def _fits(self, parts: Sequence[zipfile.ZipInfo], n_bytes: int) -> bool:
         """Whether parts have sizes that so many bytes can hold; nothing is unpacked."""
         most = _MAX_BYTES + _MAX_RATIO * n_bytes if self.compressed else n_bytes
-        arrays = sum(part.file_size for part in parts if part.filename != _HEADER)
-        header = sum(part.file_size for part in parts if part.filename == _HEADER)
-        return arrays <= most and header <= _MAX_HEADER_BYTES
+        return sum(part.file_size for part in parts) <= most
 
     def _check(self, header: Any, name: str) -> None:
         if not isinstance(header, dict) or header.get("format") != self.format:
@@ -327,9 +338,21 @@ def _refuse_constant(word: str) -> float:
     raise ValueError(f"{word} is no JSON")
 
 
-def _array(content: bytes) -> NDArray[Any]:
+def _bytes_of(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, content: memoryview | None
+) -> bytes | memoryview:
+    """Return a part of an archive: where its ``content`` is in memory, as it lies there."""
+    if content is None or info.compress_type != zipfile.ZIP_STORED:
+        return archive.read(info)
+    # Behind a header of 30 bytes, the last of which say how long a name and more are.
+    lengths = struct.unpack("<HH", content[info.header_offset + 26 : info.header_offset + 30])
+    start = info.header_offset + 30 + sum(lengths)
+    return content[start : start + info.file_size]
+
+
+def _array(content: bytes | memoryview) -> NDArray[Any]:
     """Return an array as it lies in its bytes, read-only; what its header claims must be there."""
-    stream = io.BytesIO(content)
+    stream = io.BytesIO(content[:_MAX_NPY_HEADER_BYTES])
     version = np.lib.format.read_magic(stream)
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,

@@ -160,14 +160,27 @@ class Each:
 
     rule: Rule
     fewest: int = 0
-    most: float = math.inf
 
     def check(self, value: Any, name: str, sizes: Sizes) -> None:
         """See :class:`Rule`."""
-        if not (isinstance(value, (list, tuple)) and self.fewest <= len(value) <= self.most):
+        if not isinstance(value, (list, tuple)) or len(value) < self.fewest:
             raise refuse(name, "a list", value)
         for item in value:
             self.rule.check(item, name, dict(sizes))
+
+
+@dataclass(frozen=True)
+class InOrder:
+    """A list of as many values as there are rules, one for each."""
+
+    rules: tuple[Rule, ...]
+
+    def check(self, value: Any, name: str, sizes: Sizes) -> None:
+        """See :class:`Rule`."""
+        if not isinstance(value, (list, tuple)) or len(value) != len(self.rules):
+            raise refuse(name, f"{len(self.rules)} values", value)
+        for rule, item in zip(self.rules, value, strict=True):
+            rule.check(item, name, sizes)
 
 
 @dataclass(frozen=True)
@@ -251,7 +264,7 @@ def rule_of(hint: Any) -> Rule:
     if origin is Literal:
         return Text(parts)
     if origin is tuple and Ellipsis not in parts:
-        return Each(rule_of(parts[0]), len(parts), len(parts))
+        return InOrder(tuple(map(rule_of, parts)))
     if origin in (list, tuple):
         return Each(rule_of(parts[0]))
     if origin in (dict, Mapping):
