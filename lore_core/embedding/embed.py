@@ -116,7 +116,7 @@ def embed(
         fitted_rows=fitted,
         total_rows=n,
         n_features=p,
-        _map=made,
+        projection=made,
     )
 
 

@@ -65,6 +65,8 @@ class Embedding:
         fitted map.
     n_features : int
         p, what :meth:`transform` expects.
+    projection : IdentityMap, LinearMap or NeighbourMap
+        From features to unscaled coordinates.
     """
 
     coordinates: Annotated[Floats, Values(("m", "d"))]
@@ -76,7 +78,7 @@ class Embedding:
     fitted_rows: Annotated[int, Number(0, whole=True)]
     total_rows: Annotated[int, Number(0, whole=True)]
     n_features: Annotated[int, Number(1, whole=True)]
-    _map: Annotated[Map, Instance(MAPS)] = field(repr=False)
+    projection: Annotated[Map, Instance(MAPS)] = field(repr=False)
 
     def __post_init__(self) -> None:
         for name in ("coordinates", "scale_factors"):
@@ -103,7 +105,7 @@ class Embedding:
     @property
     def description(self) -> str:
         """What was done, in one sentence without a full stop."""
-        parts = [f"{self.label}, of {self.n_features:,} features", *self._map.notes]
+        parts = [f"{self.label}, of {self.n_features:,} features", *self.projection.notes]
         if self.fitted_rows < self.total_rows:
             parts.append(
                 f"fitted on {self.fitted_rows:,} of {self.total_rows:,} rows, "
@@ -141,20 +143,24 @@ class Embedding:
                 f"'new_features' must have the {self.n_features:,} features the map was fitted "
                 f"on; got {features.shape[1]:,}."
             )
-        return self._map.place(features) / self.scale_factors
+        return self.projection.place(features) / self.scale_factors
 
     @property
     def known_rows(self) -> int:
         """Rows that new ones are placed between; 0 for PCA and identity, which need none."""
-        return len(self._map.points) if isinstance(self._map, NeighbourMap) else 0
+        return len(self.projection.points) if isinstance(self.projection, NeighbourMap) else 0
 
     def rows(self, selection: Selection) -> Embedding:
         """Return the chosen rows (mask, indices or slice), in the same scale.
 
         A map that places new rows by known ones, t-SNE or UMAP, then knows the chosen ones alone.
         """
-        kept = self._map.rows(selection) if isinstance(self._map, NeighbourMap) else self._map
-        return dataclasses.replace(self, coordinates=self.coordinates[selection], _map=kept)
+        kept = (
+            self.projection.rows(selection)
+            if isinstance(self.projection, NeighbourMap)
+            else self.projection
+        )
+        return dataclasses.replace(self, coordinates=self.coordinates[selection], projection=kept)
 
     def without_coordinates(self) -> Embedding:
         """Return the map alone: it places new rows, and holds none."""
@@ -165,12 +171,12 @@ class Embedding:
 
         ``of``: from one value a row, shape (n, m), to another table.
         """
-        if not isinstance(self._map, NeighbourMap):
+        if not isinstance(self.projection, NeighbourMap):
             return self
         known = dataclasses.replace(
-            self._map, points=of(self._map.points), places=of(self._map.places)
+            self.projection, points=of(self.projection.points), places=of(self.projection.places)
         )
-        return dataclasses.replace(self, _map=known)
+        return dataclasses.replace(self, projection=known)
 
     def as_new(self, selection: Selection, *, among: Selection) -> Embedding:
         """Return the chosen rows where a map that knows other rows alone would place them.
@@ -186,16 +192,16 @@ class Embedding:
             The rows that are known.
         """
         chosen = self.rows(selection)
-        if not isinstance(self._map, NeighbourMap):
+        if not isinstance(self.projection, NeighbourMap):
             return chosen
-        places = self._map.as_new(selection, among) / self.scale_factors
+        places = self.projection.as_new(selection, among) / self.scale_factors
         return dataclasses.replace(chosen, coordinates=places)
 
 
 def _checked(parts: dict[str, Any]) -> Embedding:
     """Return the embedding of a file's parts, which must fit together."""
     rule_of_fields(Embedding).check(parts, "map", {})
-    made: Any = parts["_map"]
+    made: Any = parts["projection"]
     p, d = parts["n_features"], parts["n_components"]
     if len(parts["scale_factors"]) != d:
         raise refuse("map: scale_factors", f"{d} numbers", len(parts["scale_factors"]))

@@ -125,7 +125,7 @@ class BoostingRecalibration(Recalibrator):
             some = _some(calibration, _CHOSEN_ON)
             wanted = chosen_number(some, base.strength_, part_of(progress, 0.0, 0.7))
         fitted: Any = base.state()
-        growing = _Growing.of(calibration, fitted)
+        growing = GrowingTrees.of(calibration, fitted)
         for number in range(wanted):
             tell(progress, 0.7 + 0.3 * number / wanted, f"tree {number + 1} of {wanted}")
             growing.add()
@@ -168,7 +168,7 @@ def chosen_number(calibration: Dataset, strength: float, progress: Progress | No
         known = calibration.rows(fold != left_out)
         features = feature_table(known.features, known.name, BoostingRecalibration.label)
         fitted = fitted_regression(known, features, strength)
-        growing = _Growing.of(known, fitted)
+        growing = GrowingTrees.of(known, fitted)
         parts.append((here, growing, _Watched.of(calibration.rows(here), fitted, growing.cuts)))
     weights = as_weights(calibration.weights)
     targets = smoothed_targets(calibration.outcome, weights)
@@ -197,7 +197,7 @@ def fewest_as_good(losses: Floats) -> int:
 
 
 @dataclass
-class _Growing:
+class GrowingTrees:
     """Rows that trees are fitted to, one after the other."""
 
     codes: NDArray[np.float32]  #: (n, p)

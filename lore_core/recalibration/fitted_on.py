@@ -80,7 +80,7 @@ class FittedOn:
         InputError if one is missing, holds other rows, or is of a kind that no file can hold.
         """
         found = {name: self._map_to_keep(name, maps) for name in self.used_maps(used)}
-        kinds = [type(item._map) for item in found.values() if item is not None]
+        kinds = [type(item.projection) for item in found.values() if item is not None]
         other = [kind.__name__ for kind in kinds if not issubclass(kind, MAPS)]
         if other:
             raise InputError(

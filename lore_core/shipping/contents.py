@@ -188,7 +188,7 @@ def _of_map(embedding: Embedding, who: _Who) -> Iterator[Held]:
     of_all = "from sums over all rows the map was made of"
     scale = embedding.scale_factors
     yield Held(f"scale of {name}, {of_all}", scale.shape, scale.nbytes, False)
-    made: Any = embedding._map
+    made: Any = embedding.projection
     linear = getattr(made, "reduction", made)
     if isinstance(linear, LinearMap):
         what = f"centre and axes of {len(linear.components):,} principal components"

@@ -88,6 +88,6 @@ def test_rows_alone_are_known(clusters):
     made = embed(clusters, "tsne", n_iter=20)
     part = made.rows(slice(0, 50))
     assert part.known_rows == 50
-    for held in (part._map.points, part._map.places):
+    for held in (part.projection.points, part.projection.places):
         assert len(held) == 50
     np.testing.assert_array_equal(part.transform(clusters[:50]), part.coordinates)

@@ -43,7 +43,7 @@ def fitted_on(request, make_rows):
         wide = rows.features @ random.normal(size=(5, 60)) + random.normal(size=(400, 60))
         rows = dataclasses.replace(rows, features=wide)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tsne, "_EARLY_ITERATIONS", 5)
+        patch.setattr(tsne, "EARLY_ITERATIONS", 5)
         if request.param in ("pca", "identity"):
             return rows, embed(rows.features, request.param)
         return rows, embed(rows.features, "tsne", n_iter=5)
@@ -88,7 +88,7 @@ def test_every_byte_of_every_array_is_listed(method):
 def numbers_of(rows, embedding):
     tables = [rows.features, rows.probabilities, embedding.coordinates]
     if embedding.known_rows:
-        tables += [embedding._map.points, embedding._map.places]
+        tables += [embedding.projection.points, embedding.projection.places]
     return np.unique(np.concatenate([table.ravel() for table in tables]))
 
 

@@ -53,7 +53,7 @@ def view(request, make_rows):
     vectors[:, 2] = 1.0 - vectors[:, 0] - vectors[:, 1]
     rows = dataclasses.replace(rows, probabilities=vectors)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tsne, "_EARLY_ITERATIONS", 20)
+        patch.setattr(tsne, "EARLY_ITERATIONS", 20)
         return View(
             rows, gamma=0.3, n_bins=5, maps={"map": embed(rows.features, method, **options)}
         )
@@ -80,8 +80,8 @@ def numbers_of(view, split):
         embedding.coordinates[rows] * embedding.scale_factors,
         view.as_new(embedding).coordinates if split == "evaluation" else part.features,
     ]
-    if isinstance(embedding._map, NeighbourMap):
-        tables += [embedding._map.points[rows], embedding._map.places[rows]]
+    if isinstance(embedding.projection, NeighbourMap):
+        tables += [embedding.projection.points[rows], embedding.projection.places[rows]]
     return np.unique(np.concatenate([np.ravel(table) for table in tables]))
 
 
@@ -126,7 +126,7 @@ def of_other_rows(view):
         return changed
 
     embedding = view.embedding
-    made = embedding._map
+    made = embedding.projection
     if isinstance(made, NeighbourMap):
         made = dataclasses.replace(
             made, points=with_others(made.points), places=with_others(made.places)
@@ -140,7 +140,7 @@ def of_other_rows(view):
         features=with_others(view.dataset.features),
     )
     other = dataclasses.replace(
-        embedding, coordinates=with_others(embedding.coordinates), _map=made
+        embedding, coordinates=with_others(embedding.coordinates), projection=made
     )
     return fitted_on(view.with_(dataset=dataset, maps={"map": other}))
 
