@@ -24,7 +24,6 @@ COMMANDS = {
     "app": "app",
     "metrics": "metrics",
     "landscape": "landscape",
-    "classes": "classes",
     "places": "places",
     "curve": "curve",
     "variables": "variables",

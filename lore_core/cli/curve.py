@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,13 +25,16 @@ from lore_core.cli.output import (
     text_table,
 )
 from lore_core.data.number_text import POINTS
-from lore_core.metrics.catalogue import CURVES
+from lore_core.metrics.catalogue import CURVES, VECTOR_CURVES
+
+_ALL_CURVES = CURVES | VECTOR_CURVES
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lore_core import BandwidthCurve
-    from lore_core.chance import NullBand
+    from lore_core.inference import NullBand, VectorBand
+    from lore_core.metrics import VectorCurve
 
 
 @click.command(
@@ -43,9 +47,9 @@ if TYPE_CHECKING:
 @view_options(several_maps=True)
 @click.option(
     "--metric",
-    type=click.Choice(list(CURVES)),
-    default=next(iter(CURVES)),
-    help="What the figure shows; mlce_supported: rows with 10 effective neighbours or more.",
+    type=click.Choice(list(_ALL_CURVES)),
+    help="What the figure shows (default: mlce_supported, of rows with 10 effective neighbours or "
+    "more; with --target all average, or largest).",
 )
 @draws_option("Simulations of chance (default: what takes some seconds; 0: none).")
 @sums_options
@@ -57,22 +61,38 @@ def curve(
 
     For one feature map or several; of the first also where the whole curve of a calibrated model
     with the same confidences stays, with 95 % (columns *_chance_low, *_chance_high). Towards γ = 0
-    each row stands alone; towards infinity the MLCE becomes the MCE, the ALCE the ECE.
+    each row stands alone; towards infinity the MLCE becomes the MCE, the ALCE the ECE. With
+    --target all the average and the largest error of the whole probability vector.
 
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it comes from
     sums over cells of the map, with bounds (columns *_at_least, *_at_most) and without chance.
     """
     from lore_core.cli.source import needs_map, open_source
     from lore_core.comparison import conclude_bandwidths
+    from lore_core.data.dataset import ALL_CLASSES
+    from lore_core.data.validation import InputError
     from lore_core.figures import bandwidth_figure
     from lore_core.view import View
-    from lore_core.view.chance import chance_band_of
+    from lore_core.view.inference import chance_band_of, vector_band_of, vector_curve_of
     from lore_core.view.where import curve_of
 
-    view = open_source(given, sums, progress)
+    view = open_source(given, sums, progress, all_classes=True)
     needs_map(view)
-    curves = {name: curve_of(on, progress) for name, on in view.by_map.items()}
-    chance = chance_band_of(view, n_draws=draws, progress=progress)
+    curves: Mapping[str, BandwidthCurve | VectorCurve]
+    chance: NullBand | VectorBand | None = None
+    of_all = isinstance(view, View) and view.target == ALL_CLASSES
+    known = list(VECTOR_CURVES if of_all else CURVES)
+    if metric is None:
+        metric = known[0]
+    elif metric not in known:
+        raise InputError(f"'--metric' must be one of {', '.join(known)} here; got {metric!r}.")
+    if isinstance(view, View) and of_all:
+        curves = {name: vector_curve_of(on, progress) for name, on in view.by_map.items()}
+        if draws != 0:
+            chance = vector_band_of(view, n_draws=draws, progress=progress)
+    else:
+        curves = {name: curve_of(on, progress) for name, on in view.by_map.items()}
+        chance = chance_band_of(view, n_draws=draws, progress=progress)
     if chance is None and draws is None and isinstance(view, View):
         note(
             "what chance makes is left out: simulating it on so many rows would take long "
@@ -98,7 +118,9 @@ def curve(
     return Output(content, table, [], details, chart)
 
 
-def _numbers(curves: dict[str, BandwidthCurve], chance: NullBand | None) -> pd.DataFrame:
+def _numbers(
+    curves: Mapping[str, BandwidthCurve | VectorCurve], chance: NullBand | VectorBand | None
+) -> pd.DataFrame:
     """One row a map and bandwidth."""
     import pandas as pd
 
@@ -107,13 +129,13 @@ def _numbers(curves: dict[str, BandwidthCurve], chance: NullBand | None) -> pd.D
         table = item.frame()
         table.insert(0, "map", name)
         if position == 0 and chance is not None:
-            for key in CURVES:
+            for key in [key for key in _ALL_CURVES if key in table]:
                 table[f"{key}_chance_low"], table[f"{key}_chance_high"] = chance.band(key)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
 
 
-def _limits(item: BandwidthCurve) -> dict[str, float]:
+def _limits(item: BandwidthCurve | VectorCurve) -> dict[str, float]:
     return {name: end for name, end in vars(item).items() if name.endswith(("_zero", "_infinity"))}
 
 
@@ -121,7 +143,9 @@ def _text(table: pd.DataFrame) -> str:
     """Every third bandwidth, with chance and bounds as ranges."""
     shown = table.groupby("map", sort=False, group_keys=False).nth(slice(None, None, 3))
     cells = {"map": list(shown["map"]), "γ": [f"{gamma:.3g}" for gamma in shown["gamma"]]}
-    for position, (key, about) in enumerate(CURVES.items()):
+    known = [about for key, about in _ALL_CURVES.items() if key in shown]
+    for position, about in enumerate(known):
+        key = about.key
         cells[f"{about.title}, points"] = [POINTS.text(value) for value in shown[key]]
         for between, low, high in (
             ("by chance", f"{key}_chance_low", f"{key}_chance_high"),

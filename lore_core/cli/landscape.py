@@ -79,13 +79,16 @@ def landscape(
 
     The signed local calibration error of the evaluation rows on a 2-D map: red promises too much,
     blue too little. Prints what is seen in one sentence; -o writes the picture or its numbers (one
-    row a node of the map: x, y, signed_error, n_eff).
+    row a node of the map: x, y, signed_error, n_eff). With --target all it draws rows by the class
+    that is most wrong around them.
 
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, it comes from
     sums over cells of the map: the same field, how far at most it is from the exact one (columns
     at_least, at_most of one bin), and how the LCE is spread over the rows; no places and no rows.
     """
+    from lore_core.cli.all_classes import output_of_classes
     from lore_core.cli.source import map_name, needs_map, open_source
+    from lore_core.data.dataset import ALL_CLASSES
     from lore_core.data.validation import InputError
     from lore_core.embedding import make_map
     from lore_core.figures import landscape_figure, shared_limit
@@ -94,17 +97,19 @@ def landscape(
     from lore_core.view.where import errors_of, field_of, outlines_of, places_of, reliability_of
 
     value: Value = "signed" if signed else "absolute"
-    view = open_source(given, sums, progress)
-    bins = reliability_of(view)
+    view = open_source(given, sums, progress, all_classes=True)
     if not isinstance(view, View):
         if beyond_chance or draw_on is not None or show != "field":
             raise InputError(
                 "'--beyond-chance', '--draw-on' and '--show rows' need single rows, which sums "
                 "do not hold. Leave them out, or name fewer files."
             )
-        return _of_sums(view, _bin(bins, wanted), value, progress)
+        return _of_sums(view, _bin(reliability_of(view), wanted), value, progress)
     needs_map(view)
-    chosen, errors = _bin(bins, wanted), errors_of(view)
+    if view.target == ALL_CLASSES:
+        return output_of_classes(view, progress, drawn=True)
+    bins, errors = reliability_of(view), errors_of(view)
+    chosen = _bin(bins, wanted)
     on, axes = view.embedding, view.map_name
     if draw_on is not None or on.n_components != 2:
         name = map_name(draw_on or "pca-2", on.n_features)

@@ -23,6 +23,7 @@ _FEWEST_DRAWS = 39
         "lore metrics demo",
         "lore metrics model_cal.npz model_test.npz --map tsne --gamma 0.2 --json",
         "lore metrics predictions.csv --target Shirt --top 10 -o metrics.parquet",
+        "lore metrics predictions.npz --target all",
         "lore metrics test.parquet --card calibration.md",
         "lore metrics 'part-*.parquet' --workers 2 --sums sums",
     )
@@ -59,16 +60,19 @@ def metrics(
 
     The verdict in one sentence and what it rests on; global and local metrics of the evaluation
     rows, their 95 % intervals and how often a calibrated model would show as much by chance; and
-    the places behind the verdict.
+    the places behind the verdict. With --target all the local error of all probabilities together,
+    its noise taken off, held against models whose every probability is right, and each class.
 
     Of Parquet files with more than 2,000,000 rows, named by a pattern or one by one, local metrics
     come from sums over cells of the map, with the bounds that surely hold them and without places.
     """
     import pandas as pd
 
+    from lore_core.cli.all_classes import output_of_classes
     from lore_core.cli.places import described, places_text
-    from lore_core.cli.source import open_source
+    from lore_core.cli.source import needs_map, open_source
     from lore_core.data.atomic_files import write_bytes
+    from lore_core.data.dataset import ALL_CLASSES
     from lore_core.data.validation import InputError
     from lore_core.metrics.tables import metric_columns
     from lore_core.report.model_card import model_card
@@ -79,9 +83,14 @@ def metrics(
     if draws is not None and 0 < draws < _FEWEST_DRAWS:
         raise InputError(f"'--draws' must be 0 or at least {_FEWEST_DRAWS}; got {draws}.")
     card_path = None if card is None else output_path(card, (".md",), "--card")
-    view = open_source(given, sums, progress)
+    view = open_source(given, sums, progress, all_classes=True)
     if card_path is not None and not isinstance(view, View):
         raise InputError("'--card' is not written of so many rows. Name fewer files.")
+    if isinstance(view, View) and view.target == ALL_CLASSES:
+        if card_path is not None:
+            raise InputError("'--card' is not written of all classes at once.")
+        needs_map(view)
+        return output_of_classes(view, progress)
     table, chance = metrics_of(view, n_draws=draws, progress=progress)
     columns, basis = metric_columns(table), view.basis()
     by_name = table.set_index("metric").to_dict(orient="index")

@@ -218,7 +218,7 @@ def _recalibrate_several(
     model: str, files: list[Path], out: str, n_workers: int, options: Mapping[str, Any]
 ) -> str:
     from lore_core.data.validation import InputError
-    from lore_core.shipping.many_files import recalibrate_files
+    from lore_core.shipping.files import recalibrate_files
 
     if Path(out).suffix:
         raise InputError(f"'--out' must be a directory for several files; got {out!r}.")

@@ -12,7 +12,7 @@ from lore_core.data.number_text import p_words
 from lore_core.metrics.catalogue import CATALOGUE, DESCRIBED
 
 if TYPE_CHECKING:
-    from lore_core.chance.simulation import NullErrors
+    from lore_core.inference.simulation import NullErrors
 
 _NONE = (np.nan, np.nan)
 

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.chance.simulation import NullErrors
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.number_text import percent
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError, check_positive
+from lore_core.inference.simulation import NullErrors
 from lore_core.kernel_sums import laplacian_sums
 from lore_core.mergeable.cell_sums.kernel_bounds import Bounded
 from lore_core.mergeable.cell_sums.local_values import UNIT, LocalValues, Weight
@@ -200,8 +200,8 @@ def null_errors_of_sums(
 ) -> NullErrors:
     """Draw what the summaries and the LCE of rows are if every confidence is right.
 
-    As :func:`~lore_core.chance.null_errors` of single rows. ``bin_index``: confidence bin whose CDF
-    is wanted; by default that of all rows.
+    As :func:`~lore_core.inference.null_errors` of single rows. ``bin_index``: confidence bin whose
+    CDF is wanted; by default that of all rows.
 
     Notes
     -----

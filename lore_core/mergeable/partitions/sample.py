@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from lore_core.data import number_files
+from lore_core.data.archive_files import Kind
 from lore_core.data.arrays import Ints, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, part_of, tell
@@ -21,12 +21,12 @@ from lore_core.mergeable.partitions.plan import Plan
 from lore_core.mergeable.partitions.run import Run
 from lore_core.reading.arrow_tables import Extract, join_tables
 from lore_core.reading.file_rows import splits_in
-from lore_core.reading.guess import guess
 from lore_core.reading.mapping import ColumnMapping
+from lore_core.reading.roles import guess
 
 _BATCH_ROWS = 2**17
 _PLAN, _SUMS, _ABOUT = "plan.npz", "whole.npz", "about.npz"
-_KIND = number_files.Kind("lore-whole-data", 1, "what stands beside a sample", "lore app")
+_KIND = Kind("lore-whole-data", "what stands beside a sample", "lore app")
 
 
 @dataclass(frozen=True)
@@ -166,13 +166,13 @@ def write_whole(folder: Path, run: Run, samples: list[tuple[str, Sample]]) -> li
         "drawn": sum(len(sample.rows) for _, sample in samples),
         "drawn_from": sum(sample.n_total for _, sample in samples),
     }
-    _KIND.write(folder / _ABOUT, header, {})
+    _KIND.write(folder / _ABOUT, header)
     return paths
 
 
 def read_whole_data(folder: Path) -> WholeData:
     """Read what :func:`write_whole` wrote. Raises InputError if it is damaged."""
-    header, _ = _KIND.read(folder / _ABOUT)
+    header = _KIND.read(folder / _ABOUT)
     return WholeData(
         LocalErrorSums.load(folder / _SUMS),
         Plan.load(folder / _PLAN),
