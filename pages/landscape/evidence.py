@@ -11,7 +11,7 @@ from lore_core.view import View
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.header import plain
-from pages.shared.thumbnails import thumbnail_urls
+from pages.shared.rows import thumbnail_urls
 
 _ERROR, _ANSWER = "its local error", "LoRe's answer"
 

@@ -14,8 +14,7 @@ from lore_core.view import View
 from pages.landscape.evidence import show_evidence
 from pages.landscape.marked import BY, TRUE, VALUE, Marked, divided, divisions
 from pages.shared.cells import in_hundredths, points_column, share_column
-from pages.shared.picks import pick_table
-from pages.shared.rows import picked_row, show_row, show_rows
+from pages.shared.rows import pick_table, picked_row, show_row, show_rows
 
 
 def list_worst(view: View, errors: LocalErrors, worst: np.ndarray, marked: Marked | None) -> None:

@@ -19,8 +19,8 @@ from lore_core.regions import telling_column
 from lore_core.view.scene import Scene
 from pages.landscape.gamma_fields import FieldParts
 from pages.shared.requests import offer
+from pages.shared.rows import thumbnail_urls
 from pages.shared.scheduler import release_slot
-from pages.shared.thumbnails import thumbnail_urls
 
 #: Seconds that the rest of the page waits for the map to be drawn, and then for fields of all
 #: bandwidths, of at most so many rows: the hand may be on the slider while the browser loads

@@ -17,7 +17,7 @@ from lore_core.view.methods import group_columns, group_names, needs_calibration
 from lore_core.view.scene import Scene
 from pages.landscape.region import drawn_region
 from pages.shared import compute
-from pages.shared.picks import picked
+from pages.shared.rows import picked
 
 #: The tab that divides rows, and its control.
 DIVIDED_TAB, BY = "By class or group", "by"

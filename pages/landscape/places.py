@@ -24,7 +24,7 @@ from pages.shared.charts import csv_button
 from pages.shared.controls import linked
 from pages.shared.header import plain
 from pages.shared.places import AUTOMATIC, choose_place
-from pages.shared.thumbnails import thumbnail_urls
+from pages.shared.rows import thumbnail_urls
 
 _EXAMPLES = 6
 #: What a place is compared with, as the reader chooses it.

@@ -15,7 +15,7 @@ from lore_core.metrics.catalogue import TILES
 from pages.overview.places import list_places
 from pages.overview.vector import show_vector_overview
 from pages.shared import compute
-from pages.shared.cells import in_hundredths, points_column
+from pages.shared.cells import in_hundredths, points_column, show_tile
 from pages.shared.charts import csv_button, next_step
 from pages.shared.controls import asks_for_vector, view_controls
 from pages.shared.diagram import diagram_choice, show_reliability
@@ -24,7 +24,6 @@ from pages.shared.live import hear
 from pages.shared.places import SEEN, is_searched
 from pages.shared.session import current
 from pages.shared.small_map import small_map
-from pages.shared.tiles import show_tile
 from pages.shared.whole import whole_metrics
 
 _MAP = "overview_map"

@@ -14,12 +14,12 @@ from lore_core.metrics import VectorErrors, class_table
 from lore_core.metrics.catalogue import ACCURACY, BRIER, NLL
 from lore_core.view import View
 from pages.shared import compute
+from pages.shared.cells import show_tile
 from pages.shared.charts import show_chart
 from pages.shared.controls import theme_mode
 from pages.shared.header import conclude, plain
 from pages.shared.maps import available_maps, instant_map
 from pages.shared.tasks import is_ready
-from pages.shared.tiles import show_tile
 from pages.shared.vector import list_classes
 
 #: Seconds the numbers wait for what chance shows.

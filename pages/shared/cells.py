@@ -1,4 +1,4 @@
-"""Cells of tables, the same on every page: their tint, and columns of shares and of points."""
+"""Numbers on every page: cells of tables and their tint, columns, a metric as a tile."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from lore_core.comparison import Summary
 from lore_core.comparison.tables import beyond_chance
 from lore_core.data.number_text import HUNDREDTHS
+from lore_core.metrics.metric import Metric
 
 _TINT = {
     "better": "background-color: rgba(0, 158, 115, 0.18)",
@@ -40,3 +42,26 @@ def share_column(label: str, digits: int = 1, **more: Any) -> Any:
 def points_column(label: str, *, signed: bool = False, **more: Any) -> Any:
     """Show a column of differences of shares, in points."""
     return st.column_config.NumberColumn(label, format="%+.1f" if signed else "%.1f", **more)
+
+
+def show_tile(found: Summary, metric: Metric) -> None:
+    """Show a metric of a summary, or that it is not known."""
+    name = metric.name
+    if name not in found.values:
+        st.metric(
+            metric.title, "—", border=True, help=f"{metric.explanation} Not known for these data."
+        )
+        return
+    interval = None
+    if name in found.intervals.index:
+        low, high = (float(found.intervals[side][name]) for side in ("low", "high"))
+        interval = f"95 %: {metric.interval_text(low, high)}"
+    st.metric(
+        metric.title,
+        metric.text_alone(float(found.values[name])),
+        delta=interval,
+        delta_color="off",
+        delta_arrow="off",
+        border=True,
+        help=metric.explanation,
+    )

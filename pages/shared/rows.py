@@ -1,22 +1,28 @@
-"""Rows in a table with thumbnails, and one row in full."""
+"""Rows in a table with thumbnails, one row in full, and what is picked in lists and pictures."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
+from PIL import Image
 
 from lore_core import Dataset
 from lore_core.data.number_text import gap_words, neighbours_words, percent
+from lore_core.figures.png import png_url
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions import row_table
 from pages.shared.cells import in_hundredths, points_column, share_column
-from pages.shared.picks import pick, pick_table, picked
-from pages.shared.thumbnails import picture, thumbnail_urls
 
 _ROW = "row"
+#: Pixels of an enlarged image.
+_SIDE_PIXELS = 160
 _COLUMNS: dict[str, Any] = {
     "row": st.column_config.NumberColumn("row", help="Row number among the evaluation rows."),
     "confidence": share_column("confidence"),
@@ -28,6 +34,55 @@ _COLUMNS: dict[str, Any] = {
         "effective neighbours", format="%.0f", help=GLOSSARY["effective neighbours, n_eff"]
     ),
 }
+
+
+def picked(what: str) -> Any:
+    """Return what was picked last; None where nothing was."""
+    return st.session_state.get(f"_picked_{what}")
+
+
+def pick(what: str, one: Hashable, where: str = "") -> None:
+    """Pick one, or None.
+
+    ``what``: names the kind of thing. ``where``: key of the table in which it was picked.
+    """
+    st.session_state[f"_picked_{what}"] = one
+    _picks(what)[where] += 1
+
+
+def pick_table(
+    table: pd.DataFrame, things: Sequence[Hashable], what: str, key: str, **look: Any
+) -> None:
+    """List things of which one can be picked, and show which one is.
+
+    ``things``: what each row of the table stands for. ``what``: see :func:`pick`. ``key``: unique
+    on the page. ``**look``: of ``st.dataframe``.
+    """
+    # A table keeps the number of its chosen row: where it holds other rows, or one was picked
+    # elsewhere, it must be another table.
+    elsewhere = _picks(what).total() - _picks(what)[key]
+    name = f"{key}_{elsewhere}_{hash(tuple(things))}"
+
+    def take() -> None:
+        at = st.session_state[name].selection.rows
+        pick(what, things[at[0]] if at else None, key)
+
+    st.dataframe(
+        table,
+        hide_index=True,
+        on_select=take,
+        selection_mode="single-row",
+        selection_default={
+            "selection": {"rows": [k for k, one in enumerate(things) if one == picked(what)]}
+        },
+        key=name,
+        **look,
+    )
+
+
+def _picks(what: str) -> Counter[str]:
+    counts: Counter[str] = st.session_state.setdefault(f"_picks_{what}", Counter())
+    return counts
 
 
 def pick_row(row: int) -> None:
@@ -97,3 +152,26 @@ def show_row(dataset: Dataset, row: int, errors: LocalErrors) -> None:
         )
         lines += [f"{name}: {value}" for name, value in known.items()]
         st.text("\n".join(lines))
+
+
+def picture(image: NDArray[np.uint8]) -> Image.Image:
+    """One row's image, enlarged without smoothing so that its pixels stay what they are."""
+    shown = Image.fromarray(image)
+    factor = max(1, _SIDE_PIXELS // max(shown.size))
+    return shown.resize((shown.width * factor, shown.height * factor), Image.Resampling.NEAREST)
+
+
+def thumbnail_urls(
+    images: NDArray[np.uint8], rows: NDArray[np.int64], *, side: int | None = None
+) -> list[str]:
+    """PNG data URLs of rows, for a table's image column.
+
+    ``side``: pixels of the longer side at most.
+    """
+    return [png_url(images[row] if side is None else _reduced(images[row], side)) for row in rows]
+
+
+def _reduced(image: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
+    shown = Image.fromarray(image)
+    shown.thumbnail((side, side))
+    return np.asarray(shown)
