@@ -21,7 +21,7 @@ from lore_core.dashboard.background_tasks import warm_pages
 from lore_core.dashboard.server import local_url
 from lore_core.dashboard.worker_pool import POOL
 from lore_core.kernel_sums.schedule import one_thread_a_product
-from lore_core.reading import apart
+from lore_core.reading import isolation
 from pages.shared import controls, header, live_chart, requests, session
 from pages.shared.assets import Assets
 from pages.shared.files import arguments
@@ -110,7 +110,7 @@ async def _start(_: App) -> AsyncIterator[None]:
 
     Not while this file is imported: who only looks at it shall not compute in other processes.
     """
-    apart.warm()
+    isolation.start_server()
     POOL.warm()
     run_when_idle("warm", warm_pages)
     if is_bare:

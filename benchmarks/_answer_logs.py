@@ -9,7 +9,7 @@ import pandas as pd
 
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import EVALUATION, Dataset
-from lore_core.regions.places.find import find_places
+from lore_core.regions.subgroups.find import find_places
 
 #: Topic to words; the first is the planted one.
 TOPICS = {

@@ -68,11 +68,11 @@ def null_conclusions(seed: int, name: str, n: int | None) -> dict[str, float]:
     curve = lore.bandwidth_curve(shown.confidence, shown.outcome, points[test])
     band = lore.null_band(shown.confidence, points[test], n_draws=99, random_state=seed + APART)
     return {
-        "method": float(recalibration.claims),
+        "method": float(recalibration.is_significant),
         "place": float(bool(search.places)),
-        "recalibrate": float(recalibration.claims or bool(search.places)),
-        "fairness": float(conclude_groups(reports, 30).claims),
-        "bandwidth": float(conclude_bandwidths(curve, band, on="PCA").claims),
+        "recalibrate": float(recalibration.is_significant or bool(search.places)),
+        "fairness": float(conclude_groups(reports, 30).is_significant),
+        "bandwidth": float(conclude_bandwidths(curve, band, on="PCA").is_significant),
     }
 
 

@@ -117,8 +117,8 @@ def improvement(seed: int, model: str, n: int) -> dict[str, float]:
     return {
         "there": float(there),
         "enough": float(enough),
-        "missed at all": float(not said.claims) if there else np.nan,
-        "missed": float(not said.claims) if enough else np.nan,
+        "missed at all": float(not said.is_significant) if there else np.nan,
+        "missed": float(not said.is_significant) if enough else np.nan,
         "leave it, wrongly": float(said.sentence.startswith("Leave it")) if there else np.nan,
         "false": float(any(of.any() for of in false)),
     }
@@ -134,7 +134,7 @@ def set_aside(seed: int, data: str, model: str) -> dict[str, float]:
     nll = pd.DataFrame(scores["NLL"]).mean()
     change = nll / nll.iloc[0] - 1
     better = result.differences["NLL"].query("high < 0").index
-    claims = conclude_recalibration(result).claims
+    claims = conclude_recalibration(result).is_significant
     return {
         "claims": float(claims),
         "best": np.nan if better.empty else change[result.table.loc[better, "NLL"].idxmin()],

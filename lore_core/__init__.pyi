@@ -90,17 +90,17 @@ from .recalibration.registry import standard_recalibrators as standard_recalibra
 from .recalibration.saved import load_recalibrator as load_recalibrator
 from .recalibration.smooth_lore import SmoothLoRe as SmoothLoRe
 from .recalibration.temperature_scaling import TemperatureScaling as TemperatureScaling
-from .regions.evidence import row_evidence as row_evidence
-from .regions.field import error_field as error_field
-from .regions.made_of import (
+from .regions.enrichment import (
     composition as composition,
     describe_composition as describe_composition,
 )
-from .regions.places.find import find_places as find_places
+from .regions.evidence import row_evidence as row_evidence
+from .regions.field import error_field as error_field
 from .regions.selection import (
     Region as Region,
     region_report as region_report,
 )
+from .regions.subgroups.find import find_places as find_places
 from .regions.variables.gaps import (
     gap_along as gap_along,
     rank_variables as rank_variables,

@@ -150,7 +150,7 @@ def attack() -> list[Exploded]:
         content = make()
         began = time.monotonic()
         try:
-            said = f"read: {len(reading.load(RawFile(name, content), apart=True)):,} rows"
+            said = f"read: {len(reading.load(RawFile(name, content), isolate=True)):,} rows"
         except InputError as error:
             said = str(error).partition(". ")[0].partition(": ")[0]
             said = said if len(said) < 120 else f"{said[:119]}…"

@@ -35,7 +35,7 @@ from lore_core.data.validation import (
     check_share,
 )
 from lore_core.data.weights import as_weights, weighed
-from lore_core.kernel_sums import laplacian_sums, weighted_means
+from lore_core.kernel_sums import laplacian_means, laplacian_sums
 from lore_core.kernel_sums.schedule import thread_count
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.catalogue import ECE, ECE_DEBIASED
@@ -363,7 +363,7 @@ def _drawn_errors(
     n = check_lengths(embedding=z, confidence=c)
     n_draws = check_integer(n_draws, "n_draws")
     bandwidth = scaled_bandwidth(gammas, z.shape[1])
-    support = weighted_means(z, None, c, weights, bandwidth=bandwidth, target_groups=index)
+    support = laplacian_means(z, None, c, weights, bandwidth=bandwidth, target_groups=index)
     supported = support.effective_size >= min_effective_size
     rng = np.random.default_rng(random_state)
     columns = int(np.clip(_MEMORY / (8 * n * len(gammas)), 1, _MOST_COLUMNS))

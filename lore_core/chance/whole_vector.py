@@ -50,7 +50,7 @@ class VectorChance:
     n_draws: int
 
     @property
-    def claims(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the average is beyond chance."""
         return self.p_value <= ALPHA
 
@@ -63,7 +63,7 @@ class VectorChance:
         size = points_words(self.average, 1)
         level = points_words(self.chance_level, 1)
         against = f"models whose every probability is right stay below {level} in 95 %"
-        if not self.claims:
+        if not self.is_significant:
             return (
                 f"On {on} the whole vector is off by {size} points, less its noise: not beyond "
                 f"chance ({against}; {p_sentence(self.p_value)})."

@@ -156,7 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo(f"lore: {_as_typed(str(error))}", err=True)
         return INPUT_ERROR
     except ModuleNotFoundError as error:
-        from lore_core.data.extras import missing
+        from lore_core.data.optional_dependencies import missing
 
         said = missing("This", error)
         if said is None:

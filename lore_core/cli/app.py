@@ -106,7 +106,7 @@ def app(
     from lore_core.dashboard import server
     from lore_core.dashboard.access import LOCAL_HOSTS
     from lore_core.dashboard.disk_cache import cache_folder
-    from lore_core.data.extras import require
+    from lore_core.data.optional_dependencies import require
     from lore_core.kernel_sums.compile_once import compile_kernels
 
     require("The dashboard", "streamlit", "plotly")
@@ -163,14 +163,14 @@ def _token(*, cache: bool, proxied: bool) -> str:
 
 def _existing(path: str) -> Path:
     from lore_core.data.validation import InputError
-    from lore_core.reading.formats import READABLE
+    from lore_core.reading.formats import SUFFIXES
 
     place = Path(path).expanduser()
     if not place.exists():
         raise InputError(f"'--data' must name a file or directory that exists; got {path!r}.")
-    if place.is_file() and place.suffix.lower() not in READABLE:
+    if place.is_file() and place.suffix.lower() not in SUFFIXES:
         raise InputError(
             f"'--data' must name a directory of runs or a file of a readable kind "
-            f"({', '.join(READABLE)}); got {path!r}."
+            f"({', '.join(SUFFIXES)}); got {path!r}."
         )
     return place

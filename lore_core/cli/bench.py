@@ -82,12 +82,7 @@ def bench(
         from lore_core.data.atomic_files import write_bytes
 
         write_bytes(written, _as_markdown(tables).encode())
-    content = {
-        "sets": result.values.n_runs,
-        "ranking": {name: result.ranking(name).to_dict(orient="index") for name in result.metrics},
-        "any_difference": {name: result.any_difference(name) for name in result.metrics},
-    }
-    if numbers.give(result.long(), content):
+    if numbers.give_result(result):
         return
     for said, columns in tables:
         say(said)

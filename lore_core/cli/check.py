@@ -99,8 +99,7 @@ def check(
     did not take part in finding it.
     """
     from lore_core.cli.view import open_view
-    from lore_core.comparison.limits import check_metrics, check_places
-    from lore_core.comparison.tables import metric_table
+    from lore_core.comparison.tables import check_metrics, check_places, metric_table
     from lore_core.data.validation import InputError
     from lore_core.view.methods import summary_of
     from lore_core.view.where import listed_places, places_of

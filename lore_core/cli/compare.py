@@ -113,7 +113,7 @@ def compare(
         return
     from lore_core.cli.view import open_view
     from lore_core.comparison import conclude_recalibration
-    from lore_core.comparison.most_probable import about_predictions
+    from lore_core.comparison.effects import about_predictions
     from lore_core.view.where import places_of
 
     with Progress() as progress:
@@ -124,31 +124,16 @@ def compare(
         )
         result = compare_one(view, methods, group, min_group_size, draws, progress)
         said = conclude_recalibration(result, places_of(view, progress=progress))
-    table = result.long()
-    most_probable = result.most_probable()
-    content = {
-        **view.settings(),
-        "maps": list(view.maps),
-        "conclusion": said.sentence,
-        "names": result.names,
-        "most_probable": most_probable.to_dict(orient="index"),
-        "methods": result.table.to_dict(orient="index"),
-        "low": result.low.to_dict(orient="index"),
-        "high": result.high.to_dict(orient="index"),
-        "differences": {
-            name: item.to_dict(orient="index") for name, item in result.differences.items()
-        },
-        "worst_places": result.worst_places().to_dict(orient="records"),
-    }
-    if numbers.give(table, content):
+    known = {**view.settings(), "maps": list(view.maps), "conclusion": said.sentence}
+    if numbers.give_result(result, **known):
         return
     say(said.sentence)
     say("")
-    shown = [item for item in COMPARED if item.name in result.table and not item.bare]
+    shown = [item for item in COMPARED if item.name in result.table and not item.unfiltered_maximum]
     cells = {item.heading: list(result.table[item.name].map(item.text)) for item in shown}
     say(text_table({"": list(result.names.values()), **cells}))
     say("")
-    say(about_predictions(most_probable))
+    say(about_predictions(result.most_probable))
     on = f"; γ = {view.gamma:g} on {', '.join(view.maps)}" if view.is_local else ""
     calibration = view.settings()["calibration_rows"]
     say(
@@ -312,7 +297,7 @@ def _runs(
     local = given.maps != ("none",)
     with Progress() as progress:
         result = compare_runs(
-            load_runs(directory, apart=True) if given.apart else directory,
+            load_runs(directory, isolate=True) if given.isolate else directory,
             methods,
             feature_map=list(given.maps or (_RUNS_MAP,)) if local else None,
             gamma=_RUNS_GAMMA if given.gamma is None else given.gamma,
@@ -323,16 +308,10 @@ def _runs(
             n_jobs=given.jobs,
             progress=progress,
         )
+    if numbers.give(result.runs, result.to_dict()):
+        return
     mean, sd = result.table, result.sd
     goes_with = None if group is None else result.correlation()
-    content = {
-        "runs": result.n_runs,
-        "mean": mean.to_dict(orient="index"),
-        "sd": sd.to_dict(orient="index"),
-        "correlation_with_worst_group": None if goes_with is None else goes_with.to_dict(),
-    }
-    if numbers.give(result.runs, content):
-        return
     cells = {}
     for name in map(str, mean):
         unit, heading = unit_of(name), CATALOGUE[name].heading if name in CATALOGUE else name

@@ -40,8 +40,8 @@ def decisions(
     """
     from lore_core.cli.view import open_view
     from lore_core.comparison.conclusions.retraining import conclude_retraining
+    from lore_core.comparison.effects import compare_rewards
     from lore_core.comparison.retraining import retraining_frame
-    from lore_core.comparison.rewards import compare_rewards
     from lore_core.comparison.tables import stacked
     from lore_core.data.dataset import TOP_LABEL
     from lore_core.metrics.rewards import describe_rewards, unsure_threshold

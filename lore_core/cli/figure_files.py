@@ -110,7 +110,7 @@ def _paths(outs: tuple[str, ...]) -> tuple[Path, ...]:
     """
     paths = tuple(output_path(name, (".html", *_STATIC, *TABLES)) for name in outs)
     if any(path.suffix.lower() not in TABLES for path in paths):
-        from lore_core.data.extras import require
+        from lore_core.data.optional_dependencies import require
 
         require("A figure", "plotly")
     if any(path.suffix.lower() in _STATIC for path in paths):

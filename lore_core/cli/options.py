@@ -38,7 +38,7 @@ class ViewOptions:
     binning: Binning
     seed: int  #: Of maps, splits and simulations
     jobs: int | None  #: Processors used at a time
-    apart: bool  #: Whether the data are read in a process of its own, with limits
+    isolate: bool  #: Whether the data are parsed in a child process, with limits
 
 
 #: What has no other form in the command line than in the options.
@@ -139,10 +139,9 @@ _VIEW = (
         help="Processors used at a time (default: all).",
     ),
     click.option(
-        "--apart",
+        "--isolate",
         is_flag=True,
-        help="Read DATA in a process of its own with limits on memory and time: for files of "
-        "others.",
+        help="Parse DATA in a child process with limits on memory and time: for untrusted files.",
     ),
 )
 

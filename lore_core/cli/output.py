@@ -18,6 +18,8 @@ from lore_core.data.json_text import as_json
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lore_core.data.result import Result
+
 #: Files that hold a table, by suffix.
 TABLES = (".csv", ".parquet", ".json")
 _KINDS = ".csv, .parquet or .json"
@@ -72,6 +74,10 @@ class NumberOptions:
         if self.as_json:
             say(as_json(content))
         return self.as_json
+
+    def give_result(self, result: Result, **known: Any) -> bool:
+        """Give all numbers of a result, and in JSON what is ``known`` besides, as :meth:`give`."""
+        return self.give(result.frame(), {**known, **result.to_dict()})
 
 
 def number_options(what: str = "them") -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -45,7 +45,6 @@ def places(given: ViewOptions, *, against: Any, numbers: NumberOptions) -> None:
     rows are made of.
     """
     from lore_core.cli.view import open_view
-    from lore_core.regions.places.sentences import describe_search
     from lore_core.view.methods import taught_of
     from lore_core.view.where import places_of
 
@@ -53,19 +52,14 @@ def places(given: ViewOptions, *, against: Any, numbers: NumberOptions) -> None:
         view = open_view(given, progress)
         search = places_of(view, against=against, progress=progress)
         table = described(view, search, taught_of(view) if search.places else None)
-    content = {
-        **view.settings(),
-        "against": search.against,
-        "tried": search.tried,
-        "alpha": search.alpha,
-        "places": table.to_dict(orient="records"),
-    }
+    listed = {"places": table.to_dict(orient="records")}
+    content = {**view.settings(), **search.to_dict(), **listed}
     if numbers.give(table, content):
         return
     say_places(table)
     if len(table):
         say("")
-    say(describe_search(search))
+    say(search.sentence)
 
 
 def described(view: View, search: PlaceSearch, known: Taught | None = None) -> pd.DataFrame:

@@ -95,7 +95,7 @@ def report(
     from lore_core.data.validation import InputError
     from lore_core.report.archive import check_place
     from lore_core.report.files import report_files, require_packages
-    from lore_core.report.settings import ReportSettings
+    from lore_core.report.findings import ReportSettings
 
     require_packages()
     check_place(out)
@@ -182,7 +182,7 @@ def _give_sums(
 
 def _source(given: ViewOptions) -> Source:
     """Say how the data were read, for who makes the report again."""
-    from lore_core.report.settings import Source
+    from lore_core.report.findings import Source
 
     options = [f"--column={item}" for item in given.columns]
     options += ["--calibration-share", repr(given.calibration_share), "--seed", str(given.seed)]

@@ -102,9 +102,9 @@ def run_of(
     from lore_core.mergeable import parquet_files, partitions_of, rows_in
 
     wanted = always or sums.wanted
-    if given.apart and wanted:
-        raise InputError("'--apart' reads one dataset as a whole; sums read many files in parts.")
-    if given.apart:
+    if given.isolate and wanted:
+        raise InputError("'--isolate' reads one dataset as a whole; sums read many files in parts.")
+    if given.isolate:
         return None
     no_map = given.maps == ("none",) and not wanted
     files = [] if no_map or given.data == ("demo",) else parquet_files(given.data)

@@ -52,7 +52,7 @@ def open_view(given: ViewOptions, progress: Progress | None = None) -> View:
     from lore_core.embedding import make_map
     from lore_core.view import View
 
-    dataset = load_data(given.data, given.columns, apart=given.apart)
+    dataset = load_data(given.data, given.columns, isolate=given.isolate)
     _share_processors(given.jobs)
     if dataset.split is None and given.calibration_share > 0:
         dataset = dataset.with_split(given.calibration_share, random_state=given.seed)
@@ -79,13 +79,13 @@ def open_view(given: ViewOptions, progress: Progress | None = None) -> View:
 
 
 def load_data(
-    data: tuple[str, ...], columns: tuple[str, ...] = (), *, apart: bool = False
+    data: tuple[str, ...], columns: tuple[str, ...] = (), *, isolate: bool = False
 ) -> Dataset:
     """Read what DATA names: files, a directory, or a built-in demo.
 
     ``data``: one file, two of a calibration/test pair, a directory of one such, ``("demo",)`` or
     ``("demo-text",)``.
-    ``columns``: ``"ROLE=NAME"``. ``apart``: as in :func:`lore_core.load`.
+    ``columns``: ``"ROLE=NAME"``. ``isolate``: as in :func:`lore_core.load`.
     """
     import lore_core as lore
 
@@ -95,13 +95,13 @@ def load_data(
         return lore.demo.sentences()
     mapping = column_mapping(columns)
     paths = [Path(item).expanduser() for item in data]
-    if not apart and (len(data) > 2 or any(not path.exists() for path in paths)):
+    if not isolate and (len(data) > 2 or any(not path.exists() for path in paths)):
         from lore_core.mergeable import parquet_files, read_whole
 
         files = parquet_files(data)
         if len(files) > 2 or (files and not paths[0].exists()):
             return read_whole(files, mapping)
-    return lore.load(paths[0] if len(paths) == 1 else paths, mapping=mapping, apart=apart)
+    return lore.load(paths[0] if len(paths) == 1 else paths, mapping=mapping, isolate=isolate)
 
 
 def column_mapping(columns: tuple[str, ...]) -> ColumnMapping:

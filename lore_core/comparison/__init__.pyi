@@ -13,6 +13,7 @@ from .difference import (
     ConfidenceDifference as ConfidenceDifference,
     confidence_difference as confidence_difference,
 )
+from .effects import compare_rewards as compare_rewards
 from .groups import (
     compare_groups as compare_groups,
     group_report as group_report,
@@ -26,7 +27,6 @@ from .retraining import (
     retraining_frame as retraining_frame,
     taught as taught,
 )
-from .rewards import compare_rewards as compare_rewards
 from .runs import compare_runs as compare_runs
 from .runs_result import (
     PairedDifference as PairedDifference,

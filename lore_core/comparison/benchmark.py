@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -77,14 +78,11 @@ class Benchmark:
     def ranking(self, metric: str) -> pd.DataFrame:
         """Rank the methods by one metric over all datasets, from best to worst.
 
-        Returns
-        -------
-        DataFrame
-            One row a method: ``mean_rank``; ``ratio``, the geometric mean of its value over the
-            lowest of the dataset (NaN where a lowest is 0 or below); ``best``, on how many datasets
-            it is lowest; ``near``, on how many its interval to the lowest holds 0 or it is that
-            one (NaN for a metric without paired rows); ``p_value``, that it differs from the method
-            of the lowest mean rank, adjusted by Holm (NaN for that one).
+        Returns one row a method: ``mean_rank``; ``ratio``, the geometric mean of its value over the
+        lowest of the dataset (NaN where a lowest is 0 or below); ``best``, on how many datasets it
+        is lowest; ``near``, on how many its interval to the lowest holds 0 or it is that one (NaN
+        for a metric without paired rows); ``p_value``, that it differs from the method of the
+        lowest mean rank, adjusted by Holm (NaN for that one).
         """
         ranks = self.ranks(metric)
         if ranks.empty:
@@ -116,7 +114,15 @@ class Benchmark:
         near = (known["difference"] == 0) | (known["low"] <= 0)
         return near.groupby(known["method"]).sum().astype(float)
 
-    def long(self) -> pd.DataFrame:
+    def to_dict(self) -> dict[str, Any]:
+        """Return rankings and tests, by metric."""
+        return {
+            "sets": self.values.n_runs,
+            "ranking": {name: self.ranking(name).to_dict(orient="index") for name in self.metrics},
+            "any_difference": {name: self.any_difference(name) for name in self.metrics},
+        }
+
+    def frame(self) -> pd.DataFrame:
         """Everything in one long table: ``set, method, metric, value, rank``, and ``behind``.
 
         With the last, ``behind_low`` and ``behind_high``; see :attr:`behind`.
@@ -155,12 +161,12 @@ def benchmark(
     prepared = prepare_runs(
         sets,
         recalibrators,
-        feature_map=feature_map,
-        n_components=n_components,
+        feature_map,
+        n_components,
+        None,
         gamma=gamma,
         n_bins=n_bins,
         binning=binning,
-        group_column=None,
         min_group_size=1,
     )
     found = dataclasses.replace(prepared, unlike=True).each(_taken, n_jobs, progress)

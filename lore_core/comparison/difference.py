@@ -61,19 +61,12 @@ def confidence_difference(
     embedding: Points | None = None,
     **local: Any,
 ) -> ConfidenceDifference:
-    """Hold what is shipped against the method itself, both as a file applies them.
+    """Compare what is shipped with the method itself, both as a file applies them.
 
-    Parameters
-    ----------
-    exact, shipped : Recalibrator
-        Fitted, with their feature maps; :meth:`~lore_core.Recalibrator.without_rows` gives the
-        second.
-    rows : Dataset
-        What to apply them to.
-    embedding : Embedding or array-like of shape (n, d), optional
-        Their coordinates, for the ALCE.
-    **local
-        ``gamma, n_bins, binning``, as :func:`~lore_core.comparison.summary.summarize` takes them.
+    ``exact, shipped``: fitted, with their feature maps;
+    :meth:`~lore_core.Recalibrator.without_rows` gives the second. ``rows``: what to apply them to.
+    ``embedding`` (n, d): their coordinates, for the ALCE. ``local``: ``gamma, n_bins, binning``, as
+    :func:`~lore_core.comparison.summary.summarize` takes them.
     """
     before, after = (
         rows.with_probabilities(

@@ -14,10 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.comparison.most_probable import most_probable_classes
+from lore_core.comparison.effects import most_probable_classes, try_worst_places
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.comparison.tables import long_table
-from lore_core.comparison.worst_places import try_worst_places
 from lore_core.data.arrays import Keep
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
@@ -68,19 +67,10 @@ class Comparison:
     def difference(self, metric: Metric, to: str | None = None) -> pd.DataFrame:
         """Mean difference of every method to one of them, row by row.
 
-        Parameters
-        ----------
-        metric : Metric
-            A mean of rows (``is_paired``): the differences of the others have no interval that
-            holds what it promises.
-        to : str, optional
-            A method; by default the first.
-
-        Returns
-        -------
-        DataFrame
-            One row a method but ``to``: ``difference, low, high, p_value``, for all methods at once
-            (:func:`~lore_core.metrics.joint_intervals`). The last three are NaN of a single row.
+        ``metric``: a mean of rows (``is_paired``): the differences of the others have no interval
+        that holds what it promises. ``to``: a method; by default the first. Returns one row a
+        method but ``to``: ``difference, low, high, p_value``, for all methods at once
+        (:func:`~lore_core.metrics.joint_intervals`). The last three are NaN of a single row.
         """
         against = next(iter(self.summaries)) if to is None else to
         key = metric.name, against
@@ -136,7 +126,7 @@ class Comparison:
         """Return the same with some fields changed; what all rows were asked for stays known."""
         made = dataclasses.replace(self, **changed)
         _ = self.differences
-        for name in ("_known_differences", "_worst_places", "_most_probable"):
+        for name in ("_known_differences", "worst_places", "most_probable"):
             made.__dict__[name] = getattr(self, name)
         return made
 
@@ -153,29 +143,37 @@ class Comparison:
             found = list(threads.map(self.difference, self.paired))
         return {metric.name: item for metric, item in zip(self.paired, found, strict=True)}
 
-    def worst_places(self) -> pd.DataFrame:
-        """Hold the places where maxima lie against held-out rows, before and after each method.
-
-        See :func:`~lore_core.comparison.worst_places.try_worst_places`.
-        """
-        return self._worst_places
-
-    def most_probable(self) -> pd.DataFrame:
-        """Hold the most probable class of each row against the predicted one.
-
-        See :func:`~lore_core.comparison.most_probable.most_probable_classes`.
-        """
-        return self._most_probable
-
     @cached_property
-    def _worst_places(self) -> pd.DataFrame:
+    def worst_places(self) -> pd.DataFrame:
+        """Places where maxima lie, on held-out rows, before and after each method.
+
+        See :func:`~lore_core.comparison.effects.try_worst_places`.
+        """
         return try_worst_places(self.summaries, self.datasets)
 
     @cached_property
-    def _most_probable(self) -> pd.DataFrame:
+    def most_probable(self) -> pd.DataFrame:
+        """Whether the most probable class of rows is another one than the predicted one.
+
+        See :func:`~lore_core.comparison.effects.most_probable_classes`.
+        """
         return most_probable_classes(self.datasets)
 
-    def long(self, methods: list[str] | None = None) -> pd.DataFrame:
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers, by method."""
+        return {
+            "names": self.names,
+            "most_probable": self.most_probable.to_dict(orient="index"),
+            "methods": self.table.to_dict(orient="index"),
+            "low": self.low.to_dict(orient="index"),
+            "high": self.high.to_dict(orient="index"),
+            "differences": {
+                name: item.to_dict(orient="index") for name, item in self.differences.items()
+            },
+            "worst_places": self.worst_places.to_dict(orient="records"),
+        }
+
+    def frame(self, methods: list[str] | None = None) -> pd.DataFrame:
         """Everything in one long table, as it is saved; ``methods`` are in the order of the rows.
 
         One row a method and metric: ``method, metric, unit, value``, the ``difference`` to the
@@ -229,7 +227,7 @@ def compare(
     calibration, evaluation : Dataset
         Rows to fit on, and other rows to measure on.
     recalibrators : sequence of Recalibrator
-        Methods, not yet fitted. The first is the one the others are held against; by default
+        Methods, not yet fitted. The first is the one the others are compared with; by default
         no recalibration.
     calibration_embedding, evaluation_embedding : Embedding, array-like or dict, optional
         Coordinates of both sets of rows, for local methods and metrics. With several maps by name,

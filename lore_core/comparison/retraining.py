@@ -86,22 +86,11 @@ def taught(
 ) -> Taught:
     """Learn on calibration rows what recalibration and what a model of the features could mend.
 
-    Parameters
-    ----------
-    calibration, rows : Dataset
-        To learn on, and to say it of; with the same features, or none.
-    target : "top-label" or int
-        See :meth:`~lore_core.data.dataset.Dataset.target`.
-    random_state : int
-        Seed of the trees, and of which calibration rows they see where there are more than 20,000.
+    ``calibration, rows``: to learn on, and to say it of; with the same features, or none.
+    ``target``: see :meth:`~lore_core.data.dataset.Dataset.target`. ``random_state``: seed of the
+    trees, and of which calibration rows they see where there are more than 20,000. Raises
+    InputError if rows have weights.
 
-    Raises
-    ------
-    InputError
-        If rows have weights.
-
-    Notes
-    -----
     Beta calibration of the confidence, then gradient-boosted trees (50 of at most 8 leaves of at
     least 20 rows) of what is left, on the features and the predicted class. They need not be good:
     better ones find more of what there is, none finds more than there is.

@@ -87,12 +87,12 @@ def compare_runs(
     prepared = prepare_runs(
         runs,
         recalibrators,
-        feature_map=feature_map,
-        n_components=n_components,
+        feature_map,
+        n_components,
+        group_column,
         gamma=gamma,
         n_bins=n_bins,
         binning=binning,
-        group_column=group_column,
         min_group_size=min_group_size,
     )
     tables = prepared.each(_table_of, n_jobs, progress)
@@ -131,13 +131,13 @@ class PreparedRuns:
         if n_jobs is None and configured in (None, 1):
             n_jobs = -1
         found: list[Taken] = []
-        how = (self.methods, self.maps, self.by, self.options, self.unlike, taken)
+        how = dataclasses.replace(self, datasets=[], names=[], rows=pd.DataFrame())
         with joblib.Parallel(n_jobs=n_jobs) as pool:
             step = max(1, _RUNS_A_WORKER * joblib.effective_n_jobs(pool.n_jobs))
             for start in range(0, len(self.datasets), step):
                 part = self.datasets[start : start + step]
                 try:
-                    found += pool(joblib.delayed(_one_run)(dataset, *how) for dataset in part)
+                    found += pool(joblib.delayed(_one_run)(how, item, taken) for item in part)
                 except ShutdownExecutorError as error:
                     # The interpreter is closing and has taken the workers along.
                     raise Cancelled from error
@@ -153,14 +153,10 @@ class PreparedRuns:
 def prepare_runs(
     runs: Sequence[Dataset] | str | PathLike[str],
     recalibrators: Sequence[Recalibrator] | None,
-    *,
     feature_map: str | Sequence[str] | None,
     n_components: int,
-    gamma: float,
-    n_bins: int,
-    binning: Binning,
     group_column: str | Sequence[str] | None,
-    min_group_size: int,
+    **options: Any,
 ) -> PreparedRuns:
     """Read and check runs; the arguments are those of :func:`compare_runs`."""
     datasets = load_runs(runs) if isinstance(runs, (str, PathLike)) else list(runs)
@@ -169,15 +165,9 @@ def prepare_runs(
     check_integer(n_components, "n_components")
     names = [feature_map] if isinstance(feature_map, str) else list(feature_map or [])
     maps = {name: _map_of(name, n_components) for name in names}
-    methods = (
-        [
-            method
-            for method in standard_recalibrators(gamma, n_bins, binning)
-            if maps or method.is_global
-        ]
-        if recalibrators is None
-        else list(recalibrators)
-    )
+    if recalibrators is None:
+        usual = standard_recalibrators(options["gamma"], options["n_bins"], options["binning"])
+        recalibrators = [method for method in usual if maps or method.is_global]
     by = [group_column] if isinstance(group_column, str) else list(group_column or [])
     for dataset in datasets:
         _check_run(dataset, bool(maps), by)
@@ -187,15 +177,10 @@ def prepare_runs(
         datasets=[dataclasses.replace(item, images=None, metadata=None) for item in datasets],
         names=names_of_runs,
         rows=_rows(datasets, names_of_runs),
-        methods=methods,
+        methods=list(recalibrators),
         maps=maps,
         by=by,
-        options={
-            "gamma": gamma,
-            "n_bins": n_bins,
-            "binning": binning,
-            "min_group_size": min_group_size,
-        },
+        options=options,
     )
 
 
@@ -203,40 +188,28 @@ def _table_of(result: Comparison) -> pd.DataFrame:
     return result.table
 
 
-def _one_run(
-    dataset: Dataset,
-    methods: list[Recalibrator],
-    maps: dict[str, MapName],
-    by: list[str],
-    options: dict[str, Any],
-    unlike: bool,
-    taken: Callable[[Comparison], Taken],
-) -> Taken:
+def _one_run(how: PreparedRuns, dataset: Dataset, taken: Callable[[Comparison], Taken]) -> Taken:
     """Compare on one run, and take what is wanted: all of it would be sent between processes."""
     calibration = dataset.calibration
     assert calibration is not None  # checked before
     known, new = map(dataset.in_split, (CALIBRATION, EVALUATION))
-    if unlike:
-        maps = {name: _within_features(wanted, dataset) for name, wanted in maps.items()}
-    made = {name: make_map(dataset, wanted) for name, wanted in maps.items()}
+    made = {name: make_map(dataset, _fitting(how, to, dataset)) for name, to in how.maps.items()}
     first = next(iter(made.values()), None)
     evaluation = dataset.evaluation
-    groups = None
-    if by:
+    groups = _some_groups(evaluation) if how.unlike else None
+    if how.by:
         assert evaluation.groups is not None  # checked before
-        groups = evaluation.groups[by]
-    elif unlike:
-        groups = _some_groups(evaluation)
+        groups = evaluation.groups[how.by]
     result = compare(
         calibration,
         evaluation,
-        [method.clone() for method in methods],
+        [method.clone() for method in how.methods],
         calibration_embedding={name: item.rows(known) for name, item in made.items()} or None,
         # As the fitted methods place rows like them wherever they are shipped.
         evaluation_embedding={n: item.as_new(new, among=known) for n, item in made.items()} or None,
         metric_embedding=None if first is None else first.coordinates[new],
         groups=groups,
-        **options,
+        **how.options,
     )
     return taken(result)
 
@@ -247,10 +220,12 @@ def _some_groups(rows: Dataset) -> pd.DataFrame:
     return pd.DataFrame({"predicted": [rows.class_name(int(k)) for k in rows.predictions]})
 
 
-def _within_features(wanted: MapName, dataset: Dataset) -> MapName:
-    if wanted.method != "pca" or wanted.n_components is None or dataset.features is None:
+def _fitting(how: PreparedRuns, wanted: MapName, dataset: Dataset) -> MapName:
+    """Return a map with no more dimensions than unlike datasets have features."""
+    d = wanted.n_components
+    if not how.unlike or wanted.method != "pca" or d is None or dataset.features is None:
         return wanted
-    return MapName("pca", min(wanted.n_components, *dataset.features.shape))
+    return MapName("pca", min(d, *dataset.features.shape))
 
 
 def _map_of(name: str, n_components: int) -> MapName:

@@ -69,20 +69,9 @@ class RunsComparison:
     def difference(self, to: str | None = None, *, level: float = 0.95) -> PairedDifference:
         """Mean difference of every method to one of them, with its interval.
 
-        Parameters
-        ----------
-        to : str, optional
-            A method; by default the first.
-        level : float
-            Of the interval.
+        ``to``: a method; by default the first. ``level``: of the interval. Raises InputError if
+        there is no such method.
 
-        Raises
-        ------
-        InputError
-            If there is no such method.
-
-        Notes
-        -----
         Runs are pairs: both methods saw the same classifier and the same rows, so the difference
         is taken run by run and its mean gets the interval d̄ ± t · s/√R of R runs. It covers what
         another training could have given, of the metrics as they are measured: what chance adds to
@@ -108,20 +97,11 @@ class RunsComparison:
     def best(self, level: float = 0.95) -> pd.DataFrame:
         """Name the method with the lowest mean of each metric, and say if that is beyond chance.
 
-        Parameters
-        ----------
-        level : float
-            Joint level of the intervals to all other methods.
+        ``level``: joint level of the intervals to all other methods. Returns one row a metric of
+        which less is better: ``method``, ``next_best``, the mean ``difference`` to that one with
+        its interval ``low, high``, and ``beyond_chance``: the intervals to *all* other methods lie
+        below 0.
 
-        Returns
-        -------
-        DataFrame
-            One row a metric of which less is better: ``method``, ``next_best``, the mean
-            ``difference`` to that one with its interval ``low, high``, and ``beyond_chance``: the
-            intervals to *all* other methods lie below 0.
-
-        Notes
-        -----
         The best of k methods is picked by looking, so each of its k − 1 paired Student-t intervals
         is taken at level 1 − (1 − level)/(k − 1) (Bonferroni).
         """
@@ -158,7 +138,17 @@ class RunsComparison:
         with_it = metrics[varies].corr()[of] if of in varies else pd.Series(dtype=float)
         return with_it.reindex(metrics.columns).drop(of).rename(f"correlation with {of}")
 
-    def summary(self, level: float = 0.95) -> pd.DataFrame:
+    def to_dict(self) -> dict[str, Any]:
+        """Return means and spreads by method, and with groups what goes with the worst one."""
+        known = MAX_GROUPWISE in self.metrics
+        return {
+            "runs": self.n_runs,
+            "mean": self.table.to_dict(orient="index"),
+            "sd": self.sd.to_dict(orient="index"),
+            "correlation_with_worst_group": self.correlation().to_dict() if known else None,
+        }
+
+    def frame(self, level: float = 0.95) -> pd.DataFrame:
         """Everything in one long table, as it is saved, with intervals at ``level``.
 
         One row a method and metric: ``method, metric, unit, runs, mean, sd``, the paired

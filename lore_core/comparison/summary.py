@@ -151,18 +151,9 @@ def summarize(
 def local_bin_table(reliability: ReliabilityTable, local: LocalErrors) -> pd.DataFrame:
     """Each confidence bin's gap beside the local errors inside it.
 
-    Parameters
-    ----------
-    reliability : ReliabilityTable
-        Global picture.
-    local : LocalErrors
-        Local picture of the same rows in the same bins.
-
-    Returns
-    -------
-    DataFrame
-        One row a bin that holds rows: those of :meth:`ReliabilityTable.frame`, and ``mean_lce``,
-        ``max_lce``.
+    ``reliability``: global picture. ``local``: local picture of the same rows in the same bins.
+    Returns one row a bin that holds rows: those of :meth:`ReliabilityTable.frame`, and
+    ``mean_lce``, ``max_lce``.
     """
     table = reliability.frame()
     table = table[table["rows"] > 0].reset_index(drop=True)
@@ -182,24 +173,12 @@ def describe_rows(
     rows: NDArray[np.bool_],
     *,
     target: str | int = TOP_LABEL,
-    min_effective_size: float = MIN_EFFECTIVE_SIZE,
 ) -> str:
     """Say what these rows promised, what they got, and how far that differs from place to place.
 
-    Parameters
-    ----------
-    name : str
-        What the rows are, for the start of the sentence.
-    dataset : Dataset
-        The rows the local errors belong to.
-    local : LocalErrors
-        Their local errors.
-    rows : ndarray of shape (n,)
-        Mask of the rows meant.
-    target : "top-label" or int
-        See :meth:`~lore_core.data.dataset.Dataset.target`.
-    min_effective_size : float
-        Rows with a smaller n_eff are left out of the range.
+    ``name``: what the rows are, for the start of the sentence. ``local``: of the rows of
+    ``dataset``. ``rows`` (n,): mask of the rows meant; the range is that of those with 10 effective
+    neighbours or more.
     """
     n = int(rows.sum())
     if n == 0:
@@ -210,10 +189,10 @@ def describe_rows(
         float(np.average(v[rows], weights=weights)) for v in (aimed.confidence, aimed.outcome)
     )
     start = f"{name}: {n:,} rows, promised {percent(promised)}, got {percent(got)}"
-    usable = rows & local.supported(min_effective_size)
+    usable = rows & local.supported(MIN_EFFECTIVE_SIZE)
     if not usable.any():
         return (
-            f"{start}. No row has {min_effective_size:g} effective neighbours at γ = "
+            f"{start}. No row has {MIN_EFFECTIVE_SIZE:g} effective neighbours at γ = "
             f"{local.gamma:g}: too few to say where."
         )
     low, high = (

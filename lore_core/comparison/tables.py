@@ -1,7 +1,8 @@
-"""The tables of metrics that are printed, shown and saved: of one model, and of several methods."""
+"""Tables of metrics, of one model and of several methods, and limits they are checked against."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Literal
 
@@ -10,7 +11,14 @@ import pandas as pd
 
 from lore_core.chance.simulation import NullErrors
 from lore_core.comparison.summary import Summary
-from lore_core.metrics.catalogue import DESCRIBED, unit_of
+from lore_core.data.validation import InputError
+from lore_core.metrics.catalogue import CATALOGUE, DESCRIBED, unit_of
+
+#: What can come of a limit.
+Checked = Literal["met", "not sure", "exceeded"]
+#: What the row of a table about places is called.
+PLACES = "worst place"
+_COLUMNS = ["check", "limit", "value", "low", "high", "result", "where"]
 
 
 def metric_table(summary: Summary, chance: NullErrors | None = None) -> pd.DataFrame:
@@ -67,3 +75,63 @@ def beyond_chance(low: float, high: float) -> Literal["better", "worse", ""]:
     ``low``, ``high``: its 95 % interval; NaN where there is none.
     """
     return "better" if high < 0 else "worse" if low > 0 else ""
+
+
+def check_metrics(table: pd.DataFrame, limits: Mapping[str, float]) -> pd.DataFrame:
+    """Check metrics of one model against limits.
+
+    ``table``: from :func:`metric_table`. ``limits``: by names of
+    metrics, in the table's own units (shares 0 to 1, not points): the largest value allowed, or the
+    smallest where more is better. Returns one row a limit, in their order: ``check, limit, value,
+    low, high, result, where``. ``result`` is "exceeded" where the value is beyond the limit and the
+    whole interval is, "not sure" where the interval reaches back to the limit, else "met". Of a
+    metric without an interval the value alone decides. ``where`` is empty. Raises InputError if a
+    metric is unknown, the data have no value of it, no value of it is better than another, or a
+    limit is no number.
+    """
+    known = table.set_index("metric")
+    rows = []
+    for name, limit in limits.items():
+        metric = CATALOGUE.get(name)
+        if metric is None or metric.direction is None or not math.isfinite(limit):
+            wanted = ", ".join(m.name for m in CATALOGUE.values() if m.direction is not None)
+            raise InputError(f"a limit must be a number for one of {wanted}; got {name}={limit!r}.")
+        if name not in known.index:
+            raise InputError(
+                f"these data have no {metric.words}, which a limit is for: it needs "
+                f"{' and '.join(metric.needs) or 'rows'}. Leave the limit out."
+            )
+        value, low, high = (float(known[side][name]) for side in ("value", "low", "high"))
+        sign = 1.0 if metric.direction == "lower" else -1.0
+        near = low if sign > 0 else high
+        rows.append((name, limit, value, low, high, _result(sign, value, near, limit), ""))
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def check_places(places: pd.DataFrame, limit: float) -> pd.DataFrame:
+    """Check the gaps of places against a limit.
+
+    ``places``: from :func:`~lore_core.view.where.listed_places`: places beyond chance, with their
+    gaps on rows that did not take part in finding them. ``limit``: largest gap allowed, in either
+    direction: a share, 0 to 1. Returns one row as of :func:`check_metrics`, for the place whose gap
+    is surely the largest; without a value where there is no place.
+    """
+    if not len(places):
+        rows = [(PLACES, limit, np.nan, np.nan, np.nan, "met", "")]
+        return pd.DataFrame(rows, columns=_COLUMNS)
+    ends = places[["held_out_gap_low", "held_out_gap_high"]].to_numpy()
+    gap = places["held_out_gap"].to_numpy()
+    low, high = np.sort(ends * np.sign(gap)[:, None], axis=1).T
+    worst = int(low.argmax())
+    value = float(abs(gap[worst]))
+    result = _result(1.0, value, float(low[worst]), limit)
+    rows = [
+        (PLACES, limit, value, low[worst], high[worst], result, places["where"].iloc[worst]),
+    ]
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def _result(sign: float, value: float, near: float, limit: float) -> Checked:
+    if sign * (value - limit) <= 0:
+        return "met"
+    return "not sure" if sign * (near - limit) <= 0 else "exceeded"

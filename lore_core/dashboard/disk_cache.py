@@ -22,7 +22,7 @@ from typing import Any
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.user_cache import user_cache
 from lore_core.data.validation import InputError
-from lore_core.reading.handover import WORD, Arrays, message_from, message_of
+from lore_core.reading.handover import WORD, Arrays, exactly, message_from, message_of
 
 #: Bytes at most, and at most one in so many of those that are free.
 _MAX_BYTES, _FREE_SHARE = 2 * 2**30, 10
@@ -86,9 +86,9 @@ class CacheEntry:
             _opened(self.path) as stream,
         ):
             stream.seek(_DIGEST_BYTES)
-            length = int.from_bytes(_exactly(stream, WORD), "little")
+            length = int.from_bytes(exactly(stream, WORD), "little")
             if length <= self.n_bytes:
-                return str(json.loads(bytes(_exactly(stream, length)))["told"]["title"])
+                return str(json.loads(bytes(exactly(stream, length)))["told"]["title"])
         return "damaged, or not whole"
 
 
@@ -154,7 +154,7 @@ class DiskCache:
                 if hashlib.file_digest(stream, "sha256").digest() != digest:
                     raise ValueError("damaged")
                 stream.seek(_DIGEST_BYTES)
-                message, arrays = message_from(lambda n: _exactly(stream, n), state.st_size)
+                message, arrays = message_from(lambda n: exactly(stream, n), state.st_size)
             if (message["kind"], message["key"]) != (kind, key):
                 raise ValueError("another thing")
             os.utime(path)
@@ -226,11 +226,3 @@ def _opened(path: Path) -> BufferedReader:
         stream.close()
         raise OSError(f"'{path}' is no file")
     return stream
-
-
-def _exactly(stream: BufferedReader, length: int) -> bytearray:
-    """Read so many bytes; ValueError if there are fewer."""
-    taken = bytearray(length)
-    if stream.readinto(taken) != length:
-        raise ValueError("a file that ends too early")
-    return taken

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset
-from lore_core.data.extras import require
+from lore_core.data.optional_dependencies import require
 from lore_core.data.validation import InputError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def landscape(
     from lore_core.figures.pictures.landscape import landscape_figure
     from lore_core.figures.pictures.landscape_picture import Layer
     from lore_core.figures.pictures.picture import shared_limit
-    from lore_core.regions.row_tables import row_table
+    from lore_core.regions.rows import row_table
     from lore_core.view import View
     from lore_core.view.preview import GAMMAS, preview_rows
     from lore_core.view.scene import Scene

@@ -14,8 +14,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lore_core.data.arrays import Floats, Ints, Keep, Mask, as_block
+from lore_core.data.metadata import as_frame, as_pictures
 from lore_core.data.probabilities import with_confidence
-from lore_core.data.row_facts import as_frame, as_pictures
 from lore_core.data.validation import (
     InputError,
     as_class_names,

@@ -24,17 +24,10 @@ _LARGEST_GAP = (1.0 - _HIGHEST_CONFIDENCE) * _SHARES[2] / _SHARES[0]
 
 @dataclass(frozen=True, eq=False)
 class Synthetic:
-    """Data and the truth about them.
+    """Data and the truth about them."""
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Binary predictions with features; metadata and group ``region``.
-    true_gap : ndarray of shape (n,)
-        Confidence minus true accuracy of each row, c − q; positive is overconfident. Read-only.
-    """
-
-    dataset: Dataset
+    dataset: Dataset  #: Binary predictions with features; metadata and group ``region``
+    #: (n,); confidence − true accuracy of each row, c − q; positive = overconfident. Read-only.
     true_gap: Floats
 
 
@@ -48,26 +41,11 @@ def synthetic(
 ) -> Synthetic:
     """Draw rows from three Gaussian blobs with a planted, locally opposite calibration error.
 
-    Parameters
-    ----------
-    n : int
-        Rows, at least 2; half are calibration and half evaluation rows.
-    n_features : int
-        At least 2; all beyond the second are noise of standard deviation 1.
-    overconfidence : float
-        Gap at the heart of the overconfident blob, in [0, 0.35].
-    calibrated : bool
-        True plants no error: the gap is 0 everywhere.
-    random_state : int
-        Seed.
+    ``n``: rows, at least 2; half are calibration and half evaluation rows. ``n_features``: at least
+    2; all beyond the second are noise of standard deviation 1. ``overconfidence``: gap at the heart
+    of the overconfident blob, in [0, 0.35]. ``calibrated``: True plants no error: the gap is 0
+    everywhere. ``random_state``: seed. Raises InputError if an argument is out of its range.
 
-    Raises
-    ------
-    InputError
-        If an argument is out of its range.
-
-    Notes
-    -----
     Blob k holds a share π = (0.10, 0.55, 0.35) of the rows, with x₁ ~ N((−4, 0, 4), 1) and
     x₂ ~ N(0, 1). The confidence depends on x₂ alone and is uniform,
     c = 0.5 + 0.4 (2Φ(|x₂|) − 1) ∈ [0.5, 0.9]; class 1 is predicted where x₂ > 0. With r_k(x) the

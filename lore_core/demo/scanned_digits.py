@@ -39,24 +39,12 @@ _DISPLAY_FACTOR = 4  # 8 × 8 pixels are shown as 32 × 32
 def digits(random_state: int = 0) -> Dataset:
     """Train a small network on digits and return its predictions on others, some of them sideways.
 
-    Parameters
-    ----------
-    random_state : int
-        Seed of the division, the copies and the training.
-
-    Returns
-    -------
-    Dataset
-        4,879 rows, half calibration and half evaluation; no image has copies in both, nor in what
-        the network was trained or tuned on. Features: the 64 activations of the hidden layer.
-        Images: 32 × 32. Groups and metadata: ``corruption`` (``"none"`` or ``"rotated 90°"``) and
-        ``digit``, the true class. Metadata also: ``ink`` (mean brightness, 0 to 1),
-        ``source_image`` (which of scikit-learn's digits) and ``copy``.
-
-    Raises
-    ------
-    InputError
-        If ``random_state`` is not a whole number of at least 0.
+    ``random_state``: seed of the division, the copies and the training. Returns 4,879 rows, half
+    calibration and half evaluation; no image has copies in both, nor in what the network was
+    trained or tuned on. Features: the 64 activations of the hidden layer. Images: 32 × 32. Groups
+    and metadata: ``corruption`` (``"none"`` or ``"rotated 90°"``) and ``digit``, the true class.
+    Metadata also: ``ink`` (mean brightness, 0 to 1), ``source_image`` (which of scikit-learn's
+    digits) and ``copy``. Raises InputError if ``random_state`` is not a whole number of at least 0.
     """
     random_state = check_integer(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     from sklearn.datasets import load_digits

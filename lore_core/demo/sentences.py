@@ -38,22 +38,11 @@ _NOT_LOOKED_AT = {"tests", "_build_utils", "_pyinstaller", "_examples"}
 def sentences(random_state: int = 0) -> Dataset:
     """Train a classifier to tell whose documentation a sentence is from; return what it says.
 
-    Parameters
-    ----------
-    random_state : int
-        Seed of the division and of the wrong names.
-
-    Returns
-    -------
-    Dataset
-        About 7,000 rows, half calibration and half evaluation, of the classes numpy, scipy, pandas
-        and sklearn. Features: 50 numbers made of the words. Metadata: ``sentence``. The topic is
-        what :data:`TOPIC` finds in it. Which sentences there are hangs on the libraries' versions.
-
-    Raises
-    ------
-    InputError
-        If ``random_state`` is not a whole number of at least 0.
+    ``random_state``: seed of the division and of the wrong names. Returns about 7,000 rows, half
+    calibration and half evaluation, of the classes numpy, scipy, pandas and sklearn. Features: 50
+    numbers made of the words. Metadata: ``sentence``. The topic is what :data:`TOPIC` finds in it.
+    Which sentences there are hangs on the libraries' versions. Raises InputError if
+    ``random_state`` is not a whole number of at least 0.
     """
     random_state = check_integer(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     rng = np.random.default_rng(random_state)

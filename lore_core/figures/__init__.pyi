@@ -13,24 +13,26 @@ from .pictures.curves import (
     suggestion_figure as suggestion_figure,
     vector_curve_figure as vector_curve_figure,
 )
-from .pictures.distribution import cdf_figure as cdf_figure
-from .pictures.intervals import group_figure as group_figure
+from .pictures.dot_plots import (
+    group_figure as group_figure,
+    run_scatter_figure as run_scatter_figure,
+    runs_figure as runs_figure,
+)
 from .pictures.landscape import (
     landscape_3d_figure as landscape_3d_figure,
     landscape_figure as landscape_figure,
     surface_figure as surface_figure,
 )
 from .pictures.landscape_of_sums import sums_landscape_figure as sums_landscape_figure
-from .pictures.movement import movement_figure as movement_figure
+from .pictures.lines import (
+    cdf_figure as cdf_figure,
+    movement_figure as movement_figure,
+    reward_figure as reward_figure,
+)
 from .pictures.picture import shared_limit as shared_limit
 from .pictures.reliability import (
     isotonic_figure as isotonic_figure,
     reliability_figure as reliability_figure,
-)
-from .pictures.rewards import reward_figure as reward_figure
-from .pictures.runs import (
-    run_scatter_figure as run_scatter_figure,
-    runs_figure as runs_figure,
 )
 from .pictures.variables import (
     variable_figure as variable_figure,

@@ -8,9 +8,8 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from lore_core.data.extras import require
+from lore_core.data.optional_dependencies import require
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
-from lore_core.figures.pictures.marks import PanelPicture
 from lore_core.figures.pictures.picture import Picture
 from lore_core.figures.style import Mode, escape
 
@@ -76,13 +75,6 @@ class Chart:
         """Return the figure and how to read it as HTML that needs no network."""
         picture = self.figure.to_html(full_html=False, include_plotlyjs=True, config=self.config)
         return f"{picture}<p>{escape(self.how_to_read)}</p>"
-
-
-@dataclass(frozen=True)
-class PanelChart(Chart):
-    """A picture of panels in a theme and a size."""
-
-    picture: PanelPicture
 
 
 @dataclass(frozen=True)

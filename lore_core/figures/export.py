@@ -6,7 +6,6 @@ import io
 import json
 import os
 import shutil
-import threading
 from concurrent.futures import ThreadPoolExecutor, TimeoutError as TooLate
 from dataclasses import replace
 from functools import partial
@@ -30,12 +29,21 @@ _BROWSERS = (
     "chrome",
     "microsoft-edge",
 )
-_TIMEOUT_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 #: The browser asks its maker for updates and lists as it starts: of a proxy that is not there.
 _NOWHERE = "http://127.0.0.1:9"
 _worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="static-image")
-_start = threading.Lock()
-_started = False
+#: Widths journals ask for, in millimetres.
+COLUMN_WIDTHS = {"one column, 84 mm": 84.0, "one and a half, 129 mm": 129.0, "two, 174 mm": 174.0}
+#: Pixels of an inch, in which figures are laid out; a PDF or SVG keeps the physical size.
+_PIXELS_AN_INCH = 96.0
+_MILLIMETRES_AN_INCH = 25.4
+_POINTS_AN_INCH = 72.0
+#: Type size the figures are designed with, in pixels, and the width they look right at.
+_DESIGN_TYPE = 12.0
+_DESIGN_WIDTH = 700.0
+#: Height of a line of the legend, in sizes of its type.
+_LEGEND_LINE = 1.8
 
 
 def plot_config(chart: Chart) -> dict[str, object]:
@@ -53,27 +61,16 @@ def plot_config(chart: Chart) -> dict[str, object]:
 def chart_html(chart: Chart, *, script: str | None = None) -> bytes:
     """One self-contained HTML file: interactive, opens without a network.
 
-    Parameters
-    ----------
-    chart : Chart
-        What to write.
-    script : str, optional
-        Path of a ``plotly.min.js`` beside the file, which several files can share; by default the
-        file holds it.
+    ``script``: path of a ``plotly.min.js`` beside the file, which several files can share; by
+    default the file holds it.
     """
     figure = go.Figure(chart.figure)
     figure.update_layout(margin_b=70)
+    foot = {"xref": "paper", "yref": "paper", "x": 0, "y": 0, "xanchor": "left"}
     figure.add_annotation(
-        text=chart.how_to_read,
-        showarrow=False,
-        xref="paper",
-        yref="paper",
-        x=0,
-        y=0,
+        foot | {"text": chart.how_to_read, "showarrow": False, "font": {"size": 11}},
         yshift=-56,
-        xanchor="left",
         yanchor="bottom",
-        font={"size": 11},
     )
     page = figure.to_html(
         full_html=True,
@@ -124,22 +121,9 @@ def chart_image(
 ) -> bytes:
     """Render a chart as a static image by Kaleido.
 
-    Parameters
-    ----------
-    chart : Chart
-        What to draw.
-    image_format : {"png", "svg", "pdf"}
-        File format.
-    width, height : int
-        Pixels at scale 1; the height is the chart's own by default.
-    scale : float
-        Pixel density of a PNG.
-
-    Raises
-    ------
-    InputError
-        If the format is unknown, Chrome or Kaleido is missing, the browser fails or rendering takes
-        over a minute.
+    ``width``, ``height``: pixels at scale 1; the height is the chart's own by default. ``scale``:
+    pixel density of a PNG. Raises InputError if the format is unknown, Chrome or Kaleido is
+    missing, the browser fails or rendering takes over a minute.
     """
     if image_format not in STATIC_FORMATS:
         raise InputError(f"'image_format' must be one of {STATIC_FORMATS}; got {image_format!r}.")
@@ -147,11 +131,13 @@ def chart_image(
     if missing is not None:
         raise InputError(missing)
 
+    import kaleido
     from choreographer.errors import DevtoolsProtocolError
     from kaleido.errors import KaleidoError
 
     def render() -> bytes:
-        _keep_browser_warm()
+        # One browser for all images: 3 s for the first, 0.2 s for each after it.
+        kaleido.start_sync_server(silence_warnings=True, proxy_server=_NOWHERE)
         image: bytes = chart.figure.to_image(
             format=image_format,
             width=width,
@@ -161,39 +147,15 @@ def chart_image(
         return image
 
     try:
-        return _worker.submit(render).result(timeout=_TIMEOUT_SECONDS)
+        return _worker.submit(render).result(timeout=TIMEOUT_SECONDS)
     except TooLate as error:
         raise InputError(
-            f"rendering '{chart.name}' took over {_TIMEOUT_SECONDS:.0f} s and was given up; use "
+            f"rendering '{chart.name}' took over {TIMEOUT_SECONDS:.0f} s and was given up; use "
             "the HTML export or the camera button of the chart."
         ) from error
     # A browser that does not start, closes or answers with an error.
     except (OSError, RuntimeError, DevtoolsProtocolError, KaleidoError) as error:
         raise InputError(f"the browser that draws '{chart.name}' failed: {error}") from error
-
-
-def _keep_browser_warm() -> None:
-    """Start one browser for all images: 3 s for the first, 0.2 s for each after it."""
-    global _started  # noqa: PLW0603 -- one browser a process
-    with _start:
-        if not _started:
-            import kaleido
-
-            kaleido.start_sync_server(silence_warnings=True, proxy_server=_NOWHERE)
-            _started = True
-
-
-#: Widths journals ask for, in millimetres.
-COLUMN_WIDTHS = {"one column, 84 mm": 84.0, "one and a half, 129 mm": 129.0, "two, 174 mm": 174.0}
-#: Pixels of an inch, in which figures are laid out; a PDF or SVG keeps the physical size.
-_PIXELS_AN_INCH = 96.0
-_MILLIMETRES_AN_INCH = 25.4
-_POINTS_AN_INCH = 72.0
-#: Type size the figures are designed with, in pixels, and the width they look right at.
-_DESIGN_TYPE = 12.0
-_DESIGN_WIDTH = 700.0
-#: Height of a line of the legend, in sizes of its type.
-_LEGEND_LINE = 1.8
 
 
 def paper_chart(
@@ -206,33 +168,16 @@ def paper_chart(
 ) -> Chart:
     """Lay a chart out anew for print.
 
-    Parameters
-    ----------
-    chart : Chart
-        What to lay out; one drawn for a dark page gets its light colours, which stay apart for
-        colour-blind readers.
-    width_mm, height_mm : float
-        Size in millimetres; by default as high as 0.75 of the width.
-    font_pt : float
-        Size of the type in points; titles of axes and legends are of the same size.
-    title : bool
-        Keep the title; journals put it into the caption.
-
-    Returns
-    -------
-    Chart
-        With ``figure.layout.width`` and ``height`` set in pixels of 1/96 inch.
-
-    Raises
-    ------
-    InputError
-        If a size is out of range.
+    Its light colours are taken, which stay apart for colour-blind readers. ``width_mm``,
+    ``height_mm``: by default as high as 0.75 of the width. ``font_pt``: size of all type in points.
+    ``title``: keep the title; journals put it into the caption. Returns a chart whose
+    ``figure.layout`` has width and height in pixels of 1/96 inch. Raises InputError if a size is
+    out of range.
     """
     width = _pixels(width_mm, "width_mm", 30.0)
     height = None if height_mm is None else _pixels(height_mm, "height_mm", 20.0)
     if not 4 <= check_positive(font_pt, "font_pt") <= 24:
         raise InputError(f"'font_pt' must lie between 4 and 24 points; got {font_pt!r}.")
-    # Of one drawn for a dark page too: the colours are those of paper.
     sized = partial(_laid_out, width=width, height=height, font_pt=font_pt, title=title)
     first = chart.lay_out
     lay_out = sized if first is None else lambda drawn: sized(first(drawn))

@@ -25,46 +25,20 @@ ACCENT = {"light": "#0f766e", "dark": "#2dd4bf"}
 
 #: Okabe–Ito, without the two that could be read as over- and underconfident. What others are
 #: compared with (the first) keeps to the background. The class of a method says which is its own.
+# fmt: off
 METHOD_COLORS = {
     "light": [
-        "#8a95a3",
-        "#e69f00",
-        "#009e73",
-        "#7b4ea3",
-        "#56b4e9",
-        "#8c6d31",
-        "#cc79a7",
-        "#1f2933",
-        "#a03c6b",
-        "#6b7f00",
-        "#0b7285",
-        "#5c4033",
-        "#d9480f",
-        "#2b3fd6",
-        "#a61e4d",
-        "#c92a2a",
-        "#5f3dc4",
+        "#8a95a3", "#e69f00", "#009e73", "#7b4ea3", "#56b4e9", "#8c6d31",
+        "#cc79a7", "#1f2933", "#a03c6b", "#6b7f00", "#0b7285", "#5c4033",
+        "#d9480f", "#2b3fd6", "#a61e4d", "#c92a2a", "#5f3dc4",
     ],
     "dark": [
-        "#7b8794",
-        "#f0b429",
-        "#2fc79a",
-        "#b48ae0",
-        "#7cc8f5",
-        "#c8a864",
-        "#e79cc8",
-        "#e4e7eb",
-        "#f06fa0",
-        "#b5cc3a",
-        "#3fc1d6",
-        "#b08968",
-        "#ff8a4c",
-        "#8f9dff",
-        "#ff9fb8",
-        "#ff6b6b",
-        "#c9b6ff",
+        "#7b8794", "#f0b429", "#2fc79a", "#b48ae0", "#7cc8f5", "#c8a864",
+        "#e79cc8", "#e4e7eb", "#f06fa0", "#b5cc3a", "#3fc1d6", "#b08968",
+        "#ff8a4c", "#8f9dff", "#ff9fb8", "#ff6b6b", "#c9b6ff",
     ],
 }
+# fmt: on
 
 _DIVERGING_STOPS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)
 _DIVERGING = {

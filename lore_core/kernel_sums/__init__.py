@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from lore_core.kernel_sums.api import KernelMeans, laplacian_means, laplacian_sums
-from lore_core.kernel_sums.warm import warmup
-from lore_core.kernel_sums.weighted import weighted_means
+from lore_core.kernel_sums.api import KernelMeans, laplacian_means, laplacian_sums, warmup
 
-__all__ = ["KernelMeans", "laplacian_means", "laplacian_sums", "warmup", "weighted_means"]
+__all__ = ["KernelMeans", "laplacian_means", "laplacian_sums", "warmup"]

@@ -19,6 +19,9 @@ from lore_core.data.validation import (
 )
 from lore_core.kernel_sums.grid import snapped
 
+#: What rounding of coordinates may change, unless it is said; see
+#: :func:`~lore_core.kernel_sums.laplacian_sums`.
+TOLERANCE = 1e-6
 #: Groups up to this many are sorted by radix sort.
 _RADIX_LIMIT = 2**15
 
@@ -73,13 +76,13 @@ def as_problem(
     targets: Points,
     sources: Points | None,
     weights: ArrayLike,
-    *,
     weights_name: str,
+    *,
     bandwidth: ArrayLike,
-    target_groups: ArrayLike | None,
-    source_groups: ArrayLike | None,
-    exclude_self: bool,
-    tolerance: float,
+    target_groups: ArrayLike | None = None,
+    source_groups: ArrayLike | None = None,
+    exclude_self: bool = False,
+    tolerance: float = TOLERANCE,
 ) -> Problem:
     """Check every argument of the public functions, whose docstrings say what they must be."""
     is_self = sources is None or sources is targets
@@ -121,10 +124,10 @@ def as_problem(
 def _as_points(values: Any, name: str) -> Floats:
     """Return coordinates (n, d) like ``as_coordinates``, but let no rows at all pass."""
     array = np.asarray(in_memory(getattr(values, "coordinates", values)))
-    if array.size == 0 and array.ndim in (1, 2) and array.shape[-1:] != (0,):
-        return np.empty((0, array.shape[1]))
-    if array.ndim == 1 and array.size == 0:
+    if array.shape == (0,):
         return np.empty((0, 1))
+    if array.ndim == 2 and len(array) == 0 < array.shape[1]:
+        return np.empty(array.shape)
     return as_coordinates(array, name)
 
 
@@ -186,8 +189,8 @@ def _as_groups(values: ArrayLike, n: int, name: str, other: str) -> Ints:
             "index of each row's group."
         )
     array = array.astype(np.int64, copy=False)
-    if len(array) and array.min() < -1:
-        row = int(np.flatnonzero(array < -1)[0])
+    if array.min(initial=0) < -1:
+        row = int(np.argmax(array < -1))
         raise InputError(
             f"'{name}' must be whole numbers, −1 or above; got {array[row]} at row {row}."
         )
@@ -221,13 +224,9 @@ def _as_group_codes(
         )
     if target_groups is None or source_groups is None:
         return _one_group(n_t), _one_group(n_s), 1
-    both = np.concatenate(
-        [
-            _as_groups(target_groups, n_t, "target_groups", "targets"),
-            _as_groups(source_groups, n_s, "source_groups", "sources"),
-        ]
-    )
-    codes, n_groups = _compact(both)
+    t = _as_groups(target_groups, n_t, "target_groups", "targets")
+    s = _as_groups(source_groups, n_s, "source_groups", "sources")
+    codes, n_groups = _compact(np.concatenate([t, s]))
     return codes[:n_t], codes[n_t:], n_groups
 
 

@@ -78,12 +78,10 @@ def limited_threads(n_jobs: int) -> Iterator[None]:
 
 
 def one_thread_a_product() -> None:
-    """Let this process multiply matrices on one thread each, from now on.
+    """Let this process multiply matrices on one thread each, from now on; kernel sums use all.
 
-    Fits multiply small matrices, thousands of times. Shared among threads, every product waits
-    for the slowest: beside one busy process on two processors fits took two to four times as
-    long, beside several a minute and a half was not enough for 1 s of work; idle, nothing is lost.
-    Kernel sums go on using all.
+    Fits multiply small matrices, thousands of times. Shared among threads, every product waits for
+    the slowest: beside a busy process fits took two to four times as long; idle, nothing is lost.
     """
     if ThreadpoolController is not None:
         ThreadpoolController().limit(limits=1, user_api="blas")
@@ -112,9 +110,8 @@ class Plan:
 class Workers:
     """Threads that do steps of work; between two steps progress is reported.
 
-    Work comes in sections, each a known share of the whole with costs on a scale of its own. The
-    progress callable is called in the thread of the caller only; if it raises, no further step
-    begins. ``n_jobs`` as of :func:`thread_count`.
+    Work comes in sections, each a known share of the whole with costs on a scale of its own.
+    Progress is called in the caller's thread only; if it raises, no further step begins.
     """
 
     def __init__(self, n_jobs: int | None, progress: Callable[[float], object] | None) -> None:

@@ -16,7 +16,7 @@ from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import InputError, Points, as_placed_rows
 from lore_core.data.weights import as_weights, weighed
-from lore_core.kernel_sums.weighted import weighted_means_by_bandwidth
+from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.global_metrics import reliability_table
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, known_mean, scaled_bandwidth, told
 
@@ -108,7 +108,7 @@ def bandwidth_curve(
     w = as_weights(weights, len(c))
     found = np.empty((4, len(grid)))
     largest, average, supported, median = found
-    for b, means in weighted_means_by_bandwidth(
+    for b, means in means_by_bandwidth(
         z,
         None,
         (c - a)[:, None],

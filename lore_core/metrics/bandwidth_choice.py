@@ -14,7 +14,7 @@ from lore_core.data.probabilities import PROBABILITY_FLOOR
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError, Points, as_confidence, as_placed_rows
 from lore_core.data.weights import as_weights, linearised
-from lore_core.kernel_sums.weighted import weighted_means_by_bandwidth
+from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.bandwidth import default_gammas
 from lore_core.metrics.local_error import scaled_bandwidth, told
 
@@ -138,7 +138,7 @@ def _leave_one_out(
         )
     others = accuracy_without_self(index, a, c, w)
     losses, best, least = np.empty(len(grid)), np.empty(0), (np.inf, 0)
-    for g, means in weighted_means_by_bandwidth(
+    for g, means in means_by_bandwidth(
         z,
         None,
         a[:, None],

@@ -234,7 +234,7 @@ MLCE = Metric(
         at_zero="γ → 0: single rows, max |c − a|",
         at_infinity="γ → ∞: MCE",
     ),
-    bare=True,
+    unfiltered_maximum=True,
 )
 WORST_GROUP_MCE = Metric(
     name=MAX_GROUPWISE,
@@ -244,10 +244,10 @@ WORST_GROUP_MCE = Metric(
     needs=("groups",),
     formula="confidence-bins",
     measure=lambda rows: rows.largest_group_error,
-    bare=True,
+    unfiltered_maximum=True,
 )
 
-#: The one order of every table: what is stable first, the bare maxima of the paper last.
+#: The one order of every table: what is stable first, the unfiltered maxima of the paper last.
 _ENTRIES = (
     ACCURACY,
     MEAN_CONFIDENCE,
@@ -299,15 +299,15 @@ TILES = tuple(
 #: Methods × metrics in the report: those of which less is better and that do not rest on single
 #: rows. The others are in the files.
 REPORT_TABLE = tuple(
-    metric for metric in COMPARED if metric.direction == "lower" and not metric.bare
+    metric for metric in COMPARED if metric.direction == "lower" and not metric.unfiltered_maximum
 )
 #: Methods × metrics on the pages: with what recalibration does not change, last.
 METHOD_TABLE = (
     *REPORT_TABLE,
     *(metric for metric in COMPARED if metric.direction == "higher"),
 )
-#: The same over many runs, whose means make the paper's bare maxima steadier.
-RUNS_TABLE = (*METHOD_TABLE, *(metric for metric in COMPARED if metric.bare))
+#: The same over many runs, whose means make the paper's unfiltered maxima steadier.
+RUNS_TABLE = (*METHOD_TABLE, *(metric for metric in COMPARED if metric.unfiltered_maximum))
 #: What recalibrators are ranked by: the first the data allow.
 RANKED_BY = (*(metric for metric in DESCRIBED if metric.proper), ECE)
 #: What is drawn against γ.

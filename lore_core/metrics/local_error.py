@@ -15,8 +15,8 @@ from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.progress import Progress
 from lore_core.data.validation import Points, as_placed_rows, check_positive
 from lore_core.data.weights import as_weights
-from lore_core.kernel_sums import KernelMeans, weighted_means
-from lore_core.kernel_sums.halves import means_of_all_and_some
+from lore_core.kernel_sums import KernelMeans, laplacian_means
+from lore_core.kernel_sums.api import means_of_all_and_some
 
 #: Fewer effective neighbours than this are no evidence, whatever they say.
 MIN_EFFECTIVE_SIZE = 10.0
@@ -159,7 +159,7 @@ def local_errors(
     bins = confidence_bins(c, n_bins, binning)
     index = bins.assign(c)
     w = as_weights(weights, len(c))
-    means = weighted_means(
+    means = laplacian_means(
         z,
         None,
         np.column_stack([c - a, a]),
@@ -246,7 +246,7 @@ def local_calibration_error(
     """
     c, a, z = as_placed_rows(confidence, outcome, embedding)
     # Without what local_errors adds, in half its time.
-    error = weighted_means(
+    error = laplacian_means(
         z,
         None,
         c - a,

@@ -14,7 +14,7 @@ from lore_core.data.binning import Binning
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.validation import InputError, Points, as_coordinates, as_group_labels
 from lore_core.data.weights import chosen_weights, linearised, weighed
-from lore_core.kernel_sums import KernelMeans, weighted_means
+from lore_core.kernel_sums import KernelMeans, laplacian_means
 from lore_core.metrics.catalogue import COMPARED, MIN_CELL_ROWS
 from lore_core.metrics.global_metrics import (
     ReliabilityTable,
@@ -249,7 +249,7 @@ class Measured:
             self.know(local)
         if not self._told:
             z = as_coordinates(self.embedding)
-            told = weighted_means(
+            told = laplacian_means(
                 z,
                 z[telling],
                 (c - a)[telling],

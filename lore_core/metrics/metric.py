@@ -81,7 +81,7 @@ class Metric:
     #: Whether recalibrators are compared by it. If not, it is in tables of one model only.
     compared: bool = True
     #: Whether it is a maximum over rows or cells however little they rest on: one of the paper's.
-    bare: bool = False
+    unfiltered_maximum: bool = False
     #: Whether it is a proper score: in expectation nothing but the truth is best.
     proper: bool = False
 

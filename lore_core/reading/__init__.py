@@ -2,10 +2,11 @@
 
 from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.frames import frame_like
-from lore_core.reading.loading import Reading, guess_mapping, inspect, load, load_runs, read
+from lore_core.reading.loading import guess_mapping, inspect, load, load_runs, read
 from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
 from lore_core.reading.named_tables import SeveralTablesError
 from lore_core.reading.overview import ColumnOverview, FileOverview
+from lore_core.reading.read_files import Reading
 from lore_core.reading.reading_report import FileFacts, ReadingReport
 
 __all__ = [

@@ -13,7 +13,6 @@ from typing import Any
 
 import pandas as pd
 
-from lore_core.data.extras import require
 from lore_core.data.validation import InputError
 from lore_core.reading.arrow_tables import columns_of_table
 from lore_core.reading.columns import Columns, short
@@ -82,9 +81,8 @@ def open_duckdb(raw: RawFile, table: str | None = None, query: str | None = None
     """Open a table or view of a DuckDB database: ``table``, or the only one; or a query.
 
     The file is opened read-only, and reaches no other file. Raises InputError as
-    :func:`open_sqlite` does; MissingPackageError without duckdb.
+    :func:`open_sqlite` does.
     """
-    require("A DuckDB database", "duckdb")
     import duckdb
 
     try:
@@ -201,7 +199,7 @@ def _of_this_file_alone(action: int, *_: str | None) -> int:
 @contextmanager
 def on_disk(raw: RawFile) -> Iterator[RawFile]:
     """Write an upload of DuckDB to a file while it is read, as its reader needs; no other file."""
-    if not isinstance(raw.content, bytes) or not is_duckdb(raw.content):
+    if not isinstance(raw.content, bytes) or not _is_duckdb(raw.content):
         yield raw
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -210,6 +208,5 @@ def on_disk(raw: RawFile) -> Iterator[RawFile]:
         yield RawFile(raw.name, path)
 
 
-def is_duckdb(head: bytes) -> bool:
-    """Whether the first bytes of a file are those of a DuckDB database."""
+def _is_duckdb(head: bytes) -> bool:
     return head[8:12] == b"DUCK"

@@ -11,7 +11,7 @@ from typing import Any
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.validation import InputError
-from lore_core.reading.formats import READABLE
+from lore_core.reading.formats import SUFFIXES, rank_of
 from lore_core.reading.guess import SPLIT_WORDS
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset, raw_file
 from lore_core.reading.saved_datasets import is_saved_dict, splits_of
@@ -22,8 +22,6 @@ _TOKEN = re.compile(
     rf"(?:^|(?<=[_\-. ]))(?:(?P<cal>{_CALIBRATION})|(?P<test>{_EVALUATION}))(?=$|[_\-. ])",
     re.IGNORECASE,
 )
-#: Where a run is stored in several formats, the first of these is read.
-_PREFERRED = (".npz", ".parquet", ".pq", ".feather", ".arrow", ".csv", ".tsv", ".jsonl", ".json")
 #: Both know their name and suffix.
 _File = Path | RawFile
 
@@ -77,7 +75,7 @@ def in_directory(directory: Path) -> list[RawFile]:
     files = _readable(directory)
     if not files:
         raise InputError(
-            f"'{directory}' holds no readable file. These can be read: {', '.join(READABLE)}."
+            f"'{directory}' holds no readable file. These can be read: {', '.join(SUFFIXES)}."
         )
     check_parts(f"'{directory}'", [path.name for path in files])
     if len(files) == 1:
@@ -120,10 +118,10 @@ def runs_in(source: Any) -> dict[str, tuple[RawFile, ...]]:
                 "other file of predictions."
             )
     chosen: dict[str, tuple[_File, ...]] = {}
-    ordered = sorted(pairs.items(), key=lambda item: (item[0][0], _preference(item[0][1])))
+    ordered = sorted(pairs.items(), key=lambda item: (item[0][0], rank_of(item[0][1])))
     for (run, _), pair in ordered:
         chosen.setdefault(run or fallback, pair)
-    for file in sorted(alone, key=lambda item: (item.name, _preference(item.suffix.lower()))):
+    for file in sorted(alone, key=lambda item: (item.name, rank_of(item.suffix.lower()))):
         chosen.setdefault(Path(file.name).stem, (file,))
     if not chosen:
         raise InputError("there is no run to read: no file was given.")
@@ -144,17 +142,13 @@ def _check_halves(
             )
 
 
-def _preference(suffix: str) -> int:
-    return _PREFERRED.index(suffix) if suffix in _PREFERRED else len(_PREFERRED)
-
-
 def _readable(directory: Path) -> list[Path]:
     # Text files beside data are notes; hidden files are nobody's data.
     return sorted(
         path
         for path in directory.iterdir()
         if path.is_file()
-        and path.suffix.lower() in READABLE
+        and path.suffix.lower() in SUFFIXES
         and path.suffix.lower() != ".txt"
         and not path.name.startswith(".")
     )

@@ -15,14 +15,19 @@ from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.data.rounding import undo_rounding
 from lore_core.data.validation import LARGEST, RANGE_TOLERANCE, SUM_TOLERANCE, InputError
+from lore_core.reading.column_values import (
+    check_cells,
+    matrix_of,
+    parse_verbal_confidence,
+    right_of,
+    weights_in_words,
+    weights_of,
+)
 from lore_core.reading.columns import Columns, counted, listed, short
 from lore_core.reading.guess import SPLIT_WORDS
-from lore_core.reading.left_out import check_left_out
 from lore_core.reading.mapping import WRONG_OR_RIGHT, ColumnMapping, class_suffixes
-from lore_core.reading.matrices import check_cells, matrix_of
-from lore_core.reading.row_roles import right_of, said_weights, weights_of
-from lore_core.reading.said_confidence import numbers_said
 from lore_core.reading.text_tables import MISSING
+from lore_core.reading.unused_columns import check_unused_columns
 
 #: Name of the group of rows that name none.
 MISSING_GROUP = "(missing)"
@@ -109,7 +114,7 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
     rows = np.flatnonzero(keep)
     taken: slice | Ints = slice(None) if keep.all() else rows
 
-    notes = [*columns.notes, *check_left_out(columns, mapping)]
+    notes = [*columns.notes, *check_unused_columns(columns, mapping)]
     probabilities = _probabilities(columns, mapping, rows, taken, notes)
     predictions = None
     if mapping.prediction:
@@ -133,7 +138,7 @@ def read_rows(columns: Columns, mapping: ColumnMapping) -> FileRows:
         images = pictures(columns, mapping.images)[taken]
     if weights is not None:
         weights = weights[taken]
-        notes.append(said_weights(columns, mapping, weights))
+        notes.append(weights_in_words(columns, mapping, weights))
     notes += _ignored(columns, mapping, n)
     return FileRows(
         columns,
@@ -273,7 +278,7 @@ def _probabilities(
 ) -> Floats:
     names, kind = mapping.probabilities or (), mapping.probability_kind
     if kind in ("confidence", "correct") and columns.kinds[names[0]] == "text":
-        matrix = numbers_said(columns, names[0], rows, notes)[:, None]
+        matrix = parse_verbal_confidence(columns, names[0], rows, notes)[:, None]
     else:
         matrix = matrix_of(columns, names, taken, dtype=np.float64)
     place = (columns, names, rows)

@@ -1,12 +1,14 @@
-"""From a path or an upload to named columns: which format it is, by suffix and by first bytes."""
+"""File formats, each registered once; which one a file has, by its suffix and first bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
+from lore_core.data.optional_dependencies import require
 from lore_core.data.validation import InputError
 from lore_core.reading.arrow_tables import (
     columns_of_table,
@@ -15,7 +17,7 @@ from lore_core.reading.arrow_tables import (
     open_saved_dataset,
 )
 from lore_core.reading.columns import Columns
-from lore_core.reading.databases import is_duckdb, open_duckdb, open_sqlite
+from lore_core.reading.databases import open_duckdb, open_sqlite
 from lore_core.reading.inspect_logs import open_eval
 from lore_core.reading.json_tables import open_json
 from lore_core.reading.named_tables import open_excel
@@ -23,88 +25,123 @@ from lore_core.reading.npz import open_npz
 from lore_core.reading.raw_file import RawFile, Source, raw_file
 from lore_core.reading.text_tables import open_text
 
-#: Suffix to format.
-READABLE = {
-    ".npz": "NPZ",
-    ".csv": "CSV",
-    ".tsv": "CSV",
-    ".txt": "CSV",
-    ".parquet": "Parquet",
-    ".pq": "Parquet",
-    ".feather": "Feather",
-    ".arrow": "Feather",
-    ".json": "JSON",
-    ".jsonl": "JSON",
-    ".ndjson": "JSON",
-    ".eval": "Inspect",
-    ".xlsx": "Excel",
-    ".sqlite": "SQLite",
-    ".sqlite3": "SQLite",
-    ".db": "SQLite",
-    ".duckdb": "DuckDB",
-    ".ddb": "DuckDB",
-}
-#: Formats that a query can be put to.
-_DATABASES = ("SQLite", "DuckDB")
-QUERIED = tuple(suffix for suffix, kind in READABLE.items() if kind in _DATABASES)
-"""Suffixes of files that a query can be put to."""
-#: Formats that are a zip archive of another kind.
-_ZIPPED = ("Inspect", "Excel")
-_MAGIC = {
-    b"PK\x03\x04": "NPZ",
-    b"PK\x05\x06": "NPZ",
-    b"PAR1": "Parquet",
-    b"ARROW1": "Feather",
-    b"\xff\xff\xff\xff": "Feather",
-    b"SQLite f": "SQLite",
-}
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_HEAD_BYTES = 12
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """A format of files that can be read."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    open: Callable[..., Columns]
+    what: str = ""  #: How a sentence calls one of its files
+    magic: tuple[bytes, ...] = ()  #: One of which its files begin with; none for text
+    magic_offset: int = 0
+    #: What of :func:`open_columns` its reader takes: of several tables, or of a database.
+    options: tuple[str, ...] = ()
+    package: str = ""  #: Optional package that reads it
+    rank: int = 5  #: Of a run that is stored in several formats that of the lowest rank is read
+
+    def begins(self, head: bytes) -> bool:
+        """Whether the first bytes of a file are those of this format."""
+        return head.startswith(self.magic, self.magic_offset)
+
+
+FORMATS = (
+    FileFormat("NPZ", (".npz",), open_npz, magic=_ZIP, rank=0),
+    FileFormat("CSV", (".csv", ".tsv", ".txt"), open_text, rank=3),
+    FileFormat("Parquet", (".parquet", ".pq"), open_parquet, "a Parquet file", (b"PAR1",), rank=1),
+    FileFormat(
+        "Feather",
+        (".feather", ".arrow"),
+        open_feather,
+        "a Feather file",
+        (b"ARROW1", b"\xff\xff\xff\xff"),
+        rank=2,
+    ),
+    FileFormat("JSON", (".json", ".jsonl", ".ndjson"), open_json, rank=4),
+    FileFormat("Inspect", (".eval",), open_eval, magic=_ZIP),
+    FileFormat(
+        "Excel",
+        (".xlsx",),
+        open_excel,
+        "an Excel workbook",
+        _ZIP,
+        options=("table",),
+        package="openpyxl",
+    ),
+    FileFormat(
+        "SQLite",
+        (".sqlite", ".sqlite3", ".db"),
+        open_sqlite,
+        "an SQLite database",
+        (b"SQLite f",),
+        options=("table", "query"),
+    ),
+    FileFormat(
+        "DuckDB",
+        (".duckdb", ".ddb"),
+        open_duckdb,
+        "a DuckDB database",
+        (b"DUCK",),
+        magic_offset=8,
+        options=("table", "query"),
+        package="duckdb",
+    ),
+)
+_TEXT = next(kind for kind in FORMATS if kind.name == "CSV")
+_BY_SUFFIX = {suffix: kind for kind in FORMATS for suffix in kind.suffixes}
+#: Suffixes of files that can be read, and of those that a query can be put to.
+SUFFIXES = tuple(_BY_SUFFIX)
+DATABASE_SUFFIXES = tuple(suffix for suffix in SUFFIXES if "query" in _BY_SUFFIX[suffix].options)
+
+
+def rank_of(suffix: str) -> int:
+    """Return the rank of the format of a suffix; what cannot be read comes last."""
+    return _BY_SUFFIX[suffix].rank if suffix in _BY_SUFFIX else len(FORMATS)
 
 
 def open_columns(source: Source, table: str | None = None, query: str | None = None) -> Columns:
     """Open a file of any readable format as named columns.
 
     ``table``: of a workbook the sheet, of a database the table. ``query``: to a database, in place
-    of a table. Raises InputError if the format cannot be read or the file is damaged.
+    of a table. Raises InputError if the format cannot be read or the file is damaged;
+    MissingPackageError without the package that reads it.
     """
     raw = raw_file(source)
     if query and table:
         raise InputError(f"'{raw.name}' can be read by a table or by a query, not both. Leave one.")
-    if query and (not isinstance(raw.content, (Path, bytes)) or _kind(raw) not in _DATABASES):
+    kind = _format_of(raw)
+    options = {"table": table, "query": query}
+    if query and (kind is None or "query" not in kind.options):
         raise InputError(f"'{raw.name}' is no database to query. Leave out the query.")
     if isinstance(raw.content, pa.Table):
         return columns_of_table(raw.name, raw.content)
-    if isinstance(raw.content, Path) and raw.content.is_dir():
+    if kind is None:
         return open_saved_dataset(raw)
-    openers: dict[str, Callable[[RawFile], Columns]] = {
-        "NPZ": open_npz,
-        "CSV": open_text,
-        "Parquet": open_parquet,
-        "Feather": open_feather,
-        "JSON": open_json,
-        "Inspect": open_eval,
-        "Excel": lambda file: open_excel(file, table),
-        "SQLite": lambda file: open_sqlite(file, table, query),
-        "DuckDB": lambda file: open_duckdb(file, table, query),
-    }
-    columns = openers[_format(raw)](raw)
+    if kind.package:
+        require(kind.what[0].upper() + kind.what[1:], kind.package)
+    columns = kind.open(raw, **{name: options[name] for name in kind.options})
     if not columns.shapes:
         raise InputError(f"'{raw.name}' holds no column. Save it again with data.")
     return columns
 
 
-def _kind(raw: RawFile) -> str:
-    folder = isinstance(raw.content, Path) and raw.content.is_dir()
-    return "Hugging Face" if folder else _format(raw)
-
-
-def _format(raw: RawFile) -> str:
-    by_suffix = READABLE.get(raw.suffix)
+def _format_of(raw: RawFile) -> FileFormat | None:
+    """Return the format of a file; None for a table in memory and a dataset of Hugging Face."""
+    if isinstance(raw.content, pa.Table) or (
+        isinstance(raw.content, Path) and raw.content.is_dir()
+    ):
+        return None
+    by_suffix = _BY_SUFFIX.get(raw.suffix)
     if by_suffix is None and raw.suffix:
         raise InputError(
-            f"'{raw.name}' is of no readable kind. These can be read: {', '.join(READABLE)}."
+            f"'{raw.name}' is of no readable kind. These can be read: {', '.join(SUFFIXES)}."
         )
     with raw.open() as stream:
-        head = stream.read(12)
+        head = stream.read(_HEAD_BYTES)
     if not head:
         raise InputError(f"'{raw.name}' is empty (0 bytes). Save it again.")
     if head.startswith(b"\x93NUMPY"):
@@ -117,23 +154,14 @@ def _format(raw: RawFile) -> str:
             f"'{raw.name}' is Feather of version 1, whose damaged files end the program that reads "
             "them. Save it as version 2 (pandas: to_feather), or as Parquet."
         )
-    by_content = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
-    if is_duckdb(head):
-        by_content = "DuckDB"
-    if by_content == "NPZ" and by_suffix in _ZIPPED:
-        return by_suffix
-    if by_content is None:
-        if by_suffix in (None, "CSV", "JSON"):
-            return by_suffix or "CSV"
-        what = {
-            "NPZ": "a zip archive, as .npz is",
-            "Inspect": "a zip archive, as .eval is",
-            "Excel": "a zip archive, as .xlsx is",
-            "SQLite": "an SQLite database",
-            "DuckDB": "a DuckDB database",
-        }
-        raise InputError(
-            f"'{raw.name}' is not {what.get(str(by_suffix), f'a {by_suffix} file')}: its first "
-            "bytes are others. Save it again, or give it the suffix of what it is."
-        )
-    return by_content
+    by_content = [kind for kind in FORMATS if kind.magic and kind.begins(head)]
+    if by_content:
+        return by_suffix if by_suffix in by_content else by_content[0]
+    if by_suffix is None or not by_suffix.magic:
+        return by_suffix or _TEXT
+    is_zip = by_suffix.magic == _ZIP
+    what = f"a zip archive, as {by_suffix.suffixes[0]} is" if is_zip else by_suffix.what
+    raise InputError(
+        f"'{raw.name}' is not {what}: its first bytes are others. Save it again, or give it the "
+        "suffix of what it is."
+    )

@@ -63,7 +63,7 @@ _PREDICTION = [
     "pred_class",
 ]
 _ROW_ID = ("row_id", "rowid", "id", "sample_id", "example_id", "index", "__index_level_0__")
-#: Not "weight" alone, which may be one in kilograms: `left_out` speaks of that.
+#: Not "weight" alone, which may be one in kilograms: `unused_columns` speaks of that.
 _WEIGHT = tuple(
     f"{what}_{word}"
     for what in ("sample", "row", "case", "instance", "survey", "design", "importance")

@@ -13,6 +13,7 @@ import math
 import types
 import typing
 from collections.abc import Callable, Mapping
+from io import BufferedReader
 from typing import Any, TypeVar
 
 import numpy as np
@@ -84,6 +85,14 @@ def message_from(read: Read, most: int) -> tuple[Any, Arrays]:
         for name, (dtype, shape, size) in sizes.items()
     }
     return told, arrays
+
+
+def exactly(stream: BufferedReader, length: int) -> bytearray:
+    """Read so many bytes; ValueError if there are fewer."""
+    content = bytearray(length)
+    if stream.readinto(content) != length:
+        raise ValueError("a message that ends too early")
+    return content
 
 
 def dataset_told(dataset: Dataset) -> tuple[dict[str, Any], Arrays]:
@@ -202,44 +211,70 @@ def _value_from(said: Any) -> Any:
     return said
 
 
+def to_message(value: Any) -> tuple[Any, Arrays]:
+    """Return dataclasses, mappings, datasets and arrays as JSON, and the arrays it names."""
+    arrays: Arrays = {}
+    return _to_json(value, arrays), arrays
+
+
 def to_json(value: Any) -> Any:
     """Return dataclasses, tuples and mappings as JSON has them."""
+    return _to_json(value, {})
+
+
+def _to_json(value: Any, arrays: Arrays) -> Any:
+    if isinstance(value, Dataset):
+        told, of_dataset = dataset_told(value)
+        arrays |= of_dataset
+        return told
+    if isinstance(value, np.ndarray):
+        name = f"array {len(arrays)}"
+        arrays[name] = value
+        return name
     if dataclasses.is_dataclass(value):
-        return {item.name: to_json(getattr(value, item.name)) for item in dataclasses.fields(value)}
+        fields = dataclasses.fields(value)
+        return {item.name: _to_json(getattr(value, item.name), arrays) for item in fields}
     if isinstance(value, Mapping):
-        return {str(key): to_json(item) for key, item in value.items()}
+        return {str(key): _to_json(item, arrays) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return [to_json(item) for item in value]
+        return [_to_json(item, arrays) for item in value]
     if isinstance(value, np.generic):
         return value.item()
     return value
 
 
-def from_json(kind: type[Kind], value: Any) -> Kind:
+def from_json(kind: type[Kind], value: Any, arrays: Arrays | None = None) -> Kind:
     """Return a value of a type from its JSON; ValueError if it is of another.
 
-    ``kind``: a plain type, a Literal, a dataclass, or a tuple, Mapping or union of such.
+    ``kind``: a plain type, a Literal, a dataclass, or a tuple, Mapping or union of such; with the
+    ``arrays`` of a message a Dataset or an array, too.
     """
-    return typing.cast(Kind, _from_json(kind, value))
+    return typing.cast(Kind, _from_json(kind, value, arrays or {}))
 
 
-def _from_json(kind: Any, value: Any) -> Any:
+def _from_json(kind: Any, value: Any, arrays: Arrays) -> Any:
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if kind is Dataset:
+        return dataset_from(value, arrays)
+    if origin is np.ndarray:
+        return arrays[value]
     if origin in (typing.Union, types.UnionType):
         if value is None and type(None) in parts:
             return None
         (kind,) = (part for part in parts if part is not type(None))
-        return _from_json(kind, value)
+        return _from_json(kind, value, arrays)
     if origin is tuple and isinstance(value, list):
         kinds = [parts[0]] * len(value) if parts[-1] is Ellipsis else parts
-        return tuple(_from_json(part, item) for part, item in zip(kinds, value, strict=True))
+        return tuple(
+            _from_json(part, item, arrays) for part, item in zip(kinds, value, strict=True)
+        )
     if origin is not None and isinstance(value, dict) and issubclass(origin, Mapping):
-        return {str(key): _from_json(parts[1], item) for key, item in value.items()}
+        return {str(key): _from_json(parts[1], item, arrays) for key, item in value.items()}
     if origin is typing.Literal and value in parts:
         return value
     if isinstance(kind, type) and dataclasses.is_dataclass(kind) and isinstance(value, dict):
         hints = typing.get_type_hints(kind)
-        return kind(**{name: _from_json(hints[name], item) for name, item in value.items()})
+        return kind(**{name: _from_json(hints[name], item, arrays) for name, item in value.items()})
     if kind is float and type(value) in (int, float):
         return float(value)
     if origin is None and type(value) is kind:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Mask
 from lore_core.data.dataset import Dataset
-from lore_core.data.extras import require
+from lore_core.data.optional_dependencies import require
 from lore_core.data.validation import InputError
 from lore_core.reading import npz
 from lore_core.reading.columns import counted, short
+from lore_core.reading.raw_file import RawFile
 from lore_core.reading.saved_datasets import SIDE, thumbnail
 
 #: What columns of names are called; ``file_name`` is that of Hugging Face's ``metadata.csv``.
@@ -23,6 +24,8 @@ _CALLED = (
     "file_name", "filename", "image", "image_path", "image_file", "image_name", "img", "img_path",
     "file_path", "filepath", "path", "file",
 )  # fmt: skip
+#: Thumbnails, shape (n, 32, 32, 3).
+Images = NDArray[np.uint8]
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
 
 
@@ -39,8 +42,10 @@ class ImageFiles:
         """Which rows have one, shape (n,)."""
         return np.asarray(self.of_row >= 0)
 
-    def given_to(self, dataset: Dataset, made: NDArray[np.uint8]) -> Dataset:
-        """Return the dataset with the thumbnails, of shape (len(paths), h, w, 3)."""
+    def given_to(self, dataset: Dataset, made: Images) -> Dataset:
+        """Return the dataset with the thumbnails, one of each path; InputError if they are not."""
+        if made.shape != (len(self.paths), SIDE, SIDE, 3):
+            raise InputError(f"the images that '{self.column}' names were read as something else.")
         images = np.zeros((len(dataset), *made.shape[1:]), dtype=np.uint8)
         images[self.has_image] = made[self.of_row[self.has_image]]
         return dataclasses.replace(dataset, images=images, has_image=self.has_image)
@@ -90,20 +95,22 @@ def image_files(dataset: Dataset, folders: Sequence[Path], named: str | None) ->
     return ImageFiles(named, tuple(places), place[codes])
 
 
-def read_images(paths: Iterable[Path]) -> NDArray[np.uint8]:
-    """Decode image files to thumbnails, shape (n, 32, 32, 3).
+def read_images(raws: Sequence[RawFile]) -> Images:
+    """Decode image files to thumbnails.
 
     Raises InputError at the first that cannot be opened; MissingPackageError without Pillow.
     """
     require("Images in files", "PIL")
     made = []
-    for path in paths:
+    for raw in raws:
         try:
-            with path.open("rb") as stream:
+            with raw.open() as stream:
                 made.append(thumbnail(stream))
+        except InputError:
+            raise
         except (OSError, ValueError, SyntaxError, TypeError, EOFError) as error:
             raise InputError(
-                f"the image '{short(path.name)}' cannot be opened ({short(error).rstrip('.')}). "
+                f"the image '{short(raw.name)}' cannot be opened ({short(error).rstrip('.')}). "
                 "Leave it out, or save it again."
             ) from error
     return np.array(made, dtype=np.uint8).reshape(-1, SIDE, SIDE, 3)

@@ -15,9 +15,8 @@ import pyarrow as pa
 
 from lore_core.data.validation import InputError
 from lore_core.reading import npz
-from lore_core.reading.columns import Columns, short
+from lore_core.reading.columns import Columns, columns_of_records, short
 from lore_core.reading.raw_file import RawFile
-from lore_core.reading.records import columns_of_records
 
 #: How scorers write what is right and what is wrong (inspect_ai.scorer: CORRECT, INCORRECT).
 _SCORES = {"C": 1, "I": 0}

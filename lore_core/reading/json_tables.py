@@ -1,4 +1,4 @@
-"""JSON: a list of records, one record a line, or a table of columns."""
+"""JSON: records, one record a line, columns, and logs of lm-evaluation-harness and Inspect."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from lore_core.data.arrays import Floats
 from lore_core.data.validation import InputError
-from lore_core.reading.answer_logs import NOTE, as_rows, is_choice_log
-from lore_core.reading.columns import Columns, short
+from lore_core.reading.columns import Columns, columns_of_records, short
 from lore_core.reading.inspect_logs import columns_of_samples, count_logged, is_inspect_log
 from lore_core.reading.raw_file import RawFile, missing_line_break
-from lore_core.reading.records import columns_of_records
 
 #: How half of a character beyond the first 65,536 is written; two of them are one.
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+#: Keys of lm-evaluation-harness.
+_RESPONSES, _TARGET = "filtered_resps", "target"
+#: Prompts, hashes and what the responses were made from: no news about a row.
+_UNUSED = ("arguments", "resps", _RESPONSES, "doc_hash", "prompt_hash", "target_hash", "filter")
+_CHOICE_NOTE = "The log-likelihoods of the choices became probabilities by softmax."
 
 
 def open_json(raw: RawFile) -> Columns:
@@ -37,9 +43,9 @@ def open_json(raw: RawFile) -> Columns:
     if log is not None:
         return columns_of_samples(raw, log["samples"], count_logged(log))
     records: Sequence[Mapping[str, Any]] = list(_records(raw, text))
-    choices = is_choice_log(records)
+    choices = _is_choice_log(records)
     if choices:
-        records = list(as_rows(records))
+        records = list(_rows_of_choices(records))
     if _HALF_CHARACTER.search(text):
         try:
             json.dumps(records, ensure_ascii=False).encode()
@@ -48,7 +54,7 @@ def open_json(raw: RawFile) -> Columns:
                 f"'{raw.name}' holds half a character (one of \\ud800 to \\udfff alone), which is "
                 "no text. Save it again."
             ) from None
-    notes: tuple[str, ...] = (NOTE,) if choices else ()
+    notes: tuple[str, ...] = (_CHOICE_NOTE,) if choices else ()
     if _is_one_a_line(text.splitlines()):
         notes += missing_line_break(raw)
     return columns_of_records(raw, records, notes)
@@ -126,3 +132,54 @@ def _record(raw: RawFile, value: Any, where: str) -> Mapping[str, Any]:
             f"{short(json.dumps(value), 40)}. Save one object a prediction."
         )
     return value
+
+
+def _is_choice_log(records: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether every record holds the log-likelihoods of two choices or more, and the right one.
+
+    As ``lm_eval --log_samples`` writes them: ``"filtered_resps": [["-1.2", "False"], …]``.
+    """
+    return bool(records) and all(
+        _TARGET in record and _likelihoods(record) is not None for record in records
+    )
+
+
+def _rows_of_choices(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield rows of them.
+
+    With as many choices everywhere: ``probs`` and ``label``, the right choice. Else ``confidence``,
+    that of the most likely choice, and ``correct``.
+    """
+    known = [(_softmax(_likelihoods(record)), _index(record)) for record in records]
+    alike = len({len(p) for p, _ in known}) == 1
+    for record, (p, label) in zip(records, known, strict=True):
+        row = {name: value for name, value in record.items() if name not in (*_UNUSED, _TARGET)}
+        row["row_id"] = row.pop("doc_id", None)
+        if alike:
+            yield {"label": label, "probs": p.tolist(), **row}
+        else:
+            right = int(p.argmax() == label)
+            yield {"confidence": float(p.max()), "correct": right, **row}
+
+
+def _likelihoods(record: Mapping[str, Any]) -> list[float] | None:
+    pairs = record.get(_RESPONSES)
+    if not isinstance(pairs, list) or len(pairs) < 2 or _index(record) is None:
+        return None
+    try:
+        return [float(likelihood) for likelihood, _ in pairs]
+    except (TypeError, ValueError):
+        return None
+
+
+def _index(record: Mapping[str, Any]) -> int | None:
+    """Return the index of the right choice; it is written as a number or as its text."""
+    try:
+        return int(str(record[_TARGET]))
+    except (KeyError, ValueError):
+        return None
+
+
+def _softmax(likelihoods: list[float] | None) -> Floats:
+    powers = np.exp(np.array(likelihoods) - max(likelihoods or [0.0]))
+    return np.asarray(powers / powers.sum())

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from lore_core.data.extras import require
 from lore_core.data.validation import InputError
 from lore_core.reading import npz
 from lore_core.reading.columns import Columns, check_names, kind_of_dtype, listed, short
@@ -32,9 +31,8 @@ def open_excel(raw: RawFile, table: str | None = None) -> Columns:
     """Open a sheet of an Excel workbook (``.xlsx``): ``table``, or the only one.
 
     Values are read, neither formulas nor formats. Raises InputError if the file is damaged, or
-    holds several sheets and none is named; MissingPackageError without openpyxl.
+    holds several sheets and none is named.
     """
-    require("An Excel workbook", "openpyxl")
     try:
         with raw.open() as stream, zipfile.ZipFile(stream) as archive:
             npz.check_entries(stream, archive)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lore_core.data.dataset import CALIBRATION, EVALUATION
-from lore_core.data.extras import require
+from lore_core.data.optional_dependencies import require
 from lore_core.data.validation import InputError
 from lore_core.reading.columns import listed, short
 from lore_core.reading.raw_file import RawFile, check_parts, is_saved_dataset

@@ -26,7 +26,7 @@ from lore_core.data.validation import (
     check_positive,
 )
 from lore_core.data.weights import as_weights
-from lore_core.kernel_sums import KernelMeans, weighted_means
+from lore_core.kernel_sums import KernelMeans, laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.cells import (
@@ -261,7 +261,7 @@ def _bins(state: State) -> ConfidenceBins:
 def _around(state: State, rows: Rows, values: Floats) -> KernelMeans:
     """Average a value of the calibration rows around each row, in its confidence bin."""
     d, count = state["points"].shape[1], state["count"]
-    return weighted_means(
+    return laplacian_means(
         rows.place(state["feature_map"], d),
         each_row(state["points"], count),
         each_row(values, count),

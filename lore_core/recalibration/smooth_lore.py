@@ -21,7 +21,7 @@ from lore_core.data.validation import (
 )
 from lore_core.data.weights import as_weights, chosen_weights
 from lore_core.embedding.several import maps_by_name
-from lore_core.kernel_sums.weighted import weighted_means_by_bandwidth
+from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.affine_softmax import kept_on_top
 from lore_core.recalibration.averaging import (
@@ -317,7 +317,7 @@ class SmoothLoRe(Recalibrator):
             at = [[member for member in chosen if member["gamma"] == gamma] for gamma in grid]
             d = kept["points"].shape[1]
             accuracy = accuracy_of_parts(part, known_part, known.outcome, starts[:, 0], counts)
-            for g, means in weighted_means_by_bandwidth(
+            for g, means in means_by_bandwidth(
                 rows.place(kept["name"], d),
                 each_row(kept["points"], count),
                 known.values,

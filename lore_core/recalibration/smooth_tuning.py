@@ -18,7 +18,7 @@ from lore_core.data.binning import (
 from lore_core.data.probabilities import PROBABILITY_FLOOR, expit, logit
 from lore_core.data.progress import Progress, tell
 from lore_core.data.weights import as_weights
-from lore_core.kernel_sums import weighted_means
+from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.local_correction import corrected
@@ -265,7 +265,7 @@ def leave_one_out_smooth(
     for step, (name, w) in enumerate(steps):
         tell(progress, step / len(steps), "leave one out")
         part = part_of(ways[w], changed.confidence, changed.predictions)
-        means = weighted_means(
+        means = laplacian_means(
             maps[name],
             None,
             values,

@@ -1,5 +1,9 @@
 """Public names of this room."""
 
+from .enrichment import (
+    composition as composition,
+    describe_composition as describe_composition,
+)
 from .evidence import (
     RowEvidence as RowEvidence,
     row_evidence as row_evidence,
@@ -12,39 +16,16 @@ from .field import (
     smoothed_field as smoothed_field,
 )
 from .field_of_sums import SumsLandscape as SumsLandscape
-from .joined_rows import rows_like as rows_like
-from .made_of import (
-    composition as composition,
-    describe_composition as describe_composition,
-)
-from .places.find import (
-    Place as Place,
-    PlaceSearch as PlaceSearch,
-    find_places as find_places,
-)
-from .places.held_out import Held as Held
-from .places.overall import (
-    Overall as Overall,
-    overall_gap as overall_gap,
-)
-from .places.sentences import (
-    describe_place as describe_place,
-    evidence_of as evidence_of,
-)
-from .places.verdict import (
-    Verdict as Verdict,
-    conclude as conclude,
-    detectable_gap as detectable_gap,
-)
 from .region_recalibration import (
     RegionRecalibration as RegionRecalibration,
     recalibrate_region as recalibrate_region,
 )
-from .row_search import rows_with as rows_with
-from .row_tables import (
+from .rows import (
     class_places as class_places,
     drawn_rows as drawn_rows,
     row_table as row_table,
+    rows_like as rows_like,
+    rows_with as rows_with,
     telling_column as telling_column,
     telling_rows as telling_rows,
     worst_rows as worst_rows,
@@ -55,6 +36,23 @@ from .selection import (
     Selection as Selection,
     region_report as region_report,
     report_by as report_by,
+)
+from .subgroups.find import (
+    Place as Place,
+    PlaceSearch as PlaceSearch,
+    find_places as find_places,
+)
+from .subgroups.held_out import Held as Held
+from .subgroups.overall import (
+    Overall as Overall,
+    overall_gap as overall_gap,
+)
+from .subgroups.verdict import (
+    Verdict as Verdict,
+    conclude as conclude,
+    describe_place as describe_place,
+    detectable_gap as detectable_gap,
+    evidence_of as evidence_of,
 )
 from .variables.gaps import (
     describe_variable as describe_variable,

@@ -10,7 +10,7 @@ import pandas as pd
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import Binning, confidence_bins
-from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.data.number_text import neighbours_words, percent, share_words
 from lore_core.data.validation import (
     InputError,
@@ -122,79 +122,74 @@ def row_evidence(
     are taken relative to the nearest row's, which leaves the shares as they are and keeps them
     exact where every k underflows. Of weighted rows k stands for w_j k.
     """
-    size, n = len(evaluation), check_integer(n, "n")
-    row = check_integer(row, "row", minimum=0, maximum=size - 1)
+    n = check_integer(n, "n")
+    row = check_integer(row, "row", minimum=0, maximum=len(evaluation) - 1)
     z = as_coordinates(embedding)
     check_lengths(embedding=z, evaluation=evaluation)
-    source = evaluation if calibration is None else calibration
-    points = z
+    source, points = evaluation, z
     if calibration is not None:
-        if calibration_embedding is None:
-            raise InputError("'calibration_embedding' must be given with 'calibration'; got None.")
-        points = as_coordinates(calibration_embedding, "calibration_embedding")
-        check_lengths(calibration_embedding=points, calibration=calibration)
-        if points.shape[1] != z.shape[1]:
-            raise InputError(
-                "'calibration_embedding' must have the dimensions of 'embedding'; got "
-                f"{points.shape[1]} and {z.shape[1]}."
-            )
+        source, points = calibration, _calibration_points(calibration, calibration_embedding, z)
     d = z.shape[1]
-    bandwidth = scaled_bandwidth(gamma, d)
     own = evaluation.target(target).confidence[row]
     aimed = source.target(target)
     bins = confidence_bins(aimed.confidence, n_bins, binning)
     index = int(bins.assign([own])[0])
     members = np.flatnonzero(bins.assign(aimed.confidence) == index)
     distance = _distances(points, members, z[row])
-    share = np.exp((distance.min(initial=np.inf) - distance) / bandwidth)
+    share = np.exp((distance.min(initial=np.inf) - distance) / scaled_bandwidth(gamma, d))
     share = weighed(share, chosen_weights(as_weights(aimed.weights), members))
-    effective = float(share.sum() ** 2 / (share**2).sum()) if len(members) else 0.0
-    share = share / share.sum() if len(members) else share
+    effective, accuracy, confidence = 0.0, float("nan"), float("nan")
+    if len(members):
+        effective = float(share.sum() ** 2 / (share**2).sum())
+        share = share / share.sum()
+        accuracy, confidence = (
+            float(share @ of[members]) for of in (aimed.outcome, aimed.confidence)
+        )
+    # By distance, not by share: far rows' shares may all have become 0.
+    first = np.argsort(distance, kind="stable")[:n]
     return RowEvidence(
         row=row,
         confidence=float(own),
-        accuracy=_weighted(share, aimed.outcome[members]),
-        neighbour_confidence=_weighted(share, aimed.confidence[members]),
+        accuracy=accuracy,
+        neighbour_confidence=confidence,
         effective_size=effective,
         n_rows=len(members),
         bin_name=bins.name(index),
         source="evaluation" if calibration is None else "calibration",
-        neighbours=_heaviest(
-            source, aimed.confidence, aimed.outcome, members, share, distance / d, n
-        ),
+        neighbours=_listed(source, aimed, members[first], share[first], distance[first] / d),
     )
 
 
+def _calibration_points(calibration: Dataset, embedding: Points | None, z: Floats) -> Floats:
+    if embedding is None:
+        raise InputError("'calibration_embedding' must be given with 'calibration'; got None.")
+    points = as_coordinates(embedding, "calibration_embedding")
+    check_lengths(calibration_embedding=points, calibration=calibration)
+    if points.shape[1] != z.shape[1]:
+        raise InputError(
+            "'calibration_embedding' must have the dimensions of 'embedding'; got "
+            f"{points.shape[1]} and {z.shape[1]}."
+        )
+    return points
+
+
 def _distances(points: Floats, members: Ints, centre: Floats) -> Floats:
-    """L1 distances to one place, a block of rows at a time: a copy of all could be large."""
+    """L1 distances to one point, a block of rows at a time: a copy of all could be large."""
     blocks = np.array_split(members, len(members) // _BLOCK + 1)
     return np.concatenate([np.abs(points[block] - centre).sum(axis=1) for block in blocks])
 
 
-def _weighted(share: Floats, values: Floats) -> float:
-    return float(share @ values) if len(share) else float("nan")
-
-
-def _heaviest(
-    source: Dataset,
-    confidence: Floats,
-    outcome: Floats,
-    members: Ints,
-    share: Floats,
-    distance: Floats,
-    n: int,
+def _listed(
+    source: Dataset, aimed: Target, rows: Ints, share: Floats, distance: Floats
 ) -> pd.DataFrame:
-    # By distance, not by share: far rows' shares may all have become 0.
-    order = np.argsort(distance, kind="stable")[:n]
-    rows = members[order]
     return pd.DataFrame(
         {
             "row": rows,
-            "share": share[order],
-            "cumulative": np.minimum(np.cumsum(share[order]), 1.0),
-            "distance": distance[order],
-            "confidence": confidence[rows],
-            "right": outcome[rows].astype(bool),
+            "share": share,
+            "cumulative": np.minimum(np.cumsum(share), 1.0),
+            "distance": distance,
+            "confidence": aimed.confidence[rows],
+            "right": aimed.outcome[rows].astype(bool),
             "predicted": [source.class_name(k) for k in source.predictions[rows]],
             "true": [source.class_name(k) for k in source.labels[rows]],
         }

@@ -18,9 +18,9 @@ from lore_core.data.validation import (
     check_lengths,
 )
 from lore_core.data.weights import as_weights, chosen_weights
-from lore_core.kernel_sums import laplacian_means, weighted_means
+from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
-from lore_core.regions.joined_rows import nearest_rows
+from lore_core.regions.rows import nearest_rows
 
 #: Nodes farther than this share of the map's width from any row stay empty, whatever γ is:
 #: a colour there would be extrapolation.
@@ -89,34 +89,41 @@ def _within(x: Floats, y: Floats, distance: Floats, reach: float) -> Mask:
     return np.asarray(distance <= max(reach, 1.5 * step))
 
 
-def _context(grid: Grid, z: Floats, chosen: Mask) -> Mask:
-    """Return the nodes near any row; ``grid``: that of the chosen ones."""
-    if chosen.all():
-        return _within(grid.x, grid.y, grid.distance, REACH * grid.extent)
-    return grid_of(z, np.ones(len(z), dtype=bool), len(grid.x), np.inf).near
-
-
 def _field(
     grid: Grid,
     signed: Floats,
     effective_size: Floats,
-    min_effective_size: float,
+    z: Floats,
+    chosen: Mask,
+    *,
     exact: bool,
-    context: Mask,
-    wanted: Mask | None = None,
+    min_effective_size: float = MIN_EFFECTIVE_SIZE,
+    only: Mask | None = None,
 ) -> Field:
+    """Put values at the nodes of a grid, that of the chosen rows of ``z``, into a raster."""
     shape = grid.near.shape
     known = (effective_size >= min_effective_size) & np.isfinite(signed)
     shown, outside = known, None
-    if wanted is not None:
-        shown = known & wanted
+    if only is not None:
+        shown = known & _nearest_is(grid.nodes, z, chosen, only)
         outside = 1.0 - float(shown.sum() / max(known.sum(), 1))
-    raster = np.full(shape, np.nan)
+    raster, support = np.full(shape, np.nan), np.full(shape, np.nan)
     raster[grid.near] = np.where(shown, signed, np.nan)
-    support = np.full(shape, np.nan)
     support[grid.near] = effective_size
     masked = float(1.0 - known.mean()) if known.size else 0.0
+    if chosen.all():
+        context = _within(grid.x, grid.y, grid.distance, REACH * grid.extent)
+    else:
+        context = grid_of(z, np.ones(len(z), dtype=bool), len(grid.x), np.inf).near
     return Field(grid.x, grid.y, raster, support, masked, exact, context, outside)
+
+
+def _nearest_is(nodes: Floats, z: Floats, chosen: Mask, only: Mask) -> Mask:
+    """Whether the chosen row nearest to each node is one of those wanted."""
+    if not chosen.any():
+        return np.zeros(len(nodes), dtype=bool)
+    _, nearest = nearest_rows(z[chosen], nodes, 1)
+    return np.asarray(only[chosen][nearest[:, 0]])
 
 
 def field_at_nodes(
@@ -127,8 +134,7 @@ def field_at_nodes(
     ``signed``, ``effective_size`` (m,): at ``grid.nodes``. ``coordinates`` (n, 2), ``rows`` (n,):
     the map, and the mask of the rows the grid was laid for. Where n_eff is below 10 is hidden.
     """
-    context = _context(grid, coordinates, rows)
-    return _field(grid, signed, effective_size, MIN_EFFECTIVE_SIZE, True, context)
+    return _field(grid, signed, effective_size, coordinates, rows, exact=True)
 
 
 def error_field(
@@ -177,23 +183,19 @@ def error_field(
     c, a = as_rows(confidence, outcome, coordinates=z)
     chosen = np.ones(len(c), dtype=bool) if rows is None else rows
     bandwidth = scaled_bandwidth(gamma, 2)
-    resolution = check_integer(resolution, "resolution", minimum=2)
-    grid = grid_of(z, chosen, resolution, bandwidth)
-    context = _context(grid, z, chosen)
+    grid = grid_of(z, chosen, check_integer(resolution, "resolution", minimum=2), bandwidth)
     w = chosen_weights(as_weights(weights, len(c)), chosen)
-    means = weighted_means(grid.nodes, z[chosen], (c - a)[chosen][:, None], w, bandwidth=bandwidth)
-    wanted = None if only is None else _nearest_is(grid.nodes, z, chosen, only)
+    means = laplacian_means(grid.nodes, z[chosen], (c - a)[chosen], w, bandwidth=bandwidth)
     return _field(
-        grid, means.mean[:, 0], means.effective_size, min_effective_size, True, context, wanted
+        grid,
+        means.mean,
+        means.effective_size,
+        z,
+        chosen,
+        exact=True,
+        min_effective_size=min_effective_size,
+        only=only,
     )
-
-
-def _nearest_is(nodes: Floats, z: Floats, chosen: Mask, only: Mask) -> Mask:
-    """Whether the chosen row nearest to each node is one of those wanted."""
-    if not chosen.any():
-        return np.zeros(len(nodes), dtype=bool)
-    _, nearest = nearest_rows(z[chosen], nodes, 1)
-    return np.asarray(only[chosen][nearest[:, 0]])
 
 
 def smoothed_field(
@@ -213,22 +215,11 @@ def smoothed_field(
     rows keep their values, and each node shows the mean of the rows within about 1 % of the map's
     width.
 
-    Parameters
-    ----------
-    values, effective_size : array-like of shape (n,)
-        Signed local error and n_eff of each row
-        (:class:`~lore_core.metrics.local_error.LocalErrors`).
-    coordinates : Embedding or array-like of shape (n, 2)
-        The map.
-    rows, resolution, min_effective_size, only
-        See :func:`error_field`; rows with a smaller n_eff are left out of the average.
-    weights : ndarray of shape (n,), optional
-        How many rows each value stands for; by default one.
-
-    Returns
-    -------
-    Field
-        With ``exact=False``.
+    ``values, effective_size`` (n,): signed local error and n_eff of each row
+    (:class:`~lore_core.metrics.local_error.LocalErrors`). ``coordinates`` (n, 2): the map. ``rows,
+    resolution, min_effective_size, only``: see :func:`error_field`; rows with a smaller n_eff are
+    left out of the average. ``weights`` (n,): how many rows each value stands for; by default one.
+    The field has ``exact=False``.
     """
     v, n_eff = np.asarray(values, np.float64), np.asarray(effective_size, np.float64)
     z = as_coordinates(coordinates, "coordinates")
@@ -236,13 +227,12 @@ def smoothed_field(
     chosen = np.ones(len(v), dtype=bool) if rows is None else rows
     good = chosen & np.isfinite(v) & (n_eff >= min_effective_size)
     extent = float(np.ptp(z, axis=0).max()) or 1.0
-    resolution = check_integer(resolution, "resolution", minimum=2)
-    grid = grid_of(z, chosen, resolution, 2 * SMOOTHING * extent)
-    context = _context(grid, z, chosen)
-    nothing = np.full(len(grid.nodes), np.nan)
+    resolution, reach = check_integer(resolution, "resolution", minimum=2), 2 * SMOOTHING * extent
+    grid = grid_of(z, chosen, resolution, reach)
     if not good.any():
-        return _field(grid, nothing, np.zeros(len(grid.nodes)), min_effective_size, False, context)
-    means = weighted_means(
+        nothing = np.full(len(grid.nodes), np.nan)
+        return _field(grid, nothing, np.zeros(len(nothing)), z, chosen, exact=False)
+    means = laplacian_means(
         grid.nodes,
         z[good],
         np.column_stack([v[good], n_eff[good]]),
@@ -250,15 +240,22 @@ def smoothed_field(
         bandwidth=SMOOTHING * extent,
         effective_size=False,
     )
-    wanted = None if only is None else _nearest_is(grid.nodes, z, chosen, only)
+    signed, support = means.mean.T
     field = _field(
-        grid, means.mean[:, 0], means.mean[:, 1], min_effective_size, False, context, wanted
+        grid,
+        signed,
+        support,
+        z,
+        chosen,
+        exact=False,
+        min_effective_size=min_effective_size,
+        only=only,
     )
     # Nodes whose only nearby rows were left out would borrow a value from afar: hide them too.
     is_whole = good.sum() == chosen.sum()
-    near_good = grid.near if is_whole else grid_of(z, good, resolution, 2 * SMOOTHING * extent).near
+    near_good = grid.near if is_whole else grid_of(z, good, resolution, reach).near
     hidden = grid.near & ~near_good
-    unknown = (means.mean[:, 1] < min_effective_size) | hidden[grid.near]
+    unknown = (support < min_effective_size) | hidden[grid.near]
     return replace(
         field,
         signed=np.where(hidden, np.nan, field.signed),
@@ -294,12 +291,7 @@ class Outline:
 def rows_outline(coordinates: Points, inside: Mask) -> Outline:
     """Find the part of the map where most rows belong to a set.
 
-    Parameters
-    ----------
-    coordinates : Embedding or array-like of shape (n, 2)
-        The map, all rows.
-    inside : ndarray of shape (n,)
-        Mask of the set's rows.
+    ``coordinates`` (n, 2): the map, all rows. ``inside`` (n,): mask of the set's rows.
     """
     z = as_coordinates(coordinates, "coordinates")
     check_lengths(inside=inside, coordinates=z)

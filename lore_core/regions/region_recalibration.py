@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 from lore_core.data.arrays import Ints, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import gap_words, signed_points
-from lore_core.data.validation import InputError, check_integer, check_lengths
+from lore_core.data.validation import InputError, check_lengths
 from lore_core.data.weights import chosen_weights, linearised
 from lore_core.metrics.catalogue import COMPARED
 from lore_core.metrics.global_metrics import share_interval
@@ -77,58 +76,28 @@ def recalibrate_region(
     evaluation: Dataset,
     calibration_inside: ArrayLike,
     evaluation_inside: ArrayLike,
-    *,
-    recalibrators: Sequence[Recalibrator] | None = None,
-    min_rows: int = MIN_ROWS,
 ) -> RegionRecalibration:
-    """Fit recalibrators on the calibration rows of a region and measure them on its other rows.
+    """Fit temperature and Platt scaling on the calibration rows of a region, measure on its others.
 
-    Parameters
-    ----------
-    calibration, evaluation : Dataset
-        Rows to fit on and rows to measure on.
-    calibration_inside, evaluation_inside : array-like of bool
-        Masks of the rows inside the region, one value a row of each.
-    recalibrators : sequence of Recalibrator, optional
-        Global methods (they need no embedding); by default temperature and Platt scaling.
-    min_rows : int
-        Fewer calibration rows inside are refused: two parameters fitted on them would be noise.
+    ``calibration_inside, evaluation_inside``: masks of the rows inside, one value a row of each.
+    Raises InputError where :func:`why_too_few` says why.
 
-    Raises
-    ------
-    InputError
-        If fewer than ``min_rows`` calibration rows or no evaluation rows lie inside, or a method
-        needs an embedding.
-
-    Notes
-    -----
     The gap's interval is Wilson's around the accuracy; NLL, Brier and all paired differences have
     t-intervals of their row means. The fitted parameters are taken as given: their own uncertainty
     is not in the intervals. What is better here must not be applied elsewhere, and a model with
     a recalibrated patch is a new model: check it as a whole.
     """
-    if recalibrators is None:
-        # (They look at nothing else, and a region may be most of a million rows.)
-        calibration, evaluation = calibration.predictions_only(), evaluation.predictions_only()
-        recalibrators = TemperatureScaling(), PlattScaling()
-    chosen = [*recalibrators]
-    for method in chosen:
-        if method.needs_embedding:
-            raise InputError(
-                f"'recalibrators' must be global methods, which need no embedding; got "
-                f"{type(method).__name__}."
-            )
-    min_rows = check_integer(min_rows, "min_rows")
+    # (The methods look at nothing else, and a region may be most of a million rows.)
+    calibration, evaluation = calibration.predictions_only(), evaluation.predictions_only()
     fit_rows = np.asarray(calibration_inside, dtype=bool)
     test_rows = np.asarray(evaluation_inside, dtype=bool)
     check_lengths(calibration_inside=fit_rows, calibration=calibration)
     check_lengths(evaluation_inside=test_rows, evaluation=evaluation)
-    too_few = why_too_few(fit_rows, test_rows, min_rows)
+    too_few = why_too_few(fit_rows, test_rows)
     if too_few is not None:
         raise InputError(too_few)
-    n_fitted, n_measured = int(fit_rows.sum()), int(test_rows.sum())
     own = calibration.rows(fit_rows)
-    fitted = tuple(method.clone().fit(own) for method in chosen)
+    fitted = tuple(method.fit(own) for method in (TemperatureScaling(), PlattScaling()))
     rows = np.flatnonzero(test_rows)
     weights = chosen_weights(evaluation.weights, rows)
     share = share_interval(evaluation.outcome[rows], weights)
@@ -143,20 +112,15 @@ def recalibrate_region(
     report = region_report(
         calibration.confidence, calibration.outcome, fit_rows, weights=calibration.weights
     )
-    return RegionRecalibration(pd.DataFrame(records), report, n_fitted, n_measured, fitted)
+    return RegionRecalibration(pd.DataFrame(records), report, len(own), len(rows), fitted)
 
 
-def why_too_few(
-    calibration_inside: Mask, evaluation_inside: Mask, min_rows: int = MIN_ROWS
-) -> str | None:
-    """Say why a region cannot be recalibrated on its own; None where it can.
-
-    ``calibration_inside``, ``evaluation_inside``, ``min_rows``: see :func:`recalibrate_region`.
-    """
+def why_too_few(calibration_inside: Mask, evaluation_inside: Mask) -> str | None:
+    """Say why a region, two masks of rows, cannot be recalibrated on its own; None where it can."""
     n_fitted = int(calibration_inside.sum())
-    if n_fitted < min_rows:
+    if n_fitted < MIN_ROWS:
         return (
-            f"a region must hold at least {min_rows} calibration rows to be recalibrated on its "
+            f"a region must hold at least {MIN_ROWS} calibration rows to be recalibrated on its "
             f"own; this one holds {n_fitted:,}."
         )
     if not evaluation_inside.any():

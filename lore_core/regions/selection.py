@@ -218,36 +218,23 @@ def report_by(
     names: ArrayLike,
     confidence: ArrayLike,
     outcome: ArrayLike,
-    inside: Mask | None = None,
+    inside: Mask,
     *,
     weights: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Sum up the rows of a region name by name: by predicted class, by group.
 
-    Parameters
-    ----------
-    names : array-like of shape (n,)
-        What to divide all rows by.
-    confidence, outcome : array-like of shape (n,)
-        All rows.
-    inside : ndarray of shape (n,), optional
-        Mask of the rows to sum up; by default all.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0.
-
-    Returns
-    -------
-    DataFrame
-        One row a name, largest excess first: ``name, rows, confidence, accuracy, gap, gap_low,
-        gap_high, excess``. The interval is 95 % (Wilson); the excess is rows × gap, how many more
-        mistakes there were than promised.
+    ``names`` (n,): what to divide all rows by. ``confidence, outcome`` (n,): all rows. ``inside``
+    (n,): mask of the rows to sum up. ``weights`` (n,): what each row counts for,
+    above 0. Returns one row a name, largest excess first: ``name, rows, confidence, accuracy, gap,
+    gap_low, gap_high, excess``. The interval is 95 % (Wilson); the excess is rows × gap, how many
+    more mistakes there were than promised.
     """
     by = as_group_labels(names, "names")
     c, a = as_rows(confidence, outcome, names=by)
-    rows = np.ones(len(c), dtype=bool) if inside is None else inside
-    unique, member = np.unique(by[rows].astype(str), return_inverse=True)
-    w = chosen_weights(as_weights(weights, len(c)), rows)
-    frame = gap_table(c[rows], a[rows], member, len(unique), w)
+    unique, member = np.unique(by[inside].astype(str), return_inverse=True)
+    w = chosen_weights(as_weights(weights, len(c)), inside)
+    frame = gap_table(c[inside], a[inside], member, len(unique), w)
     frame.insert(0, "name", unique)
     frame["excess"] = frame["rows"] * frame["gap"]
     return frame.sort_values("excess", ascending=False, ignore_index=True)

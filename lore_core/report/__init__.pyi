@@ -4,7 +4,7 @@ from .files import (
     report_files as report_files,
     write_report as write_report,
 )
-from .settings import (
+from .findings import (
     ReportSettings as ReportSettings,
     Source as Source,
 )

@@ -1,12 +1,17 @@
-"""The figures of a report, as the dashboard shows them: for interactive files and static images."""
+"""The figures of a report: as the dashboard shows them, for print, and the live landscape."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
 
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
+from lore_core.embedding import Embedding
 from lore_core.figures import (
     Chart,
     bandwidth_figure,
@@ -18,12 +23,29 @@ from lore_core.figures import (
 )
 from lore_core.figures.chart import LandscapeChart
 from lore_core.figures.export import chart_html, chart_image, plotly_script, why_no_static_images
+from lore_core.figures.pictures.dot_plots import group_picture, ranking_picture
+from lore_core.figures.pictures.landscape import landscape_figure
+from lore_core.figures.pictures.landscape_picture import LandscapePicture, Layer
+from lore_core.figures.pictures.picture import shared_limit
+from lore_core.figures.pictures.reliability import reliability_points
+from lore_core.figures.svg import Drawing, drawing
+from lore_core.metrics.catalogue import MIN_BIN_ROWS
+from lore_core.metrics.global_metrics import ReliabilityTable
+from lore_core.metrics.local_error import LocalErrors
+from lore_core.regions.field import Field
 from lore_core.report.findings import Findings
-from lore_core.report.landscape import rows_and_kernel
-from lore_core.view.where import isotonic_of
+from lore_core.view.preview import GAMMAS, RESOLUTION
+from lore_core.view.scene import Scene
+from lore_core.view.where import errors_of, field_of, isotonic_of, outlines_of, reliability_of
 
 #: The script all interactive figures share.
 _LIBRARY = "plotly.min.js"
+#: Groups drawn.
+_GROUPS = 14
+#: Drawings that are files too.
+_PRINTED = ("reliability", "landscape", "bandwidth", "recalibrators", "groups")
+#: Places listed and outlined.
+LISTED = 8
 
 
 def report_charts(findings: Findings, landscape: LandscapeChart | None) -> dict[str, Chart]:
@@ -32,17 +54,17 @@ def report_charts(findings: Findings, landscape: LandscapeChart | None) -> dict[
     rows, gamma = findings.view.rows, findings.view.gamma
     on = findings.view.map_name
     binned = f"{rows}, {findings.view.bins_in_words}"
-    charts: dict[str, Chart] = {}
-    if summary is not None:
-        charts["reliability"] = reliability_figure(summary.reliability, rows=binned)
-        charts["reliability_isotonic"] = isotonic_figure(isotonic_of(findings.view), rows=rows)
-        if summary.local is not None:
-            charts["local_error_distribution"] = cdf_figure(
-                {"LCE": summary.local.absolute},
-                rows=rows_and_kernel(findings),
-                null=findings.chance,
-                global_error=summary.reliability.expected_calibration_error,
-            )
+    charts: dict[str, Chart] = {
+        "reliability": reliability_figure(summary.reliability, rows=binned),
+        "reliability_isotonic": isotonic_figure(isotonic_of(findings.view), rows=rows),
+    }
+    if summary.local is not None:
+        charts["local_error_distribution"] = cdf_figure(
+            {"LCE": summary.local.absolute},
+            rows=rows_and_kernel(findings),
+            null=findings.chance,
+            global_error=summary.reliability.expected_calibration_error,
+        )
     if landscape is not None:
         charts["landscape"] = landscape
     if findings.curve is not None:
@@ -64,14 +86,13 @@ def report_charts(findings: Findings, landscape: LandscapeChart | None) -> dict[
     if findings.group_reports:
         by = f"{findings.group_column}, {rows}"
         charts["groups"] = group_figure(findings.group_reports, rows=by)
-    if findings.rewards:
-        ratio = settings.wrong_cost / settings.unsure_cost
-        charts["decisions"] = reward_figure(
-            findings.rewards,
-            rows=rows,
-            baseline=next(iter(findings.rewards)),
-            ratio=ratio if 1 <= ratio <= 100 else None,
-        )
+    ratio = settings.wrong_cost / settings.unsure_cost
+    charts["decisions"] = reward_figure(
+        findings.rewards,
+        rows=rows,
+        baseline=next(iter(findings.rewards)),
+        ratio=ratio if 1 <= ratio <= 100 else None,
+    )
     return charts
 
 
@@ -99,3 +120,149 @@ def figure_files(
     if charts:
         files[f"figures/{_LIBRARY}"] = plotly_script()
     return files, missing
+
+
+def report_drawings(
+    findings: Findings, charts: Mapping[str, Chart], landscape: LandscapePicture | None
+) -> dict[str, Drawing]:
+    """Draw for a narrow column what the page shows; what could not be computed has no drawing.
+
+    ``charts`` show the same for a screen; those that fit a column are drawn as they are.
+    """
+    rows = findings.view.rows
+    points = reliability_points(findings.summary.reliability, rows=rows)
+    made = {"reliability": drawing(points)}
+    if landscape is not None:
+        made["landscape"] = drawing(landscape)
+    if findings.curve is not None and findings.embedding is not None:
+        name = findings.view.map_name
+        null = None if findings.band is None else (name, findings.band)
+        curve = bandwidth_figure(
+            {name: findings.curve},
+            rows=rows,
+            gamma=findings.view.gamma,
+            null=null,
+        )
+        made["bandwidth"] = drawing(curve.picture)
+    result = findings.comparison
+    if result is not None:
+        by = result.ranked_by
+        frames = {"value": result.table, "low": result.low, "high": result.high}
+        known = {
+            name: frame[by.name]
+            for name, frame in frames.items()
+            if frame is not None and by.name in frame
+        }
+        values = pd.DataFrame(known, index=result.ranking, columns=list(frames))
+        made["recalibrators"] = drawing(ranking_picture(values, by, rows=rows))
+    if findings.group_reports:
+        label, report = next(iter(findings.group_reports.items()))
+        groups = group_picture({label: report.head(_GROUPS)}, rows=rows, by_sign=True)
+        made["groups"] = drawing(groups)
+    as_shown = [name for name in ("bandwidth_by_method", "decisions") if name in charts]
+    return made | {name: drawing(charts[name].picture) for name in as_shown}
+
+
+def print_files(drawings: Mapping[str, Drawing]) -> dict[str, bytes]:
+    """Return drawings as files, by path in the bundle.
+
+    ``drawings``: from :func:`report_drawings`.
+    """
+    return {
+        f"figures/84mm/{name}.svg": drawings[name].file() for name in _PRINTED if name in drawings
+    }
+
+
+def landscape_chart(findings: Findings) -> LandscapeChart | None:
+    """Show the landscape at the report's bandwidth; None where there is no map to draw."""
+    on, local = findings.drawn_on, findings.summary.local
+    if on is None or local is None:
+        return None
+    scene = scene_of(findings, local, on)
+    return landscape_figure(
+        field_of(findings.view, local, on=on),
+        scene.points,
+        worst=scene.table(scene.worst),
+        n_total=scene.n_rows,
+        limit=shared_limit(scene.supported),
+        rows=rows_and_kernel(findings),
+        axes=scene.axes,
+        found=outlines_of(findings.search, scene.points, LISTED),
+        places=scene.classes,
+    )
+
+
+def scene_of(findings: Findings, errors: LocalErrors, on: Embedding) -> Scene:
+    """Return all rows on a map, as the dashboard sees them.
+
+    ``errors``: of its evaluation rows. ``on``: the map, all rows.
+    """
+    return Scene(findings.view, errors, reliability_of(findings.view), None, on, on.name.title)
+
+
+def live_landscape(
+    findings: Findings, still: LandscapePicture, progress: Progress | None = None
+) -> LandscapePicture:
+    """Show the fields of all rows and of a few confidence bins at every bandwidth.
+
+    ``still``: the same at the report's bandwidth.
+    """
+    view, on = findings.view, findings.drawn_on
+    table, points = reliability_of(view), view.points(on=on)
+    names: dict[int | None, str] = {None: "all confidences together", **_bins(table)}
+    counts: dict[int | None, int] = {None: len(points), **dict(enumerate(table.count.tolist()))}
+    gammas = tuple(sorted({*GAMMAS, view.gamma}))
+    fields: dict[int | None, list[Field]] = {number: [] for number in names}
+    for k, gamma in enumerate(gammas):
+        tell(progress, k / len(gammas), f"landscape at γ = {gamma:g}")
+        at = view.with_(gamma=gamma)
+        errors = errors_of(at)
+        for number, of_bin in fields.items():
+            of_bin.append(field_of(at, errors, bin_index=number, on=on, resolution=RESOLUTION))
+    start = gammas.index(view.gamma)
+    return replace(
+        still,
+        layers=tuple(
+            Layer(
+                names[number],
+                tuple(of_bin),
+                _note(counts[number], names[number], of_bin[0]),
+                counts[number],
+            )
+            for number, of_bin in fields.items()
+        ),
+        gammas=gammas,
+        start=start,
+    )
+
+
+def rows_and_kernel(findings: Findings) -> str:
+    """Say which rows are shown and which of them are near each other."""
+    view = findings.view
+    return f"{findings.view.rows}, {view.kernel_in_words}"
+
+
+def _note(n_rows: int, name: str, field: Field) -> str:
+    what = (
+        "each place shows the exact signed error there."
+        if field.exact
+        else "each place averages the local errors of the rows on it."
+    )
+    return f"{n_rows:,} evaluation rows, {name}; {what}"
+
+
+def _bins(table: ReliabilityTable) -> dict[int | None, str]:
+    """Worst, best and fullest confidence bin, each once."""
+    if np.count_nonzero(table.count) < 2:  # one bin is all rows
+        return {}
+    chosen: dict[int, list[str]] = {}
+    for word, number in (
+        ("worst", table.worst_bin(MIN_BIN_ROWS)),
+        ("best", table.best_bin(MIN_BIN_ROWS)),
+        ("fullest", int(np.argmax(table.count))),
+    ):
+        chosen.setdefault(number, []).append(word)
+    return {
+        number: f"confidence {table.bins.name(number)} ({' and '.join(words)} bin)"
+        for number, words in chosen.items()
+    }

@@ -1,16 +1,18 @@
-"""config.json: what a report was made with, and from which data."""
+"""config.json and rerun.sh: what a report was made with, and what makes it again."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 
 from lore_core import __version__
 from lore_core.report.archive import FORMAT
-from lore_core.report.findings import Findings
-from lore_core.report.settings import Source, map_option
+from lore_core.report.findings import Findings, ReportSettings, Source
+from lore_core.view import View
 
 #: Of the numbers; what else is installed does not change them.
 _VERSIONS = ("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "numba", "plotly")
@@ -84,3 +86,63 @@ def _version(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "not installed"
+
+
+def map_option(view: View) -> str:
+    """Name the map as the command line does: ``pca-2``, ``tsne-2``, ``identity``, ``none``."""
+    return view.embedding.name.typed if view.is_local else "none"
+
+
+def rerun_command(
+    view: View, settings: ReportSettings, *, target_name: str, source: Source, digest: str
+) -> tuple[str, list[str]]:
+    """Write the shell script that makes the report again, and the options it gives to the command.
+
+    ``target_name``: as the command line names it. ``digest``: of the data: other data are refused.
+    """
+    looked_at = {
+        "--map": map_option(view),
+        "--gamma": repr(view.gamma),
+        "--bins": str(view.n_bins),
+        "--binning": view.binning,
+        "--target": target_name,
+    }
+    computed = {
+        "--simulation-seed": str(view.seed),
+        "--unsure-cost": repr(settings.unsure_cost),
+        "--wrong-cost": repr(settings.wrong_cost),
+    }
+    options = [*chain(*looked_at.items()), *source.options, *chain(*computed.items())]
+    for name in settings.methods or ():
+        options += ["--method", name]
+    if settings.group_column is not None:
+        options += ["--group", settings.group_column]
+    if settings.min_group_size is not None:
+        options += ["--min-group-size", str(settings.min_group_size)]
+    if settings.n_draws is not None:
+        options += ["--draws", str(settings.n_draws)]
+    options += ["--expect-data", digest]
+    return _script(source.files, options), options
+
+
+def _script(files: Sequence[str], options: Sequence[str]) -> str:
+    if files:
+        said = "# DATA may be left out where this is run in the directory of the first run."
+        default = f"[ $# -gt 0 ] || set -- {shlex.join(files)}"
+    else:
+        said = "# DATA: the file (or the calibration and the test file) the report was made from."
+        default = ': "${1:?name the data file: sh rerun.sh DATA...}"'
+    return "\n".join(
+        [
+            "#!/bin/sh",
+            "# Makes this report again, with the same numbers, from the same data:",
+            "#     sh rerun.sh [DATA...]           writes the directory report-again",
+            "#     OUT=new.zip sh rerun.sh DATA    writes new.zip",
+            said,
+            "# Other data than those of the report are refused (--expect-data).",
+            "set -eu",
+            default,
+            f'exec lore report "$@" {shlex.join(options)} -o "${{OUT:-report-again}}"',
+            "",
+        ]
+    )

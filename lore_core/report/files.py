@@ -12,14 +12,13 @@ from lore_core.data.binning import Binning
 from lore_core.data.content_digest import content_digest
 from lore_core.data.csv_text import csv_text
 from lore_core.data.dataset import TOP_LABEL, Dataset
-from lore_core.data.extras import require
 from lore_core.data.json_text import as_json
+from lore_core.data.optional_dependencies import require
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.embedding import Embedding, embed
 from lore_core.report.archive import check_place, write_bundle
-from lore_core.report.configuration import configuration
-from lore_core.report.findings import Comparing, examine
-from lore_core.report.settings import ReportSettings, Source, rerun_command
+from lore_core.report.configuration import configuration, rerun_command
+from lore_core.report.findings import Comparing, ReportSettings, Source, examine
 from lore_core.report.tables import ABOUT_TABLES, tables
 from lore_core.view import View
 
@@ -67,7 +66,7 @@ def write_report(
     target, gamma, n_bins, binning
         See :func:`~lore_core.comparison.summary.summarize`.
     methods : sequence of str, optional
-        Labels of the recalibrators to compare; the first is what the others are held against. By
+        Labels of the recalibrators to compare; the first is what the others are compared with. By
         default those of :func:`~lore_core.recalibration.standard_recalibrators`.
     group_column : str, optional
         Group column of the fairness section; by default the first.
@@ -141,26 +140,20 @@ def report_files(
 ) -> dict[str, bytes]:
     """Make the files of a bundle, without writing them anywhere.
 
-    Parameters
-    ----------
-    view : View
-        What to look at; without a map global metrics only.
-    settings : ReportSettings
-        What to compute besides.
-    images, source, progress
-        See :func:`write_report`.
-    comparing : callable, optional
-        What fits and measures the recalibrators; see :func:`~lore_core.report.findings.examine`.
-
-    Returns
-    -------
-    dict of str to bytes
-        By path in the bundle.
+    ``view``: what to look at; without a map global metrics only. ``settings``: what to compute
+    besides. ``images, source, progress``: see :func:`write_report`. ``comparing``: what fits and
+    measures the recalibrators; see :func:`~lore_core.report.findings.examine`. Returns by path in
+    the bundle.
     """
     require_packages()
-    from lore_core.report.charts import figure_files, report_charts
-    from lore_core.report.drawings import print_files, report_drawings
-    from lore_core.report.landscape import landscape_chart, live_landscape
+    from lore_core.report.charts import (
+        figure_files,
+        landscape_chart,
+        live_landscape,
+        print_files,
+        report_charts,
+        report_drawings,
+    )
     from lore_core.report.page import report_page
 
     findings = examine(view, settings, part_of(progress, 0.0, 0.7), comparing)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import pandas as pd
 
@@ -12,20 +11,19 @@ from lore_core.chance.intervals import N_SIMULATED
 from lore_core.chance.simulation import NullBand, NullErrors
 from lore_core.chance.whole_vector import describe_classes
 from lore_core.comparison.conclusions.retraining import conclude_retraining
+from lore_core.comparison.effects import compare_rewards
 from lore_core.comparison.methods import Comparison
 from lore_core.comparison.retraining import Taught, retraining_frame
-from lore_core.comparison.rewards import compare_rewards
 from lore_core.comparison.summary import Summary
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, part_of, tell
-from lore_core.data.validation import InputError
+from lore_core.data.validation import InputError, check_integer
 from lore_core.embedding import Embedding, embed
 from lore_core.metrics.bandwidth import BandwidthCurve
-from lore_core.metrics.rewards import RewardCurve, describe_rewards
+from lore_core.metrics.rewards import RewardCurve, describe_rewards, unsure_threshold
 from lore_core.metrics.vector_error import VECTOR_COUNTS_ALIKE
-from lore_core.recalibration import Recalibrator, offered_recalibrators, standard_recalibrators
+from lore_core.recalibration import offered_recalibrators, standard_recalibrators
 from lore_core.regions import PlaceSearch, Verdict
-from lore_core.report.settings import ReportSettings
 from lore_core.view import View
 from lore_core.view.chance import chance_band_of, chance_errors_of
 from lore_core.view.methods import (
@@ -57,32 +55,65 @@ Comparing = Callable[[list[str], Grouping | None, Progress | None], Comparison]
 _MOST_GROUPS = 100
 
 
+@dataclass(frozen=True)
+class ReportSettings:
+    """Everything that changes a report's numbers, besides what is looked at."""
+
+    #: Labels of the recalibrators; the first is what the others are compared with. None: the
+    #: standard ones.
+    methods: tuple[str, ...] | None = None
+    group_column: str | None = None  #: Group column of the fairness section; None: the first
+    #: Smaller groups do not set the maximum. None: 30, or the largest group where all are smaller.
+    min_group_size: int | None = None
+    #: Costs of the decisions section.
+    unsure_cost: float = 1.0
+    wrong_cost: float = 10.0
+    #: Resamples a method, and simulations of chance; None: what takes some seconds, 0: none.
+    n_draws: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no report could be made with, before anything is computed."""
+        unsure_threshold(self.unsure_cost, self.wrong_cost)
+        if self.n_draws is not None:
+            check_integer(self.n_draws, "n_draws", minimum=0)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the data came from, for whoever makes the report again."""
+
+    #: What stands as DATA on the command line; empty where it is not known.
+    files: tuple[str, ...] = ()
+    #: How they were read: ``--column``, ``--calibration-share``, ``--seed``.
+    options: tuple[str, ...] = field(default=())
+
+
 @dataclass
 class Findings:
-    """What was found, part by part; a part that could not be computed is None and says why."""
+    """What was found, part by part; of a part these data do not allow ``missing`` says why."""
 
     view: View  #: What is looked at
     settings: ReportSettings  #: What was asked besides
     comparing: Comparing | None = None  #: What fits and measures; None: it is done here
     drawn_on: Embedding | None = None  #: The 2-D map of the pictures, all rows
-    summary: Summary | None = None
-    verdict: Verdict | None = None  #: The headline, and what it rests on
+    summary: Summary = field(init=False)
+    verdict: Verdict = field(init=False)  #: The headline, and what it rests on
     chance: NullErrors | None = None
     curve: BandwidthCurve | None = None
     band: NullBand | None = None
-    search: PlaceSearch | None = None  #: Where the confidence is worse than on average
+    search: PlaceSearch = field(init=False)  #: Where the confidence is worse than on average
     #: What the regions among the places are made of, by the place's number from 0.
     compositions: dict[int, pd.DataFrame] = field(default_factory=dict)
     vector_sentence: str = ""  #: What is said of the whole vector
     classes: pd.DataFrame | None = None  #: Every class by itself, the most wrong first
-    variables: pd.DataFrame | None = None
+    variables: pd.DataFrame = field(init=False)
     comparison: Comparison | None = None
     method_curves: dict[str, BandwidthCurve] = field(default_factory=dict)
     grouping: Grouping | None = None
     group_table: pd.DataFrame | None = None
     group_reports: dict[str, pd.DataFrame] = field(default_factory=dict)
-    rewards: dict[str, RewardCurve] = field(default_factory=dict)
-    own_rewards: dict[str, RewardCurve] = field(default_factory=dict)
+    rewards: dict[str, RewardCurve] = field(init=False)
+    own_rewards: dict[str, RewardCurve] = field(init=False)  #: At the costs of the report
     reward_sentence: str = ""
     taught: Taught | None = None  #: What calibration rows teach, said of the places
     retraining_sentence: str = ""  #: Recalibrate, or retrain?
@@ -125,28 +156,22 @@ def examine(
     """
     findings = Findings(view, settings, comparing, grouping=_grouping(view, settings))
     _ = view.aimed  # raises for an unknown class
-    _check_methods(settings)
-    total, done = sum(part.share for part in _PARTS), 0.0
-    for part in _PARTS:
-        begin, done = done, done + part.share
-        own = part_of(progress, begin / total, done / total, part.said)
-        tell(own, 0.0, part.said)
-        why_not = part.work(findings, own)
-        if why_not is not None:
-            findings.missing[part.name] = why_not
-    return findings
-
-
-def _check_methods(settings: ReportSettings) -> None:
-    """Refuse methods that do not exist."""
-    if settings.methods is None:
-        return
-    known = [method.label for method in offered_recalibrators()]
-    for name in settings.methods:
-        if name not in known:
-            raise InputError(f"'methods' must be some of {known}; got {name!r}.")
-    if not settings.methods:
+    if settings.methods == ():
         raise InputError("'methods' must name at least one recalibrator; got none.")
+    if settings.methods:
+        known = [method.label for method in offered_recalibrators()]
+        for name in settings.methods:
+            if name not in known:
+                raise InputError(f"'methods' must be some of {known}; got {name!r}.")
+    total, done = sum(share for _, _, share, _ in _PARTS), 0.0
+    for name, said, share, work in _PARTS:
+        begin, done = done, done + share
+        own = part_of(progress, begin / total, done / total, said)
+        tell(own, 0.0, said)
+        why_not = work(findings, own)
+        if why_not is not None:
+            findings.missing[name] = why_not
+    return findings
 
 
 def _grouping(view: View, settings: ReportSettings) -> Grouping | None:
@@ -155,14 +180,6 @@ def _grouping(view: View, settings: ReportSettings) -> Grouping | None:
     if settings.group_column is not None and settings.group_column not in columns:
         raise InputError(f"'group_column' must be one of {columns}; got {settings.group_column!r}.")
     return grouping_of(view.dataset, settings.group_column, settings.min_group_size)
-
-
-def _simulating(findings: Findings, n_methods: int) -> dict[str, Any]:
-    """How much to simulate for each method; the global metrics alone where local ones are dear."""
-    draws = findings.settings.n_draws
-    if draws is not None:
-        return {"n_draws": max(draws, N_SIMULATED) if draws else 0}
-    return simulating_of(findings.view, n_methods=n_methods)
 
 
 def _map(findings: Findings, progress: Progress | None) -> str | None:
@@ -236,7 +253,12 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
             "Recalibrators are fitted on calibration rows, and these data have none. Add a "
             "calibration file, or split the rows."
         )
-    methods = _methods(findings)
+    view, draws = findings.view, findings.settings.n_draws
+    known = recalibrators_of(view)  # (without features only global ones)
+    wanted = findings.settings.methods
+    if wanted is None:
+        wanted = tuple(method.label for method in standard_recalibrators())
+    methods = [known[name] for name in wanted if name in known]
     if not methods:
         return "All recalibrators asked for need features, and these data have none."
     own = part_of(progress, 0.0, 0.9)
@@ -244,12 +266,12 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
         names = [method.label for method in methods]
         findings.comparison = findings.comparing(names, findings.grouping, own)
     else:
+        # How much to simulate for each method; global metrics alone where local ones are dear.
+        simulating = simulating_of(view, n_methods=len(methods))
+        if draws is not None:
+            simulating = {"n_draws": max(draws, N_SIMULATED) if draws else 0}
         findings.comparison = comparison_of(
-            findings.view,
-            methods,
-            _simulating(findings, len(methods)),
-            grouping=findings.grouping,
-            progress=own,
+            view, methods, simulating, grouping=findings.grouping, progress=own
         )
     if findings.view.is_local:
         findings.method_curves = {
@@ -257,15 +279,6 @@ def _recalibrators(findings: Findings, progress: Progress | None) -> str | None:
             for label, item in findings.comparison.datasets.items()
         }
     return None
-
-
-def _methods(findings: Findings) -> list[Recalibrator]:
-    """Those asked for, fresh; without features only global ones."""
-    known = recalibrators_of(findings.view)
-    wanted = findings.settings.methods
-    if wanted is None:
-        wanted = tuple(method.label for method in standard_recalibrators())
-    return [known[name] for name in wanted if name in known]
 
 
 def _group_measures(findings: Findings, progress: Progress | None) -> str | None:
@@ -318,27 +331,18 @@ def _decisions(findings: Findings, progress: Progress | None) -> None:  # noqa: 
     findings.retraining = None if losses is None else retraining_frame(losses, rewards)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """One step of the work."""
-
-    name: str  #: Of the part, in ``Findings.missing``.
-    said: str  #: What is at work, for whoever waits
-    share: float  #: About how much of the time it takes
-    #: Fills in its part; or returns why these data do not allow it, before it computes anything.
-    work: Callable[[Findings, Progress | None], str | None]
-
-
+#: What each part is called in ``Findings.missing``, what is said while it is at work, about what
+#: share of the time it takes, and what fills it in, or returns why these data do not allow it.
 #: In the order they are computed: later parts use earlier ones.
-_PARTS = (
-    _Part("map", "drawing a map", 1.0, _map),
-    _Part("summary", "measuring", 3.0, _summary),
-    _Part("chance", "simulating what chance alone would show", 2.0, _chance),
-    _Part("curve", "trying bandwidths", 2.0, _curve),
-    _Part("places", "looking for places", 2.0, _places),
-    _Part("vector", "looking at every class", 2.0, _vector),
-    _Part("variables", "ranking columns", 1.0, _variables),
-    _Part("recalibrators", "fitting the recalibrators", 12.0, _recalibrators),
-    _Part("groups", "measuring groups", 3.0, _group_measures),
-    _Part("decisions", "counting rewards", 1.0, _decisions),
+_PARTS: tuple[tuple[str, str, float, Callable[[Findings, Progress | None], str | None]], ...] = (
+    ("map", "drawing a map", 1.0, _map),
+    ("summary", "measuring", 3.0, _summary),
+    ("chance", "simulating what chance alone would show", 2.0, _chance),
+    ("curve", "trying bandwidths", 2.0, _curve),
+    ("places", "looking for places", 2.0, _places),
+    ("vector", "looking at every class", 2.0, _vector),
+    ("variables", "ranking columns", 1.0, _variables),
+    ("recalibrators", "fitting the recalibrators", 12.0, _recalibrators),
+    ("groups", "measuring groups", 3.0, _group_measures),
+    ("decisions", "counting rewards", 1.0, _decisions),
 )

@@ -31,21 +31,10 @@ def model_card(
 ) -> str:
     """Return a piece of a model card in Markdown, as Hugging Face has them.
 
-    Parameters
-    ----------
-    table : DataFrame
-        From :func:`~lore_core.comparison.tables.metric_table`.
-    name : str
-        What was measured: of the model and its data, which are one here.
-    sentences : sequence of str
-        The verdict and what it rests on.
-    shown : DataFrame of str
-        The metrics as a reader sees them.
-    measured_on : str
-        Rows and settings.
+    ``table``: from :func:`~lore_core.comparison.tables.metric_table`. ``name``: what was measured:
+    of the model and its data, which are one here. ``sentences``: the verdict and what it rests on.
+    ``shown``: the metrics as a reader sees them. ``measured_on``: rows and settings.
 
-    Notes
-    -----
     The front matter is a ``model-index`` (https://github.com/huggingface/hub-docs, modelcard.md):
     merge it into that of the card. Text is quoted as JSON, which YAML reads.
     """

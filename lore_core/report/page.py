@@ -1,32 +1,38 @@
-"""index.html: the report one reads, in one file that needs nothing from anywhere else."""
+"""index.html: the findings laid out section by section, in one file that needs no other."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
 
 from markupsafe import Markup
 
+from lore_core.comparison import conclude_bandwidths, conclude_groups, conclude_recalibration
+from lore_core.comparison.effects import about_predictions
+from lore_core.comparison.methods import Comparison
+from lore_core.comparison.tables import beyond_chance, metric_table
+from lore_core.data.dataset import TOP_LABEL
+from lore_core.data.number_text import with_points
+from lore_core.data.validation import InputError
 from lore_core.figures.browser import page_script
+from lore_core.figures.browser.gamma_fields import still_layers
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
+from lore_core.figures.style import method_color
 from lore_core.figures.svg import Drawing
-from lore_core.figures.svg.drawing import page_rules, theme_rules
-from lore_core.metrics.glossary import GLOSSARY
+from lore_core.figures.svg.drawing import page_rules, png_url
+from lore_core.metrics.catalogue import REPORT_TABLE, WORST_CELL
+from lore_core.metrics.metric import Metric
+from lore_core.regions import Place, describe_composition, describe_place, evidence_of, telling_rows
+from lore_core.regions.field import rows_outline
+from lore_core.report.charts import LISTED, scene_of
 from lore_core.report.findings import Findings
-from lore_core.report.rendering import render
-from lore_core.report.sections.decisions import decisions_section
-from lore_core.report.sections.groups import groups_section
-from lore_core.report.sections.landscape import landscape_section
-from lore_core.report.sections.numbers import numbers_section
-from lore_core.report.sections.places import places_section
-from lore_core.report.sections.recalibrators import recalibrators_section
-from lore_core.report.sections.variables import variables_section
+from lore_core.report.rendering import missing, render
+from lore_core.shipping import describe
+from lore_core.view.where import retraining_words
 
-
-class _Section(NamedTuple):
-    anchor: str
-    title: str
-    content: Markup
+#: Groups and columns listed, and example images of a place.
+_GROUPS, _VARIABLES, _EXAMPLES = 30, 8, 6
+#: Pixels of an example's larger side at most.
+_LARGEST_SIDE = 64
 
 
 def report_page(
@@ -46,65 +52,289 @@ def report_page(
     ``contents``: files of the bundle and what each is, by path. ``notes``: what else a reader
     should know about the bundle.
     """
-    dataset, embedding = findings.view.dataset, findings.embedding
+    view, embedding = findings.view, findings.embedding
+    dataset, calibration = view.dataset, view.dataset.calibration
+    n_calibration = 0 if calibration is None else len(calibration)
+    of_rows = {
+        "rows": view.rows,
+        "n_rows": len(dataset),
+        "n_calibration": n_calibration,
+        "embedding": embedding,
+        "complete": dataset.complete,
+    }
+    limits = {
+        "n_rows": len(view.evaluation),
+        "has_groups": dataset.groups is not None,
+        "missing": dict.fromkeys(why for why in findings.missing.values() if why),
+    }
+    files = render("files.html", contents=contents, notes=notes, rerun=rerun)
     sections = [
-        _Section("numbers", "The numbers", numbers_section(findings, drawings)),
-        _Section("where", "Where it is wrong", places_section(findings)),
-        _Section("map", "On the map", landscape_section(findings, landscape, drawings)),
-        _Section("columns", "Columns it goes with", variables_section(findings)),
-        _Section(
-            "recalibrators", "Does recalibration help?", recalibrators_section(findings, drawings)
-        ),
-        _Section("groups", "For whom?", groups_section(findings, drawings)),
-        _Section("decisions", "Is it worth it?", decisions_section(findings, drawings)),
-        _Section("rows", "What was fitted on which rows", _rows(findings)),
-        _Section("words", "What the words mean", render("words.html", words=GLOSSARY)),
-        _Section("methods", "How it was computed", render("methods.html")),
-        _Section("limits", "What this report does not say", _limits(findings)),
-        _Section(
-            "files",
-            "The files, and how to make them again",
-            render("files.html", contents=contents, notes=notes, rerun=rerun),
-        ),
+        ("numbers", "The numbers", _numbers(findings, drawings)),
+        ("where", "Where it is wrong", _places(findings)),
+        ("map", "On the map", _landscape(findings, landscape, drawings)),
+        ("columns", "Columns it goes with", _variables(findings)),
+        ("recalibrators", "Does recalibration help?", _recalibrators(findings, drawings)),
+        ("groups", "For whom?", _groups(findings, drawings)),
+        ("decisions", "Is it worth it?", _decisions(findings, drawings)),
+        ("rows", "What was fitted on which rows", render("rows.html", **of_rows)),
+        ("words", "What the words mean", render("words.html")),
+        ("methods", "How it was computed", render("methods.html")),
+        ("limits", "What this report does not say", render("limits.html", **limits)),
+        ("files", "The files, and how to make them again", files),
     ]
     return render(
         "page.html",
         name=dataset.name,
-        drawing_rules=Markup(theme_rules() + page_rules()),
+        drawing_rules=Markup(page_rules()),
         script=None if landscape is None else Markup(page_script()),
-        rows=findings.view.rows,
-        n_calibration=_n_calibration(findings),
+        rows=view.rows,
+        n_calibration=n_calibration,
         n_classes=dataset.n_classes,
         map_name=None if embedding is None else embedding.label,
-        view=findings.view,
-        target=findings.view.target_name,
-        verdict=render("verdict.html", verdict=findings.verdict),
+        view=view,
+        target=view.target_name,
+        verdict=findings.verdict,
         sections=sections,
         version=version,
         digest=digest,
     )
 
 
-def _n_calibration(findings: Findings) -> int:
-    calibration = findings.view.dataset.calibration
-    return 0 if calibration is None else len(calibration)
-
-
-def _rows(findings: Findings) -> Markup:
+def _numbers(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
+    """Write the metrics before recalibration, the reliability and the bandwidths."""
+    summary, curve, bandwidths, no_curve = findings.summary, findings.curve, None, ""
+    if curve is None:
+        no_curve = missing(findings.missing["map"])
+    else:
+        bandwidths = conclude_bandwidths(curve, findings.band, on=findings.view.map_name)
     return render(
-        "rows.html",
-        rows=findings.view.rows,
-        n_rows=len(findings.view.dataset),
-        n_calibration=_n_calibration(findings),
-        embedding=findings.embedding,
-        complete=findings.view.dataset.complete,
+        "numbers.html",
+        values=metric_table(summary, findings.chance).to_dict("records"),
+        n_rows=summary.n_rows,
+        chance=findings.chance,
+        why_no_chance=findings.missing.get("chance", ""),
+        reliability=drawings["reliability"],
+        curve=drawings.get("bandwidth"),
+        bandwidths=bandwidths,
+        has_band=findings.band is not None,
+        why_no_curve=no_curve,
     )
 
 
-def _limits(findings: Findings) -> Markup:
+def _places(findings: Findings) -> Markup:
+    """Write the places, the most interesting first, each with its evidence and examples."""
+    search = findings.search
+    # (A place in words has said it.)
+    said = {number: describe_composition(of) for number, of in findings.compositions.items()}
+    made_of = {number: f"{text[:1].upper()}{text[1:]}." for number, text in said.items()}
     return render(
-        "limits.html",
+        "places.html",
+        places=[
+            {
+                "sign": place.sign,
+                "sentence": describe_place(place, top_label=findings.view.target == TOP_LABEL),
+                "evidence": evidence_of(place, search),
+                "retraining": retraining_words(place, findings.taught),
+                "within": None if place.within is None else place.within + 1,
+                "made_of": made_of.get(number, ""),
+                "examples": _examples(findings, place),
+            }
+            for number, place in enumerate(search.places[:LISTED])
+        ],
+        tried=search.sentence if search.places else findings.verdict.evidence,
+        average=search.gap if search.against == "average" else None,
+        vector=findings.vector_sentence,
+        n_hidden=len(search.places) - LISTED,
+        is_local=findings.view.is_local,
+    )
+
+
+def _examples(findings: Findings, place: Place) -> list[dict[str, object]]:
+    """Rows of a place as small images; none where the data hold no images."""
+    dataset, aimed = findings.view.evaluation, findings.view.aimed
+    if dataset.images is None:
+        return []
+    rows = place.rows
+    if dataset.has_image is not None:
+        rows = rows[dataset.has_image[rows]]
+    shown: list[dict[str, object]] = []
+    for row in telling_rows(aimed.confidence, aimed.outcome, rows, place.sign, n_rows=_EXAMPLES):
+        image = dataset.images[row]
+        step = max(1, -(-max(image.shape[:2]) // _LARGEST_SIDE))
+        predicted, true = (
+            dataset.class_name(int(k[row])) for k in (dataset.predictions, dataset.labels)
+        )
+        shown.append(
+            {
+                "url": png_url(image[::step, ::step]),
+                "words": f"row {row}: said {predicted}, is {true}",
+                "confidence": aimed.confidence[row],
+            }
+        )
+    return shown
+
+
+def _landscape(
+    findings: Findings, landscape: LandscapePicture | None, drawings: Mapping[str, Drawing]
+) -> Markup:
+    """Write the landscape with its slider.
+
+    ``landscape``: its fields; None where there is no map.
+    """
+    local, on, embedding = findings.summary.local, findings.drawn_on, findings.embedding
+    if landscape is None or on is None or embedding is None or local is None:
+        return missing(findings.missing["map"])
+    vivid = rows_outline(findings.view.points(on=on), findings.search.inside())
+    layers = still_layers(landscape, vivid=vivid, curve=findings.curve, band=findings.band)
+    return render(
+        "landscape.html",
+        sentence=scene_of(findings, local, on).sentence,
+        gamma=findings.view.gamma,
+        limit=with_points(landscape.scale.limit),
+        kernel_map=embedding.description,
+        drawn_map=None if on is embedding else on.label,
+        has_outlines=bool(landscape.regions),
+        still=drawings["landscape"],
+        layers=[layer.as_text() for layer in layers],
+    )
+
+
+def _variables(findings: Findings) -> Markup:
+    """Write which columns the error goes with."""
+    frame = findings.variables
+    if frame.empty:
+        return missing("These data hold no column to look along.")
+    return render(
+        "variables.html",
+        variables=frame.head(_VARIABLES).to_dict("records"),
+        n_variables=len(frame),
+    )
+
+
+def _recalibrators(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
+    """Write the methods from best to worst, and what sets each apart from the first."""
+    result = findings.comparison
+    if result is None:
+        return missing(findings.missing.get("recalibrators", ""))
+    order, by, first = result.ranking, result.ranked_by, str(result.table.index[0])
+    places = result.worst_places
+    best = next((name for name in order if name != first), first)
+    shown = [item for item in REPORT_TABLE if item.name in result.table]
+    paired = [item for item in shown if item.is_paired]
+    calibration, top_label = findings.view.dataset.calibration, findings.view.target == TOP_LABEL
+    return render(
+        "recalibrators.html",
+        n_calibration=0 if calibration is None else len(calibration),
         n_rows=len(findings.view.evaluation),
-        has_groups=findings.view.dataset.groups is not None,
-        missing=dict.fromkeys(why for why in findings.missing.values() if why),
+        target=None if top_label else findings.view.target_name,
+        by=by,
+        names=result.names,
+        about_predictions=about_predictions(result.most_probable),
+        conclusion=conclude_recalibration(result, findings.search if top_label else None),
+        saved=_saved(result),
+        first=first,
+        headings=[item.heading for item in shown],
+        values={name: [(item, *_value(result, item, name)) for item in shown] for name in order},
+        without_interval=[
+            item.title for item in shown if item.has_interval and item.name not in result.low
+        ],
+        has_groups=WORST_CELL.name in result.table,
+        group_column=findings.group_column,
+        min_group_size=findings.min_group_size,
+        paired=paired,
+        differences={
+            name: [(item, *_difference(result, item, name)) for item in paired]
+            for name in order
+            if name != first
+        },
+        best=best,
+        places=places[places["method"] == best].to_dict("records"),
+        ranking=drawings["recalibrators"],
+        curves=drawings.get("bandwidth_by_method"),
+        colors=_method_colors(findings.method_curves),
+    )
+
+
+def _value(result: Comparison, metric: Metric, method: str) -> tuple[float, float, float]:
+    """Return the value of a metric with its interval; NaN where there is none."""
+    frames = (result.table, result.low, result.high)
+    value, low, high = (
+        frame.reindex(columns=[metric.name]).loc[method].to_numpy(float).item() for frame in frames
+    )
+    return value, low, high
+
+
+def _difference(result: Comparison, metric: Metric, method: str) -> tuple[float, float, float, str]:
+    """Return a difference to the first method with its interval, and its colour."""
+    found = result.differences[metric.name][["difference", "low", "high"]]
+    value, low, high = (float(end) for end in found.loc[method].to_numpy(float))
+    return value, low, high, beyond_chance(low, high)
+
+
+def _saved(result: Comparison) -> str:
+    """Say what a file of the best method would hold; nothing where no file can hold it."""
+    try:
+        return describe(result.recalibrators[result.ranking[0]].to_bytes()).sentence
+    except InputError:
+        return ""
+
+
+def _method_colors(names: Iterable[str]) -> dict[str, str]:
+    """Return each method's colour: the one it has in the dashboard."""
+    return {name: method_color(name, position) for position, name in enumerate(names)}
+
+
+def _groups(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
+    """Write the groups before recalibration, and the worst one under every method."""
+    if findings.group_table is None or not findings.group_reports:
+        return missing(findings.missing.get("groups", ""))
+    first, report = next(iter(findings.group_reports.items()))
+    methods = findings.group_table.rename_axis("method").reset_index().to_dict("records")
+    return render(
+        "groups.html",
+        column=findings.group_column,
+        n_groups=len(report),
+        n_rows=len(findings.view.evaluation),
+        drawing=drawings["groups"],
+        groups=report.head(_GROUPS).to_dict("records"),
+        n_hidden=len(report) - _GROUPS,
+        first=first,
+        methods=methods,
+        min_group_size=findings.min_group_size,
+        conclusion=conclude_groups(findings.group_reports, findings.min_group_size),
+    )
+
+
+def _decisions(findings: Findings, drawings: Mapping[str, Drawing]) -> Markup:
+    """Write the reward of every method, best first."""
+    settings = findings.settings
+    u, ratio = settings.unsure_cost, settings.wrong_cost / settings.unsure_cost
+    methods = []
+    for name, item in findings.own_rewards.items():
+        reward, gain, low, high = (
+            float(of[0]) * u for of in (item.reward, item.gain, item.gain_low, item.gain_high)
+        )
+        methods.append(
+            {
+                "name": name,
+                "reward": reward,
+                "answered": item.answered[0],
+                "gain": gain,
+                "low": low,
+                "high": high,
+                "kind": beyond_chance(-high, -low),
+            }
+        )
+    return render(
+        "decisions.html",
+        sentence=findings.reward_sentence,
+        retraining=findings.retraining_sentence,
+        first=methods[0]["name"],
+        methods=sorted(methods, key=lambda item: -item["reward"]),
+        wrong_cost=settings.wrong_cost,
+        unsure_cost=u,
+        ratio=ratio,
+        n_rows=len(findings.view.evaluation),
+        drawing=drawings["decisions"],
+        colors=_method_colors(findings.own_rewards),
     )

@@ -21,7 +21,7 @@ from lore_core.figures import (
 )
 from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.figures.svg import drawing
-from lore_core.figures.svg.drawing import page_rules, theme_rules
+from lore_core.figures.svg.drawing import page_rules
 from lore_core.mergeable.cell_sums.summaries import (
     LocalDistribution,
     bandwidth_curve_of_sums,
@@ -127,7 +127,7 @@ def sums_report_files(
         name=rows.name,
         said=rows.said,
         gamma=gamma,
-        drawing_rules=Markup(theme_rules() + page_rules()),
+        drawing_rules=Markup(page_rules()),
         values=list(metrics.itertuples(index=False)),
         n_draws=n_draws,
         spread=spread,

@@ -14,7 +14,7 @@ from lore_core.metrics import BandwidthCurve, RewardCurve
 from lore_core.metrics.catalogue import CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors
 from lore_core.regions import PlaceSearch
-from lore_core.regions.row_tables import row_table, worst_rows
+from lore_core.regions.rows import row_table, worst_rows
 from lore_core.report.findings import Findings
 from lore_core.view.where import listed_places
 
@@ -45,22 +45,21 @@ ABOUT_TABLES = {
 
 def tables(findings: Findings) -> dict[str, pd.DataFrame]:
     """Return all tables by the name of their file."""
-    made: dict[str, pd.DataFrame] = {}
-    local = None if findings.summary is None else findings.summary.local
-    if findings.summary is not None:
-        made["metrics"] = metric_table(findings.summary, findings.chance)
-        made["reliability"] = findings.summary.reliability.frame()
-    made["rows"] = _rows(findings, local)
+    local = findings.summary.local
+    made = {
+        "metrics": metric_table(findings.summary, findings.chance),
+        "reliability": findings.summary.reliability.frame(),
+        "rows": _rows(findings, local),
+    }
     if local is not None:
         worst = worst_rows(local, n_rows=_WORST_ROWS, min_effective_size=MIN_EFFECTIVE_SIZE)
         made["worst_rows"] = row_table(findings.view.evaluation, worst, local)
     if findings.classes is not None:
         made["classes"] = findings.classes.reset_index()
-    if findings.search is not None:
-        made["places"] = listed_places(findings.view, findings.search, findings.taught)
-        parts = [frame.assign(place=number + 1) for number, frame in findings.compositions.items()]
-        if parts:
-            made["place_composition"] = pd.concat(parts, ignore_index=True)
+    made["places"] = listed_places(findings.view, findings.search, findings.taught)
+    parts = [frame.assign(place=number + 1) for number, frame in findings.compositions.items()]
+    if parts:
+        made["place_composition"] = pd.concat(parts, ignore_index=True)
     if findings.curve is not None:
         made["bandwidth_curve"] = findings.curve.frame()
     if findings.band is not None:
@@ -68,11 +67,10 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         for key in CURVES:
             frame[f"{key}_low"], frame[f"{key}_high"] = findings.band.band(key)
         made["bandwidth_chance"] = frame
-    if findings.variables is not None:
-        made["variables"] = findings.variables
+    made["variables"] = findings.variables
     if findings.comparison is not None:
-        made["recalibrators"] = findings.comparison.long(findings.comparison.ranking)
-        made["worst_places"] = findings.comparison.worst_places()
+        made["recalibrators"] = findings.comparison.frame(findings.comparison.ranking)
+        made["worst_places"] = findings.comparison.worst_places
         summaries = findings.comparison.summaries.items()
         made["recalibrated_reliability"] = stacked(
             {label: item.reliability.frame() for label, item in summaries}
@@ -82,9 +80,8 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
     if findings.group_table is not None:
         made["worst_group"] = findings.group_table.rename_axis("method").reset_index()
         made["groups"] = stacked(findings.group_reports)
-    if findings.rewards:
-        made["decisions"] = stacked(_frames(findings.rewards))
-        made["decisions_at_own_costs"] = stacked(_frames(findings.own_rewards))
+    made["decisions"] = stacked(_frames(findings.rewards))
+    made["decisions_at_own_costs"] = stacked(_frames(findings.own_rewards))
     if findings.retraining is not None:
         made["retraining"] = findings.retraining.reset_index()
     return {name: _plain(frame) for name, frame in made.items()}
@@ -133,8 +130,7 @@ def _rows(findings: Findings, local: LocalErrors | None) -> pd.DataFrame:
             "n_eff": local.effective_size,
             "bin": local.bin_index,
         }
-    if findings.search is not None:
-        columns["place"] = _first_place(findings.search)
+    columns["place"] = _first_place(findings.search)
     if findings.drawn_on is not None:
         points = findings.view.points(on=findings.drawn_on)
         columns |= {"map_1": points[:, 0], "map_2": points[:, 1]}

@@ -20,16 +20,19 @@ from lore_core.metrics.bandwidth_choice import BandwidthSuggestion, has_pairs, s
 from lore_core.metrics.corp import IsotonicReliability, isotonic_reliability
 from lore_core.metrics.global_metrics import ReliabilityTable, reliability_table
 from lore_core.metrics.local_error import LocalErrors, local_errors
+from lore_core.regions.enrichment import composition
 from lore_core.regions.evidence import RowEvidence, row_evidence
 from lore_core.regions.field import Field, Outline, error_field, rows_outline, smoothed_field
-from lore_core.regions.joined_rows import rows_like
-from lore_core.regions.made_of import composition
-from lore_core.regions.places import sentences
-from lore_core.regions.places.average import Against
-from lore_core.regions.places.find import Halves, Place, PlaceSearch, halves_of
-from lore_core.regions.places.overall import Overall, overall_gap
-from lore_core.regions.places.sentences import describe_place
-from lore_core.regions.places.verdict import Verdict, conclude
+from lore_core.regions.rows import rows_like
+from lore_core.regions.subgroups.average import Against
+from lore_core.regions.subgroups.find import Halves, Place, PlaceSearch, halves_of
+from lore_core.regions.subgroups.overall import Overall, overall_gap
+from lore_core.regions.subgroups.verdict import (
+    Verdict,
+    conclude,
+    describe_place,
+    evidence_of as words_of_evidence,
+)
 from lore_core.view.variables import telling_of
 from lore_core.view.view import View
 
@@ -176,7 +179,7 @@ def field_of(
 def view_halves(view: View, *, against: Against | Literal["auto"] = "auto") -> Halves:
     """Halve the evaluation rows to be searched: what depends neither on the map nor on γ.
 
-    ``against``: see :func:`~lore_core.regions.places.find.find_places`.
+    ``against``: see :func:`~lore_core.regions.subgroups.find.find_places`.
     """
     return halves_of(view.evaluation, target=view.target, against=against, random_state=view.seed)
 
@@ -234,7 +237,7 @@ def listed_places(view: View, search: PlaceSearch, known: Taught | None = None) 
     top_label = view.target == TOP_LABEL
     return search.frame().assign(
         sentence=[describe_place(place, top_label=top_label) for place in search.places],
-        evidence=[sentences.evidence_of(place, search) for place in search.places],
+        evidence=[words_of_evidence(place, search) for place in search.places],
         retraining=[retraining_words(place, known) for place in search.places],
     )
 

@@ -13,7 +13,13 @@ from lore_core.metrics.global_metrics import NORMAL_95
 from pages.bandwidth.vector import show_vector_curve
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import asks_for_vector, curve_metric, theme_mode, view_controls
+from pages.shared.controls import (
+    asks_for_vector,
+    curve_metric,
+    in_session,
+    theme_mode,
+    view_controls,
+)
 from pages.shared.header import conclude, question
 from pages.shared.maps import available_maps, find_map, is_ready as is_map_ready
 from pages.shared.session import current
@@ -68,8 +74,7 @@ compared = left.multiselect(
     "Feature maps",
     ready,
     default=default,
-    key="curves",
-    persist_state="session",
+    **in_session("curves"),
     help="t-SNE and UMAP appear here once they have been made (Data page, or “Similar by”).",
     max_selections=6,
 )

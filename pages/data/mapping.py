@@ -1,7 +1,8 @@
-"""Which column plays which role: shown, and editable before the data are read again."""
+"""What is read of files: the role of each column, or the answer to a query to a database."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -9,7 +10,9 @@ import streamlit as st
 
 from lore_core import InputError
 from lore_core.reading import PROBABILITY_KINDS, ColumnMapping, FileOverview, inspect
+from lore_core.reading.formats import DATABASE_SUFFIXES
 from pages.data.sources import read_and_adopt
+from pages.shared.controls import in_session
 from pages.shared.files import states_of
 from pages.shared.header import plain
 from pages.shared.session import READ_MAPPING, failure
@@ -83,7 +86,7 @@ def _overview(files: list[Any]) -> FileOverview:
         for item in files:
             if hasattr(item, "seek"):
                 item.seek(0)
-        kept = state, inspect(files[0] if len(files) == 1 else files, mapping=asked, apart=True)
+        kept = state, inspect(files[0] if len(files) == 1 else files, mapping=asked, isolate=True)
         st.session_state[_KEPT] = kept
     return kept[1]
 
@@ -123,3 +126,23 @@ def _mapping(edited: pd.DataFrame, kind: str, overview: FileOverview) -> ColumnM
         table=overview.mapping.table,
         query=overview.mapping.query,
     )
+
+
+def query_box(files: list[Any], source: str) -> None:
+    """Ask for a query, where all files (uploads or paths) are databases."""
+    if not all(Path(item.name).suffix.lower() in DATABASE_SUFFIXES for item in files):
+        return
+    given: ColumnMapping | None = st.session_state.get(READ_MAPPING)
+    asked = given is not None and given.query is not None
+    with st.expander("Read the answer to a query", icon=":material/database:", expanded=asked):
+        st.caption(
+            "The rows of a SELECT, in SQL, are read in place of a table. The file is opened "
+            "read-only, and a query reaches nothing but the file itself."
+        )
+        text = st.text_area(
+            "Query",
+            **in_session("query"),
+            placeholder="SELECT label, p, site FROM answers JOIN sites USING (id)",
+        )
+        if st.button("Read this query", type="primary", disabled=not text.strip()):
+            read_and_adopt(files, source, ColumnMapping(query=text.strip()))

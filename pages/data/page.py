@@ -6,24 +6,63 @@ from typing import Any
 
 import streamlit as st
 
-from pages.data import mapping, maps, query, sources
+from lore_core import Dataset
+from pages.data import mapping, sources
 from pages.shared.charts import next_step
-from pages.shared.header import plain, question
+from pages.shared.header import plain, question, sentence
+from pages.shared.maps import MAPS, available_maps, compute_map, duration, seconds
 from pages.shared.session import current, failure, is_loaded
+from pages.shared.store import store
+from pages.shared.tasks import is_busy
 
 #: Nothing found; worth a look; accepted by the reader.
 _SIGNS = {"fine": ":material/check:", "look": ":material/warning:", "refuse": ":material/flag:"}
 
 
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
-
-
 def _show_columns(files: list[Any], source: str) -> None:
     """Show what files hold, to be read in another way."""
     if files:
-        query.box(files, source)
+        mapping.query_box(files, source)
         mapping.panel(files, source)
+
+
+def _list_maps(dataset: Dataset) -> None:
+    """List the maps that have to be learned, with their state."""
+    if dataset.features is None:
+        st.caption(
+            "No features were loaded, so there is nothing to map: the Overview and Recalibrate "
+            "pages still show everything global."
+        )
+        return
+    learned = [name for name in available_maps(dataset) if MAPS[name].learned]
+    others = [name for name in available_maps(dataset) if not MAPS[name].learned]
+    st.caption(
+        f"A map says which rows are neighbours. Ready at any time: {', '.join(others)}. Learned "
+        "once, on calibration and evaluation rows together and without looking at labels:"
+    )
+    busy = is_busy()
+    with st.grid(4, min_column_width=200, gap="small", border=True):
+        for name in learned:
+            _card(dataset, name, busy)
+
+
+def _card(dataset: Dataset, name: str, busy: bool) -> None:
+    with st.container():
+        embedding = store().maps.get((dataset.digest, name))
+        st.markdown(f"**{name}**")
+        if embedding is not None:
+            st.caption(f":material/check: ready · {embedding.description}")
+            return
+        first = ", up to half a minute more for the first" if MAPS[name].method == "umap" else ""
+        st.caption(f"about {duration(seconds(dataset, name))}{first}")
+        st.button(
+            "Make",
+            key=f"card_{name}",
+            disabled=busy,
+            on_click=compute_map,
+            args=(dataset, name),
+            help="One map is made at a time." if busy else None,
+        )
 
 
 question(
@@ -56,12 +95,10 @@ with columns[1]:
     if loaded.checks:
         with st.expander(f"What was checked ({len(loaded.checks)})", icon=":material/checklist:"):
             for check in loaded.checks:
-                st.markdown(
-                    f"{_SIGNS[check.level]} **{check.name}** · {plain(_capital(check.found))}"
-                )
+                st.markdown(f"{_SIGNS[check.level]} **{check.name}** · {sentence(check.found)}")
     sources.words_as_features(loaded)
     if loaded.split_by_app:
         sources.resplit(loaded)
 st.subheader("Feature maps", anchor=False)
-maps.panel(current().dataset)
+_list_maps(current().dataset)
 next_step("pages/overview/page.py", "is there a problem? Overview")

@@ -14,10 +14,11 @@ from lore_core.dashboard.disk_cache import MAX_AGE_SECONDS
 from lore_core.data.text_features import with_text_features
 from lore_core.data.texts import text_columns
 from lore_core.reading.file_pairs import sources_of
-from lore_core.reading.formats import READABLE
+from lore_core.reading.formats import FORMATS, SUFFIXES
 from lore_core.reading.reading_report import NO_FEATURES
+from pages.shared.controls import in_session, one_of
 from pages.shared.files import arguments, check_inside, is_local, named_path, states_of
-from pages.shared.header import plain
+from pages.shared.header import plain, show_error
 from pages.shared.session import (
     READ_MAPPING,
     Failure,
@@ -34,12 +35,18 @@ from pages.shared.session import (
 from pages.shared.store import Loaded, disk_cache, max_age, store
 
 _UPLOAD, _PATH, _DEMO = "Upload", "Path", "Demo"
+#: What the button of each demo says, and its icon.
+_DEMOS = {
+    "digits": ("Digits, some scanned sideways", "draw"),
+    "sentences": ("Sentences, one topic misjudged", "article"),
+    "synthetic": ("Synthetic, error known", "scatter_plot"),
+}
 
 
 def choose() -> tuple[list[Any], str] | None:
     """Draw the sources; return what was given as files, and a name for it."""
     kinds = [_UPLOAD, _PATH, _DEMO] if is_local() else [_UPLOAD, _DEMO]
-    kind = _asked(kinds)
+    kind = one_of("From", kinds, label_visibility="collapsed", **in_session("source"))
     given = None
     if kind == _UPLOAD:
         given = _upload()
@@ -49,19 +56,6 @@ def choose() -> tuple[list[Any], str] | None:
         _demos()
     st.caption(_what_is_kept())
     return given
-
-
-def _asked(kinds: list[str]) -> str:
-    asked: str = st.segmented_control(
-        "From",
-        kinds,
-        default=_UPLOAD,
-        required=True,
-        key="source",
-        label_visibility="collapsed",
-        persist_state="session",
-    )
-    return asked
 
 
 def _what_is_kept() -> str:
@@ -86,8 +80,8 @@ def _what_is_kept() -> str:
 
 def _upload() -> tuple[list[Any], str] | None:
     files = st.file_uploader(
-        "Predictions (.npz, .csv, .parquet, .json, .eval, .xlsx, .sqlite, …)",
-        type=[suffix.lstrip(".") for suffix in READABLE],
+        f"Predictions ({', '.join(kind.suffixes[0] for kind in FORMATS)})",
+        type=[suffix.lstrip(".") for suffix in SUFFIXES],
         accept_multiple_files=True,
         key="upload",
         on_change=dismiss_failure,
@@ -107,8 +101,7 @@ def _upload() -> tuple[list[Any], str] | None:
 def _path() -> tuple[list[Any], str] | None:
     text = st.text_input(
         "Path on this machine",
-        key="path",
-        persist_state="session",
+        **in_session("path"),
         placeholder="runs/model_cal.npz; runs/model_test.npz",
         help="One file, two separated by “;”, or a directory that holds one file or one pair.",
     )
@@ -124,7 +117,7 @@ def _path() -> tuple[list[Any], str] | None:
         check_inside(raw for path in paths if path.exists() for raw in sources_of(path))
     except InputError as error:
         paths = []
-        _show_error(str(error))
+        show_error(error)
     if read.button("Read", type="primary", disabled=not paths):
         read_and_adopt(paths, text)
     return (paths, text) if paths and all(path.exists() for path in paths) else None
@@ -132,15 +125,10 @@ def _path() -> tuple[list[Any], str] | None:
 
 def _demos() -> None:
     with st.container(horizontal=True):
-        if st.button("Digits, some scanned sideways", icon=":material/draw:"):
-            load_demo("digits")
-            st.rerun()
-        if st.button("Sentences, one topic misjudged", icon=":material/article:"):
-            load_demo("sentences")
-            st.rerun()
-        if st.button("Synthetic, error known", icon=":material/scatter_plot:"):
-            load_demo("synthetic")
-            st.rerun()
+        for name, (label, icon) in _DEMOS.items():
+            if st.button(label, icon=f":material/{icon}:"):
+                load_demo(name)
+                st.rerun()
 
 
 def read_and_adopt(
@@ -154,7 +142,7 @@ def read_and_adopt(
     try:
         with st.spinner("Reading and checking …"):
             result = reading.read(
-                files[0] if len(files) == 1 else files, mapping=mapping, apart=True
+                files[0] if len(files) == 1 else files, mapping=mapping, isolate=True
             )
             adopt(as_loaded(result, source, states_of(f for f in files if isinstance(f, Path))))
     except InputError as error:
@@ -172,18 +160,14 @@ def explain_failure(failed: Failure) -> None:
         if st.button(f"Read this {error.what}", type="primary"):
             read_and_adopt(files, failed.source, dataclasses.replace(given, table=name))
     elif isinstance(error, reading.DoubtfulDataError):
-        _show_error(error.found)
+        show_error(error.found)
         if st.button("It is as it should be: read it", icon=":material/check:"):
             accepted = (*(given.accept or ()), error.check)
             read_and_adopt(files, failed.source, dataclasses.replace(given, accept=accepted))
     else:
-        _show_error(str(error))
+        show_error(error)
     if is_loaded():
         st.button("Dismiss", icon=":material/close:", on_click=dismiss_failure)
-
-
-def _show_error(sentence: str) -> None:
-    st.error(plain(sentence[:1].upper() + sentence[1:]), icon=":material/error:")
 
 
 def offer_data() -> None:
@@ -229,9 +213,9 @@ def resplit(loaded: Loaded) -> None:
         )
         share, seed = st.columns(2, vertical_alignment="bottom")
         fraction = share.slider(
-            "Share for calibration, %", 10, 90, 50, 5, key="split_share", persist_state="session"
+            "Share for calibration, %", 10, 90, 50, 5, **in_session("split_share")
         )
-        state = seed.number_input("Seed", 0, 10_000, 0, key="split_seed", persist_state="session")
+        state = seed.number_input("Seed", 0, 10_000, 0, **in_session("split_seed"))
         if st.button("Divide again"):
             divided = loaded.dataset.with_split(fraction / 100, random_state=int(state))
             adopt(dataclasses.replace(loaded, dataset=divided))

@@ -16,7 +16,7 @@ from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import cost_controls, theme_mode, view_controls
+from pages.shared.controls import cost_controls, in_session, theme_mode, view_controls
 from pages.shared.header import plain, question
 from pages.shared.methods import compared
 from pages.shared.places import title_of
@@ -40,9 +40,7 @@ first = next(iter(result.datasets))
 costs = st.columns([1, 1, 1.4, 1.4], vertical_alignment="bottom")
 unsure, wrong = cost_controls(costs[0], costs[1])
 columns = group_columns(view.dataset)
-by = costs[2].selectbox(
-    "Rows of", [_EVERYONE, _PLACES, *columns], key="decide_by", persist_state="session"
-)
+by = costs[2].selectbox("Rows of", [_EVERYONE, _PLACES, *columns], **in_session("decide_by"))
 inside, who = np.ones(len(evaluation), dtype=bool), _EVERYONE
 if by == _PLACES:
     found = compute.places(view).places
@@ -61,7 +59,7 @@ if by == _PLACES:
 elif by != _EVERYONE:
     values = group_names(evaluation, [by])
     listed = list(pd.Series(values).value_counts().index)
-    who = costs[3].selectbox("Group", listed, key="decide_group", persist_state="session")
+    who = costs[3].selectbox("Group", listed, **in_session("decide_group"))
     inside = values == who
 if unsure > wrong:
     raise InputError(

@@ -9,23 +9,17 @@ import streamlit as st
 from lore_core import Comparison
 from lore_core.comparison import conclude_groups
 from lore_core.data.number_text import gap_words, percent, rows_words
-from lore_core.figures import group_figure, landscape_figure, reliability_figure, shared_limit
-from lore_core.metrics.catalogue import (
-    ECE,
-    MCE,
-    MIN_CELL_ROWS,
-    MIN_GROUP_SIZE,
-    WORST_CELL,
-)
+from lore_core.figures import group_figure, reliability_figure
+from lore_core.metrics.catalogue import ECE, MCE, MIN_CELL_ROWS, MIN_GROUP_SIZE, WORST_CELL
 from lore_core.view import View
 from lore_core.view.methods import group_columns, group_names
 from pages.shared import compute
-from pages.shared.cells import in_hundredths, points_column
+from pages.shared.cells import count_column, in_hundredths, points_column, with_interval
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import linked, map_control, theme_mode, view_controls
+from pages.shared.controls import in_session, linked, map_control, one_of, theme_mode, view_controls
 from pages.shared.header import conclude, plain, question
 from pages.shared.maps import planar_maps
-from pages.shared.methods import compared, pair_controls
+from pages.shared.methods import compared, pair_controls, pair_of_maps
 
 
 def _group_names(view: View) -> tuple[np.ndarray, str]:
@@ -35,8 +29,7 @@ def _group_names(view: View) -> tuple[np.ndarray, str]:
         "Groups by",
         columns,
         default=columns[:1],
-        key="groups",
-        persist_state="session",
+        **in_session("groups"),
         help="Several columns give their intersections.",
     )
     if not chosen:
@@ -47,7 +40,7 @@ def _group_names(view: View) -> tuple[np.ndarray, str]:
 
 def _worst_table(table: pd.DataFrame, min_group_size: int) -> None:
     """Show the group furthest off by method, and the worst cell."""
-    rows = st.column_config.NumberColumn("its rows", format="localized")
+    rows = count_column("its rows")
     st.dataframe(
         in_hundredths(table.rename_axis("method"), "gap", "gap_low", "gap_high", "cell_gap"),
         height="content",
@@ -64,9 +57,7 @@ def _worst_table(table: pd.DataFrame, min_group_size: int) -> None:
         column_config={
             "furthest_group": "furthest off",
             "furthest_rows": rows,
-            "gap": points_column("its gap, points", signed=True),
-            "gap_low": points_column("95 % from", signed=True),
-            "gap_high": points_column("to", signed=True),
+            **with_interval("gap", "its gap, points"),
             "cell_gap": points_column(WORST_CELL.heading, signed=True),
             "cell": "the cell",
             "cell_rows": rows,
@@ -92,9 +83,7 @@ def _one_group(
     """One group before and after: reliability, and where it lies on the landscape."""
     head = st.columns(4, vertical_alignment="bottom")
     listed = list(sizes.index)
-    group = head[0].selectbox(
-        "Group", listed, index=listed.index(worst), key="group", persist_state="session"
-    )
+    group = head[0].selectbox("Group", listed, index=listed.index(worst), **in_session("group"))
     before, after = pair_controls(result, head[1], head[2])
     inside = names == group
     for column, place, method in zip(
@@ -119,31 +108,16 @@ def _one_group(
             )
     if not view.is_local or not planar_maps(view.dataset):
         return
-    on_name, on_map = map_control(view, head[3])
-    points = view.points(on=on_map)
-    first, second = result.summaries[before].local, result.summaries[after].local
-    if points.shape[1] != 2 or first is None or second is None:
+    on = map_control(view, head[3])
+    if view.points(on=on[1]).shape[1] != 2:
         return
-    limit = shared_limit(*(item.signed[inside & item.supported()] for item in (first, second)))
-    for column, place, method, local in zip(
-        st.columns(2), ("before", "after"), (before, after), (first, second), strict=True
-    ):
-        field = compute.row_field(view, (method, by, group), on_map, local, inside)
+    titles = [f"{group}: {method}" for method in (before, after)]
+    rows, key = f"{group}, {view.kernel_in_words}", (by, group)
+    pair = before, after
+    _, charts = pair_of_maps(view, result, pair, on, inside, key, rows, titles, height=420)
+    for column, place, chart in zip(st.columns(2), ("before", "after"), charts, strict=True):
         with column:
-            show_chart(
-                landscape_figure(
-                    field,
-                    points,
-                    n_total=int(inside.sum()),
-                    limit=limit,
-                    rows=f"{group}, {view.kernel_in_words}",
-                    axes=on_name,
-                    mode=theme_mode(),
-                    height=420,
-                    title=f"{group}: {method}",
-                ),
-                f"place_{place}",
-            )
+            show_chart(chart, f"place_{place}")
 
 
 question(
@@ -187,11 +161,9 @@ st.subheader("The group furthest off", anchor=False)
 comparison = compute.worst_groups(view, result, by, names, min(min_group_size, largest))
 _worst_table(comparison, min(min_group_size, largest))
 st.subheader("Every group", anchor=False)
-metric = st.segmented_control(
+metric = one_of(
     "Show",
     ["gap", ECE.name, MCE.name],
-    default="gap",
-    required=True,
     **linked("group_metric"),
 )
 show_chart(

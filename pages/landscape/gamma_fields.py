@@ -17,8 +17,8 @@ from lore_core.data.progress import Cancelled, Progress
 from lore_core.figures.browser.gamma_fields import GammaFields
 from lore_core.figures.pictures.landscape import outlined_region
 from lore_core.regions.field import rows_outline
-from lore_core.regions.places.average import Against
-from lore_core.regions.places.find import Halves, PlaceSearch
+from lore_core.regions.subgroups.average import Against
+from lore_core.regions.subgroups.find import Halves, PlaceSearch
 from lore_core.view import View
 from lore_core.view.preview import MAX_ROWS, preview_rows
 from lore_core.view.where import curve_of, places_of, view_halves

@@ -16,15 +16,16 @@ from lore_core.regions import Outline
 from lore_core.view.where import calibration_rows_of, reliability_of
 from pages.landscape.lists import list_by, list_worst
 from pages.landscape.map_rows import wait_until_drawn
-from pages.landscape.marked import DIVIDED_TAB, marked_rows
 from pages.landscape.picture import KEY, Drawing, is_live, show_asked, show_picture
-from pages.landscape.places import (
-    against_control,
-    held_out_note,
-    list_places,
-    search_places,
+from pages.landscape.places import against_control, held_out_note, list_places, search_places
+from pages.landscape.region import (
+    ASKED,
+    DIVIDED_TAB,
+    ROWS_TAB,
+    forget_region,
+    marked_rows,
+    region_panel,
 )
-from pages.landscape.region import ASKED, ROWS_TAB, forget_region, region_panel
 from pages.landscape.vector import show_vector
 from pages.shared import compute
 from pages.shared.charts import next_step, show_chart
@@ -33,6 +34,7 @@ from pages.shared.controls import (
     asks_for_vector,
     linked,
     map_control,
+    one_of,
     theme_mode,
     view_controls,
 )
@@ -95,22 +97,20 @@ wanted = row.own[0].selectbox(
     help=f"worst, best: largest and smallest |gap| of the bins with {MIN_BIN_ROWS} rows or more. "
     "Or click a bar of the diagram.",
 )
-value = row.own[1].segmented_control(
+value = one_of(
     "Error",
     ["signed", "absolute"],
-    default="signed",
-    required=True,
     **linked("error"),
     help="signed: red promises too much, blue too little. absolute: the LCE.",
+    into=row.own[1],
 )
-layer = row.own[2].segmented_control(
+layer = one_of(
     "Picture",
     ["field", "rows", "both", "3-D"],
-    default="field",
-    required=True,
     **linked("picture"),
     help="field: the error at every place. rows: each row as a point. 3-D: the LCE as height. On "
     "a 3-D map the rows are always drawn.",
+    into=row.own[2],
 )
 map_name, on_map = map_control(view, row.more)
 

@@ -11,29 +11,30 @@ import numpy as np
 import streamlit as st
 
 from lore_core.data.dataset import Dataset
-from lore_core.figures import (
-    landscape_3d_figure,
-    landscape_figure,
-    surface_figure,
-)
+from lore_core.figures import landscape_3d_figure, landscape_figure, surface_figure
 from lore_core.figures.browser.landscape import Layer, LiveLandscape
 from lore_core.figures.pictures.landscape_picture import CAMERAS, LandscapePicture, Value
 from lore_core.regions import Field, Outline, Selection
-from lore_core.regions.places.find import PlaceSearch
+from lore_core.regions.subgroups.find import PlaceSearch
 from lore_core.view.scene import Scene
 from pages.landscape.gamma_fields import FieldParts, field_parts
 from pages.landscape.map_rows import glimpse_of, map_rows, rows_of
-from pages.landscape.marked import Marked, calibration_found, calibration_inside, rows_inside
-from pages.landscape.region import drawn_region, region_panel, take_row, take_selection
+from pages.landscape.region import (
+    Marked,
+    asked_rows,
+    drawn_region,
+    region_panel,
+    take_row,
+    take_selection,
+)
 from pages.shared import compute
 from pages.shared.charts import chart_line, show_chart
-from pages.shared.controls import GAMMAS, theme_mode
+from pages.shared.controls import GAMMAS, one_of, theme_mode
 from pages.shared.header import plain
 from pages.shared.live import live_landscape, looked_at, map_key
 from pages.shared.maps import available_maps
-from pages.shared.places import choose_place
+from pages.shared.places import choose_place, color_limit
 from pages.shared.rows import picked_row
-from pages.shared.small_map import color_limit
 
 KEY = "landscape"
 _HINT = (
@@ -63,11 +64,9 @@ class Drawing:
 
 
 def _camera() -> str:
-    return st.segmented_control(
+    return one_of(
         "Camera",
         list(CAMERAS),
-        default="corner",
-        required=True,
         key="camera",
         label_visibility="collapsed",
     )
@@ -198,26 +197,18 @@ def _take_gamma(wanted: float) -> None:
 
 def show_asked(scene: Scene, words: str) -> None:
     """Report on what was drawn on the picture, else on the rows asked for in words."""
-    view, chosen = scene.view, scene.bin_index
-    region = drawn_region(scene.axes, scene.on)
+    view, chosen, region = scene.view, scene.bin_index, drawn_region(scene.axes, scene.on)
+    if not region and not words:
+        return
+    inside, fitted_on = asked_rows(scene, region or words)
     # Without γ: it moves the errors, not what the region holds.
     key = (view.target, None if chosen is None else (chosen, view.n_bins, view.binning))
-    if region:
-        region_panel(
-            view,
-            scene.errors,
-            rows_inside(scene, region),
-            among=scene.rows,
-            fitted_on=calibration_inside(scene, region),
-            key=(region, scene.on.digest, *key),
-        )
-    elif words:
-        region_panel(
-            view,
-            scene.errors,
-            compute.found(view.evaluation, words) & scene.rows,
-            among=scene.rows,
-            fitted_on=calibration_found(scene, words),
-            key=(words, *key),
-            title=plain(f"Rows with “{words}”"),
-        )
+    region_panel(
+        view,
+        scene.errors,
+        inside,
+        among=scene.rows,
+        fitted_on=fitted_on,
+        key=(region, scene.on.digest, *key) if region else (words, *key),
+        title="Selected region" if region else plain(f"Rows with “{words}”"),
+    )

@@ -11,17 +11,13 @@ from lore_core import Embedding, describe_composition
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.data.number_text import share_words, unbroken
 from lore_core.regions import telling_rows
-from lore_core.regions.places.average import Against
-from lore_core.regions.places.find import Place, PlaceSearch
-from lore_core.regions.places.sentences import (
-    describe_place,
-    describe_search,
-    evidence_of,
-)
+from lore_core.regions.subgroups.average import Against
+from lore_core.regions.subgroups.find import Place, PlaceSearch
+from lore_core.regions.subgroups.verdict import describe_place, evidence_of
 from lore_core.view import View, where
 from pages.shared import compute
 from pages.shared.charts import csv_button
-from pages.shared.controls import linked
+from pages.shared.controls import linked, one_of
 from pages.shared.header import plain
 from pages.shared.places import AUTOMATIC, choose_place
 from pages.shared.rows import thumbnail_urls
@@ -47,11 +43,9 @@ def search_places(view: View) -> PlaceSearch:
 def against_control() -> None:
     """Choose what a place must be worse than."""
     with st.popover("How places are found", icon=":material/tune:"):
-        st.segmented_control(
+        one_of(
             "Worse than",
             [AUTOMATIC, *_AGAINST],
-            default=AUTOMATIC,
-            required=True,
             **linked("against"),
             help="nothing wrong: every place whose confidence is off. the average: places further "
             "off than all rows together. rows of the same confidence: what is left after the best "
@@ -74,7 +68,7 @@ def list_places(
 ) -> None:
     """Say in words where the confidence is wrong, the most important place first."""
     if not search.places:
-        st.success(describe_search(search), icon=":material/check_circle:")
+        st.success(search.sentence, icon=":material/check_circle:")
         return
     outlined = {str(number + 1) for number in range(len(search.places))}
     if view.points(on=on_map).shape[1] == 2:
@@ -85,7 +79,7 @@ def list_places(
         scattered = str(number + 1) not in outlined
         with into:
             _show(view, search, number, key, is_chosen=number == chosen, is_scattered=scattered)
-    st.caption(describe_search(search))
+    st.caption(search.sentence)
     csv_button("Places as CSV", search.frame, "places", key="places_csv")
 
 

@@ -1,13 +1,15 @@
-"""What the reader draws or clicks on the map: kept as geometry, reported over all rows."""
+"""Rows that are looked at: drawn on the map, of a subgroup or a class, or asked for in words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from lore_core import (
     Dataset,
@@ -17,7 +19,8 @@ from lore_core import (
     region_report,
     reliability_table,
 )
-from lore_core.data.dataset import TOP_LABEL
+from lore_core.data.arrays import Floats, Mask
+from lore_core.data.dataset import CALIBRATION, TOP_LABEL
 from lore_core.data.number_text import POINTS, Unit, decimal, p_words, unbroken
 from lore_core.data.weights import chosen_weights
 from lore_core.figures import reliability_figure
@@ -26,14 +29,17 @@ from lore_core.metrics.catalogue import COMPARED
 from lore_core.metrics.glossary import FISHER, GLOSSARY, HOLM
 from lore_core.regions import Selection, row_table, worst_rows
 from lore_core.regions.region_recalibration import why_too_few
+from lore_core.regions.subgroups.find import PlaceSearch
 from lore_core.view import View
+from lore_core.view.methods import group_columns, group_names
+from lore_core.view.scene import Scene
 from pages.shared import compute
-from pages.shared.cells import in_hundredths, share_column
+from pages.shared.cells import count_column, in_hundredths, share_column
 from pages.shared.charts import csv_button, show_chart
 from pages.shared.controls import theme_mode
 from pages.shared.header import plain
 from pages.shared.places import forget_place
-from pages.shared.rows import pick_row, show_rows
+from pages.shared.rows import pick_row, picked, show_rows
 
 #: The tab that shows a row.
 ROWS_TAB = "Worst rows"
@@ -46,6 +52,13 @@ _LISTED = 200
 _COMPOSITION_ROWS = 9
 #: A region holds fewer rows than the map, so its reliability diagram has fewer bins.
 _INSIDE_BINS = 10
+#: The tab that divides rows, and its control.
+DIVIDED_TAB, BY = "By class or group", "by"
+PREDICTED, TRUE = "predicted class", "true class"
+#: A value of a division, as the reader picks it: by what, and which.
+VALUE = "value"
+#: Rows of which it is asked at a time whether they lie inside: of a million, 70 MB would be taken.
+_AT_ONCE = 2**17
 
 
 def take_selection(parts: Sequence[Mapping[str, Any]] | None, map_name: str) -> None:
@@ -99,7 +112,7 @@ def region_panel(
     among: np.ndarray,
     fitted_on: np.ndarray,
     key: tuple[Any, ...],
-    title: str = "Selected region",
+    title: str,
     note: str = "",
     said: Sequence[str] = (),
 ) -> None:
@@ -190,7 +203,7 @@ def _show_composition(made_of: pd.DataFrame, n_outside: int) -> None:
                 help=f"Fisher's exact test, adjusted (Holm) for the {looked_at:,} values looked "
                 f"at. {GLOSSARY[FISHER]} Holm: {GLOSSARY[HOLM]}",
             ),
-            "rows": st.column_config.NumberColumn("rows", format="localized", width=60),
+            "rows": count_column("rows", width=60),
         },
     )
     st.caption(
@@ -264,3 +277,74 @@ def _with_interval(
 ) -> list[str]:
     columns = (table[f"{name}{end}"] for end in ("", "_low", "_high"))
     return [unit.estimate_text(*row, signed=signed) for row in zip(*columns, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Marked:
+    """Some evaluation rows and what they are called."""
+
+    rows: Mask  #: (n,); mask
+    name: str  #: In few words
+    is_drawn: bool = False  #: Whether they are what was drawn on the map, which marks them itself
+
+    @property
+    def told(self) -> Mask | None:
+        """The rows that the map must be told to mark."""
+        return None if self.is_drawn else self.rows
+
+
+def marked_rows(
+    scene: Scene, search: PlaceSearch | None, chosen: int | None, words: str
+) -> Marked | None:
+    """Return what is looked at: a place, else what was drawn, asked for in words or picked.
+
+    ``chosen``: number of the chosen place of the ``search``. ``words``: what rows are asked for.
+    """
+    if search is not None and chosen is not None:
+        return Marked(search.mask(chosen) & scene.rows, f"place {chosen + 1}")
+    region, dataset = drawn_region(scene.axes, scene.on), scene.view.evaluation
+    if region or words:
+        rows = _asked_of(dataset, region or words, scene.points) & scene.rows
+        return Marked(rows, "selected rows" if region else f"“{words}”", is_drawn=bool(region))
+    by, value = picked(VALUE) or ("", "")
+    if st.session_state.get("below") != DIVIDED_TAB or by not in divisions(dataset):
+        return None
+    return Marked((divided(dataset, by).astype(str) == value) & scene.rows, f"{by} {value}")
+
+
+def divisions(dataset: Dataset) -> list[str]:
+    """Return what rows can be divided by."""
+    return [PREDICTED, TRUE, *group_columns(dataset)]
+
+
+def divided(dataset: Dataset, by: str) -> NDArray[np.object_]:
+    """Name the part in which each row is, shape (n,)."""
+    if by not in (PREDICTED, TRUE):
+        return group_names(dataset, [by])
+    names = np.array(dataset.class_names, dtype=object)
+    return names[dataset.predictions if by == PREDICTED else dataset.labels]
+
+
+def asked_rows(scene: Scene, asked: Selection | str) -> tuple[Mask, Mask]:
+    """Return which rows a selection holds, or words fit.
+
+    Of the evaluation rows those of the picture, shape (n_eval,); of the calibration rows those of
+    the same bin where one is chosen, (n_cal,).
+    """
+    view, chosen = scene.view, scene.bin_index
+    inside = _asked_of(view.evaluation, asked, scene.points) & scene.rows
+    if view.calibration is None:
+        return inside, np.zeros(0, dtype=bool)
+    fitted_on = _asked_of(view.calibration, asked, view.points(CALIBRATION, on=scene.on))
+    if chosen is not None:
+        confidence = view.calibration.target(view.target).confidence
+        fitted_on &= scene.errors.bins.assign(confidence) == chosen
+    return inside, fitted_on
+
+
+def _asked_of(dataset: Dataset, asked: Selection | str, points: Floats) -> Mask:
+    if isinstance(asked, str):
+        return np.asarray(compute.found(dataset, asked))
+    # As the browser counts them: it has the map in 32 bits.
+    parts = [points[first : first + _AT_ONCE] for first in range(0, len(points), _AT_ONCE)]
+    return np.concatenate([asked.contains(part.astype(np.float32)) for part in parts])

@@ -10,23 +10,27 @@ from lore_core.chance import describe_bias
 from lore_core.chance.intervals import ABOUT_INTERVALS
 from lore_core.comparison import local_bin_table
 from lore_core.comparison.tables import metric_table
-from lore_core.data.number_text import POINTS, unbroken
+from lore_core.data.dataset import TOP_LABEL
+from lore_core.data.number_text import POINTS, interval_words, share_words, signed_points, unbroken
 from lore_core.metrics.catalogue import TILES
-from pages.overview.places import list_places
+from lore_core.regions.subgroups.find import PlaceSearch
+from lore_core.regions.subgroups.verdict import name_of_place
+from lore_core.view import View
 from pages.overview.vector import show_vector_overview
 from pages.shared import compute
-from pages.shared.cells import in_hundredths, points_column, show_tile
-from pages.shared.charts import csv_button, next_step
+from pages.shared.cells import count_column, in_hundredths, points_column, show_tile
+from pages.shared.charts import csv_button, diagram_choice, next_step, show_reliability
 from pages.shared.controls import asks_for_vector, view_controls
-from pages.shared.diagram import diagram_choice, show_reliability
 from pages.shared.header import headline, plain, question
 from pages.shared.live import hear
-from pages.shared.places import SEEN, is_searched
+from pages.shared.maps import planar_maps
+from pages.shared.places import SEEN, is_searched, small_map
 from pages.shared.session import current
-from pages.shared.small_map import small_map
 from pages.shared.whole import whole_metrics
 
 _MAP = "overview_map"
+#: Places listed; the Landscape lists all.
+_LISTED = 5
 
 
 def _see(number: int) -> None:
@@ -34,6 +38,41 @@ def _see(number: int) -> None:
     st.switch_page(
         "pages/landscape/page.py",
         query_params={**st.query_params.to_dict(), SEEN: str(int(number) + 1)},
+    )
+
+
+def _list_places(view: View, search: PlaceSearch) -> None:
+    """List the first places with what was promised, what came, and the evidence."""
+    came = "got" if view.target == TOP_LABEL else "came"
+    on_map = view.is_local and bool(planar_maps(view.dataset))
+    for number, place in enumerate(search.places[:_LISTED]):
+        held = place.held
+        part = "" if place.within is None else f"in {place.within + 1}: "
+        name = f"{number + 1} · {part}{plain(name_of_place(place))}"
+        with st.container(gap=None):
+            if on_map:
+                # (A button that switches pages may not carry the settings in the link along.)
+                st.page_link(
+                    "pages/landscape/page.py",
+                    label=f"**{name}**",
+                    query_params={SEEN: str(number + 1)},
+                    help="See it on the map",
+                )
+            else:
+                st.markdown(f"**{name}**")
+            gap = f"{signed_points(held.gap, 0)} ({interval_words(held.gap_low, held.gap_high)})"
+            st.caption(
+                f"{place.n_rows:,} rows · promised {share_words(place.confidence)}, {came} "
+                f"{share_words(place.accuracy)} · held-out gap {gap} points"
+            )
+    hidden = len(search.places) - _LISTED
+    st.caption(
+        f"Held-out gap: promised less {came}, on those of the rows that were not used to find the "
+        + unbroken("place, with its 95 % interval; + is too sure.")
+        + (
+            f" {hidden} more {'is' if hidden == 1 else 'are'} listed on the Landscape."
+            * (hidden > 0)
+        )
     )
 
 
@@ -58,7 +97,7 @@ with left:
     if said.evidence:
         st.markdown(plain(said.evidence))
     if search is not None and search.places:
-        list_places(view, search)
+        _list_places(view, search)
 if right is not None:
     with right:
         small_map(view, search, _MAP, _see)
@@ -124,7 +163,7 @@ with right:
             height="content" if len(table) <= 15 else 420,
             column_config={
                 "bin": "confidence",
-                "rows": st.column_config.NumberColumn("rows", format="localized"),
+                "rows": count_column("rows"),
                 "gap": points_column("gap", signed=True, help="Mean confidence − accuracy."),
                 "mean_lce": points_column("mean LCE"),
                 "max_lce": points_column("max LCE"),

@@ -51,7 +51,7 @@ def show_vector_overview(view: View) -> None:
         st.rerun()
         return
     table = compute.classes(view, errors, chance)
-    conclude(top, Conclusion(chance.sentence, chance.claims))
+    conclude(top, Conclusion(chance.sentence, chance.is_significant))
     st.subheader("Which class to mend first", anchor=False)
     st.markdown(plain(describe_classes(table)))
     list_classes(table)

@@ -8,19 +8,18 @@ import numpy as np
 import streamlit as st
 
 from lore_core import Comparison, region_report
-from lore_core.figures import cdf_figure, landscape_figure, shared_limit
+from lore_core.figures import cdf_figure
 from lore_core.figures.browser.landscape import Against, LiveLandscape
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.catalogue import MIN_BIN_ROWS
 from lore_core.regions import class_places
 from lore_core.view import View
 from pages.shared import compute
-from pages.shared.charts import chart_line, show_chart
-from pages.shared.controls import linked, map_control, theme_mode
-from pages.shared.diagram import diagram_choice, show_reliability
+from pages.shared.charts import chart_line, diagram_choice, show_chart, show_reliability
+from pages.shared.controls import linked, map_control, one_of, theme_mode
 from pages.shared.header import plain
 from pages.shared.live import live_landscape, map_key
-from pages.shared.methods import pair_controls
+from pages.shared.methods import pair_controls, pair_of_maps
 
 _PLACES = ("before", "after")
 #: Both methods in one map, or each in its own.
@@ -35,39 +34,21 @@ def before_after(view: View, result: Comparison, measured_on: str) -> None:
     assert first is not None
     assert second is not None
     rows, bin_name = _rows(head[0], result, before, first)
-    on_name, on_map = map_control(view, head[1])
+    on_name, on_map = on = map_control(view, head[1])
     points = view.points(on=on_map)
     about = f"confidence {bin_name}, γ = {view.gamma:g} on {measured_on}"
     if points.shape[1] == 2:
-        known = [rows & local.supported() for local in (first, second)]
-        limit = shared_limit(first.signed[known[0]], second.signed[known[1]])
-        fields = tuple(
-            compute.row_field(view, (measured_on, bin_name, before, name), on_map, local, rows)
-            for name, local in zip(pair, (first, second), strict=True)
-        )
+        key = (measured_on, bin_name, before)
         places = class_places(view.evaluation, points, rows)
-        charts = tuple(
-            landscape_figure(
-                field,
-                points,
-                n_total=int(rows.sum()),
-                limit=limit,
-                rows=about,
-                axes=on_name,
-                places=places,
-                mode=theme_mode(),
-                height=430,
-                title=name,
-            )
-            for field, name in zip(fields, pair, strict=True)
+        fields, charts = pair_of_maps(
+            view, result, pair, on, rows, key, about, pair, places=places, height=430
         )
-        shown = head[4].segmented_control(
+        shown = one_of(
             "Maps",
             [_SWIPED, _BESIDE],
-            default=_SWIPED,
-            required=True,
             **linked("maps"),
             help="one: a handle parts before from after. two: side by side.",
+            into=head[4],
         )
         if shown == _SWIPED:
             live = LiveLandscape(

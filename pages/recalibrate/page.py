@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from lore_core import Comparison
-from lore_core.comparison import conclude_recalibration
+from lore_core import Comparison, Embedding, InputError, Recalibrator
+from lore_core.comparison import ConfidenceDifference, conclude_recalibration, confidence_difference
 from lore_core.data.dataset import TOP_LABEL
 from lore_core.figures import bandwidth_figure
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.recalibration import LoRe, SmoothLoRe
+from lore_core.shipping import FileContents, describe
+from lore_core.view import View
 from pages.recalibrate.before_after import before_after
-from pages.recalibrate.ship import ship
 from pages.recalibrate.table import metrics_table, worst_places_table
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, share_column
 from pages.shared.charts import csv_button, next_step, show_chart
-from pages.shared.controls import curve_metric, metric_map, theme_mode, view_controls
-from pages.shared.header import conclude, question
+from pages.shared.controls import curve_metric, in_session, metric_map, theme_mode, view_controls
+from pages.shared.header import conclude, plain, question
 from pages.shared.maps import planar_maps
-from pages.shared.methods import compared, grouping, grouping_control
+from pages.shared.methods import compared, grouping, grouping_control, preselected
 from pages.shared.places import is_searched
 from pages.shared.tasks import await_result, is_ready
 
+#: Seconds that the table waits for its intervals before it is shown without them.
+_SOON = 0.3
+_AS_MEASURED = "It does to new rows what was measured above."
 #: Of more rows than this the curves of three methods are drawn unasked.
 _ALL_DRAWN = 200_000
 
@@ -68,8 +74,81 @@ def _drawn_first(result: Comparison) -> list[str]:
     return [name for name in methods if name in (methods[0], "LoRe", best)]
 
 
-#: Seconds that the table waits for its intervals before it is shown without them.
-_SOON = 0.3
+@st.cache_resource(max_entries=6, show_spinner="Packing the recalibrator …")
+def _packed(
+    key: Hashable,  # noqa: ARG001 -- what the cache goes by
+    _method: Recalibrator,
+    rows: bool,
+) -> tuple[bytes, FileContents]:
+    """Return the file and what it holds."""
+    content = _method.to_bytes(rows=rows)
+    return content, describe(content)
+
+
+@st.cache_resource(max_entries=6, show_spinner="Measuring what leaving the rows out changes …")
+def _changed(
+    key: Hashable,  # noqa: ARG001 -- what the cache goes by
+    _view: View,
+    _method: Recalibrator,
+    _measured_on: Embedding | None,
+) -> ConfidenceDifference:
+    """Measure on the evaluation rows what leaving the calibration rows out changes."""
+    points = None if _measured_on is None else _view.points(on=_measured_on)
+    return confidence_difference(
+        _method, _method.without_rows(), _view.evaluation, points, **_view.local
+    )
+
+
+def _ship(view: View, result: Comparison, measured_on: Embedding | None) -> None:
+    """Let the reader choose a method and download what was fitted.
+
+    ``view``: what it was fitted on, and with which settings. ``result``: with the fitted methods.
+    ``measured_on``: all rows on the map of the local metrics.
+    """
+    names = list(result.recalibrators)
+    best = [name for name in ("LoRe smooth", "LoRe") if name in preselected(names)]
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    chosen = row.selectbox(
+        "Fitted recalibrator",
+        names,
+        index=names.index(best[0]) if best else len(names) - 1,
+        **in_session("ship"),
+        width=300,
+        help="One file without pickle: lore_core.load_recalibrator reads it, "
+        "lore_core.shipping.Predictor applies it with numpy alone, and so does the command "
+        "lore recalibrate --model.",
+    )
+    confidential = row.toggle(
+        "Without single rows",
+        key="ship_without_rows",
+        help="For confidential data: of the calibration rows the file then holds only means over "
+        "ten or more. How far its confidences are from those measured above is said below.",
+    )
+    method = result.recalibrators[chosen]
+    key = (view.key(), chosen)
+    try:
+        content, contents = _packed(key, method, not confidential)
+        said = _AS_MEASURED
+        if confidential:
+            where = "" if measured_on is None else measured_on.digest
+            said = _changed((*key, where), view, method, measured_on).sentence()
+    except InputError as error:  # the rest of the page has nothing to do with it
+        st.info(plain(str(error)), icon=":material/info:")
+        return
+    st.caption(plain(f"{contents.sentence} {said}"))
+    with st.expander("What the file holds", icon=":material/inventory_2:"):
+        widths = {"holds": st.column_config.TextColumn(width="large")}
+        st.dataframe(contents.table(), hide_index=True, column_config=widths)
+    row.download_button(
+        f"Download the fitted recalibrator ({max(len(content) / 1e3, 0.1):,.1f} kB)",
+        content,
+        f"{''.join(c if c.isalnum() else '-' for c in chosen.lower())}.lore",
+        "application/octet-stream",
+        icon=":material/download:",
+        on_click="ignore",
+        key="ship_file",
+    )
+
 
 question(
     "Does recalibration help?",
@@ -153,7 +232,7 @@ with table.container():
     metrics_table(result, grouping(dataset), measured_on)
 st.subheader("Take it away", anchor=False)
 with st.container(horizontal=True):
-    csv_button("Metrics as CSV", result.long, "metrics")
+    csv_button("Metrics as CSV", result.frame, "metrics")
     csv_button(
         "Recalibrated confidences as CSV",
         lambda: pd.DataFrame(
@@ -162,5 +241,5 @@ with st.container(horizontal=True):
         ),
         "recalibrated",
     )
-ship(view, result, measure_map)
+_ship(view, result, measure_map)
 next_step("pages/fairness/page.py", "does it help everyone? Fairness")

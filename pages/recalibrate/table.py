@@ -7,12 +7,20 @@ import streamlit as st
 
 from lore_core import Comparison
 from lore_core.chance.intervals import ABOUT_INTERVALS
-from lore_core.comparison.most_probable import about_predictions
+from lore_core.comparison.effects import about_predictions
 from lore_core.data.number_text import unbroken
 from lore_core.metrics.catalogue import METHOD_TABLE, WORST_CELL, words_of
 from lore_core.metrics.metric import Metric
 from lore_core.view.methods import Grouping
-from pages.shared.cells import in_hundredths, marked, points_column, tinted
+from pages.shared.cells import (
+    count_column,
+    in_hundredths,
+    marked,
+    points_column,
+    tinted,
+    with_interval,
+)
+from pages.shared.controls import in_session
 from pages.shared.header import plain
 
 
@@ -64,7 +72,7 @@ def _notes(
 ) -> list[str]:
     """Say what the table shows, how sure it is, and which metrics have no interval and why."""
     first, n = result.table.index[0], next(iter(result.summaries.values())).n_rows
-    predictions = plain(about_predictions(result.most_probable()))
+    predictions = plain(about_predictions(result.most_probable))
     paired = ", ".join(item.words for item in result.paired if item in metrics)
     said = [
         f"n = {n:,} evaluation rows, 95 % intervals. Green: significantly better than “{first}” "
@@ -92,12 +100,12 @@ def _notes(
 
 def worst_places_table(result: Comparison) -> None:
     """Show where the maxima lie before and after a method, on rows that did not choose them."""
-    table = result.worst_places()
+    table = result.worst_places
     methods = [name for name in result.ranking if name in set(table["method"])]
     if not methods:
         return
     with st.expander("Where the maxima lie, before and after", icon=":material/search:"):
-        method = st.selectbox("After", methods, key="worst_places_after", persist_state="session")
+        method = st.selectbox("After", methods, **in_session("worst_places_after"))
         shown = table[table["method"] == method].drop(columns="method")
         shown["metric"] = [words_of(name) for name in shown["metric"]]
 
@@ -113,11 +121,9 @@ def worst_places_table(result: Comparison) -> None:
             column_order=["metric", "worst", "place", "rows", "before", "after", "low", "high"],
             column_config={
                 "metric": "maximum",
-                "rows": st.column_config.NumberColumn("held-out rows", format="localized"),
+                "rows": count_column("held-out rows"),
                 "before": points_column("gap before, points", signed=True),
-                "after": points_column("gap after, points", signed=True),
-                "low": points_column("95 % from", signed=True),
-                "high": points_column("to", signed=True),
+                **with_interval("after", "gap after, points", low="low", high="high"),
             },
         )
         st.caption(

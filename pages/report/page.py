@@ -18,7 +18,7 @@ from lore_core.view import View
 from lore_core.view.methods import Grouping
 from pages.shared import compute
 from pages.shared.charts import next_step
-from pages.shared.controls import cost_controls, view_controls
+from pages.shared.controls import cost_controls, in_session, view_controls
 from pages.shared.header import plain, question
 from pages.shared.maps import duration
 from pages.shared.methods import grouping, labels, preselected
@@ -168,8 +168,7 @@ images = options[2].toggle(
     "Figures as SVG too",
     value=missing is None,
     disabled=missing is not None,
-    key="report_images",
-    persist_state="session",
+    **in_session("report_images"),
     help="Drawn by Chrome or Chromium on the machine of this server.",
 )
 if missing is not None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.runs.controls import ask
-from pages.runs.request import RunsAnswer, start
+from pages.runs.request import RunsAnswer, ask, start
 from pages.runs.results import show
 from pages.runs.source import choose
 from pages.shared.charts import next_step

@@ -21,7 +21,7 @@ from lore_core.metrics.metric import Metric
 from pages.runs.request import RunsAnswer
 from pages.shared.cells import marked
 from pages.shared.charts import csv_button, show_chart
-from pages.shared.controls import linked, theme_mode
+from pages.shared.controls import in_session, linked, theme_mode
 from pages.shared.header import plain
 
 _BEST = "★"
@@ -47,8 +47,7 @@ def show(answer: RunsAnswer) -> None:
     )
     lines = right.toggle(
         "Join the dots of each run",
-        key="runs_lines",
-        persist_state="session",
+        **in_session("runs_lines"),
         help="A method that is better in nearly every run shows as lines that lean one way.",
     )
     show_chart(
@@ -158,8 +157,7 @@ def _worst_group(answer: RunsAnswer, shown: list[str]) -> None:
             others,
             index=others.index(preferred),
             format_func=words_of,
-            key="runs_against",
-            persist_state="session",
+            **in_session("runs_against"),
         )
         st.dataframe(
             # Adding 0 takes the sign off a zero.
@@ -186,4 +184,4 @@ def _downloads(result: RunsComparison) -> None:
     st.subheader("Take it away", anchor=False)
     with st.container(horizontal=True):
         csv_button("Every run as CSV", lambda: result.runs, "runs")
-        csv_button("Means and differences as CSV", result.summary, "runs-summary")
+        csv_button("Means and differences as CSV", result.frame, "runs-summary")

@@ -14,15 +14,17 @@ from lore_core import Dataset, InputError, reading, save_npz
 from lore_core.data.dataset import CALIBRATION, EVALUATION
 from lore_core.demo import synthetic
 from lore_core.reading.file_pairs import runs_in
-from lore_core.reading.formats import READABLE
+from lore_core.reading.formats import SUFFIXES
 from lore_core.reading.raw_file import RawFile
-from pages.shared.files import State, check_inside, is_local, named_path, state_of
-from pages.shared.header import plain
+from pages.shared.controls import in_session, one_of
+from pages.shared.files import check_inside, directory_field, directory_state, is_local, named_path
+from pages.shared.header import show_error
 
 _PATH, _UPLOAD, _SAMPLE = "Directory", "Upload", "Sample"
 #: Draws of the sample, and rows of each.
 _DRAWS, _ROWS = 10, 2_000
 _KEPT = "_runs_source"
+_INSTEAD = "Give the directory that holds the runs; a single file belongs on the Data page."
 #: What a directory of runs looks like.
 _EXAMPLE = """my_runs/
 ├── seed00_cal.npz    to fit on
@@ -63,15 +65,7 @@ def choose(*, explain: bool = True) -> RunsSource | None:
     ``explain``: say what is wanted where nothing was given yet.
     """
     kinds = [_PATH, _UPLOAD, _SAMPLE] if is_local() else [_UPLOAD, _SAMPLE]
-    kind = st.segmented_control(
-        "Runs from",
-        kinds,
-        default=kinds[0],
-        required=True,
-        key="runs_from",
-        label_visibility="collapsed",
-        persist_state="session",
-    )
+    kind = one_of("Runs from", kinds, label_visibility="collapsed", **in_session("runs_from"))
     if kind == _SAMPLE:
         st.caption(
             f"{_DRAWS} draws of {_ROWS:,} made-up rows whose confidence is too high in one place "
@@ -88,27 +82,25 @@ def choose(*, explain: bool = True) -> RunsSource | None:
         place, name = given
         return _looked_at(named_path(place) if isinstance(place, str) else place, name)
     except InputError as error:
-        said = str(error)
-        st.error(plain(said[:1].upper() + said[1:]), icon=":material/error:")
+        show_error(error)
         return None
 
 
 def _directory() -> tuple[Any, str] | None:
-    text = st.text_input(
+    text = directory_field(
         "Directory of runs on this machine",
-        key="runs_path",
-        persist_state="session",
-        placeholder="~/experiments/my_runs",
-        help="Every pair of files <run>_cal.* and <run>_test.* in it is one training. Without any "
-        "pair each file is a run, with a split column of its own.",
-    ).strip()
+        "runs_path",
+        "~/experiments/my_runs",
+        "Every pair of files <run>_cal.* and <run>_test.* in it is one training. Without any pair "
+        "each file is a run, with a split column of its own.",
+    )
     return (text, Path(text).name or text) if text else None
 
 
 def _uploads() -> tuple[Any, str] | None:
     files = st.file_uploader(
         "Files of all runs: pairs <run>_cal.* and <run>_test.*, or files with a split column",
-        type=[suffix.lstrip(".") for suffix in READABLE],
+        type=[suffix.lstrip(".") for suffix in SUFFIXES],
         accept_multiple_files=True,
         key="runs_upload",
     )
@@ -150,7 +142,11 @@ def _explain() -> None:
 
 def _looked_at(given: Any, name: str) -> RunsSource:
     """Read the first run, once for each state of the files."""
-    marks = [_mark(item) for item in given] if isinstance(given, list) else _marks_of(given)
+    marks: Any
+    if isinstance(given, list):
+        marks = [_mark(item) for item in given]
+    else:
+        marks = directory_state(given, _INSTEAD)
     digest = hashlib.sha256(repr(marks).encode()).hexdigest()
     kept: RunsSource | None = st.session_state.get(_KEPT)
     if kept is not None and kept.digest == digest:
@@ -159,7 +155,7 @@ def _looked_at(given: Any, name: str) -> RunsSource:
         runs = runs_in(given)
         check_inside(file for files in runs.values() for file in files)
         run, files = next(iter(runs.items()))
-        first = reading.load(list(files), name=run, apart=True)
+        first = reading.load(list(files), name=run, isolate=True)
     source = RunsSource(name, tuple(runs.values()), first, digest)
     st.session_state[_KEPT] = source
     return source
@@ -171,19 +167,3 @@ def _mark(upload: Any) -> tuple[str, str]:
     if upload.file_id not in known:
         known[upload.file_id] = hashlib.sha256(upload.getvalue()).hexdigest()
     return upload.name, known[upload.file_id]
-
-
-def _marks_of(directory: Path) -> State:
-    """Return what tells one state of a directory from another, without reading its files."""
-    try:
-        list(directory.iterdir())
-        return state_of(directory)
-    except FileNotFoundError as error:
-        raise InputError(f"'{directory}' does not exist. Check the path.") from error
-    except NotADirectoryError as error:
-        raise InputError(
-            f"'{directory}' is a file. Give the directory that holds the runs; a single file "
-            "belongs on the Data page."
-        ) from error
-    except OSError as error:
-        raise InputError(f"'{directory}' cannot be read: {error.strerror}.") from error

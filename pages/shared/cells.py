@@ -1,4 +1,4 @@
-"""Numbers on every page: cells of tables and their tint, columns, a metric as a tile."""
+"""Cells of tables, the same on every page: their tint, shares and points; one metric as a tile."""
 
 from __future__ import annotations
 
@@ -42,6 +42,17 @@ def share_column(label: str, digits: int = 1, **more: Any) -> Any:
 def points_column(label: str, *, signed: bool = False, **more: Any) -> Any:
     """Show a column of differences of shares, in points."""
     return st.column_config.NumberColumn(label, format="%+.1f" if signed else "%.1f", **more)
+
+
+def count_column(label: str, **more: Any) -> Any:
+    """Show a column of counts."""
+    return st.column_config.NumberColumn(label, format="localized", **more)
+
+
+def with_interval(name: str, label: str, *, low: str = "", high: str = "") -> dict[str, Any]:
+    """Show a column of signed differences in points, and those of its 95 % interval's ends."""
+    columns = {name: label, low or f"{name}_low": "95 % from", high or f"{name}_high": "to"}
+    return {key: points_column(words, signed=True) for key, words in columns.items()}
 
 
 def show_tile(found: Summary, metric: Metric) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
 
 from lore_core.data.csv_text import csv_text
 from lore_core.data.number_text import unbroken
-from lore_core.figures import Chart
+from lore_core.figures import Chart, isotonic_figure, reliability_figure
 from lore_core.figures.export import (
     COLUMN_WIDTHS,
     STATIC_FORMATS,
@@ -23,9 +23,12 @@ from lore_core.figures.export import (
     paper_scale,
     why_no_static_images,
 )
+from lore_core.metrics import IsotonicReliability, ReliabilityTable
+from pages.shared.controls import linked, one_of, theme_mode
 from pages.shared.live_chart import live_chart
 
 _MIME = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
+Diagram = Literal["bins", "isotonic"]
 
 
 def show_chart(
@@ -154,3 +157,45 @@ def next_step(page: str, label: str) -> None:
     """End a page with the next one on the reader's path."""
     st.space("small")
     st.page_link(page, label=f"Next: {label}", icon=":material/arrow_forward:")
+
+
+def diagram_choice() -> Diagram:
+    """Let the reader choose how reliability is drawn; in the link."""
+    chosen: Diagram = one_of(
+        "Reliability by",
+        ["bins", "isotonic"],
+        **linked("diagram"),
+        help="bins: accuracy of each confidence bin. isotonic: no bins; how often rows of each "
+        "confidence are right if that can only rise with it, and the error in three parts (CORP).",
+    )
+    return chosen
+
+
+def show_reliability(
+    chosen: Diagram,
+    table: ReliabilityTable,
+    isotonic: Callable[[], IsotonicReliability],
+    key: str,
+    *,
+    rows: str,
+    bins: str,
+    height: int = 420,
+    of: str = "",
+) -> None:
+    """Draw it.
+
+    ``table``, ``isotonic``: what is drawn of which choice. ``key``: of the chart. ``rows``,
+    ``bins``: in words. ``of``: whose reliability it is, where there are several.
+    """
+    mode, of = theme_mode(), of and f": {of}"
+    if chosen == "bins":
+        title = f"Reliability{of}"
+        chart = reliability_figure(
+            table, rows=f"{rows}, {bins}", mode=mode, height=height, title=title
+        )
+        show_chart(chart, key)
+        return
+    found = isotonic()
+    title = f"Reliability without bins{of}"
+    show_chart(isotonic_figure(found, rows=rows, mode=mode, height=height, title=title), key)
+    st.caption(found.sentence)

@@ -16,8 +16,8 @@ from lore_core.chance import NullBand
 from lore_core.chance.vector_bands import VectorBand
 from lore_core.chance.whole_vector import VectorChance
 from lore_core.comparison import Summary
+from lore_core.comparison.effects import compare_rewards
 from lore_core.comparison.retraining import Taught
-from lore_core.comparison.rewards import compare_rewards
 from lore_core.dashboard.background_tasks import (
     estimate_gains,
     fit_methods,
@@ -39,8 +39,8 @@ from lore_core.regions import (
     rows_with,
     smoothed_field,
 )
-from lore_core.regions.places.average import Against
-from lore_core.regions.places.find import PlaceSearch
+from lore_core.regions.subgroups.average import Against
+from lore_core.regions.subgroups.find import PlaceSearch
 from lore_core.regions.variables.attributes import PREDICTED, TRUE, attribute, columns
 from lore_core.view import View, chance, methods, variables, vector, where
 from lore_core.view.methods import Grouping, needs_calibration

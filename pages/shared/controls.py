@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -48,6 +48,19 @@ def linked(key: str) -> dict[str, str]:
     for controls in (_LINKED, _MADE):
         st.session_state.setdefault(controls, set()).add(key)
     return {"key": key, "bind": "query-params"}
+
+
+def in_session(key: str) -> dict[str, str]:
+    """Name a control, and keep its setting as long as the session, on whichever page it stands."""
+    return {"key": key, "persist_state": "session"}
+
+
+def one_of(label: str, options: list[str], *, into: Any = st, **named: Any) -> Any:
+    """Choose one of a few that stand side by side: the first, until the reader says otherwise.
+
+    ``**named``: of ``st.segmented_control``.
+    """
+    return into.segmented_control(label, options, default=options[0], required=True, **named)
 
 
 def keep_settings(page: str) -> None:
@@ -237,11 +250,9 @@ def view_controls(row: ControlRow | None = None, *, shows_vector: bool = False) 
         )
     with row.more:
         target = target_control(dataset)
-        binning: Binning = st.segmented_control(
+        binning: Binning = one_of(
             "Bins of",
             ["equal-width", "equal-mass"],
-            default="equal-width",
-            required=True,
             **linked("binning"),
             help="Equal steps of confidence, or about as many rows in each.",
         )
@@ -268,18 +279,15 @@ def last_view() -> View | None:
 
 def map_control(view: View, container: st.delta_generator.DeltaGenerator) -> tuple[str, Embedding]:
     """Choose the map the picture is drawn on, apart from the features the kernel works on."""
-    names = planar_maps(view.dataset)
-    same = "same as features"
-    options = [same, *names] if view.map_name in names else names
+    names, same = planar_maps(view.dataset), "same as features"
     wanted = container.selectbox(
         "Draw on",
-        options,
+        [same, *names] if view.map_name in names else names,
         **linked("map"),
         help="The map of the picture. If it is not the map the kernel works on, the rows' errors "
         "are averaged on it.",
     )
-    name = view.map_name if wanted == same else wanted
-    return (name, view.embedding) if name == view.map_name else _usable(view.dataset, name)
+    return _other_map(view, view.map_name if wanted == same else wanted)
 
 
 def metric_map(view: View, container: st.delta_generator.DeltaGenerator) -> tuple[str, Embedding]:
@@ -292,20 +300,23 @@ def metric_map(view: View, container: st.delta_generator.DeltaGenerator) -> tupl
         width=300,
         help="A local method looks good on its own map. Measured on another, does it still?",
     )
-    return (view.map_name, view.embedding) if wanted == same else _usable(view.dataset, wanted)
+    return _other_map(view, view.map_name if wanted == same else wanted)
+
+
+def _other_map(view: View, name: str) -> tuple[str, Embedding]:
+    return (name, view.embedding) if name == view.map_name else _usable(view.dataset, name)
 
 
 def curve_metric(container: st.delta_generator.DeltaGenerator) -> CurveKey:
     """Choose what curves over γ show."""
     by_name = {curve.button: key for key, curve in CURVES.items()}
-    chosen = container.segmented_control(
+    chosen = one_of(
         "Summary",
         list(by_name),
-        default=next(iter(by_name)),
-        required=True,
         **linked("metric"),
         help=f"Supported MLCE: the largest local error of rows with {MIN_EFFECTIVE_SIZE:g} "
         "effective neighbours or more. ALCE: the mean of all rows. MLCE of all rows: the paper's, "
         "often set by a single row in an almost empty bin.",
+        into=container,
     )
     return by_name[chosen]

@@ -7,6 +7,7 @@ import contextlib
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -83,6 +84,28 @@ def check_inside(places: Iterable[Path | RawFile]) -> None:
 def _root() -> Path:
     named: Path | None = arguments().data_root
     return (named or _STARTED_IN).expanduser().resolve()
+
+
+def directory_field(label: str, key: str, example: str, about: str, *, into: Any = st) -> str:
+    """Ask for a directory on this machine."""
+    look = {"persist_state": "session", "placeholder": example, "help": about}
+    return str(into.text_input(label, key=key, **look)).strip()
+
+
+def directory_state(directory: Path, instead: str) -> State:
+    """Return what tells one state of a directory from another, without reading its files.
+
+    Raises InputError if it cannot be looked at; ``instead``: what is asked for in place of a file.
+    """
+    try:
+        list(directory.iterdir())
+        return state_of(directory)
+    except FileNotFoundError as error:
+        raise InputError(f"'{directory}' does not exist. Check the path.") from error
+    except NotADirectoryError as error:
+        raise InputError(f"'{directory}' is a file. {instead}") from error
+    except OSError as error:
+        raise InputError(f"'{directory}' cannot be read: {error.strerror}.") from error
 
 
 def states_of(paths: Iterable[Path]) -> State:

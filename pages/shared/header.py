@@ -6,10 +6,11 @@ import re
 
 import streamlit as st
 
+from lore_core import InputError
 from lore_core.comparison import Conclusion
 from lore_core.data.number_text import unbroken
 from lore_core.metrics.glossary import GLOSSARY
-from lore_core.regions.places.verdict import Verdict
+from lore_core.regions.subgroups.verdict import Verdict
 from pages.shared.session import current, failure, is_loaded, join_names, problem
 from pages.shared.whole_data import whole_data
 
@@ -98,6 +99,16 @@ def conclude(container: st.delta_generator.DeltaGenerator, conclusion: Conclusio
     and by the command, too.
     """
     container.info(plain(conclusion.sentence), icon=":material/summarize:")
+
+
+def show_error(said: str | InputError) -> None:
+    """Say in a sentence what went wrong."""
+    st.error(sentence(str(said)), icon=":material/error:")
+
+
+def sentence(said: str) -> str:
+    """Write words as a sentence of a page."""
+    return plain(said[:1].upper() + said[1:])
 
 
 #: Where web and e-mail addresses are cut: Streamlit makes links of whole ones, escaped or not.

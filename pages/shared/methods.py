@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import streamlit as st
 
 from lore_core import Comparison, Dataset, Embedding, standard_recalibrators
+from lore_core.data.arrays import Mask
 from lore_core.data.dataset import TOP_LABEL
+from lore_core.figures import landscape_figure, shared_limit
+from lore_core.figures.chart import LandscapeChart
 from lore_core.recalibration import offered_recalibrators
 from lore_core.recalibration.registry import which_for_which_case
+from lore_core.regions import Field
 from lore_core.view import View
 from lore_core.view.methods import Grouping, group_columns, grouping_of
 from pages.shared import compute
 from pages.shared.charts import next_step
+from pages.shared.controls import in_session, theme_mode
 from pages.shared.header import plain
 
 _COLUMN, _METHODS = "group_column", "methods"
@@ -26,8 +32,7 @@ def grouping_control(dataset: Dataset, container: st.delta_generator.DeltaGenera
         container.selectbox(
             "Worst group by",
             columns,
-            key=_COLUMN,
-            persist_state="session",
+            **in_session(_COLUMN),
             width=300,
             help="The table holds the MCE of the worst of these groups. Fairness shows them all.",
         )
@@ -97,11 +102,9 @@ def pair_controls(
 ) -> tuple[str, str]:
     """Choose two methods to hold against each other: before and after."""
     methods = list(result.datasets)
-    before = left.selectbox("Before", methods, key="before", persist_state="session")
+    before = left.selectbox("Before", methods, **in_session("before"))
     others = [name for name in methods if name != before] or methods
-    after = right.selectbox(
-        "After", others, index=len(others) - 1, key="after", persist_state="session"
-    )
+    after = right.selectbox("After", others, index=len(others) - 1, **in_session("after"))
     return before, after
 
 
@@ -118,8 +121,7 @@ def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
         "Methods",
         offered,
         default=preselected(offered),
-        key=_METHODS,
-        persist_state="session",
+        **in_session(_METHODS),
         help="The first is the one the others are held against.",
     )
     if weighted and (left_out := set(labels(local=view.is_local, weighted=False)) - set(offered)):
@@ -137,3 +139,34 @@ def compared(view: View, measured_on: Embedding | None = None) -> Comparison:
     if measured_on is None and view.is_local:
         measured_on = view.embedding
     return compute.comparison(view, tuple(methods), grouping(view.dataset), measured_on)
+
+
+def pair_of_maps(
+    view: View,
+    result: Comparison,
+    pair: tuple[str, str],
+    on: tuple[str, Embedding],
+    inside: Mask,
+    key: Hashable,
+    rows: str,
+    titles: Sequence[str],
+    **look: Any,
+) -> tuple[list[Field], list[LandscapeChart]]:
+    """Draw the same rows under two methods, on one colour scale.
+
+    ``inside``, ``key``, ``rows``: the rows, what names them, and in words. ``on``: the map in the
+    plane, and its name. ``**look``: of ``landscape_figure``.
+    """
+    points, local = view.points(on=on[1]), [result.summaries[method].local for method in pair]
+    known = [item for item in local if item is not None]
+    limit = shared_limit(*(item.signed[inside & item.supported()] for item in known))
+    fields = [
+        compute.row_field(view, (method, key), on[1], item, inside)
+        for method, item in zip(pair, known, strict=True)
+    ]
+    look |= {"limit": limit, "rows": rows, "axes": on[0], "mode": theme_mode()}
+    n_total = int(inside.sum())
+    return fields, [
+        landscape_figure(field, points, n_total=n_total, title=title, **look)
+        for field, title in zip(fields, titles, strict=True)
+    ]

@@ -1,4 +1,4 @@
-"""Rows in a table with thumbnails, one row in full, and what is picked in lists and pictures."""
+"""Rows in a table with their images, the one that is picked, and one in full."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from PIL import Image
 
 from lore_core import Dataset
 from lore_core.data.number_text import gap_words, neighbours_words, percent
-from lore_core.figures.png import png_url
+from lore_core.figures.svg.drawing import png_url
 from lore_core.metrics import LocalErrors
 from lore_core.metrics.glossary import GLOSSARY
 from lore_core.regions import row_table
 from pages.shared.cells import in_hundredths, points_column, share_column
 
-_ROW = "row"
 #: Pixels of an enlarged image.
-_SIDE_PIXELS = 160
+_SIZE = 160
+_ROW = "row"
 _COLUMNS: dict[str, Any] = {
     "row": st.column_config.NumberColumn("row", help="Row number among the evaluation rows."),
     "confidence": share_column("confidence"),
@@ -83,6 +83,29 @@ def pick_table(
 def _picks(what: str) -> Counter[str]:
     counts: Counter[str] = st.session_state.setdefault(f"_picks_{what}", Counter())
     return counts
+
+
+def picture(image: NDArray[np.uint8]) -> Image.Image:
+    """One row's image, enlarged without smoothing so that its pixels stay what they are."""
+    shown = Image.fromarray(image)
+    factor = max(1, _SIZE // max(shown.size))
+    return shown.resize((shown.width * factor, shown.height * factor), Image.Resampling.NEAREST)
+
+
+def thumbnail_urls(
+    images: NDArray[np.uint8], rows: NDArray[np.int64], *, side: int | None = None
+) -> list[str]:
+    """PNG data URLs of rows, for a table's image column.
+
+    ``side``: pixels of the longer side at most.
+    """
+    return [png_url(images[row] if side is None else _reduced(images[row], side)) for row in rows]
+
+
+def _reduced(image: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
+    shown = Image.fromarray(image)
+    shown.thumbnail((side, side))
+    return np.asarray(shown)
 
 
 def pick_row(row: int) -> None:
@@ -152,26 +175,3 @@ def show_row(dataset: Dataset, row: int, errors: LocalErrors) -> None:
         )
         lines += [f"{name}: {value}" for name, value in known.items()]
         st.text("\n".join(lines))
-
-
-def picture(image: NDArray[np.uint8]) -> Image.Image:
-    """One row's image, enlarged without smoothing so that its pixels stay what they are."""
-    shown = Image.fromarray(image)
-    factor = max(1, _SIDE_PIXELS // max(shown.size))
-    return shown.resize((shown.width * factor, shown.height * factor), Image.Resampling.NEAREST)
-
-
-def thumbnail_urls(
-    images: NDArray[np.uint8], rows: NDArray[np.int64], *, side: int | None = None
-) -> list[str]:
-    """PNG data URLs of rows, for a table's image column.
-
-    ``side``: pixels of the longer side at most.
-    """
-    return [png_url(images[row] if side is None else _reduced(images[row], side)) for row in rows]
-
-
-def _reduced(image: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
-    shown = Image.fromarray(image)
-    shown.thumbnail((side, side))
-    return np.asarray(shown)

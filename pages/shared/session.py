@@ -158,7 +158,7 @@ def load_demo(name: str = "digits") -> None:
 @st.cache_resource(max_entries=2, show_spinner="Reading the data …")
 def _read(paths: tuple[str, ...], state: State) -> Loaded:
     """Read files once for each state of them."""
-    return as_loaded(reading.read(list(paths), apart=True), " + ".join(paths), state)
+    return as_loaded(reading.read(list(paths), isolate=True), " + ".join(paths), state)
 
 
 def ensure_loaded() -> bool:

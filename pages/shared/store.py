@@ -10,7 +10,6 @@ import dataclasses
 import os
 import threading
 import time
-import typing
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from lore_core.dashboard.disk_cache import DiskCache
 from lore_core.dashboard.large_arrays import map_dataset
 from lore_core.embedding.stored import as_embedding, as_numbers
 from lore_core.reading import Check
-from lore_core.reading.handover import Arrays, dataset_from, dataset_told, from_json, to_json
+from lore_core.reading.handover import Arrays, from_json, to_message
 from lore_core.recalibration import values
 from pages.shared.files import State, answers_this_machine_only, arguments
 
@@ -192,23 +191,15 @@ def _name(key: Hashable) -> str:
     return f"{__version__} {key!r}"
 
 
-_NOTES = {name: kind for name, kind in typing.get_type_hints(Loaded).items() if name != "dataset"}
-
-
 def _encode_data(loaded: Loaded) -> tuple[str, Any, Arrays] | None:
-    if loaded.source == DEMO:
-        return None
-    content, arrays = dataset_told(loaded.dataset)
-    notes = {name: to_json(getattr(loaded, name)) for name in _NOTES}
-    return loaded.dataset.name, {"dataset": content, **notes}, arrays
+    return None if loaded.source == DEMO else (loaded.dataset.name, *to_message(loaded))
 
 
 def _decode_data(key: Hashable, content: Any, arrays: Arrays) -> Loaded:
-    notes = {name: from_json(kind, content[name]) for name, kind in _NOTES.items()}
-    loaded = Loaded(map_dataset(dataset_from(content["dataset"], arrays)), **notes)
+    loaded = from_json(Loaded, content, arrays)
     if loaded.key != key:
         raise ValueError("other data")
-    return loaded
+    return dataclasses.replace(loaded, dataset=map_dataset(loaded.dataset))
 
 
 def _encode_map(embedding: Embedding) -> tuple[str, Any, Arrays] | None:

@@ -14,12 +14,7 @@ from lore_core.view import View
 from pages.shared import compute
 from pages.shared.cells import in_hundredths, points_column
 from pages.shared.charts import next_step, show_chart
-from pages.shared.controls import (
-    linked,
-    say_vector_is_elsewhere,
-    target_control,
-    theme_mode,
-)
+from pages.shared.controls import linked, say_vector_is_elsewhere, target_control, theme_mode
 from pages.shared.header import plain, question
 from pages.shared.session import current
 

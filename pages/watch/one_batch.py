@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from lore_core.mergeable.partitions.batches import change_words, place_words
 from lore_core.regions import SumsLandscape
 from lore_core.regions.field import Outline
 from pages.shared.charts import show_chart
-from pages.shared.controls import theme_mode
+from pages.shared.controls import in_session, one_of, theme_mode
 from pages.shared.files import State
 from pages.shared.header import plain
 from pages.watch.looking import N_PLACES, Look
@@ -41,15 +42,13 @@ def show_batch(look: Look) -> None:
         return
     st.subheader("Where did it change?", anchor=False)
     left, right = st.columns(2, vertical_alignment="bottom")
-    name = left.selectbox("Batch", later[::-1], key=_CHOSEN, persist_state="session")
-    held = right.segmented_control(
+    name = left.selectbox("Batch", later[::-1], **in_session(_CHOSEN))
+    held = one_of(
         "Shown beside",
         [_ALL, _ONE],
-        default=_ALL,
-        required=True,
-        key="watch_beside",
-        persist_state="session",
+        **in_session("watch_beside"),
         help="The test is always against all before it.",
+        into=right,
     )
     seen = next((of for of in look.watched() if of.name == name), None)
     if seen is None:
@@ -92,33 +91,23 @@ def _maps(look: Look, name: str, held: str, change: Change) -> None:
     limit = shared_limit(
         np.concatenate([of.values.mean_signed.value[of.supported] for of in (earlier, own)])
     )
-    axes = look.kept.batches.plan.embedding.name.title
     found = [("1", box) for box in _boxes(change)]
-    count = f"{batches_words(position)} before it"
-    first = sums_landscape_figure(
-        earlier,
-        axes=axes,
+    title = f"{batches_words(position)} before it" if held == _ALL else names[position - 1]
+    drawn = partial(
+        sums_landscape_figure,
+        axes=look.kept.batches.plan.embedding.name.title,
         limit=limit,
         found=found,
-        title=count if held == _ALL else names[position - 1],
         mode=theme_mode(),
         height=480,
     )
-    second = sums_landscape_figure(
-        own,
-        axes=axes,
-        limit=limit,
-        frame=first.picture.extent,
-        found=found,
-        title=name,
-        mode=theme_mode(),
-        height=480,
-    )
-    left, right = st.columns(2)
-    with left:
-        show_chart(first, "watch_before", narrow=True)
-    with right:
-        show_chart(second, "watch_batch_map", narrow=True)
+    first = drawn(earlier, title=title)
+    second = drawn(own, title=name, frame=first.picture.extent)
+    for column, chart, key in zip(
+        st.columns(2), (first, second), ("watch_before", "watch_batch_map"), strict=True
+    ):
+        with column:
+            show_chart(chart, key, narrow=True)
     said = "1: where it changed most. " if found else ""
     st.caption(
         f"{said}Two maps differ by chance as well, more so where rows are few; whether the batch "

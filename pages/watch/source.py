@@ -11,8 +11,16 @@ import streamlit as st
 from lore_core import InputError
 from lore_core.mergeable import Batches
 from lore_core.mergeable.partitions.run import PLAN
-from pages.shared.files import FileState, State, check_inside, is_local, named_path, state_of
-from pages.shared.header import plain
+from pages.shared.files import (
+    FileState,
+    State,
+    check_inside,
+    directory_field,
+    directory_state,
+    is_local,
+    named_path,
+)
+from pages.shared.header import show_error
 
 _KEPT = "_watch_source"
 _EXAMPLE = """lore watch kept 'days/day-*.parquet'
@@ -58,36 +66,26 @@ def choose(container: st.delta_generator.DeltaGenerator) -> Kept | None:
             icon=":material/info:",
         )
         return None
-    text = container.text_input(
+    text = directory_field(
         "Directory of batches on this machine",
-        key="watch_path",
-        persist_state="session",
-        placeholder="~/models/kept",
-        help="The first that lore watch was given: it holds the sums of every batch.",
-    ).strip()
+        "watch_path",
+        "~/models/kept",
+        "The first that lore watch was given: it holds the sums of every batch.",
+        into=container,
+    )
     if not text:
         _explain()
         return None
     try:
         return _looked_at(named_path(text))
     except InputError as error:
-        said = str(error)
-        st.error(plain(said[:1].upper() + said[1:]), icon=":material/error:")
+        show_error(error)
         return None
 
 
 def _looked_at(place: Path) -> Kept:
-    try:
-        check_inside(place.iterdir())
-        state = state_of(place)
-    except FileNotFoundError as error:
-        raise InputError(f"'{place}' does not exist. Check the path.") from error
-    except NotADirectoryError as error:
-        raise InputError(
-            f"'{place}' is a file. Give the directory that lore watch has made."
-        ) from error
-    except OSError as error:
-        raise InputError(f"'{place}' cannot be read: {error.strerror}.") from error
+    state = directory_state(place, "Give the directory that lore watch has made.")
+    check_inside(place.iterdir())
     kept: Kept | None = st.session_state.get(_KEPT)
     if kept is None or kept.state != state:
         kept = st.session_state[_KEPT] = Kept(Batches.opened(place), state)

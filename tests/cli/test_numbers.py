@@ -259,7 +259,7 @@ class TestCompare:
         apart = result.differences["Brier"].loc["LoRe"]
         assert long["difference_high"]["LoRe", "Brier"] == apart["high"]
         assert found["differences"]["Brier"]["LoRe"] == apart.to_dict()
-        assert found["worst_places"] == result.worst_places().to_dict(orient="records")
+        assert found["worst_places"] == result.worst_places.to_dict(orient="records")
 
     def test_without_a_map_only_global_methods(self, run_json, file):
         found = run_json("compare", file, "--map", "none", "--draws", "0")

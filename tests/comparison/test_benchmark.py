@@ -41,7 +41,7 @@ def test_ranks_by_hand():
     assert table["best"].tolist() == [1, 1, 1]
     # The lowest itself, and one whose interval holds 0; what has no interval is not near.
     assert table["near"].tolist() == [1, 1, 0]
-    long = found.long().set_index(["set", "method"])
+    long = found.frame().set_index(["set", "method"])
     assert long.loc[(1, "c"), ["value", "rank"]].tolist() == [1.5, 1.0]
     assert long.loc[(0, "b"), ["behind", "behind_low", "behind_high"]].tolist() == [1.0, -0.1, 2.1]
 

@@ -31,12 +31,6 @@ def test_report_holds_the_metric_of_each_group_alone(grouped):
     assert (report["ece_low"] <= report["ece_high"]).all()
 
 
-def test_small_groups_have_wide_intervals(grouped):
-    report = group_report(*grouped, n_bins=5).set_index("group")
-    width = report["gap_high"] - report["gap_low"]
-    assert width["tiny"] > width["mid"] > width["big"]
-
-
 def test_intersections(grouped):
     c, a, names = grouped
     both = np.column_stack([names, np.where(np.arange(len(c)) % 2, "odd", "even")])

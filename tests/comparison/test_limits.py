@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from lore_core import InputError
-from lore_core.comparison.limits import check_metrics, check_places
+from lore_core.comparison.tables import check_metrics, check_places
 
 
 def table(**rows):

@@ -163,22 +163,8 @@ def directory(tmp_path, runs):
 
 def test_the_command_prints_a_table(directory, capsys):
     out = directory / "all.csv"
-    code = main(
-        [
-            "compare",
-            str(directory),
-            "--features",
-            "pca-2",
-            "--bins",
-            "5",
-            "--group",
-            "region",
-            "--jobs",
-            "1",
-            "--out",
-            str(out),
-        ]
-    )
+    options = ["--features", "pca-2", "--bins", "5", "--group", "region", "--jobs", "1"]
+    code = main(["compare", str(directory), *options, "--out", str(out)])
     printed = capsys.readouterr()
     assert code == 0
     lines = printed.out.splitlines()

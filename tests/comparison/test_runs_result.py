@@ -91,7 +91,7 @@ def test_no_method_is_best_in_accuracy():
 
 def test_the_saved_summary_reads_back():
     result = compared(**{"No recalibration": [0.3, 0.2, 0.4], "LoRe": [0.1, 0.1, 0.1]})
-    saved = result.summary().to_csv(index=False)
+    saved = result.frame().to_csv(index=False)
     back = pd.read_csv(io.StringIO(saved)).set_index(["method", "metric"])
     assert back.loc[("No recalibration", "ECE"), "mean"] == pytest.approx(0.3)
     assert back.loc[("LoRe", "ECE"), "runs"] == 3

@@ -14,7 +14,7 @@ from lore_core import (
 from lore_core.chance import affordable_intervals
 from lore_core.chance.intervals import N_SIMULATED
 from lore_core.comparison import describe_rows, local_bin_table
-from lore_core.comparison.worst_places import try_worst_places
+from lore_core.comparison.effects import try_worst_places
 from lore_core.metrics import wilson_interval
 
 
@@ -81,7 +81,7 @@ def test_only_means_of_rows_have_paired_intervals(sample):
     data = Dataset(np.column_stack([c, 1 - c]), 1 - a.astype(int), predictions=np.zeros(len(c)))
     result = compare(data, data, [NoRecalibration(), HistogramBinning(5)], n_bins=5)
     assert set(result.differences) == {"mean_confidence", "NLL", "Brier", "ECE held out"}
-    long = result.long().set_index(["method", "metric"])
+    long = result.frame().set_index(["method", "metric"])
     label = result.table.index[1]
     assert long.loc[(label, "ECE"), ["difference_low", "p_value"]].isna().all()
     apart = (

@@ -11,14 +11,14 @@ from lore_core.chance.intervals import calibration_intervals
 from lore_core.chance.simulation import null_errors
 from lore_core.comparison.summary import summarize
 from lore_core.data.weights import as_weights, effective_rows, linearised
-from lore_core.kernel_sums import laplacian_means, weighted_means
+from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.corp import isotonic_reliability
 from lore_core.metrics.global_metrics import share_interval
 from lore_core.recalibration.mmce_optimization import maximum_mean_calibration_error
 from lore_core.recalibration.registry import own_recalibrators
 from lore_core.regions import find_places
-from lore_core.regions.places.average import Average
-from lore_core.regions.places.overall import overall_gap
+from lore_core.regions.subgroups.average import Average
+from lore_core.regions.subgroups.overall import overall_gap
 from lore_core.regions.variables.gaps import gap_along
 
 #: Metrics that do not rest on halves of the rows drawn at random.
@@ -75,7 +75,7 @@ def test_kernel_means_and_their_size():
     sources, values, w = rng.normal(size=(30, 2)), rng.normal(size=30), rng.uniform(0.1, 9, 30)
     distance = np.abs(targets[:, None] - sources).sum(axis=2)
     k = w * np.exp((distance.min(axis=1, keepdims=True) - distance) / 0.4)
-    found = weighted_means(targets, sources, values, w, bandwidth=0.4)
+    found = laplacian_means(targets, sources, values, w, bandwidth=0.4)
     np.testing.assert_allclose(found.mean, k @ values / k.sum(axis=1), rtol=1e-9)
     size = k.sum(axis=1) ** 2 / (k**2).sum(axis=1)
     np.testing.assert_allclose(found.effective_size, size, rtol=1e-9)
@@ -84,7 +84,7 @@ def test_kernel_means_and_their_size():
     # Values of several columns, bandwidths, groups, and each row without itself.
     groups, table = rng.integers(0, 3, 30), rng.normal(size=(30, 2))
     h = [0.3, 2.0]
-    found = weighted_means(
+    found = laplacian_means(
         sources, None, table, w, bandwidth=h, target_groups=groups, exclude_self=True
     )
     apart = np.abs(sources[:, None] - sources).sum(axis=2)
@@ -95,7 +95,7 @@ def test_kernel_means_and_their_size():
         size = k.sum(axis=1) ** 2 / (k**2).sum(axis=1)
         np.testing.assert_allclose(found.effective_size[b], size, rtol=1e-9)
     plain = laplacian_means(targets, sources, values, bandwidth=0.4)
-    same = weighted_means(targets, sources, values, None, bandwidth=0.4)
+    same = laplacian_means(targets, sources, values, None, bandwidth=0.4)
     assert np.array_equal(plain.mean, same.mean)
 
 

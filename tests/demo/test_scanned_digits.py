@@ -7,7 +7,6 @@ from sklearn.neighbors import NearestNeighbors
 
 from lore_core.data.validation import InputError
 from lore_core.demo import digits
-from lore_core.demo.scanned_digits import _shift
 
 
 @pytest.fixture(scope="module")
@@ -120,13 +119,6 @@ def test_the_same_seed_gives_the_same_data(dataset):
 
 def test_the_prediction_is_the_most_probable_class(dataset):
     np.testing.assert_array_equal(dataset.probabilities.argmax(axis=1), dataset.predictions)
-
-
-def test_shift_by_half_a_pixel():
-    image = np.zeros((2, 1, 4))
-    image[:, 0, 1] = 1.0
-    moved = _shift(image, np.array([0.5, -0.25]), axis=2)
-    np.testing.assert_allclose(moved[:, 0], [[0, 0.5, 0.5, 0], [0.25, 0.75, 0, 0]])
 
 
 def test_random_state_is_checked():

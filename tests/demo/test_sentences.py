@@ -8,7 +8,7 @@ import pytest
 from lore_core.data.validation import InputError
 from lore_core.demo import sentences
 from lore_core.demo.sentences import TOPIC
-from lore_core.regions.places.find import find_places
+from lore_core.regions.subgroups.find import find_places
 
 
 def test_the_topic_is_found_by_its_words():

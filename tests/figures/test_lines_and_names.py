@@ -42,11 +42,6 @@ def _overlaps(places, names, moved):
     ]
 
 
-def test_names_apart_stay():
-    places = np.array([[0.0, 0.0], [200.0, 0.0], [0.0, 30.0]])
-    assert (shifts(places, ["Shirt", "Bag", "Coat"]) == 0).all()
-
-
 def test_names_at_one_place_are_stacked():
     names = ["Shirt", "Pullover", "Coat", "T-shirt/top", "Dress"]
     moved = shifts(np.zeros((5, 2)), names)
@@ -69,7 +64,3 @@ def test_a_crowd(seed):
     assert len(_overlaps(places, names, moved)) == 0
     assert before or (moved == 0).all()
     assert np.abs(moved).max() <= 72
-
-
-def test_none():
-    assert shifts(np.empty((0, 2)), []).shape == (0,)

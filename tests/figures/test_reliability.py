@@ -65,24 +65,11 @@ def test_the_chosen_bin_is_outlined(table):
     assert [i for i, c in enumerate(chosen.marker.line.color) if c == INK["light"]] == [2]
 
 
-def test_one_bin(dataset):
-    table = reliability_table(dataset.confidence, dataset.outcome, n_bins=1)
-    chart = reliability_figure(table, rows="", chosen=0)
-    np.testing.assert_allclose(traces(chart)["accuracy"].y, [dataset.outcome.mean() * 100])
-    np.testing.assert_array_equal(traces(chart)["rows"].y, [len(dataset)])
-
-
 def test_one_row():
     table = reliability_table([1.0], [0.0])
     chart = reliability_figure(table, rows="1 row")
     np.testing.assert_array_equal(traces(chart)["rows"].y, [1])
     assert "+100.0 points" in chart.alt
-
-
-def test_empty_bins_are_left_out(table):
-    assert (table.count == 0).any()
-    for trace in reliability_figure(table, rows="").figure.data:
-        assert np.isfinite(np.asarray(trace.y, dtype=float)).all()
 
 
 def test_titles_are_not_markup(table, strings):

@@ -23,8 +23,8 @@ from lore_core.figures import (
     reliability_figure,
     reward_figure,
 )
-from lore_core.figures.pictures.intervals import group_picture, ranking_picture
-from lore_core.figures.pictures.marks import Axis, Band, Bars, Dots, Line, Panel, Rule, Tint
+from lore_core.figures.pictures.dot_plots import group_picture, ranking_picture
+from lore_core.figures.pictures.picture import Axis, Band, Bars, Dots, Line, Panel, Rule, Tint
 from lore_core.figures.pictures.reliability import reliability_points
 from lore_core.figures.style import palette
 from lore_core.figures.svg import drawing

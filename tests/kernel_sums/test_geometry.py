@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
 
 from lore_core.kernel_sums import laplacian_means, laplacian_sums
 
@@ -87,21 +86,3 @@ def test_subnormal_bandwidth(d, rng, brute_sums):
     np.testing.assert_allclose(got, brute_sums(points, None, np.ones(60), 1e-310), rtol=1e-9)
     smallest = laplacian_means(points, None, np.arange(60.0), bandwidth=5e-324)
     assert np.isfinite(smallest.mean).all()
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    seed=st.integers(0, 10_000),
-    n=st.integers(1, 150),
-    d=st.integers(1, 4),
-    levels=st.sampled_from([3, 1000]),
-)
-def test_permutation(seed, n, d, levels):
-    rng = np.random.default_rng(seed)
-    points = rng.integers(0, levels, size=(n, d)) / levels
-    weights = rng.random(n)
-    order = rng.permutation(n)
-    got = laplacian_sums(points[order], None, weights[order], bandwidth=0.2)
-    np.testing.assert_allclose(
-        got, laplacian_sums(points, None, weights, bandwidth=0.2)[order], rtol=1e-12
-    )

@@ -45,6 +45,20 @@ class Page:
         self.app.switch_page(f"pages/{name}/page.py")
         return self.run()
 
+    def press(self, label: str) -> Page:
+        next(item for item in self.app.button if item.label == label).click()
+        return self.run()
+
+    def upload(self, *files: tuple[str, bytes]) -> Page:
+        (box,) = self.app.file_uploader
+        box.set_value([(name, content, "application/octet-stream") for name, content in files])
+        return self.run()
+
+    def read_path(self, path: Path) -> Page:
+        self.app.button_group(key="source").set_value("Path")
+        self.run().app.text_input(key="path").set_value(str(path))
+        return self.run().press("Read")
+
     @property
     def title(self) -> str:
         return self.app.subheader[0].value

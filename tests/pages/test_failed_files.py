@@ -41,17 +41,6 @@ def link_of(page) -> str:
     return named if isinstance(named, str) else named[0]
 
 
-def press(page, label):
-    next(item for item in page.app.button if item.label == label).click()
-    return page.run()
-
-
-def upload(page, *files):
-    (box,) = page.app.file_uploader
-    box.set_value([(name, content, "application/octet-stream") for name, content in files])
-    return page.run()
-
-
 def shows_no_numbers(page):
     assert not page.app.metric
     assert not page.app.get("bidi_component")
@@ -88,7 +77,7 @@ def test_a_server_started_with_a_file_that_cannot_be_read(open_page, tmp_path, e
         assert page.app.query_params.get("data") is None
         every_page(page)
     assert not [item for item in page.app.button if item.label.startswith("Open ")]
-    press(page, "Show the demo")
+    page.press("Show the demo")
     assert page.errors == []
     assert DEMO in page.text
     assert page.go("overview").app.metric
@@ -99,7 +88,7 @@ def test_another_mapping_of_its_columns_loads_it(open_page, tmp_path, every_page
     page = every_page(open_page("data", arguments=arguments))
     (kind,) = [item for item in page.app.selectbox if "probability columns" in item.label]
     kind.set_value("logits")
-    press(page.run(), "Read with these roles")
+    page.run().press("Read with these roles")
     assert page.errors == []
     link = link_of(page)
     assert "scores.csv" in page.text
@@ -125,7 +114,7 @@ def test_a_link_to_data_that_are_gone(open_page, every_page, link):
     every_page(page)
     assert "no longer here" in page.errors[0]
     shows_no_numbers(page)
-    press(page, "Show the demo")
+    page.press("Show the demo")
     assert DEMO in page.text
 
 
@@ -136,7 +125,7 @@ def test_such_a_link_to_a_server_with_other_data(open_page, tmp_path, every_page
     page = open_page("data", arguments=started_with(path), data="0123456789abcdef0123")
     every_page(page)
     assert "no longer here" in page.errors[0]
-    press(page, "Open other.npz")
+    page.press("Open other.npz")
     assert page.errors == []
     assert "45 evaluation + 45 calibration rows" in page.text
 
@@ -155,29 +144,27 @@ def test_what_fails_while_only_the_demo_is_shown(open_page, tmp_path, every_page
     page = open_page("data")
     assert DEMO in page.text
     if way == "upload":
-        upload(page, ("bad.npz", b"this is no archive"))
+        page.upload(("bad.npz", b"this is no archive"))
     else:
-        next(item for item in page.app.button_group if item.key == "source").set_value("Path")
-        page.run().app.text_input(key="path").set_value(str(log(tmp_path)))
-        press(page.run(), "Read")
+        page.read_path(log(tmp_path))
     for _ in range(2):
         (sentence,) = page.errors
         assert ("bad.npz" if way == "upload" else "run.json") in sentence.replace("\\", "")
         shows_no_numbers(page)
         every_page(page)
-    press(page, "Show the demo")
+    page.press("Show the demo")
     assert page.errors == []
     assert page.go("overview").app.metric
 
 
 def test_what_fails_while_other_data_are_shown(open_page, made):
     before = made()
-    page = upload(open_page("data", before), ("bad*.npz", b"this is no archive"))
+    page = open_page("data", before).upload(("bad*.npz", b"this is no archive"))
     said = f"bad\\*.npz could not be read (see Data): the pages still show **{before.name}**."
     for name in ("overview", "decisions", "data"):
         assert said in page.go(name).text
         assert DEMO not in page.text
     assert "archive" in page.errors[0]
-    press(page, "Dismiss")
+    page.press("Dismiss")
     assert page.errors == []
     assert "could not be read" not in page.go("overview").text

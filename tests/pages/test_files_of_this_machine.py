@@ -51,8 +51,7 @@ def test_pages_say_so_and_read_nothing(folders, open_page, monkeypatch):
     inside, outside = folders
     page = open_page("data")
     monkeypatch.setattr(sys, "argv", ["app.py", "--data-root", str(inside)])
-    (source,) = [item for item in page.app.button_group if item.key == "source"]
-    source.set_value("Path")
+    page.app.button_group(key="source").set_value("Path")
     page.run().app.text_input(key="path").set_value(str(outside / "secret.csv"))
     page.run()
     assert "lies outside" in page.errors[0]
@@ -77,8 +76,7 @@ def test_a_path_the_system_cannot_look_at_is_said_in_a_sentence(
 ):
     page = open_page("data")
     monkeypatch.setattr(sys, "argv", ["app.py", "--data-root", str(folders[0])])
-    (source,) = [item for item in page.app.button_group if item.key == "source"]
-    source.set_value("Path")
+    page.app.button_group(key="source").set_value("Path")
     for address, key in (("data", "path"), ("runs", "runs_path"), ("watch", "watch_path")):
         page.go(address).app.text_input(key=key).set_value(name)
         page.run()

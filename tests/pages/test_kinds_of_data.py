@@ -51,17 +51,13 @@ def pages_on(open_page):
     return walk
 
 
-def test_the_demo(pages_on):
-    for name, page in pages_on():
+@pytest.mark.parametrize("is_demo", [True, False])
+def test_the_demo_and_a_small_classifier(pages_on, made, is_demo):
+    for name, page in pages_on(None if is_demo else made()):
         assert page.errors == [], name
-        assert page.figures == (GROUP_FIGURES if name == "fairness" else FIGURES[name]), name
+        grouped = is_demo and name == "fairness"
+        assert page.figures == (GROUP_FIGURES if grouped else FIGURES[name]), name
         assert page.title
-
-
-def test_a_small_classifier(pages_on, made):
-    for name, page in pages_on(made()):
-        assert page.errors == [], name
-        assert page.figures == FIGURES[name], name
 
 
 def test_without_features(pages_on, made):
@@ -124,23 +120,19 @@ def test_a_handful_of_rows(pages_on, made, n):
         assert [text for text in page.errors if "Use fewer bins" not in text] == [], name
 
 
-def test_all_confidences_alike(pages_on, made):
+@pytest.mark.parametrize("kind", ["alike", "always right and sure", "constant features"])
+def test_rows_that_tell_nothing_apart(pages_on, made, kind):
     rows = made(n=60, n_classes=2)
-    alike = dataclasses.replace(rows, probabilities=np.full((60, 2), [0.3, 0.7]), predictions=None)
-    for name, page in pages_on(alike, binning="equal-mass"):
-        assert page.errors == [], name
-
-
-def test_always_right_and_sure(pages_on, made):
-    rows = made(n=60, n_classes=2)
-    sure = dataclasses.replace(rows, probabilities=np.eye(2)[rows.labels], predictions=rows.labels)
-    for name, page in pages_on(sure):
-        assert page.errors == [], name
-
-
-def test_constant_features(pages_on, made):
-    rows = made(n=60)
-    for name, page in pages_on(dataclasses.replace(rows, features=np.ones((60, 4)))):
+    changed = {
+        "alike": {"probabilities": np.full((60, 2), [0.3, 0.7]), "predictions": None},
+        "always right and sure": {
+            "probabilities": np.eye(2)[rows.labels],
+            "predictions": rows.labels,
+        },
+        "constant features": {"features": np.ones((60, 4))},
+    }[kind]
+    binning = {"binning": "equal-mass"} if kind == "alike" else {}
+    for name, page in pages_on(dataclasses.replace(rows, **changed), **binning):
         assert page.errors == [], name
 
 

@@ -226,7 +226,10 @@ def test_divided_by_predicted_class(open_page, dataset):
     page = open_page("landscape", dataset, below="By class or group")
     rows = dataset.evaluation
     expected = lore.regions.report_by(
-        np.array(rows.class_names)[rows.predictions], rows.confidence, rows.outcome
+        np.array(rows.class_names)[rows.predictions],
+        rows.confidence,
+        rows.outcome,
+        np.ones(len(rows), bool),
     )
     shown = page.app.dataframe[-1].value
     pd.testing.assert_series_equal(shown["rows"], expected["rows"])

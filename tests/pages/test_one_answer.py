@@ -194,7 +194,7 @@ def test_what_pages_come_to_is_said_by_report_and_command(open_page, tmp_path, c
         "fairness": conclude_groups(reports, grouping.min_group_size),
         "bandwidth": conclude_bandwidths(curve_of(view), chance_band_of(view), on="PCA 2-D"),
     }
-    assert all(item.claims for item in said.values())
+    assert all(item.is_significant for item in said.values())
     for name, conclusion in said.items():
         shown = open_page(name, dataset)
         if name != "bandwidth":

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.regions.places.sentences import (
+from lore_core.regions.subgroups.verdict import (
     describe_place,
-    describe_search,
     evidence_of,
     name_of_place,
 )
@@ -54,7 +53,7 @@ def test_places_are_listed_and_outlined(open_page, planted, search):
     for place in search.places:
         assert describe_place(place) in text
         assert evidence_of(place, search) in text
-    assert describe_search(search) in text
+    assert search.sentence in text
     assert len(_outlined(page)) == len(search.places) - text.count("lie scattered on this map")
 
 
@@ -124,7 +123,7 @@ def test_what_places_are_compared_with_comes_with_the_link(open_page, planted, v
     same = lore.find_places(planted.evaluation, view.points(), against="same confidence")
     page = open_page("landscape", planted, against="rows of the same confidence")
     text = _plain(page.text)
-    assert describe_search(same) in text
+    assert same.sentence in text
     assert all(evidence_of(place, same) in text for place in same.places)
 
 

@@ -86,8 +86,7 @@ def choose(page, **values):
 
 def compare(page):
     """Press the button and wait for the comparison."""
-    next(b for b in page.app.button if b.label == "Compare").click()
-    page.run()
+    page.press("Compare")
     end = time.monotonic() + PATIENCE
     while not page.figures and not page.errors:
         assert time.monotonic() < end, page.text

@@ -154,8 +154,7 @@ class TestEvidence:
     @pytest.mark.parametrize("choice", ["its local error", "LoRe's answer"])
     def test_the_rows_behind_the_worst_row(self, open_page, dataset, embedding, choice):
         page = open_page("landscape", dataset, gamma="0.5", bins=5, below="Worst rows")
-        (control,) = [item for item in page.app.button_group if item.key == "rows_behind"]
-        control.set_value(choice)
+        page.app.button_group(key="rows_behind").set_value(choice)
         page.run()
         points = {
             split: embedding[dataset.in_split(split)] for split in ("calibration", "evaluation")
@@ -184,15 +183,13 @@ class TestEvidence:
 
     def test_what_regions_rest_on_is_another_question(self, open_page, dataset):
         page = open_page("landscape", dataset, evidence="each confidence bin", below="Worst rows")
-        (control,) = [item for item in page.app.button_group if item.key == "rows_behind"]
-        control.set_value("LoRe's answer")
+        page.app.button_group(key="rows_behind").set_value("LoRe's answer")
         page.run()
         assert page.app.query_params["evidence"] == "each confidence bin"
 
     def test_without_calibration_rows_only_the_error(self, open_page, dataset):
         page = open_page("landscape", dataclasses.replace(dataset, split=None), below="Worst rows")
-        (control,) = [item for item in page.app.button_group if item.key == "rows_behind"]
-        assert list(control.options) == ["its local error"]
+        assert list(page.app.button_group(key="rows_behind").options) == ["its local error"]
 
 
 class TestVariables:

@@ -7,7 +7,7 @@ import numpy as np
 from lore_core.dashboard.launch import read_selection
 from lore_core.data.dataset import EVALUATION
 from lore_core.data.saving import save_npz
-from lore_core.regions.row_search import rows_with
+from lore_core.regions.rows import rows_with
 
 
 def heard(folder, n_rows):

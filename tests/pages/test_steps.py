@@ -7,7 +7,7 @@ import io
 import numpy as np
 import pytest
 
-from lore_core.reading import apart
+from lore_core.reading import isolation
 
 
 def npz(**arrays):
@@ -28,12 +28,6 @@ def arrays():
     }
 
 
-def upload(page, *files):
-    (box,) = page.app.file_uploader
-    box.set_value([(name, content, "application/octet-stream") for name, content in files])
-    return page.run()
-
-
 def loaded(page):
     return page.app.session_state["_loaded"]
 
@@ -45,7 +39,7 @@ class TestUpload:
             {name: values[rows] for name, values in arrays.items()}
             for rows in (slice(50), slice(50, None))
         )
-        upload(page, ("m_cal.npz", npz(**half)), ("m_test.npz", npz(**rest)))
+        page.upload(("m_cal.npz", npz(**half)), ("m_test.npz", npz(**rest)))
         dataset = loaded(page).dataset
         assert (len(dataset.calibration), len(dataset.evaluation)) == (50, 70)
         assert "70 evaluation + 50 calibration rows" in page.text
@@ -57,12 +51,11 @@ class TestUpload:
         assert accuracy == f"{right * 100:.1f} %"
 
     def test_one_file_is_divided_and_can_be_divided_again(self, open_page, arrays):
-        page = upload(open_page("data"), ("all.npz", npz(**arrays)))
+        page = open_page("data").upload(("all.npz", npz(**arrays)))
         assert len(loaded(page).dataset.evaluation) == 60
         (share,) = [item for item in page.app.slider if item.key == "split_share"]
         share.set_value(25)
-        next(b for b in page.app.button if b.label == "Divide again").click()
-        page.run()
+        page.press("Divide again")
         assert len(loaded(page).dataset.calibration) == 30
         assert len(loaded(page).dataset.evaluation) == 90
 
@@ -79,7 +72,7 @@ class TestUpload:
             "empty": ("bad.csv", b""),
             "labels": ("bad.npz", npz(**{**arrays, "labels": arrays["labels"] + 7})),
         }[kind]
-        upload(page, bad)
+        page.upload(bad)
         (sentence,) = page.errors
         assert "Traceback" not in sentence
         assert "Error:" not in sentence
@@ -96,48 +89,34 @@ class TestUpload:
         probs = np.zeros((1_000_000, 2), np.uint8)
         probs[:, 0] = 1
         bomb = npz(probs=probs, labels=np.zeros(len(probs), np.uint8))
-        monkeypatch.setenv(apart.MEMORY_VARIABLE, "0.02")
-        page = upload(open_page("data"), ("bomb.npz", bomb))
+        monkeypatch.setenv(isolation.MEMORY_VARIABLE, "0.02")
+        page = open_page("data").upload(("bomb.npz", bomb))
         (said,) = page.errors
         assert "of memory that a file of its size may take" in said
 
     def test_a_good_file_after_a_bad_one(self, open_page, arrays):
-        page = upload(open_page("data"), ("bad.npz", b"no"))
+        page = open_page("data").upload(("bad.npz", b"no"))
         assert page.errors
-        upload(page, ("good.npz", npz(**arrays)))
+        page.upload(("good.npz", npz(**arrays)))
         assert page.errors == []
         assert len(loaded(page).dataset) == 120
 
 
 def test_a_path(open_page, arrays, tmp_path):
     (tmp_path / "m.npz").write_bytes(npz(**arrays))
-    page = open_page("data")
-    (source,) = [item for item in page.app.button_group if item.key == "source"]
-    if "Path" not in source.options:
-        pytest.skip("paths are offered only on the reader's own machine")
-    source.set_value("Path")
-    page.run()
-    page.app.text_input(key="path").set_value(str(tmp_path / "m.npz"))
-    page.run()
-    next(b for b in page.app.button if b.label == "Read").click()
-    page.run()
+    page = open_page("data").read_path(tmp_path / "m.npz")
     assert page.errors == []
     assert len(loaded(page).dataset) == 120
-    page.app.text_input(key="path").set_value(str(tmp_path / "none.npz"))
-    page.run()
-    next(b for b in page.app.button if b.label == "Read").click()
-    page.run()
+    page.read_path(tmp_path / "none.npz")
     assert len(page.errors) == 1
     assert len(loaded(page).dataset) == 120
 
 
 def test_the_other_demo(open_page):
     page = open_page("data")
-    (source,) = [item for item in page.app.button_group if item.key == "source"]
-    source.set_value("Demo")
+    page.app.button_group(key="source").set_value("Demo")
     page.run()
-    next(b for b in page.app.button if b.label.startswith("Synthetic")).click()
-    page.run()
+    page.press("Synthetic, error known")
     assert loaded(page).dataset.features.shape == (20_000, 2)
     page.go("landscape")
     assert page.errors == []

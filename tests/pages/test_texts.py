@@ -12,10 +12,7 @@ from benchmarks._answer_logs import answer_log, as_dataset
 
 def test_words_become_features(open_page):
     page = open_page("data", as_dataset(answer_log(random_state=5)).with_split(0.5))
-    (button,) = [one for one in page.app.button if one.label.startswith("Make features of")]
-    assert button.label == "Make features of “question”"
-    button.click()
-    page.run()
+    page.press("Make features of “question”")
     assert not [one for one in page.app.button if one.label.startswith("Make features of")]
     assert "No features were loaded" not in page.text
     page.go("overview")
@@ -27,15 +24,10 @@ def test_a_table_of_a_workbook_is_chosen(open_page, tmp_path):
     with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
         pd.DataFrame({"about": ["a cover"]}).to_excel(book, sheet_name="cover", index=False)
         answer_log(200).table.to_excel(book, sheet_name="answers", index=False)
-    page = open_page("data")
-    page.app.segmented_control[0].set_value("Path").run()
-    page.app.text_input[0].set_value(str(tmp_path / "two.xlsx")).run()
-    next(one for one in page.app.button if one.label == "Read").click().run()
+    page = open_page("data").read_path(tmp_path / "two.xlsx")
     assert "holds several sheets" in page.text
     next(one for one in page.app.selectbox if one.label == "The sheet to read").set_value("answers")
-    page.run()
-    next(one for one in page.app.button if one.label == "Read this sheet").click()
-    page.run()
+    page.run().press("Read this sheet")
     assert page.errors == []
     assert "200 rows" in page.text
 
@@ -53,8 +45,7 @@ def test_a_database_is_queried(open_page, tmp_path):
 
     def ask(text):
         page.app.text_area(key="query").set_value(text).run()
-        next(one for one in page.app.button if one.label == "Read this query").click()
-        return page.run()
+        return page.press("Read this query")
 
     ask("DELETE FROM answers")
     (said,) = page.errors
@@ -66,8 +57,7 @@ def test_a_database_is_queried(open_page, tmp_path):
     assert f"{count} rows" in page.text
     # The roles that are shown are those of the query's columns.
     assert f"(SQLite), {count} rows" in page.text
-    next(one for one in page.app.button if one.label == "Read with these roles").click()
-    assert f"{count} rows" in page.run().text
+    assert f"{count} rows" in page.press("Read with these roles").text
     assert path.read_bytes() == before
     kept = page.app.query_params["data"]
     again = open_page("data", data=kept[0] if isinstance(kept, list) else kept)

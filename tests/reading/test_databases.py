@@ -42,28 +42,28 @@ def database(request, tmp_path):
 JOINED = "SELECT label, p, 's' || site AS site FROM answers JOIN sites USING (id) WHERE site < 2"
 
 
-@pytest.mark.parametrize("apart", [False, True])
-def test_a_table_or_a_query(database, apart):
+@pytest.mark.parametrize("isolate", [False, True])
+def test_a_table_or_a_query(database, isolate):
     frame, before = rows(), database.read_bytes()
     with pytest.raises(SeveralTablesError) as caught:
-        read(database, apart=apart)
+        read(database, isolate=isolate)
     assert caught.value.tables == ("answers", "sites")
-    whole = lore.load(database, mapping={"table": "answers"}, apart=apart)
+    whole = lore.load(database, mapping={"table": "answers"}, isolate=isolate)
     np.testing.assert_array_equal(whole.probabilities[:, 1], frame["p"])
-    found = lore.load(database, mapping={"query": JOINED}, apart=apart)
+    found = lore.load(database, mapping={"query": JOINED}, isolate=isolate)
     kept = frame[frame["id"] % 3 < 2]
     np.testing.assert_array_equal(np.sort(found.probabilities[:, 1]), np.sort(kept["p"]))
     assert sorted(found.groups["site"].unique()) == ["s0", "s1"]
     for name in (database.name, "runs.db"):  # (A name that those of both kinds have.)
         upload = io.BytesIO(before)
         upload.name = name
-        again = lore.load(upload, mapping={"query": JOINED}, apart=apart)
+        again = lore.load(upload, mapping={"query": JOINED}, isolate=isolate)
         assert len(again) == len(found) == len(kept)
     assert database.read_bytes() == before
     assert [item.name for item in database.parent.iterdir()] == [database.name]
 
 
-@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("isolate", [False, True])
 @pytest.mark.parametrize(
     "query",
     [
@@ -75,12 +75,12 @@ def test_a_table_or_a_query(database, apart):
         "SELECT * FROM read_csv('/etc/passwd')",
     ],
 )
-def test_a_query_reaches_nothing_else(database, query, apart, monkeypatch):
+def test_a_query_reaches_nothing_else(database, query, isolate, monkeypatch):
     monkeypatch.chdir(database.parent)
     before = database.read_bytes()
     if query.startswith("PRAGMA") and database.suffix == ".duckdb":
         query = "SET enable_external_access = true"
-    refused(database, "the query on 'runs", mapping={"query": query}, apart=apart)
+    refused(database, "the query on 'runs", mapping={"query": query}, isolate=isolate)
     assert database.read_bytes() == before
     assert [item.name for item in database.parent.iterdir()] == [database.name]
 
@@ -98,8 +98,8 @@ def test_lists_are_features_and_damage_is_said(tmp_path):
     )
     content = path.read_bytes()
     path.write_bytes(content[:5000])
-    for apart in (False, True):
-        refused(path, "'runs.db' is damaged or no DuckDB database", apart=apart)
+    for isolate in (False, True):
+        refused(path, "'runs.db' is damaged or no DuckDB database", isolate=isolate)
     table = tmp_path / "a.csv"
     rows().to_csv(table, index=False)
     refused(table, "'a.csv' is no database to query", mapping={"query": "SELECT 1"})

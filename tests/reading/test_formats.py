@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,11 @@ import pyarrow as pa
 import pytest
 from pandas.testing import assert_frame_equal
 
+from benchmarks.attack.seeds import seeds
+from lore_core.data.optional_dependencies import EXTRA_OF
 from lore_core.data.validation import InputError
 from lore_core.reading import load, read
+from lore_core.reading.formats import FORMATS
 
 
 def assert_same(one, two):
@@ -187,3 +191,12 @@ def test_neither_path_nor_file():
         load(3)
     with pytest.raises(InputError, match="list of sources is empty"):
         load([])
+
+
+@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
+def test_a_registered_format_is_documented_attacked_and_can_be_installed(kind):
+    page = (Path(__file__).parents[2] / "docs/data.md").read_text(encoding="utf-8")
+    assert f"`{kind.suffixes[0]}`" in page
+    assert kind.suffixes[0] in load.__doc__
+    assert any(name.endswith(kind.suffixes) for name in seeds())
+    assert not kind.package or f"lore-lens[{EXTRA_OF[kind.package]}]" in page

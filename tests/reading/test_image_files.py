@@ -26,10 +26,10 @@ def folder(tmp_path):
     return place
 
 
-@pytest.mark.parametrize("apart", [False, True])
-def test_thumbnails_of_the_files_that_are_named(folder, apart):
+@pytest.mark.parametrize("isolate", [False, True])
+def test_thumbnails_of_the_files_that_are_named(folder, isolate):
     # (Of a folder the table is read.)
-    found = read(folder, apart=apart)
+    found = read(folder, isolate=isolate)
     data = found.dataset
     assert data.images.shape == (8, 32, 32, 3)
     assert data.has_image.tolist() == [True] * 6 + [False, True]
@@ -43,11 +43,11 @@ def test_thumbnails_of_the_files_that_are_named(folder, apart):
     table = pd.read_csv(folder / "metadata.csv").rename(columns={"file_name": "what"})
     table.to_parquet(folder / "other.parquet")
     path = folder / "other.parquet"
-    assert lore.load(path, apart=apart).images is None
-    again = lore.load(path, mapping={"images": "what"}, apart=apart)
+    assert lore.load(path, isolate=isolate).images is None
+    again = lore.load(path, mapping={"images": "what"}, isolate=isolate)
     assert np.array_equal(again.images, data.images)
     path = folder / "metadata.csv"
-    assert lore.load(path, mapping={"images": ""}, apart=apart).images is None
+    assert lore.load(path, mapping={"images": ""}, isolate=isolate).images is None
 
 
 def write(folder, names):
@@ -56,21 +56,21 @@ def write(folder, names):
     return folder / "metadata.csv"
 
 
-@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("isolate", [False, True])
 @pytest.mark.parametrize("how", ["above", "absolute", "link"])
-def test_nothing_outside_the_folder_is_read(folder, how, apart):
+def test_nothing_outside_the_folder_is_read(folder, how, isolate):
     secret = folder.parent / "secret.png"
     (folder / "link.png").symlink_to(secret)
     name = {"above": "../secret.png", "absolute": str(secret), "link": "link.png"}[how]
     path = write(folder, ["0.png"] * 7 + [name])
-    refused(path, "leads out of", apart=apart)
+    refused(path, "leads out of", isolate=isolate)
     # At the first row it is no reason to take the column for one of images.
-    assert lore.load(write(folder, [name] + ["0.png"] * 7), apart=apart).images is None
+    assert lore.load(write(folder, [name] + ["0.png"] * 7), isolate=isolate).images is None
 
 
 def test_what_cannot_be_opened_is_said(folder):
     (folder / "1.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"no image")
-    refused(folder / "metadata.csv", "the image '1.png' cannot be opened", apart=True)
+    refused(folder / "metadata.csv", "the image '1.png' cannot be opened", isolate=True)
     (folder / "1.png").write_bytes(b"P6 30000 30000 255\n")
     refused(folder / "metadata.csv", r"'1.png' cannot be opened \(it claims more pixels")
     path = write(folder, [f"gone{k}.png" for k in range(8)])

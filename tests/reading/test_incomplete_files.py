@@ -86,8 +86,8 @@ def test_pages_of_sqlite_that_name_fewer_rows(database):
                 (path := database()).write_bytes(damaged)
                 refused(path, r"'runs.sqlite' is damaged.*rows may be missing")
     assert tried > 6
-    for apart in (False, True):
-        refused(path, "'runs.sqlite' is damaged", mapping={"query": "SELECT 1"}, apart=apart)
+    for isolate in (False, True):
+        refused(path, "'runs.sqlite' is damaged", mapping={"query": "SELECT 1"}, isolate=isolate)
 
 
 def test_pages_of_sqlite_from_before(database, frame):
@@ -115,10 +115,10 @@ def test_rows_that_break_a_rule_of_their_table_are_no_damage(tmp_path, frame):
 def test_a_database_without_its_log(database):
     """A database that is written by way of a log is read without it, which is said."""
     path = database(mode="wal")
-    for apart in (False, True):
+    for isolate in (False, True):
         with path.open("rb") as upload:
             for source in (path, upload):
-                found = read(source, apart=apart)
+                found = read(source, isolate=isolate)
                 assert len(found.dataset) == N
                 assert any(
                     "'runs.sqlite-wal', which was not there" in n for n in found.report.notes
@@ -166,7 +166,7 @@ def test_samples_that_an_inspect_log_counts(tmp_path):
     message = "'log.eval' holds 7 samples but says that 8 were logged"
     for about in ("header.json", "summaries.json"):
         doubted(without(path, lost, about), message, 7)
-    doubted(path, message, 7, apart=True)
+    doubted(path, message, 7, isolate=True)
     log = json.loads((WRITTEN / "inspect.json").read_text())
     del log["samples"][4]
     (tmp_path / "log.json").write_text(json.dumps(log))
@@ -192,7 +192,7 @@ def test_streams_that_were_cut_off(tmp_path, frame):
     for count, end in enumerate(ends[1:], start=1):
         path.write_bytes(content[:end])
         doubted(path, f"'rows.arrow' has no end.* these {count * PART} may be", count * PART)
-    doubted(path, "has no end marker", N, apart=True)
+    doubted(path, "has no end marker", N, isolate=True)
     path.write_bytes(2 * content)
     doubted(path, "has no end marker where the file ends", N)
     for end in range(1, len(content), 61):

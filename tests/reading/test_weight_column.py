@@ -29,11 +29,11 @@ def write(path, frame):
     return path
 
 
-@pytest.mark.parametrize("apart", [False, True])
-def test_rows_of_weight_0_are_left_out(tmp_path, apart):
+@pytest.mark.parametrize("isolate", [False, True])
+def test_rows_of_weight_0_are_left_out(tmp_path, isolate):
     weights = np.where(np.arange(60) < 6, 0.0, 1.0 + np.arange(60) % 4)
     path = write(tmp_path / "a.csv", table(sample_weight=weights))
-    made = read(path, apart=apart)
+    made = read(path, isolate=isolate)
     kept = lore.load(write(tmp_path / "b.csv", table().iloc[6:]))
     said = " ".join((*made.report.notes, *made.report.dropped))
     assert "6 rows of 'a.csv' of weight 0" in said

@@ -46,9 +46,9 @@ def assert_is(found, frame):
     assert list(data.metadata) == ["note"]
 
 
-@pytest.mark.parametrize("apart", [False, True])
-def test_a_log_of_inspect(apart):
-    whole = [read(WRITTEN / name, apart=apart) for name in ("inspect.eval", "inspect.json")]
+@pytest.mark.parametrize("isolate", [False, True])
+def test_a_log_of_inspect(isolate):
+    whole = [read(WRITTEN / name, isolate=isolate) for name in ("inspect.eval", "inspect.json")]
     for found in whole:
         data = found.dataset
         np.testing.assert_allclose(data.confidence, 0.5 + 0.05 * np.arange(8))
@@ -72,22 +72,22 @@ def test_a_log_without_scores_or_damaged(tmp_path):
         read(tmp_path / "log.eval")
 
 
-@pytest.mark.parametrize("apart", [False, True])
-def test_saved_datasets_of_hugging_face(apart):
-    data = read(WRITTEN / "hf_dict", apart=apart).dataset
+@pytest.mark.parametrize("isolate", [False, True])
+def test_saved_datasets_of_hugging_face(isolate):
+    data = read(WRITTEN / "hf_dict", isolate=isolate).dataset
     assert (data.name, data.class_names, data.features.shape) == (
         "hf_dict",
         ("neg", "pos"),
         (22, 2),
     )
     assert (len(data.calibration), len(data.evaluation)) == (12, 10)  # two shards, and one
-    one = read(WRITTEN / "hf_dict" / "test", apart=apart).dataset
+    one = read(WRITTEN / "hf_dict" / "test", isolate=isolate).dataset
     np.testing.assert_array_equal(one.labels, data.evaluation.labels)
     shades = one.images.reshape(10, -1)
     assert one.images.shape == (10, 32, 32, 3)
     np.testing.assert_array_equal(shades.min(axis=1), 10 * np.arange(10))
     np.testing.assert_array_equal(shades.max(axis=1), 10 * np.arange(10))
-    parquet = read(WRITTEN / "hf.parquet", apart=apart).dataset
+    parquet = read(WRITTEN / "hf.parquet", isolate=isolate).dataset
     assert (parquet.images.shape, parquet.class_names) == ((10, 32, 32, 3), ("neg", "pos"))
 
 
@@ -108,7 +108,7 @@ def test_a_saved_dataset_that_is_not_whole(tmp_path):
 
 def test_workbooks(tmp_path, frame):
     frame.to_excel(tmp_path / "runs.xlsx", index=False)
-    assert_is(read(tmp_path / "runs.xlsx", apart=True), frame)
+    assert_is(read(tmp_path / "runs.xlsx", isolate=True), frame)
     with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
         pd.DataFrame({"about": ["a cover"]}).to_excel(book, sheet_name="cover", index=False)
         frame.to_excel(book, sheet_name="answers", index=False)
@@ -126,13 +126,13 @@ def test_databases(tmp_path, frame):
     before = (tmp_path / "runs.sqlite").read_bytes()
     assert_is(read(tmp_path / "runs.sqlite"), frame)
     with (tmp_path / "runs.sqlite").open("rb") as upload:
-        assert_is(read(upload, apart=True), frame)
+        assert_is(read(upload, isolate=True), frame)
     with sqlite3.connect(tmp_path / "runs.sqlite") as database:
         frame.to_sql("other", database, index=False)
     database.close()
     with pytest.raises(InputError, match=r"several tables \(an \"odd\" name, other\)"):
         read(tmp_path / "runs.sqlite")
-    assert_is(read(tmp_path / "runs.sqlite", mapping={"table": "other"}, apart=True), frame)
+    assert_is(read(tmp_path / "runs.sqlite", mapping={"table": "other"}, isolate=True), frame)
     (tmp_path / "runs.sqlite").write_bytes(before[:3000])
     with pytest.raises(InputError, match=r"'runs\.sqlite' is damaged or no SQLite database"):
         read(tmp_path / "runs.sqlite")
@@ -151,7 +151,7 @@ def test_tables_that_trackers_export(tmp_path, frame, orient):
 def test_tables_in_memory(frame):
     halves = [frame[:30], pa.Table.from_pandas(frame[30:], preserve_index=False)]
     assert_is(read(frame), frame)
-    both = read(halves, name="halves", apart=True)
+    both = read(halves, name="halves", isolate=True)
     assert_is(both, frame)
     assert len(both.dataset.calibration) == 30
     duckdb = pytest.importorskip("duckdb")

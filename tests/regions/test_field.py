@@ -17,16 +17,6 @@ def test_nodes_are_the_definition(sample):
         assert field.effective_size[row, column] == pytest.approx(k.sum() ** 2 / (k**2).sum())
 
 
-def test_only_the_chosen_rows_count(sample):
-    c, a, z = sample
-    rows = c > 0.7
-    some = error_field(c, a, z, rows=rows, resolution=15, min_effective_size=0)
-    alone = error_field(c[rows], a[rows], z[rows], resolution=15, min_effective_size=0)
-    # The raster spans all rows, so only its extent differs.
-    assert some.x[0] <= alone.x[0]
-    assert np.isfinite(some.signed).any()
-
-
 def test_places_without_support_are_empty(sample):
     c, a, z = sample
     field = error_field(c, a, z, gamma=0.02, min_effective_size=10)

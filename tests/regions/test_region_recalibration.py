@@ -9,7 +9,6 @@ from synthetic import overconfident
 from lore_core import (
     Dataset,
     InputError,
-    LoRe,
     PlattScaling,
     TemperatureScaling,
     brier_score,
@@ -97,8 +96,6 @@ def test_errors(halves):
     all_cal = np.ones(len(cal), bool)
     with pytest.raises(InputError, match="this one holds none"):
         recalibrate_region(cal, ev, all_cal, ~all_ev)
-    with pytest.raises(InputError, match="global methods"):
-        recalibrate_region(cal, ev, all_cal, all_ev, recalibrators=[LoRe()])
     with pytest.raises(InputError, match="as many rows"):
         recalibrate_region(cal, ev, all_cal[:-1], all_ev)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -22,19 +23,9 @@ FILES = {
     "rerun.sh": b"#!/bin/sh\n",
     "a/b.csv": b"1\n",
 }
-QUICK = [
-    "--no-images",
-    "--gamma",
-    "0.4",
-    "--bins",
-    "5",
-    "--draws",
-    "20",
-    "--method",
-    "No recalibration",
-    "--method",
-    "LoRe",
-]
+QUICK = shlex.split(
+    "--no-images --gamma 0.4 --bins 5 --draws 20 --method 'No recalibration' --method LoRe"
+)
 
 
 def contents(place: Path) -> dict[str, bytes]:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import lore_core as lore
+from lore_core.report.charts import landscape_chart, live_landscape
 from lore_core.report.findings import examine
-from lore_core.report.landscape import landscape_chart, live_landscape
 from lore_core.shipping import describe
 
 
@@ -42,12 +42,6 @@ def test_nothing_is_asked_of_anyone(index):
     assert links == {"http://www.w3.org/2000/svg"}  # a name, not an address that is opened
     assert not re.search(r'(?:src|href)="(?!data:|#)', index)
     assert len(index.encode()) < 5_000_000
-
-
-def test_names_from_the_data_cannot_run(index, nasty):
-    assert nasty not in index
-    assert "<script>alert" not in index
-    assert "&lt;/script&gt;&lt;script&gt;alert(1)" in index
 
 
 def test_every_section_is_there(index):

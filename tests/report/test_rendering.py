@@ -19,8 +19,8 @@ def test_text_is_escaped_and_html_is_not():
 
 
 def test_what_a_template_misses_is_an_error():
-    with pytest.raises(UndefinedError, match="'why' is undefined"):
-        render("missing.html")
+    with pytest.raises(UndefinedError, match="'rows' is undefined"):
+        render("rows.html")
 
 
 def test_every_template_is_used():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import lore_core as lore
-from lore_core.comparison.rewards import compare_rewards
-from lore_core.regions.variables.predicate import Predicate
+from lore_core.comparison.effects import compare_rewards
+from lore_core.regions.variables.attributes import Predicate
 from lore_core.view import View
 from lore_core.view.chance import chance_band_of, chance_errors_of
 from lore_core.view.methods import (

@@ -17,19 +17,10 @@ _KEY: CurveKey = "mlce_supported"
 def conclude_bandwidths(curve: BandwidthCurve, chance: NullBand | None, *, on: str) -> Conclusion:
     """Say at which γ the supported MLCE stands clear of chance the most.
 
-    Parameters
-    ----------
-    curve : BandwidthCurve
-        Of the data.
-    chance : NullBand, optional
-        What calibrated data with the same confidences show at the same bandwidths; None where that
-        was not simulated.
-    on : str
-        The feature map.
+    ``curve``: of the data. ``chance``: what calibrated data with the same confidences show at the
+    same bandwidths; None where that was not simulated. ``on``: the feature map.
 
-    Notes
-    -----
-    The curve is held against the band that a whole curve of a calibrated model stays in with 95 %
+    The curve is compared with the band that a whole curve of a calibrated model stays in with 95 %
     (:meth:`~lore_core.chance.simulation.NullBand.band`), so where every confidence is right at most
     5 % of such sentences say that it stands clear.
     """
@@ -38,22 +29,19 @@ def conclude_bandwidths(curve: BandwidthCurve, chance: NullBand | None, *, on: s
     if not known.any():
         return Conclusion(
             f"No row has {curve.min_effective_size:g} effective neighbours on {on} at any γ: "
-            "nothing local can be told.",
-            claims=False,
+            "nothing local can be told."
         )
     if chance is None:
         return Conclusion(
             f"Whether the {name} stands clear of chance is open: what a calibrated model shows was "
-            "not simulated.",
-            claims=False,
+            "not simulated."
         )
     low, high = chance.band(_KEY)
     clear = known & (value > high)
     if not clear.any():
         return Conclusion(
             f"At no γ does the {name} stand clear of what a calibrated model shows, all "
-            f"{known.sum()} bandwidths taken together.",
-            claims=False,
+            f"{known.sum()} bandwidths taken together."
         )
     above = chance.excess(_KEY, value)
     most = int(np.argmax(np.where(clear, above, -np.inf)))
@@ -62,5 +50,5 @@ def conclude_bandwidths(curve: BandwidthCurve, chance: NullBand | None, *, on: s
         f"{points_words(value[most])} points, where the curve of a calibrated model stays within "
         f"{interval_words(low[most], high[most])}. It does so at {clear.sum()} of {known.sum()} "
         "bandwidths.",
-        claims=True,
+        is_significant=True,
     )

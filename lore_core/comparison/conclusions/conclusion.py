@@ -14,7 +14,7 @@ class Conclusion:
 
     #: The most important thing that is true; more than one sentence where one does not do.
     sentence: str
-    claims: bool  #: Whether anything is said to be beyond chance
+    is_significant: bool = False  #: Whether anything is said to be beyond chance
 
 
 def quoted(names: Sequence[str], most: int = 2) -> str:
@@ -29,7 +29,7 @@ def quoted(names: Sequence[str], most: int = 2) -> str:
 
 
 def nothing_done(first: str) -> str:
-    """Name the method the others are held against, as a sentence does.
+    """Name the method the others are compared with, as a sentence does.
 
     ``first``: its label.
     """

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lore_core.comparison.conclusions.conclusion import Conclusion, quoted
-from lore_core.comparison.nearer import nearer
+from lore_core.comparison.effects import closer_to_zero
 from lore_core.data.number_text import gap_words, rows_words, signed_points
 from lore_core.metrics.global_metrics import counted_groups
 from lore_core.recalibration import NoRecalibration
@@ -21,16 +21,9 @@ _NAMED = 3
 def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) -> Conclusion:
     """Say which groups are off beyond chance, and what brings the worst of them near to zero.
 
-    Parameters
-    ----------
-    reports : mapping of str to DataFrame
-        :func:`~lore_core.comparison.groups.group_report` of the same rows by method; the first is
-        what the others are held against.
-    min_group_size : int
-        Smaller groups do not count.
+    ``reports``: :func:`~lore_core.comparison.groups.group_report` of the same rows by method; the
+    first is what the others are compared with. ``min_group_size``: smaller groups do not count.
 
-    Notes
-    -----
     The intervals of all groups hold at once with 95 % (Clopper–Pearson, Bonferroni), and everything
     rests on them: a group is off where its interval leaves out 0, a method is surely nearer (or
     further off) than another where the whole interval of the accuracy is; where several are left
@@ -48,8 +41,7 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
         tested = "the one group tested" if n == 1 else f"any of the {n} groups tested together"
         return Conclusion(
             f"{start}No sign beyond chance that {tested} is promised too much or too little; "
-            f"furthest off is {_group(before, 0)}.",
-            claims=False,
+            f"furthest off is {_group(before, 0)}."
         )
     named = "; ".join(_group(off, k) for k in range(min(len(off), _NAMED)))
     more = len(off) - _NAMED
@@ -59,7 +51,7 @@ def conclude_groups(reports: Mapping[str, pd.DataFrame], min_group_size: int) ->
         f"{f'; and {more} more' if more > 0 else ''}."
     )
     mended = _mended(before, {name: reports[name] for name in others}, str(off.index[0]))
-    return Conclusion(f"{said}{mended}", claims=True)
+    return Conclusion(f"{said}{mended}", is_significant=True)
 
 
 def _group(table: pd.DataFrame, number: int) -> str:
@@ -84,7 +76,7 @@ def _mended(before: pd.DataFrame, reports: Mapping[str, pd.DataFrame], worst: st
         table = report.set_index("group").loc[before.index]
         after[name] = _gaps(table)
         told[name] = table["mean_confidence"].to_numpy(np.float64)
-        change[name] = nearer(low, high, promised, told[name])
+        change[name] = closer_to_zero(low, high, promised, told[name])
     helping = [name for name in reports if change[name][at] > 0]
     if not helping:
         return f" No method brings “{worst}” surely nearer to zero."
@@ -92,7 +84,7 @@ def _mended(before: pd.DataFrame, reports: Mapping[str, pd.DataFrame], worst: st
     harmless = [name for name in reports if (change[name] >= 0).all()]
     if best := next((name for name in helping if name in harmless), None):
         rivals = [name for name in harmless if name != best]
-        alike = [n for n in rivals if nearer(low, high, told[n], told[best])[at] <= 0]
+        alike = [n for n in rivals if closer_to_zero(low, high, told[n], told[best])[at] <= 0]
         start, now = signed_points(gap[at, 0]), gap_words(*after[best][at])
         return " Of the methods that make no other group surely worse, " + (
             f"“{best}” takes “{worst}” from {start} to {now}; {quoted(alike)} may come as near to "

@@ -7,14 +7,14 @@ from functools import partial
 import numpy as np
 
 from lore_core.comparison.conclusions.conclusion import Conclusion, nothing_done, quoted
+from lore_core.comparison.effects import closer_to_zero
 from lore_core.comparison.methods import Comparison
-from lore_core.comparison.nearer import nearer
 from lore_core.data.number_text import gap_words, signed_points
 from lore_core.data.weights import chosen_weights
 from lore_core.metrics.global_metrics import share_interval
 from lore_core.metrics.metric import Metric
-from lore_core.regions.places.find import Place, PlaceSearch
-from lore_core.regions.places.sentences import name_of_place
+from lore_core.regions.subgroups.find import Place, PlaceSearch
+from lore_core.regions.subgroups.verdict import name_of_place
 
 #: A gain of NLL that is less, as a share of it, is not worth a method.
 SMALL_GAIN = 0.02
@@ -23,15 +23,9 @@ SMALL_GAIN = 0.02
 def conclude_recalibration(result: Comparison, search: PlaceSearch | None = None) -> Conclusion:
     """Say which method helps, by how much, and what it does to the place that is wrong.
 
-    Parameters
-    ----------
-    result : Comparison
-        The first method is what the others are held against.
-    search : PlaceSearch, optional
-        Places of the same rows, of the top label; the first is spoken of.
+    ``result``: the first method is what the others are compared with. ``search``: places of the
+    same rows, of the top label; the first is spoken of.
 
-    Notes
-    -----
     A method helps where its mean NLL is lower than that of the first by paired intervals that hold
     for all methods at once; of several the lowest is spoken of. Where there is none, one helps
     whose Brier score is lower so and whose NLL reads lower. Either score calls a method better
@@ -42,7 +36,9 @@ def conclude_recalibration(result: Comparison, search: PlaceSearch | None = None
     """
     first, *others = (str(name) for name in result.table.index)
     if not others:
-        return Conclusion(f"Only “{first}” is there: nothing to hold it against.", claims=False)
+        return Conclusion(
+            f"Only “{first}” is there: nothing to hold it against.", is_significant=False
+        )
     place = search.places[0] if search is not None and search.places else None
     best, harmless = None, others
     if not result.ranked_by.proper:
@@ -67,7 +63,7 @@ def conclude_recalibration(result: Comparison, search: PlaceSearch | None = None
             said = _at_most(result, scores[0], none, leave=place is None)
     if place is not None:
         said = f"{said} {_at_place(result, first, best, harmless, place)}"
-    return Conclusion(said, claims=best is not None)
+    return Conclusion(said, is_significant=best is not None)
 
 
 def _best(result: Comparison, by: Metric, among: list[str]) -> str | None:
@@ -142,24 +138,24 @@ def _at_place(
     def with_interval(name: str) -> str:
         return gap_words(gap(name), promised[name] - high, promised[name] - low)
 
-    def is_nearer(name: str, than: str) -> bool:
-        return bool(nearer(low, high, promised[than], promised[name]) > 0)
+    def is_closer(name: str, than: str) -> bool:
+        return bool(closer_to_zero(low, high, promised[than], promised[name]) > 0)
 
     # (A name may quote words.)
     name = name_of_place(place).replace("“", "‘").replace("”", "’")
     where = "the first region of the map" if place.is_region else f"“{name}”"
     on = f"On the {n:,} held-out rows of {where}"
     nearest = min(harmless, key=lambda name: abs(gap(name)), default=first)
-    if best is None and not is_nearer(nearest, first):
+    if best is None and not is_closer(nearest, first):
         worse = len(harmless) < len(promised) - 1
         cost = f" without a significantly worse {result.ranked_by.name}" if worse else ""
         return f"{on} the gap is {with_interval(first)}; no method significantly narrows it{cost}."
     who, by_whom = ("it", best) if best is not None else (f"“{nearest}”", nearest)
     before, after = signed_points(gap(first)), with_interval(by_whom)
-    if is_nearer(by_whom, first):
+    if is_closer(by_whom, first):
         said = f"{on} {who} takes the gap from {before} to {after}"
     else:
         said = f"{on} {who} does not significantly narrow the gap: {before} → {after}"
-    if is_nearer(nearest, by_whom):
+    if is_closer(nearest, by_whom):
         said += f"; “{nearest}” comes nearer to zero, {with_interval(nearest)}"
     return f"{said}."

@@ -23,33 +23,22 @@ def conclude_retraining(
 ) -> Conclusion:
     """Say what recalibrating the confidence can gain, and what only the features can.
 
-    Parameters
-    ----------
-    losses, rewards : LossParts and RewardParts, optional
-        Of the same rows; None where they are too few.
-    unsure_cost : float
-        The cost u of being unsure, in the reader's unit.
-    has_features : bool
-        Whether trees saw features, or the predicted class alone.
-    weighted : bool
-        Whether rows have weights, so that nothing was looked at.
+    ``losses, rewards``: of the same rows; None where they are too few. ``unsure_cost``: the cost u
+    of being unsure, in the reader's unit. ``has_features``: whether trees saw features, or the
+    predicted class alone. ``weighted``: whether rows have weights, so that nothing was looked at.
 
-    Notes
-    -----
     "At most" is the upper end of a 95 % interval (of the reward a one-sided bound), "at least" the
     lower end of one.
     """
     if weighted:
         return Conclusion(
             "Whether to recalibrate or to retrain is not said of weighted rows: the bounds were "
-            "tried on rows that count alike only.",
-            claims=False,
+            "tried on rows that count alike only."
         )
     if losses is None:
         return Conclusion(
             f"Whether to recalibrate or to retrain takes {MIN_ROWS} rows, {MIN_OF_EACH} of them "
-            f"right and {MIN_OF_EACH} wrong, to tell.",
-            claims=False,
+            f"right and {MIN_OF_EACH} wrong, to tell."
         )
     by = "class and features" if has_features else "class"
     score = decimal(losses.score * HUNDREDTHS, 1)
@@ -72,7 +61,7 @@ def conclude_retraining(
         )
     if rewards is not None:
         said += f" {_of_reward(rewards, unsure_cost, by)}"
-    return Conclusion(said, claims=finds or losses.calibration.low > 0)
+    return Conclusion(said, is_significant=finds or losses.calibration.low > 0)
 
 
 def _of_reward(rewards: RewardParts, u: float, by: str) -> str:

@@ -30,14 +30,14 @@ def conclude_vector(curve: VectorCurve, band: VectorBand, *, on: str) -> Conclus
     if not known:
         return Conclusion(
             f"No row has ten effective neighbours on {on} at any γ: nothing local can be told.",
-            claims=False,
+            is_significant=False,
         )
     clear = band.clear("average")
     if not clear.any():
         return Conclusion(
             f"{name} stands clear of what a model whose every probability is right shows at no γ, "
             f"all {known} bandwidths taken together.",
-            claims=False,
+            is_significant=False,
         )
     most = int(np.argmax(np.where(clear, band.excess("average"), -np.inf)))
     return Conclusion(
@@ -46,5 +46,5 @@ def conclude_vector(curve: VectorCurve, band: VectorBand, *, on: str) -> Conclus
         "model whose every probability is right stays below "
         f"{points_words(band.level('average')[most], 1)} with 95 %. It does so at {clear.sum()} of "
         f"{known} bandwidths.",
-        claims=True,
+        is_significant=True,
     )

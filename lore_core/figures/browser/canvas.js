@@ -14,31 +14,25 @@ function canvasPainter(canvas) {
   let flags = null;
 
   const css = ([r, g, b], alpha) => `rgba(${r},${g},${b},${alpha})`;
-  const isVivid = (node, R, field) => {
-    const side = Math.sqrt(field.vivid.length);
+  const isVivid = (node, R, { vivid }) => {
+    const side = Math.sqrt(vivid.length);
     const at = (k) => Math.round((k / (R - 1)) * (side - 1));
-    return field.vivid[at(Math.floor(node / R)) * side + at(node % R)] > 127;
+    return vivid[at(Math.floor(node / R)) * side + at(node % R)] > 127;
   };
   const drawField = (picture, place, field) => {
-    const R = field.resolution;
-    small.width = small.height = R;
-    const brush = small.getContext("2d");
-    const image = brush.createImageData(R, R);
+    const R = small.width = small.height = field.resolution;
+    const colors = new Uint8ClampedArray(painted(field.values, picture.scale, look.colors).buffer);
     for (let node = 0; node < R * R; node++) {
-      const error = field.values[node];
-      if (error === NOTHING) continue;
-      const at = 4 * ((R - 1 - Math.floor(node / R)) * R + (node % R));
-      image.data.set(colorOf(error, picture.scale, look.colors), at);
-      image.data[at + 3] = 255 * picture.strength * (isVivid(node, R, field) ? 1 : 0.38);
+      colors[4 * node + 3] *= picture.strength * (isVivid(node, R, field) ? 1 : 0.38);
     }
-    brush.putImageData(image, 0, 0);
-    const half = [0, 1].map((k) => {
-      const [low, high] = k ? field.y : field.x;
-      return (high - low) / (R - 1) / 2;
-    });
+    small.getContext("2d").putImageData(new ImageData(colors, R, R), 0, 0);
+    const half = [field.x, field.y].map(([low, high]) => (high - low) / (R - 1) / 2);
     const [x0, y1] = place(field.x[0] - half[0], field.y[0] - half[1]);
     const [x1, y0] = place(field.x[1] + half[0], field.y[1] + half[1]);
     pen.imageSmoothingEnabled = false;
+    // The first row of a field is its lowest.
+    pen.translate(0, y0 + y1);
+    pen.scale(1, -1);
     pen.drawImage(small, x0, y0, x1 - x0, y1 - y0);
   };
   const at = (i) => (rows.z ? [rows.x[i], rows.y[i], rows.z[i]] : [rows.x[i], rows.y[i]]);
@@ -91,5 +85,28 @@ function canvasPainter(canvas) {
       if (picture.rows && flags) drawRows(picture, place);
     },
     free: () => {},
+  };
+}
+
+/** Leave out pictures that are the one before, as long as the painter was told nothing since. */
+function sparing(painter) {
+  let [last, sampled] = [null, null];
+  const told = Object.entries(painter).map(([name, tell]) => [
+    name,
+    (...given) => {
+      last = null;
+      return tell(...given);
+    },
+  ]);
+  return {
+    ...Object.fromEntries(told),
+    painted: 0,
+    draw(picture) {
+      const now = JSON.stringify({ ...picture, sampled: null });
+      if (now === last && sampled === picture.sampled) return;
+      [last, sampled] = [now, picture.sampled];
+      this.painted += 1;
+      painter.draw(picture);
+    },
   };
 }

@@ -1,4 +1,4 @@
-// The parts of the landscape that are elements of the page.
+// The parts of the landscape that are elements of the page; names on the map, none over another.
 
 const ICONS = {
   turn: "M13.5 8A5.5 2.6 0 1 1 8 5.4h4M10 3l2.2 2.4L10 7.6M8 1v14",
@@ -88,8 +88,7 @@ function drawScale(node, scale, colors) {
   const pen = strip.getContext("2d");
   const low = scale.signed ? -scale.limit : 0;
   for (let i = 0; i < 256; i++) {
-    const error = low + (i / 255) * (scale.limit - low);
-    pen.fillStyle = `rgb(${colorOf(error, scale, colors).join(",")})`;
+    pen.fillStyle = css(colors.slice(3 * i, 3 * i + 3));
     pen.fillRect(i, 0, 1, 1);
   }
   const ticks = scale.ticks.map(([value, words]) => {
@@ -117,4 +116,44 @@ function labelNodes(scene, choose) {
     at, node: element("span", { class: "name" }, name),
   }));
   return [...places, ...names];
+}
+
+const MARGIN = 3;
+/** Lines a name may move up or down to make room. */
+const SHIFTS = [0, -1, 1, -2, 2];
+
+/** Place names, the more important first; a name for which there is no room is hidden.
+    Returns the boxes that are taken. */
+function placeLabels(labels, view) {
+  const taken = [];
+  for (const label of labels) {
+    const [px, py] = view.toPixel(...view.flat(label.at));
+    const [w, h] = (label.size ??= [label.node.offsetWidth, label.node.offsetHeight]);
+    const seen = px > -w / 2 && py > -h / 2 && px < view.width + w / 2 && py < view.height + h / 2;
+    const boxes = SHIFTS.map((lines) => boxAround(px, py + lines * (h + MARGIN), w, h));
+    const box = boxes.find((tried) => taken.every((other) => isApart(tried, other)));
+    const place = box ?? (label.always ? boxes[0] : null);
+    // Hidden, not gone: its size stays known.
+    label.node.style.visibility = seen && place ? "visible" : "hidden";
+    if (!seen || !place) continue;
+    label.node.style.transform = `translate(${place[0] + MARGIN}px, ${place[1] + MARGIN}px)`;
+    taken.push(place);
+  }
+  return taken;
+}
+
+/** The box that an element takes within its parent. */
+function boxOf({ offsetLeft, offsetTop, offsetWidth, offsetHeight }) {
+  return [offsetLeft, offsetTop, offsetLeft + offsetWidth, offsetTop + offsetHeight];
+}
+
+/** The box around a place, with a margin. */
+function boxAround(x, y, w, h) {
+  const [left, top] = [x - w / 2 - MARGIN, y - h / 2 - MARGIN];
+  return [left, top, left + w + 2 * MARGIN, top + h + 2 * MARGIN];
+}
+
+/** Whether two boxes do not overlap. */
+function isApart([x0, y0, x1, y1], [left, top, right, bottom]) {
+  return x1 < left || x0 > right || y1 < top || y0 > bottom;
 }

@@ -37,13 +37,7 @@ function gammaBar(on) {
     return gammas[low] ** (1 - at + low) * gammas[high] ** (at - low);
   };
   /** Where on the slider a γ lies. */
-  const positionOf = (gamma) => {
-    if (gamma <= gammas[0]) return 0;
-    const high = gammas.findIndex((g) => g >= gamma);
-    if (high < 0) return gammas.length - 1;
-    const low = gammas[high - 1];
-    return high - 1 + Math.log(gamma / low) / Math.log(gammas[high] / low);
-  };
+  const positionOf = (gamma) => between(gammas, [...gammas.keys()], gamma);
   const set = (at) => {
     input.value = String(Math.min(gammas.length - 1, Math.max(0, at)));
     const gamma = gammas[Math.round(position())];
@@ -60,10 +54,6 @@ function gammaBar(on) {
     pending = { number, until: Date.now() + 10_000 };
     on.rest(number);
   };
-  const restSoon = () => {
-    clearTimeout(timer);
-    timer = setTimeout(rest, PAUSE);
-  };
 
   input.addEventListener("input", () => {
     stop();
@@ -78,7 +68,8 @@ function gammaBar(on) {
     if (!step) return;
     event.preventDefault();
     move(Math.round(position()) + step);
-    restSoon();
+    clearTimeout(timer);
+    timer = setTimeout(rest, PAUSE);
   });
 
   function stop() {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from dataclasses import dataclass, field as attribute
 from typing import Any
 
@@ -33,7 +34,7 @@ class GammaFields:
     places: dict[int, list[tuple[str, int]]] = attribute(default_factory=dict)
     #: Outlines by their keys: places of several bandwidths share them.
     outlines: dict[int, OutlinedRegion] = attribute(default_factory=dict)
-    curve: BandwidthCurve | None = None  #: Supported MLCE and ALCE over γ
+    curve: BandwidthCurve | None = None  #: Supported MLCE over γ
     band: NullBand | None = None  #: The same of calibrated data
     n_sampled: int | None = None  #: Rows that the fields are made of, where it is not all of them
     sampled: Ints | None = None  #: Numbers of the rows whose errors are sent, where it is not all
@@ -51,16 +52,9 @@ class GammaFields:
     ) -> bytes:
         """Pack it: one byte a node, or a row in space.
 
-        Parameters
-        ----------
-        key : str
-            Names what is looked at, but for γ.
-        next_part : int
-            Number of the part to ask for next.
-        is_all : bool
-            Whether none is to come.
-        with_support : bool
-            Whether n_eff goes along, in a second byte a node.
+        ``key`` names what is looked at, but for γ. ``next_part``: number of the part to ask for
+        next; ``is_all``: whether none is to come. ``with_support``: whether n_eff goes along, in a
+        second byte a node.
         """
         header: dict[str, Any] = {
             "key": key,
@@ -70,9 +64,12 @@ class GammaFields:
             "fields": {},
             "places": self.places,
             "outlines": {number: region.at for number, region in self.outlines.items()},
-            "curve": None if self.curve is None else _curve_header(self.curve),
-            "band": None if self.band is None else _band_header(self.band),
         }
+        if (curve := self.curve) is not None:
+            header["curve"] = _over_gamma(curve.gamma, {"mlce": curve.mlce_supported})
+        if self.band is not None:
+            low, high = self.band.band("mlce_supported")
+            header["band"] = _over_gamma(self.band.gamma, {"low": low, "high": high})
         arrays: dict[str, NDArray[np.generic]] = {}
         for k, field in self.fields.items():
             if isinstance(field, Field):
@@ -88,21 +85,11 @@ class GammaFields:
         return pack(header, arrays)
 
 
-def _curve_header(curve: BandwidthCurve) -> dict[str, Any]:
+def _over_gamma(gamma: Floats, lines: Mapping[str, Floats]) -> dict[str, list[float | None]]:
     return {
-        "gamma": curve.gamma.tolist(),
-        "mlce": _finite(curve.mlce_supported),
-        "alce": _finite(curve.alce),
+        name: [float(value) if np.isfinite(value) else None for value in values]
+        for name, values in {"gamma": gamma, **lines}.items()
     }
-
-
-def _band_header(band: NullBand) -> dict[str, Any]:
-    low, high = band.band("mlce_supported")
-    return {"gamma": band.gamma.tolist(), "low": _finite(low), "high": _finite(high)}
-
-
-def _finite(values: NDArray[np.float64]) -> list[float | None]:
-    return [float(value) if np.isfinite(value) else None for value in values]
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,10 @@ function glPainter(canvas) {
   const quad = gl.createVertexArray();
   gl.bindVertexArray(quad);
   const corners = new Float32Array([-1, -1, 1, -1, -1, 1, 1, 1]);
-  attribute(gl, fieldProgram, "corner", corners, 2, gl.FLOAT);
+  const corner = gl.createBuffer();
+  gl.bindBuffer(gl.ARRAY_BUFFER, corner);
+  gl.bufferData(gl.ARRAY_BUFFER, corners, gl.STATIC_DRAW);
+  bind(gl, fieldProgram, "corner", corner, 2, gl.FLOAT, false);
   const rows = gl.createVertexArray();
   const textures = ["field", "vivid", "colors", "against"].map(() => texture(gl));
   const buffers = Object.fromEntries(
@@ -161,48 +164,46 @@ function glPainter(canvas) {
       setSmooth();
     });
   };
-  const common = (used, picture, { field, unit }) => {
-    const uniform = (name) => gl.getUniformLocation(used, name);
+  /** Use a program, with uniforms: numbers, vectors, a matrix. */
+  const use = (used, picture, { field, unit }, own) => {
+    const { window, scale: { signed, limit } } = picture;
+    const extent = field ? [field.x[0], field.y[0], field.x[1], field.y[1]] : [0, 0, 1, 1];
+    const ends = [signed ? -limit : 0, limit];
     gl.useProgram(used);
-    gl.uniform1i(uniform("field"), unit);
-    gl.uniform1i(uniform("vivid"), 1);
-    gl.uniform1i(uniform("colors"), 2);
-    gl.uniform4fv(uniform("window"), picture.window);
-    if (field) gl.uniform4f(uniform("extent"), field.x[0], field.y[0], field.x[1], field.y[1]);
-    const { signed, limit } = picture.scale;
-    gl.uniform2f(uniform("ends"), signed ? -limit : 0, limit);
-    gl.uniform1f(uniform("absolute"), signed ? 0 : 1);
-    return uniform;
+    for (const [name, at] of Object.entries({ field: unit, vivid: 1, colors: 2 })) {
+      gl.uniform1i(gl.getUniformLocation(used, name), at);
+    }
+    const values = { window, extent, ends, absolute: signed ? 0 : 1, paper: look.paper, ...own };
+    for (const [name, value] of Object.entries(values)) {
+      const [at, vector] = [gl.getUniformLocation(used, name), [value].flat()];
+      if (vector.length > 4) gl.uniformMatrix3fv(at, false, vector);
+      else gl[`uniform${vector.length}fv`](at, vector);
+    }
   };
   /** Draw a field and the rows over it. */
   const paint = (picture, shown) => {
     if (picture.field) {
-      const uniform = common(fieldProgram, picture, shown);
+      use(fieldProgram, picture, shown, { strength: picture.strength });
       gl.disable(gl.BLEND);
       gl.disable(gl.DEPTH_TEST);
-      gl.uniform3fv(uniform("paper"), look.paper);
-      gl.uniform1f(uniform("strength"), picture.strength);
       gl.bindVertexArray(quad);
       gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
     }
     if (picture.rows && count) {
       fill();
       rowProgram ??= program(gl, ROW_VERTEX, ROW_FRAGMENT);
-      const uniform = common(rowProgram, picture, shown);
+      const { size, chosen, space } = picture;
+      const { axes, toward, middle, across } = space ?? FLAT;
+      use(rowProgram, picture, shown, {
+        axes: [...axes, toward].flat(),
+        depths: [middle, across && 1 / across],
+        // In space rows hide each other: their edges would be all one sees.
+        edge: size > (space ? 9 : 5) ? 1.6 / size : 0,
+        size, chosen, ink: look.ink, quiet: look.quiet,
+      });
       gl.enable(gl.BLEND);
       gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-      const { axes, toward, middle, across } = picture.space ?? FLAT;
-      (picture.space ? gl.enable : gl.disable).call(gl, gl.DEPTH_TEST);
-      gl.uniformMatrix3fv(uniform("axes"), false, [...axes[0], ...axes[1], ...toward]);
-      gl.uniform2f(uniform("depths"), middle, across && 1 / across);
-      gl.uniform3fv(uniform("paper"), look.paper);
-      gl.uniform1f(uniform("size"), picture.size);
-      // In space rows hide each other: their edges would be all one sees.
-      const hasEdge = picture.size > (picture.space ? 9 : 5);
-      gl.uniform1f(uniform("edge"), hasEdge ? 1.6 / picture.size : 0);
-      gl.uniform1f(uniform("chosen"), picture.chosen);
-      gl.uniform3fv(uniform("ink"), look.ink);
-      gl.uniform3fv(uniform("quiet"), look.quiet);
+      (space ? gl.enable : gl.disable).call(gl, gl.DEPTH_TEST);
       gl.bindVertexArray(rows);
       bind(gl, rowProgram, "place", buffers.place, dimensions, gl.FLOAT, false);
       bind(gl, rowProgram, "error", buffers.error, 1, gl.SHORT, true);
@@ -288,13 +289,6 @@ function texture(gl) {
     gl.texParameteri(gl.TEXTURE_2D, name, gl.CLAMP_TO_EDGE);
   }
   return made;
-}
-
-function attribute(gl, used, name, data, size, type) {
-  const buffer = gl.createBuffer();
-  gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-  gl.bufferData(gl.ARRAY_BUFFER, data, gl.STATIC_DRAW);
-  bind(gl, used, name, buffer, size, type, false);
 }
 
 /** Let an attribute read a buffer: as numbers, as shares of their range, or (null) as integers. */

@@ -247,9 +247,7 @@ function mount(root, { mode, send }) {
     if (!detail && field === exact) wondering = setTimeout(() => send("detail", pointed), DETAIL_DELAY_MS);
   }
 
-  function choose(number) {
-    send("place", number);
-  }
+  const choose = (number) => send("place", number);
 
   function select(parts_) {
     selection = parts_;
@@ -389,15 +387,10 @@ function mount(root, { mode, send }) {
       scene = next;
       details.clear();
       stage.setAttribute("aria-label", next.alt);
-      exact = next.field ? {
-        ...next.field, error: next.error, support: next.support, vivid: next.vivid,
-        values: decode({ error: next.error, scale: next.field.scale }),
-      } : {};
-      against = next.against && {
-        ...next.against.field, error: next.againstError, support: next.againstSupport,
-        vivid: next.vivid,
-        values: decode({ error: next.againstError, scale: next.against.field.scale }),
-      };
+      const { vivid, support, againstSupport } = next;
+      exact = next.field ? fieldOf(next.field, next.error, { support, vivid }) : {};
+      against = next.against
+        && fieldOf(next.against.field, next.againstError, { support: againstSupport, vivid });
       painter.setAgainst(against);
       swipe.show(next.against?.names);
       if (!view) {

@@ -13,7 +13,7 @@ from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import TOP_LABEL, Dataset, Target
 from lore_core.figures.browser.packing import pack, packed_errors, packed_field
 from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture, segments
-from lore_core.figures.style import MODES, NEUTRAL, palette, rgba, shades
+from lore_core.figures.style import MODES, palette, rgba, shades
 from lore_core.metrics.local_error import LocalErrors
 from lore_core.regions.field import Field, Outline
 from lore_core.regions.selection import Selection
@@ -168,15 +168,13 @@ def scale_header(scale: ErrorScale) -> dict[str, Any]:
 
 def _look(mode: Literal["light", "dark"]) -> dict[str, str]:
     colors = palette(mode)
+    named = {name: colors[name] for name in ("paper", "ink", "quiet", "accent")}
     return {
-        "paper": colors["paper"],
-        "ink": colors["ink"],
-        "quiet": colors["quiet"],
+        **named,
         "grid": colors["line"],
-        "accent": colors["accent"],
         "line": colors["ink"],
         "halo": rgba(colors["paper"], 0.75),
-        "faint": rgba(NEUTRAL[mode], 0.45),
+        "faint": rgba(colors["quiet"], 0.45),
     }
 
 

@@ -9,9 +9,8 @@ from lore_core.chance.whole_vector import VectorChance
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import rows_words
-from lore_core.figures.chart import PanelChart
-from lore_core.figures.pictures.marks import Axis, Dots, Mark, Panel, PanelPicture, Tint
-from lore_core.figures.pictures.picture import Hover
+from lore_core.figures.chart import Chart
+from lore_core.figures.pictures.picture import Axis, Dots, Hover, Mark, Panel, PanelPicture, Tint
 from lore_core.figures.style import METHOD_COLORS, Mode
 from lore_core.metrics.vector_error import VectorErrors
 
@@ -29,7 +28,7 @@ def class_map_figure(
     axes: str = "map",
     mode: Mode = "light",
     height: int = 620,
-) -> PanelChart:
+) -> Chart:
     """Rows beyond chance in the colour of the class that is most wrong there, others in grey.
 
     Parameters
@@ -105,7 +104,7 @@ def class_map_figure(
         legend=True,
         panels=(Panel(Axis(axes, grid=False), Axis(grid=False), marks),),
     )
-    return PanelChart(picture, mode)
+    return Chart(picture, mode)
 
 
 def _of_class(

@@ -10,20 +10,23 @@ import pandas as pd
 
 from lore_core.chance.simulation import NullBand
 from lore_core.chance.vector_bands import VectorBand
+from lore_core.data.arrays import Floats
 from lore_core.data.number_text import with_points
-from lore_core.figures.chart import PanelChart
-from lore_core.figures.pictures.marks import (
+from lore_core.figures.chart import Chart
+from lore_core.figures.pictures.picture import (
     Axis,
-    Band,
     Dots,
+    Hover,
     Line,
     Mark,
     Panel,
     PanelPicture,
     Rule,
     Tint,
+    band_around,
+    chance_band,
+    chosen_value,
 )
-from lore_core.figures.pictures.picture import Hover
 from lore_core.figures.style import Mode, method_color
 from lore_core.mergeable.cell_sums.summaries import BoundedCurve
 from lore_core.metrics.bandwidth import BandwidthCurve, BandwidthSpread
@@ -39,11 +42,6 @@ Curve = BandwidthCurve | BandwidthSpread | BoundedCurve
 _FEW_BANDS = 4
 
 
-def marked(value: float, text: str) -> Rule:
-    """Mark a value of the axis that the reader has chosen."""
-    return Rule(value, Tint("ink"), width=1.2, dash="dash", text=text)
-
-
 def bandwidth_figure(
     curves: Mapping[str, Curve],
     *,
@@ -53,51 +51,33 @@ def bandwidth_figure(
     null: tuple[str, NullBand] | None = None,
     mode: Mode = "light",
     height: int = 420,
-) -> PanelChart:
+) -> Chart:
     """One curve for each feature map or method, with both limits (Luo et al. 2022, fig. 1).
 
-    Parameters
-    ----------
-    curves : mapping of str to BandwidthCurve, BandwidthSpread or BoundedCurve
-        By name; of many runs the mean is drawn, in a band of one standard deviation, of sums the
-        bounds are.
-    metric : {"mlce_supported", "alce", "mlce"}
-        What to draw.
-    rows : str
-        Which rows these are, in words.
-    gamma : float, optional
-        The bandwidth in use, marked.
-    null : (str, NullBand), optional
-        Name of a curve, and what calibrated data with its confidences would show: drawn as a band.
-    mode, height
-        Look.
+    ``curves``: by name; of many runs the mean is drawn, in a band of one standard deviation, of
+    sums the bounds are. ``metric``: "mlce_supported", "alce" or "mlce". ``rows``: which these are,
+    in words. ``gamma``: the bandwidth in use, marked. ``null``: name of a curve, and what
+    calibrated data with its confidences would show: drawn as a band. ``mode``, ``height``: look.
     """
     about = CURVES[metric]
-    means = {label: _line_of(item) for label, item in curves.items()}
     marks: list[Mark] = []
     tables = [_table(item, metric).assign(curve=label) for label, item in curves.items()]
     if null is not None:
         name, chance = null
         low, high = chance.band(metric)
-        known, of = np.isfinite(low), f", {name}" if len(curves) > 1 else ""
-        around = chance.gamma[known], low[known], high[known]
-        marks.append(Band(*around, Tint("quiet", 0.28), name=f"if calibrated{of} (95 %)"))
+        of = f", {name}" if len(curves) > 1 else ""
+        marks.append(chance_band(chance.gamma, low, high, f"if calibrated{of} (95 %)"))
         columns = {"gamma": chance.gamma, f"{metric}_low": low, f"{metric}_high": high}
         tables.append(pd.DataFrame(columns).assign(curve=f"{name}, if calibrated"))
     heights = []
-    for position, (label, curve) in enumerate(means.items()):
-        color, value = method_color(label, position), getattr(curve, metric)
-        item = curves[label]
-        faint = Tint(color, 0.12 if len(curves) <= _FEW_BANDS else 0.07)
-        if isinstance(item, BandwidthSpread):
-            marks.append(_spread(item, metric, label, faint))
-        elif isinstance(item, BoundedCurve):
-            marks.append(_bounds(item, metric, label, faint))
-        lines = (
-            "γ {x:.3g}",
-            f"{about.title} {{y:.1f}} points",
-            "median {0:.0f} effective neighbours",
-        )
+    alpha = 0.12 if len(curves) <= _FEW_BANDS else 0.07
+    hover = "γ {x:.3g}", f"{about.title} {{y:.1f}} points", "median {0:.0f} effective neighbours"
+    for position, (label, item) in enumerate(curves.items()):
+        color, (curve, band) = method_color(label, position), _with_band(item, metric)
+        value = getattr(curve, metric)
+        if band is not None:
+            what, low, high = band
+            marks.append(band_around(label, what, curve.gamma, low, high, Tint(color, alpha)))
         marks.append(
             Line(
                 curve.gamma,
@@ -106,14 +86,14 @@ def bandwidth_figure(
                 name=label,
                 group=label,
                 dots=True,
-                hover=Hover(label, lines=lines),
+                hover=Hover(label, lines=hover),
                 columns=[curve.median_effective_size],
             )
         )
         marks += _limits(curve, about, color, in_words=len(curves) == 1)
         heights += [*value, getattr(curve, f"{metric}_zero", math.nan)]
     if gamma is not None:
-        marks.append(marked(gamma, f"γ = {gamma:g}"))
+        marks.append(chosen_value(gamma, f"γ = {gamma:g}"))
     top = max((height for height in heights if np.isfinite(height)), default=1.0)
     y = Axis(about.title, "points", from_zero=True, span=(0, 1.1 * float(top)))
     picture = PanelPicture(
@@ -126,30 +106,20 @@ def bandwidth_figure(
         panels=(Panel(GAMMA, y, marks),),
         legend=len(curves) > 1 or null is not None,
     )
-    return PanelChart(picture, mode, height)
+    return Chart(picture, mode, height)
 
 
-def _line_of(item: Curve) -> BandwidthCurve:
-    if isinstance(item, BandwidthCurve):
-        return item
-    return item.mean if isinstance(item, BandwidthSpread) else item.value
-
-
-def _bounds(item: BoundedCurve, metric: CurveKey, label: str, tint: Tint) -> Band:
-    """Where the exact curve surely is."""
-    low, high = getattr(item.low, metric), getattr(item.high, metric)
-    known = np.isfinite(low) & np.isfinite(high)
-    around = item.value.gamma[known], low[known], high[known]
-    return Band(*around, tint, name=f"{label}, surely", group=label, listed=False)
-
-
-def _spread(item: BandwidthSpread, metric: CurveKey, label: str, tint: Tint) -> Band:
-    """Mean ± one standard deviation over runs, no further than an error can go."""
-    mean, sd = getattr(item.mean, metric), getattr(item.sd, metric)
-    known = np.isfinite(mean)
-    low, high = np.maximum(mean - sd, 0.0)[known], np.minimum(mean + sd, 1.0)[known]
-    name, gamma = f"{label}, ± 1 SD", item.mean.gamma[known]
-    return Band(gamma, low, high, tint, name=name, group=label, listed=False)
+def _with_band(
+    item: Curve, metric: CurveKey
+) -> tuple[BandwidthCurve, tuple[str, Floats, Floats] | None]:
+    """Return the curve that is drawn, and what the band around it shows, with its ends."""
+    if isinstance(item, BandwidthSpread):
+        mean, sd = getattr(item.mean, metric), getattr(item.sd, metric)
+        # No further than an error can go.
+        return item.mean, ("± 1 SD", np.maximum(mean - sd, 0.0), np.minimum(mean + sd, 1.0))
+    if isinstance(item, BoundedCurve):
+        return item.value, ("surely", getattr(item.low, metric), getattr(item.high, metric))
+    return item, None
 
 
 def _limits(
@@ -217,19 +187,11 @@ def suggestion_figure(
     in_use: tuple[float, int] | None = None,
     mode: Mode = "light",
     height: int = 320,
-) -> PanelChart:
+) -> Chart:
     """Leave-one-out NLL against γ, one line for each number of bins, the minimum marked.
 
-    Parameters
-    ----------
-    suggestion : BandwidthSuggestion
-        What to draw.
-    rows : str
-        Which rows it was chosen on, in words.
-    in_use : (float, int), optional
-        γ and number of bins in use, marked where they were tried.
-    mode, height
-        Look.
+    ``rows``: which it was chosen on, in words. ``in_use``: γ and number of bins in use, marked
+    where they were tried. ``mode``, ``height``: look.
     """
     gammas, best = suggestion.gammas, suggestion.gamma
     marks: list[Mark] = []
@@ -252,7 +214,7 @@ def suggestion_figure(
         tables.append(pd.DataFrame({"n_bins": bins, "gamma": gammas, "loo_nll": loss}))
     least = np.array([best]), np.array([suggestion.loss.min()])
     marks.append(Dots(*least, Tint("ink"), 11, "ring", listed=False))
-    marks.append(marked(best, f"best γ = {best:.3g}"))
+    marks.append(chosen_value(best, f"best γ = {best:.3g}"))
     picture = PanelPicture(
         title="Which settings predict best",
         subtitle=rows,
@@ -269,7 +231,7 @@ def suggestion_figure(
         panels=(Panel(GAMMA, Axis("leave-one-out NLL, nats"), marks),),
         legend=len(suggestion.tried_bins) > 1,
     )
-    return PanelChart(picture, mode, height)
+    return Chart(picture, mode, height)
 
 
 _VECTOR_TITLES: dict[VectorKey, str] = {
@@ -291,23 +253,11 @@ def vector_curve_figure(
     gamma: float | None = None,
     mode: Mode = "light",
     height: int = 420,
-) -> PanelChart:
+) -> Chart:
     """Average or largest local error of the whole vector over γ, less its noise.
 
-    Parameters
-    ----------
-    curve : VectorCurve
-        Of the data.
-    band : VectorBand, optional
-        What models whose every probability is right show: drawn as a band.
-    metric : {"average", "largest"}
-        What to draw.
-    rows : str
-        Which rows these are, in words.
-    gamma : float, optional
-        The bandwidth in use, marked.
-    mode, height
-        Look.
+    ``band``: what models whose every probability is right show, drawn as a band. ``rows``: which
+    these are, in words. ``gamma``: the bandwidth in use, marked. ``mode``, ``height``: look.
     """
     title = _VECTOR_TITLES[metric].capitalize()
     value, table = curve.of(metric), curve.frame()
@@ -323,9 +273,9 @@ def vector_curve_figure(
         level = band.level(metric)
         table["if_right_below"] = level
         top = max(top, float(level[known].max(initial=0.0)))
-        low = np.zeros(int(known.sum()))
         name = "if every probability is right (95 %)"
-        marks.append(Band(curve.gamma[known], low, level[known], Tint("quiet", 0.28), name=name))
+        low = np.where(known, 0.0, np.nan)
+        marks.append(chance_band(curve.gamma, low, level, name))
         how_to_read += (
             " Grey: where the whole curve stays, with 95 %, if every probability is right "
             f"({band.n_draws} simulations)."
@@ -345,7 +295,7 @@ def vector_curve_figure(
         )
     )
     if gamma is not None:
-        marks.append(marked(gamma, f"γ = {gamma:g}"))
+        marks.append(chosen_value(gamma, f"γ = {gamma:g}"))
     y = Axis(title, "points", from_zero=True, span=(0, 1.1 * (top or 0.01)))
     picture = PanelPicture(
         title=f"{title} against bandwidth",
@@ -357,4 +307,4 @@ def vector_curve_figure(
         panels=(Panel(GAMMA, y, marks),),
         legend=band is not None,
     )
-    return PanelChart(picture, mode, height)
+    return Chart(picture, mode, height)

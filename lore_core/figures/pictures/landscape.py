@@ -44,6 +44,10 @@ _TAIL, _REACH = 0.005, 0.25
 _MAX_VALUE_LETTERS, _MAX_COLUMNS = 40, 5
 #: Columns of a table of rows that a hover puts into words of its own.
 _WORDED = {"row", "predicted", "true", "confidence", "right", "signed_error", "lce", "n_eff"}
+#: Pixels: half of a letter's width, half of a line's height, margin around a name.
+_LETTER, _LINE, _MARGIN = 3.4, 9.0, 4.0
+#: Lines a name may be moved up or down before it stays where it is.
+_FURTHEST = 4
 
 
 def landscape_figure(
@@ -75,30 +79,19 @@ def landscape_figure(
     field : Field or None
         Raster; None draws only points.
     coordinates : ndarray of shape (n, 2)
-        The map, all rows.
-    counts : ndarray of shape (n,), optional
-        How many rows there are at each of the coordinates; by default one.
-    points : DataFrame, optional
-        Rows to draw (:func:`~lore_core.regions.row_tables.row_table` with errors).
-    worst : DataFrame, optional
-        Rows to ring; ``customdata`` is the row number, for clicks.
+        The map, all rows; ``counts`` says how many rows there are at each, by default one.
+    points, worst : DataFrame, optional
+        Rows to draw, and to ring (:func:`~lore_core.regions.rows.row_table` with errors).
     n_total : int
         Rows that could have been drawn; the drawn share is said in the subtitle.
-    value : {"signed", "absolute"}
-        SLCE on a diverging scale or LCE on a sequential one.
-    limit : float
-        End of the colour scale.
-    rows : str
-        Which rows these are, in words.
-    axes : str
-        Name of the map.
-    region : Selection, optional
-        What the reader has drawn, to be outlined.
-    found : sequence of (str, Outline)
-        Names of regions that were found, and where they lie: outlined and numbered.
+    value, limit : {"signed", "absolute"} and float
+        SLCE on a diverging scale or LCE on a sequential one, and the end of the scale.
+    rows, axes : str
+        Which rows these are, in words, and the name of the map.
+    region, found : Selection and sequence of (str, Outline), optional
+        What the reader has drawn; names of regions that were found, and where they lie.
     places : DataFrame, optional
-        Names to write on the map: columns ``name, x, y``
-        (:func:`~lore_core.regions.row_tables.class_places`).
+        Names on the map: ``name, x, y`` (:func:`~lore_core.regions.rows.class_places`).
     seen : tuple of float, optional
         Which part of the map is shown: how far its middle lies from that of the whole, as shares of
         the whole's sides, and how many times it is enlarged. By default the whole.
@@ -162,22 +155,11 @@ def landscape_3d_figure(
 ) -> LandscapeChart:
     """Rows in a 3-D embedding, coloured by their local error.
 
-    Parameters
-    ----------
-    points : DataFrame
-        Rows to draw (:func:`~lore_core.regions.row_tables.row_table` with errors).
-    coordinates : ndarray of shape (n, 3)
-        The embedding, all rows.
-    places : DataFrame, optional
-        Names to write in it: columns ``name, x, y, z``.
-    camera : {"corner", "top", "front", "side"}
-        Where it is seen from.
-    seen : tuple of float, optional
-        Where it is seen from instead: how far the middle of what is seen lies right and up, as
-        shares of four fifths of its diagonal, how many times it is enlarged, degrees round the
-        upright and above the floor.
-    worst, n_total, value, limit, rows, axes, mode, height
-        See :func:`landscape_figure`.
+    ``points``, ``worst``: rows to draw, and to ring. ``coordinates`` (n, 3): the embedding, all
+    rows. ``places``: names in it, columns ``name, x, y, z``. ``camera``: "corner", "top", "front"
+    or "side". ``seen``: where it is seen from instead: how far the middle of what is seen lies
+    right and up, as shares of four fifths of its diagonal, how many times it is enlarged, degrees
+    round the upright and above the floor. The others: see :func:`landscape_figure`.
     """
     looking = CAMERAS[camera]
     if seen is not None:
@@ -220,14 +202,7 @@ def surface_figure(
 ) -> LandscapeChart:
     """Draw the error as height over the 2-D map; the LCE as in Luo et al. 2022, fig. 2.
 
-    Parameters
-    ----------
-    field : Field
-        Raster.
-    camera : {"corner", "top", "front", "side"}
-        Where it is seen from.
-    value, limit, rows, axes, mode, height
-        See :func:`landscape_figure`.
+    ``camera``: "corner", "top", "front" or "side". The others: see :func:`landscape_figure`.
     """
     picture = LandscapePicture(
         title=f"{TITLES[value]} as height",
@@ -303,7 +278,7 @@ def _map_rows(table: pd.DataFrame | None, coordinates: Floats) -> MapRows | None
 def row_hovers(table: pd.DataFrame) -> tuple[Hover, ...]:
     """Say what is known of rows.
 
-    ``table``: the rows (:func:`~lore_core.regions.row_tables.row_table` with errors).
+    ``table``: the rows (:func:`~lore_core.regions.rows.row_table` with errors).
     """
     others = [column for column in table.columns if column not in _WORDED][:_MAX_COLUMNS]
     return tuple(_row_hover(record, others) for record in table.to_dict("records"))
@@ -391,12 +366,6 @@ def _rows_table(points: pd.DataFrame | None, coordinates: Floats) -> pd.DataFram
         return pd.DataFrame()
     z = coordinates[points["row"].to_numpy()]
     return points.assign(**{f"map_{k + 1}": z[:, k] for k in range(z.shape[1])})
-
-
-#: Pixels: half of a letter's width, half of a line's height, margin around a name.
-_LETTER, _LINE, _MARGIN = 3.4, 9.0, 4.0
-#: Lines a name may be moved up or down before it stays where it is.
-_FURTHEST = 4
 
 
 def shifts(places: Floats, names: Sequence[str], *, n_fixed: int = 0) -> Floats:

@@ -9,26 +9,32 @@ from numpy.typing import NDArray
 
 from lore_core.data.arrays import Ints
 from lore_core.data.number_text import HUNDREDTHS, gap_words, percent, rows_words, with_points
-from lore_core.figures.chart import PanelChart
-from lore_core.figures.pictures.marks import (
+from lore_core.figures.chart import Chart
+from lore_core.figures.pictures.picture import (
     Axis,
-    Band,
     Bars,
     Dots,
+    Hover,
     Line,
     Mark,
     Panel,
     PanelPicture,
     Tint,
+    chance_band,
     pieces,
 )
-from lore_core.figures.pictures.picture import Hover
 from lore_core.figures.style import Mode
 from lore_core.metrics.corp import IsotonicReliability
 from lore_core.metrics.global_metrics import ReliabilityTable
 
 #: Bars leave a little room between them.
 _FULL = 0.92
+_ENDS = np.array([0, 1])
+_CALIBRATED = Line(_ENDS, _ENDS, Tint("quiet"), name="calibrated", width=1.5, dash="dot")
+#: Levels drawn at most, beside the ends of the steps.
+_POINTS = 300
+#: Bars of the lower panel.
+_BARS = 40
 
 
 def reliability_figure(
@@ -40,28 +46,27 @@ def reliability_figure(
     mode: Mode = "light",
     height: int = 420,
     title: str = "Reliability",
-) -> PanelChart:
+) -> Chart:
     """Accuracy of each confidence bin with its 95 % interval, over the number of rows.
 
-    Parameters
-    ----------
-    table : ReliabilityTable
-        What to draw.
-    rows : str
-        Which rows these are, in words.
-    chosen : int, optional
-        Bin to outline; ``customdata`` of each bar is its bin index, for clicks.
-    marked : tuple of str and ReliabilityTable, optional
-        What some of the rows are called, and what the same bins are of those alone.
-    mode, height
-        Look.
-    title : str
-        Figure title.
+    ``rows``: which these are, in words. ``chosen``: bin to outline; ``customdata`` of each bar is
+    its bin index, for clicks. ``marked``: what some of the rows are called, and what the same bins
+    are of those alone. ``mode``, ``height``, ``title``: look.
     """
+    return Chart(_diagram(table, rows, chosen, marked, title), mode, height)
+
+
+def _diagram(
+    table: ReliabilityTable,
+    rows: str,
+    chosen: int | None = None,
+    marked: tuple[str, ReliabilityTable] | None = None,
+    title: str = "Reliability",
+) -> PanelPicture:
     full = np.flatnonzero(table.count > 0)
     edges, gap, worst = table.bins.edges, table.gap, table.worst_bin()
     picked = full == chosen
-    place, ends = (edges[:-1] + edges[1:])[full] / 2, np.array([0, 1])
+    place = (edges[:-1] + edges[1:])[full] / 2
     sides = _leanings(table)[full]
     accuracy = Bars(
         place,
@@ -85,14 +90,11 @@ def reliability_figure(
         tints=[Tint("accent") if on else Tint("quiet", 0.5) for on in picked],
         outlined=False,
     )
-    calibrated = Line(ends, ends, Tint("quiet"), name="calibrated", width=1.5, dash="dot")
     promised = table.confidence[full]
     confidence = Dots(place, promised, Tint("ink"), 10, "dash", name="mean confidence")
     of_marked = [] if marked is None else _marked(*marked)
-    low = max(0.0, float(edges[full[0]]) - 0.02)
-    x = Axis("confidence", "share", span=(low, 1.0))
-    y = Axis("accuracy", "share", span=(0, 1.02))
-    picture = PanelPicture(
+    marks = [_CALIBRATED, accuracy, confidence, *of_marked]
+    return PanelPicture(
         title=title,
         subtitle=rows,
         how_to_read=(
@@ -107,13 +109,16 @@ def reliability_figure(
         ),
         name="reliability",
         table=table.frame(),
-        panels=(
-            Panel(x, y, [calibrated, accuracy, confidence, *of_marked], 0.74),
-            Panel(x, Axis("rows", few_ticks=True), [counts], 0.26),
-        ),
+        panels=_over_counts(float(edges[full[0]]), "accuracy", marks, counts),
         still=True,
     )
-    return PanelChart(picture, mode, height)
+
+
+def _over_counts(first: float, what: str, marks: list[Mark], counts: Bars) -> tuple[Panel, Panel]:
+    """Place marks over the number of rows; ``first``: the lowest confidence."""
+    x = Axis("confidence", "share", span=(max(0.0, first - 0.02), 1.0))
+    top = Panel(x, Axis(what, "share", span=(0, 1.02)), marks, 0.74)
+    return top, Panel(x, Axis("rows", few_ticks=True), [counts], 0.26)
 
 
 def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
@@ -121,9 +126,8 @@ def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
 
     ``table``, ``rows``: see :func:`reliability_figure`.
     """
-    picture = reliability_figure(table, rows=rows).picture
+    picture = _diagram(table, rows)
     top, below = picture.panels
-    calibrated, *_ = top.marks
     full = np.flatnonzero(table.count > 0)
     promised, got, sides = table.confidence[full], table.accuracy[full], _leanings(table)[full]
     across = pieces(promised, promised)
@@ -140,7 +144,7 @@ def reliability_points(table: ReliabilityTable, *, rows: str) -> PanelPicture:
     tints = [Tint(side) for side in sides]
     hover = [_hover(table, int(k)) for k in full]
     marks = [
-        calibrated,
+        _CALIBRATED,
         *gaps,
         Line(across, interval, Tint("ink"), width=1),
         Dots(promised, got, tints, 8, hover=hover),
@@ -190,12 +194,6 @@ def _hover(table: ReliabilityTable, k: int) -> Hover:
     )
 
 
-#: Levels drawn at most, beside the ends of the steps.
-_POINTS = 300
-#: Bars of the lower panel.
-_BARS = 40
-
-
 def isotonic_figure(
     found: IsotonicReliability,
     *,
@@ -203,34 +201,18 @@ def isotonic_figure(
     mode: Mode = "light",
     height: int = 420,
     title: str = "Reliability without bins",
-) -> PanelChart:
+) -> Chart:
     """How often rows of each confidence are right if that only rises with the confidence.
 
-    Parameters
-    ----------
-    found : IsotonicReliability
-        What to draw.
-    rows : str
-        Which rows these are, in words.
-    mode, height
-        Look.
-    title : str
-        Figure title.
+    ``rows``: which these are, in words. ``mode``, ``height``, ``title``: look.
     """
     c, r = found.confidence, found.frequency
     low, high = found.band_low, found.band_high
     drawn = _drawn_rows(found)
     side = np.where(r < low, "over", np.where(r > high, "under", "quiet"))
-    ends = np.array([0, 1])
     marks: list[Mark] = [
-        Band(
-            name="if calibrated (95 %)",
-            at=c[drawn],
-            low=low[drawn],
-            high=high[drawn],
-            tint=Tint("quiet", 0.28),
-        ),
-        Line(ends, ends, Tint("quiet"), name="calibrated", width=1.5, dash="dot"),
+        chance_band(c[drawn], low[drawn], high[drawn], "if calibrated (95 %)"),
+        _CALIBRATED,
         Line(c[drawn], r[drawn], Tint("ink"), name="right", width=2),
     ]
     for which in ("over", "under"):
@@ -251,8 +233,7 @@ def isotonic_figure(
     bars = Bars(
         (edges[:-1] + edges[1:]) / 2, 0.92 / _BARS, count, [Tint("quiet", 0.5)] * _BARS, name="rows"
     )
-    first = edges[:-1][count > 0][0]
-    x = Axis("confidence", "share", span=(max(0.0, float(first) - 0.02), 1.0))
+    first = float(edges[:-1][count > 0][0])
     picture = PanelPicture(
         title=title,
         subtitle=rows,
@@ -266,13 +247,10 @@ def isotonic_figure(
         alt=f"Isotonic reliability diagram of {rows}. {found.sentence}",
         name="reliability-isotonic",
         table=found.frame(),
-        panels=(
-            Panel(x, Axis("right", "share", span=(0, 1.02)), marks, 0.74),
-            Panel(x, Axis("rows", few_ticks=True), [bars], 0.26),
-        ),
+        panels=_over_counts(first, "right", marks, bars),
         still=True,
     )
-    return PanelChart(picture, mode, height)
+    return Chart(picture, mode, height)
 
 
 def _drawn_rows(found: IsotonicReliability) -> Ints:

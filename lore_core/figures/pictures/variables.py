@@ -10,20 +10,23 @@ import pandas as pd
 
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import gap_words, percent, rows_words, signed_points
-from lore_core.figures.chart import PanelChart
-from lore_core.figures.pictures.marks import (
+from lore_core.figures.chart import Chart
+from lore_core.figures.pictures.picture import (
     Axis,
     Band,
     Bars,
     Cells,
+    Hover,
     Line,
     Mark,
     Panel,
     PanelPicture,
+    Record,
     Rule,
     Tint,
+    gap_ticks,
+    shortened,
 )
-from lore_core.figures.pictures.picture import Hover, Record, gap_ticks, shortened
 from lore_core.figures.style import Mode
 
 #: Names longer than this are cut on an axis; the hover has them in full.
@@ -42,24 +45,14 @@ def variable_figure(
     overall: float | None = None,
     mode: Mode = "light",
     height: int = 460,
-) -> PanelChart:
+) -> Chart:
     """Bars of the gap for each part of a variable, with intervals and the rows behind them.
 
-    Parameters
-    ----------
-    table : DataFrame
-        From :func:`~lore_core.regions.gap_along`. A number stands upright over its number
-        line; names are listed from top to bottom.
-    name : str
-        The variable.
-    rows : str
-        Which rows these are, in words.
-    curve : DataFrame, optional
-        From :func:`~lore_core.regions.variables.gaps.smooth_gap`, of a number.
-    overall : float, optional
-        Gap of all rows, as a line to hold the bars against.
-    mode, height
-        Look; a list of names is as high as it needs to be.
+    ``table``: from :func:`~lore_core.regions.gap_along`; a number stands upright over its number
+    line, names are listed from top to bottom. ``name``: the variable. ``rows``: which these are, in
+    words. ``curve``: from :func:`~lore_core.regions.variables.gaps.smooth_gap`, of a number.
+    ``overall``: gap of all rows, as a line to hold the bars against. ``mode``, ``height``: look; a
+    list of names is as high as it needs to be.
     """
     is_number = bool((table["border"] != "").any())
     gap, variable = table["gap"].to_numpy(), shortened(name, _LONGEST_VARIABLE)
@@ -71,8 +64,8 @@ def variable_figure(
         gap,
         [Tint(side, 0.9 if on else 0.35) for side, on in zip(sides, sure, strict=True)],
         name="gap",
-        low=np.minimum(table["gap_low"], gap),
-        high=np.maximum(table["gap_high"], gap),
+        low=np.minimum(table["gap_low"].to_numpy(), gap),
+        high=np.maximum(table["gap_high"].to_numpy(), gap),
         sideways=not is_number,
         number=np.arange(len(table)),
         hover=[
@@ -113,7 +106,7 @@ def variable_figure(
         gap=0.04,
         still=True,
     )
-    return PanelChart(picture, mode, height if is_number else 130 + 30 * max(len(table), 3))
+    return Chart(picture, mode, height if is_number else 130 + 30 * max(len(table), 3))
 
 
 def _places(table: pd.DataFrame) -> Floats:
@@ -184,23 +177,12 @@ def variable_grid_figure(
     min_rows: int,
     rows: str,
     mode: Mode = "light",
-) -> PanelChart:
+) -> Chart:
     """Heat map of the gap over the combinations of two variables.
 
-    Parameters
-    ----------
-    grid : DataFrame
-        From :func:`~lore_core.regions.variables.gaps.gap_grid`.
-    names : tuple of str
-        The variables across and up.
-    limit : float
-        End of the colour scale.
-    min_rows : int
-        What ``grid["shown"]`` asks for, said under the picture.
-    rows : str
-        Which rows these are, in words.
-    mode : {"light", "dark"}
-        Theme.
+    ``grid``: from :func:`~lore_core.regions.variables.gaps.gap_grid`. ``names``: the variables
+    across and up. ``limit``: end of the colour scale. ``min_rows``: what ``grid["shown"]`` asks
+    for, said under the picture. ``rows``: which these are, in words. ``mode``: theme.
     """
     x, y = (_parts(grid[side], name) for side, name in zip("xy", names, strict=True))
     shape = (len(y.ticks), len(x.ticks))
@@ -242,7 +224,7 @@ def variable_grid_figure(
         panels=(Panel(x, y, [cells]),),
         still=True,
     )
-    return PanelChart(picture, mode)
+    return Chart(picture, mode)
 
 
 def _parts(column: pd.Series[Any], name: str) -> Axis:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from lore_core.figures.pictures.landscape_picture import LandscapePicture
-from lore_core.figures.pictures.marks import PanelPicture
-from lore_core.figures.pictures.picture import Picture
+from lore_core.figures.pictures.picture import PanelPicture, Picture
 from lore_core.figures.plotly.landscape import landscape, space
 from lore_core.figures.plotly.panels import panels
 from lore_core.figures.style import Mode

@@ -1,4 +1,4 @@
-"""Figures of Plotly from plain options, and the look they share."""
+"""The look that all figures of Plotly share, and figures of plain options."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-import pandas as pd
 import plotly.graph_objects as go
 import plotly.io as pio
-from plotly.subplots import make_subplots
 
 from lore_core.figures.pictures.picture import Hover, Picture
 from lore_core.figures.style import ACCENT, GRID, INK, NEUTRAL, PAPER, Mode, escape
@@ -20,49 +18,48 @@ FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", "Open Sans", Arial, s
 _MAX_ON_TOP = 3
 #: Pixels for a legend at the foot: two lines. Where it needs more, the plot yields them.
 _FOOT = 44
+_LEFT_EDGE = {"xref": "container", "xanchor": "left", "x": 0.0, "yref": "container"}
+
+Options = dict[str, Any]
 
 
-def frame(
-    figure: Sheet, picture: Picture, mode: Mode, *, height: int, legend: bool = False
-) -> None:
-    """Give a figure its title, what rows it shows, and the shared look."""
-    ink, grid, quiet = INK[mode], GRID[mode], NEUTRAL[mode]
-    subtitle = {"text": escape(picture.subtitle), "font": {"size": 12, "color": quiet}}
-    figure.update_layout(
-        title={
+def frame(picture: Picture, mode: Mode, height: int, n_names: int = 0) -> Options:
+    """Return the layout of a figure: title, rows shown, the shared look, a legend of some names."""
+    ink, quiet = INK[mode], NEUTRAL[mode]
+    legend: Options = {"x": 1.0, "xanchor": "right", "y": 1.0, "yanchor": "bottom"}
+    if n_names > _MAX_ON_TOP:
+        # Beside the title they would run into it; at the foot they take the lines they need.
+        legend, height = {**_LEFT_EDGE, "yanchor": "bottom", "y": 0.0}, height + _FOOT
+    return {
+        "title": {
             "text": f"<b>{escape(picture.title)}</b>",
-            "subtitle": subtitle,
+            "subtitle": {"text": escape(picture.subtitle), "font": {"size": 12, "color": quiet}},
             "font": {"size": 15, "color": ink},
             "pad": {"l": 8, "t": 10},
             "automargin": False,
+            **_LEFT_EDGE,
+            "yanchor": "top",
+            "y": 1.0,
         },
-        margin={"l": 8, "r": 8, "t": 62, "b": 8},
-        height=height,
-        paper_bgcolor=PAPER[mode],
-        plot_bgcolor=PAPER[mode],
-        font={"color": ink, "size": 12, "family": FONT},
-        hoverlabel={"font": {"size": 12}, "align": "left"},
-        showlegend=legend,
-        legend={"orientation": "h", "bgcolor": "rgba(0,0,0,0)"},
-        modebar={"bgcolor": "rgba(0,0,0,0)", "color": quiet, "activecolor": ACCENT[mode]},
-        dragmode="pan",
-    )
-    figure.update_layout(title=_corner("container", "left", 0.0, "top", 1.0))
-    if (
-        legend
-        and sum(trace.get("showlegend") is not False for trace in figure.traces) > _MAX_ON_TOP
-    ):
-        # Beside the title they would run into it; at the foot they take the lines they need.
-        corner = _corner("container", "left", 0.0, "bottom", 0.0)
-        figure.update_layout(height=height + _FOOT, legend=corner)
-    else:
-        figure.update_layout(legend={"x": 1.0, "xanchor": "right", "y": 1.0, "yanchor": "bottom"})
-    figure.update_xaxes(gridcolor=grid, linecolor=grid, zeroline=False, automargin=True)
-    figure.update_yaxes(gridcolor=grid, linecolor=grid, zeroline=False, automargin=True)
+        "margin": {"l": 8, "r": 8, "t": 62, "b": 8},
+        "height": height,
+        "paper_bgcolor": PAPER[mode],
+        "plot_bgcolor": PAPER[mode],
+        "font": {"color": ink, "size": 12, "family": FONT},
+        "hoverlabel": {"font": {"size": 12}, "align": "left"},
+        "showlegend": n_names > 0,
+        "legend": {"orientation": "h", "bgcolor": "rgba(0,0,0,0)", **legend},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": quiet, "activecolor": ACCENT[mode]},
+        "dragmode": "pan",
+        "xaxis": axis(mode),
+        "yaxis": axis(mode),
+    }
 
 
-def _corner(of: str, xanchor: str, x: float, yanchor: str, y: float) -> dict[str, Any]:
-    return {"xref": of, "xanchor": xanchor, "x": x, "yref": of, "yanchor": yanchor, "y": y}
+def axis(mode: Mode) -> Options:
+    """Return how axes look."""
+    grid = GRID[mode]
+    return {"gridcolor": grid, "linecolor": grid, "zeroline": False, "automargin": True}
 
 
 def breaking(text: str) -> str:
@@ -78,118 +75,54 @@ def hover_text(hover: Hover) -> str:
 
 def color_bar(
     title: str, ticks: Iterable[tuple[float, str]], *, length: float, **more: Any
-) -> dict[str, Any]:
+) -> Options:
     """Options of the bar beside a picture that says which colour is which number."""
-    named = list(ticks)
+    at, words = zip(*ticks, strict=True)
     return {
         "thickness": 12,
         "len": length,
         "outlinewidth": 0,
-        "tickvals": [at for at, _ in named] or None,
-        "ticktext": [breaking(words) for _, words in named] or None,
+        "tickvals": list(at),
+        "ticktext": [breaking(text) for text in words],
         "title": {"text": title, "font": {"size": 11}, "side": "right"},
         **more,
     }
 
 
-class Sheet:
-    """Traces and layout of a figure.
+def annotation(text: str, size: int, color: str, **where: Any) -> Options:
+    """Options of a text in a figure."""
+    return {"text": text, "showarrow": False, "font": {"size": size, "color": color}, **where}
 
-    Plotly looks up the path of every option it is given, one after the other, which took a quarter
-    of the interpreter's time where many read. So options are collected here, and what is None is
-    as Plotly has it by default.
 
-    ``shares``: heights of panels one above the other, as shares; ``gap``: between them.
+def figure(traces: list[Options], layout: Options) -> go.Figure:
+    """Make a figure of plain options; those that are None are as Plotly has them by default.
+
+    Plotly looks up the path of every option that it checks, one after the other, which took a
+    quarter of the interpreter's time where many read. What is changed from now on is checked.
     """
-
-    def __init__(self, shares: tuple[float, ...] = (1.0,), gap: float = 0.0) -> None:
-        self.traces: list[dict[str, Any]] = []
-        self.layout: dict[str, Any] = {} if len(shares) == 1 else _panels(shares, gap)
-        self._rows = range(1, len(shares) + 1)
-
-    def add_trace(self, trace: Mapping[str, Any], row: int = 1) -> None:
-        """Add a trace; ``row``: of which panel, from 1."""
-        axes = {} if len(self._rows) == 1 else {"xaxis": f"x{_n(row)}", "yaxis": f"y{_n(row)}"}
-        self.traces.append(_merged({}, {**trace, **axes}))
-
-    def update_layout(self, **options: Any) -> None:
-        """Set options of the layout."""
-        _merged(self.layout, options)
-
-    def update_xaxes(self, row: int | None = None, **options: Any) -> None:
-        """Set options of the x axis of one panel, or of all."""
-        self._update("xaxis", row, options)
-
-    def update_yaxes(self, row: int | None = None, **options: Any) -> None:
-        """Set options of the y axis of one panel, or of all."""
-        self._update("yaxis", row, options)
-
-    def _update(self, axis: str, row: int | None, options: Mapping[str, Any]) -> None:
-        for number in self._rows if row is None else (row,):
-            _merged(self.layout.setdefault(f"{axis}{_n(number)}", {}), options)
-
-    def add_shape(self, **options: Any) -> None:
-        """Draw a shape."""
-        self.layout.setdefault("shapes", []).append(_merged({}, options))
-
-    def add_annotation(self, **options: Any) -> None:
-        """Write a text."""
-        self.layout.setdefault("annotations", []).append(_merged({}, options))
-
-    def add_level(self, y: float, row: int, line: Mapping[str, Any]) -> None:
-        """Draw a line from side to side of a panel."""
-        ends = {"x0": 0, "x1": 1, "y0": y, "y1": y}
-        refs = {"xref": f"x{_n(row)} domain", "yref": f"y{_n(row)}"}
-        self.add_shape(type="line", **ends, **refs, line=line)
-
-    def add_upright(self, x: float, row: int, line: Mapping[str, Any]) -> None:
-        """Draw a line from the foot to the head of a panel."""
-        ends = {"x0": x, "x1": x, "y0": 0, "y1": 1}
-        refs = {"xref": f"x{_n(row)}", "yref": f"y{_n(row)} domain"}
-        self.add_shape(type="line", **ends, **refs, line=line)
-
-    def figure(self) -> go.Figure:
-        """Return the figure; what is changed of it from now on is checked by Plotly."""
-        layout = {**self.layout, "template": _template()}
-        figure = go.Figure(self.traces, layout, _validate=False)
-        figure._validate = True
-        return figure
+    options = _given({"data": traces, "layout": layout})
+    options["layout"]["template"] = _template()
+    made = go.Figure(**options, _validate=False)
+    made._validate = True
+    return made
 
 
-def _n(row: int) -> str:
-    return "" if row == 1 else str(row)
-
-
-def _merged(into: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+def _given(options: Mapping[str, Any]) -> Options:
+    found = {}
     for name, value in options.items():
-        if value is None:
-            into.pop(name, None)
-        elif isinstance(value, Mapping):
-            inner = into.get(name)
-            if merged := _merged(inner if isinstance(inner, dict) else {}, value):
-                into[name] = merged
-        else:
-            into[name] = _plain(value)
-    return into
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, pd.Series):
-        return value.to_numpy()
-    return list(value) if isinstance(value, tuple) else value
+        if isinstance(value, Mapping):
+            value = _given(value) or None  # noqa: PLW2901
+        elif isinstance(value, tuple):
+            value = list(value)  # noqa: PLW2901
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            value = [_given(item) for item in value]  # noqa: PLW2901
+        if value is not None:
+            found[name] = value
+    return found
 
 
 @lru_cache(maxsize=1)
-def _template() -> dict[str, Any]:
+def _template() -> Options:
     # Plotly's own by name, because Streamlit sets another for every figure of the process.
-    template: dict[str, Any] = pio.templates["plotly"].to_plotly_json()
+    template: Options = pio.templates["plotly"].to_plotly_json()
     return template
-
-
-def _panels(shares: tuple[float, ...], gap: float) -> dict[str, Any]:
-    laid = make_subplots(
-        rows=len(shares), cols=1, shared_xaxes=True, row_heights=shares, vertical_spacing=gap
-    )
-    layout: dict[str, Any] = laid.to_plotly_json()["layout"]
-    del layout["template"]
-    return layout

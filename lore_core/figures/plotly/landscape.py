@@ -16,58 +16,73 @@ from lore_core.figures.pictures.landscape_picture import (
     ErrorScale,
     LandscapePicture,
     MapRows,
-    PlaceName,
 )
-from lore_core.figures.plotly.frame import Sheet, color_bar, frame, hover_text
+from lore_core.figures.plotly.frame import Options, annotation, color_bar, figure, frame, hover_text
 from lore_core.figures.style import INK, NEUTRAL, PAPER, Mode, escape, rgba
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE
 from lore_core.regions.field import Field
+from lore_core.regions.selection import Region
+
+#: Sides of the box of a height, and the diagonal of a box of rows that a chart shows whole.
+_FLAT = {"x": 1.3, "y": 1.3, "z": 0.6}
+_DIAGONAL = 2.2
+#: How far from the middle the eye is.
+_EYE = 2.1
 
 
 def landscape(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
     """Draw the field, the rows over it, and what is named."""
-    figure, ink, field = Sheet(), INK[mode], picture.field
+    ink, field, traces = INK[mode], picture.field, []
     color = color_axis(picture.scale, mode)
     if field is not None:
         # Without a line around all rows a small bin floats in nowhere.
         faint = {"color": rgba(NEUTRAL[mode], 0.45), "width": 1, "smoothing": 1.3}
-        figure.add_trace(_contour(field.x, field.y, field.context, faint, "all rows"))
-        figure.add_trace(_raster(field, picture.scale, color))
+        traces.append(_contour(field.x, field.y, field.context, faint, "all rows"))
+        traces.append(_raster(field, picture.scale, color))
     if picture.points is not None:
         shown = in_points(picture.scale.of(picture.points.error))
         edge = {"width": 0.6, "color": rgba(ink, 0.55)}
         dot = {"size": 5, "color": shown, **color, "showscale": field is None, "line": edge}
-        figure.add_trace(dict(type="scattergl", **_dots(picture.points), name="rows", marker=dot))
+        traces.append(_dots(picture.points, "scattergl", "rows", dot))
     if picture.worst is not None:
         # A few rings as SVG: a WebGL layer for them alone would double the time of a redraw.
         ring = {"size": 9, "color": "rgba(0,0,0,0)", "line": {"width": 1.4, "color": ink}}
-        figure.add_trace(
-            dict(type="scatter", **_dots(picture.worst), name="worst rows", marker=ring)
-        )
-    frame(figure, picture, mode, height=height)
-    font = {"size": 11, "color": NEUTRAL[mode]}
-    for number, ends, update in zip(
-        (1, 2), picture.extent, (figure.update_xaxes, figure.update_yaxes), strict=True
-    ):
+        traces.append(_dots(picture.worst, "scatter", "worst rows", ring))
+    layout = frame(picture, mode, height)
+    font, ends = {"size": 11, "color": NEUTRAL[mode]}, picture.extent or (None, None)
+    for number, name in ((1, "xaxis"), (2, "yaxis")):
         title = {"text": f"{picture.axes} {number}", "font": font}
-        update(title=title, showgrid=False, showticklabels=False, ticks="", range=ends)
-    figure.update_yaxes(scaleanchor="x", scaleratio=1)
-    figure.update_layout(uirevision=picture.axes)
-    _add_names(figure, picture, mode)
-    for sign, region in picture.lasso.parts:
-        corners = zip(region.x, region.y, strict=True)
-        path = " L ".join(f"{x:.6g},{y:.6g}" for x, y in corners)
-        line = {"color": ink, "dash": "dash" if sign > 0 else "dot", "width": 2}
-        figure.add_shape(type="path", path=f"M {path} Z", line=line)
-    return figure.figure()
+        bare = {"showgrid": False, "showticklabels": False, "ticks": ""}
+        layout[name] |= {"title": title, "range": ends[number - 1], **bare}
+    layout["yaxis"] |= {"scaleanchor": "x", "scaleratio": 1}
+    for region in picture.regions:
+        line, outline = {"color": ink, "width": 2, "smoothing": 1.0}, region.outline
+        name = f"region {escape(region.name)}"
+        traces.append(_contour(outline.x, outline.y, outline.inside, line, name))
+    layout |= {
+        "uirevision": picture.axes,
+        "annotations": _names(picture, mode) or None,
+        "shapes": [_drawn_part(sign, part, ink) for sign, part in picture.lasso.parts] or None,
+    }
+    return figure(traces, layout)
 
 
-def color_axis(scale: ErrorScale, mode: Mode) -> dict[str, Any]:
+def _drawn_part(sign: int, region: Region, ink: str) -> Options:
+    """Outline what the reader has drawn."""
+    path = " L ".join(f"{x:.6g},{y:.6g}" for x, y in zip(region.x, region.y, strict=True))
+    line = {"color": ink, "dash": "dash" if sign > 0 else "dot", "width": 2}
+    return {"type": "path", "path": f"M {path} Z", "line": line}
+
+
+def color_axis(scale: ErrorScale, mode: Mode) -> Options:
     """Options of a marker or surface whose colour is an error, with its bar."""
-    ticks = [(at * POINTS.scale, words) for at, words in scale.ticks]
+    ticks, (low, high) = [(at * POINTS.scale, words) for at, words in scale.ticks], _ends(scale)
     bar = color_bar(scale.title, ticks, length=0.72, x=1.0, xpad=8, y=0.5)
-    ends = {"cmin": scale.low * POINTS.scale, "cmax": scale.limit * POINTS.scale}
-    return {"colorscale": scale.colors(mode), **ends, "colorbar": bar}
+    return {"colorscale": scale.colors(mode), "cmin": low, "cmax": high, "colorbar": bar}
+
+
+def _ends(scale: ErrorScale) -> list[float]:
+    return [scale.low * POINTS.scale, scale.limit * POINTS.scale]
 
 
 def in_points(error: Floats) -> NDArray[np.float32]:
@@ -75,7 +90,7 @@ def in_points(error: Floats) -> NDArray[np.float32]:
     return (error * POINTS.scale).astype(np.float32)
 
 
-def _raster(field: Field, scale: ErrorScale, color: dict[str, Any]) -> dict[str, Any]:
+def _raster(field: Field, scale: ErrorScale, color: Options) -> Options:
     said = "local error %{z:+.1f} points" if scale.is_signed else "LCE %{z:.1f} points"
     return {
         "type": "heatmap",
@@ -94,20 +109,21 @@ def _raster(field: Field, scale: ErrorScale, color: dict[str, Any]) -> dict[str,
     }
 
 
-def _dots(rows: MapRows) -> dict[str, Any]:
+def _dots(rows: MapRows, kind: str, name: str, marker: Options) -> Options:
     return {
+        "type": kind,
         "x": rows.at[:, 0].astype(np.float32),
         "y": rows.at[:, 1].astype(np.float32),
         "mode": "markers",
         "customdata": rows.row.astype(np.int32),
         "hovertext": [hover_text(item) for item in rows.hover],
         "hoverinfo": "text",
+        "name": name,
+        "marker": marker,
     }
 
 
-def _contour(
-    x: Floats, y: Floats, inside: Floats | Mask, line: dict[str, Any], name: str
-) -> dict[str, Any]:
+def _contour(x: Floats, y: Floats, inside: Floats | Mask, line: Options, name: str) -> Options:
     """Draw a line where a raster crosses ½."""
     return {
         "type": "contour",
@@ -122,67 +138,51 @@ def _contour(
     }
 
 
-def _add_names(figure: Sheet, picture: LandscapePicture, mode: Mode) -> None:
-    """Outline the regions, and write their numbers and what else has a name."""
+def _names(picture: LandscapePicture, mode: Mode) -> list[Options]:
+    """Write the numbers of regions and what else has a name."""
     ink, paper = INK[mode], PAPER[mode]
-    for region in picture.regions:
-        line = {"color": ink, "width": 2, "smoothing": 1.0}
-        outline, name = region.outline, f"region {escape(region.name)}"
-        figure.add_trace(_contour(outline.x, outline.y, outline.inside, line, name))
-    written: list[tuple[Any, ...]] = [
-        (region.name, *region.at, None, paper, ink) for region in picture.regions
-    ] + [(place.name, *place.at, place.up, ink, rgba(paper, 0.7)) for place in picture.places]
-    for name, x, y, up, color, ground in written:
-        figure.add_annotation(
-            x=x,
-            y=y,
-            yshift=up,
-            text=escape(name),
-            showarrow=False,
-            font={"size": 12, "color": color},
-            bgcolor=ground,
-            borderpad=2,
-        )
-
-
-#: Sides of the box of a height, and the diagonal of a box of rows that a chart shows whole.
-_FLAT = {"x": 1.3, "y": 1.3, "z": 0.6}
-_DIAGONAL = 2.2
-#: How far from the middle the eye is.
-_EYE = 2.1
+    regions = [(item.name, item.at, None, paper, ink) for item in picture.regions]
+    names = [(item.name, item.at, item.up, ink, rgba(paper, 0.7)) for item in picture.places]
+    return [
+        annotation(escape(name), 12, color, x=at[0], y=at[1], yshift=up, bgcolor=on, borderpad=2)
+        for name, at, up, color, on in (*regions, *names)
+    ]
 
 
 def space(picture: LandscapePicture, mode: Mode, height: int) -> go.Figure:
     """Draw rows in 3-D, or the error as height."""
-    figure = Sheet()
-    camera = picture.camera or CAMERAS["corner"]
-    shape: dict[str, Any]
-    axes, color = picture.axes, color_axis(picture.scale, mode)
+    camera, traces = picture.camera or CAMERAS["corner"], []
+    axes, color, scale = picture.axes, color_axis(picture.scale, mode), picture.scale
     if picture.view == "space":
         names, shape = [f"{axes} {number}" for number in (1, 2, 3)], _boxed(picture.extent, camera)
+        ends: list[Any] = list(picture.extent)
         if picture.points is not None:
-            for dots in _dots_in_space(picture.points, picture.scale, color, mode):
-                figure.add_trace(dots)
+            traces += _dots_in_space(picture.points, scale, color, mode)
         if picture.worst is not None:
-            figure.add_trace(_rings(picture.worst, mode))
+            traces.append(_rings(picture.worst, mode))
     else:
-        names, shape = [f"{axes} 1", f"{axes} 2", picture.scale.title], {"aspectratio": _FLAT}
-        shape["camera"] = {"eye": _xyz(_EYE * camera.axes[2])}
+        names, ends = [f"{axes} 1", f"{axes} 2", scale.title], [None, None, _ends(scale)]
+        shape = {"aspectratio": _FLAT, "camera": {"eye": _xyz(_EYE * camera.axes[2])}}
         if picture.field is not None:
-            figure.add_trace(_sheet(picture.field, picture.scale, color))
-    frame(figure, picture, mode, height=height)
-    scene = _scene(names, mode)
+            traces.append(_surface(picture.field, scale, color))
+    scene = _scene(names, ends, mode)
     if picture.view == "height":
-        ends = [end * POINTS.scale for end in (picture.scale.low, picture.scale.limit)]
-        scene["zaxis"] |= {"showticklabels": True, "range": ends}
-    for name, ends in shape.pop("ranges", {}).items():
-        scene[name]["range"] = ends
-    scene["annotations"] = [_named(place, mode) for place in picture.places]
-    figure.update_layout(scene=scene | shape, uirevision=f"{axes} {camera}")
-    return figure.figure()
+        scene["zaxis"]["showticklabels"] = True
+    scene["annotations"] = [
+        annotation(
+            escape(place.name),
+            12,
+            INK[mode],
+            **dict(zip("xyz", place.at, strict=True)),
+            bgcolor=rgba(PAPER[mode], 0.7),
+        )
+        for place in picture.places
+    ]
+    layout = frame(picture, mode, height)
+    return figure(traces, layout | {"scene": scene | shape, "uirevision": f"{axes} {camera}"})
 
 
-def _boxed(extent: tuple[tuple[float, float], ...], camera: Camera) -> dict[str, Any]:
+def _boxed(extent: tuple[tuple[float, float], ...], camera: Camera) -> Options:
     """Return what shows a box of rows to scale, as a camera sees it."""
     sides = np.diff(np.array(extent), axis=1)[:, 0]
     ratio = _DIAGONAL * camera.zoom * sides / np.linalg.norm(sides)
@@ -191,7 +191,6 @@ def _boxed(extent: tuple[tuple[float, float], ...], camera: Camera) -> dict[str,
     return {
         "aspectmode": "manual",
         "aspectratio": _xyz(ratio),
-        "ranges": dict(zip(("xaxis", "yaxis", "zaxis"), extent, strict=True)),
         "camera": {
             "projection": {"type": "orthographic"},
             "center": _xyz(middle),
@@ -206,27 +205,12 @@ def _xyz(vector: Floats) -> dict[str, float]:
     return dict(zip("xyz", vector.tolist(), strict=True))
 
 
-def _named(place: PlaceName, mode: Mode) -> dict[str, Any]:
-    x, y, z = place.at
-    return {
-        "x": x,
-        "y": y,
-        "z": z,
-        "text": escape(place.name),
-        "showarrow": False,
-        "font": {"size": 12, "color": INK[mode]},
-        "bgcolor": rgba(PAPER[mode], 0.7),
-    }
-
-
-def _rings(rows: MapRows, mode: Mode) -> dict[str, Any]:
+def _rings(rows: MapRows, mode: Mode) -> Options:
     every = np.ones(len(rows.row), dtype=bool)
     return _markers(rows, every, {"size": 7, "symbol": "circle-open", "color": INK[mode]})
 
 
-def _dots_in_space(
-    rows: MapRows, scale: ErrorScale, color: dict[str, Any], mode: Mode
-) -> list[dict[str, Any]]:
+def _dots_in_space(rows: MapRows, scale: ErrorScale, color: Options, mode: Mode) -> list[Options]:
     """Draw rows in the colour of their error; of those with too few neighbours it is not known."""
     known = rows.effective_size >= MIN_EFFECTIVE_SIZE
     shown = {"color": in_points(scale.of(rows.error[known])), "showscale": True, **color}
@@ -236,7 +220,7 @@ def _dots_in_space(
     return drawn
 
 
-def _markers(rows: MapRows, which: Mask, marker: dict[str, Any]) -> dict[str, Any]:
+def _markers(rows: MapRows, which: Mask, marker: Options) -> Options:
     x, y, z = rows.at[which].astype(np.float32).T
     return {
         "type": "scatter3d",
@@ -251,21 +235,22 @@ def _markers(rows: MapRows, which: Mask, marker: dict[str, Any]) -> dict[str, An
     }
 
 
-def _sheet(field: Field, scale: ErrorScale, color: dict[str, Any]) -> dict[str, Any]:
-    return dict(
-        type="surface",
-        x=field.x.astype(np.float32),
-        y=field.y.astype(np.float32),
-        z=in_points(scale.of(field.signed)),
-        surfacecolor=in_points(scale.of(field.signed)),
-        hovertemplate="%{z:.1f} points<extra></extra>",
-        connectgaps=False,
-        lighting={"ambient": 0.75, "diffuse": 0.5, "specular": 0.05},
+def _surface(field: Field, scale: ErrorScale, color: Options) -> Options:
+    error = in_points(scale.of(field.signed))
+    return {
+        "type": "surface",
+        "x": field.x.astype(np.float32),
+        "y": field.y.astype(np.float32),
+        "z": error,
+        "surfacecolor": error,
+        "hovertemplate": "%{z:.1f} points<extra></extra>",
+        "connectgaps": False,
+        "lighting": {"ambient": 0.75, "diffuse": 0.5, "specular": 0.05},
         **color,
-    )
+    }
 
 
-def _scene(axes: list[str], mode: Mode) -> dict[str, Any]:
+def _scene(axes: list[str], ends: list[Any], mode: Mode) -> Options:
     plain = {
         "showbackground": False,
         "gridcolor": rgba(NEUTRAL[mode], 0.3),
@@ -274,7 +259,7 @@ def _scene(axes: list[str], mode: Mode) -> dict[str, Any]:
         "color": NEUTRAL[mode],
     }
     named = {
-        f"{letter}axis": {**plain, "title": {"text": name}}
-        for letter, name in zip("xyz", axes, strict=True)
+        f"{letter}axis": {**plain, "title": {"text": name}, "range": end}
+        for letter, name, end in zip("xyz", axes, ends, strict=True)
     }
     return {**named, "bgcolor": PAPER[mode]}

@@ -9,81 +9,103 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from lore_core.data.arrays import Floats
-from lore_core.figures.pictures.marks import (
+from lore_core.figures.pictures.picture import (
     Axis,
     Band,
     Bars,
     Cells,
     Dots,
+    Hover,
     Line,
     Mark,
-    Panel,
     PanelPicture,
     Rule,
     Tint,
 )
-from lore_core.figures.pictures.picture import Hover
-from lore_core.figures.plotly.frame import Sheet, color_bar, frame, hover_text
+from lore_core.figures.plotly.frame import (
+    Options,
+    annotation,
+    axis,
+    color_bar,
+    figure,
+    frame,
+    hover_text,
+)
 from lore_core.figures.style import INK, NEUTRAL, Mode, diverging, escape, palette, rgba
 
 _SHAPES = {"disc": None, "ring": "circle-open", "diamond": "diamond", "dash": "line-ew-open"}
 #: What a hover says of each point: ``{x:.3g}``, ``{0:.2f}``.
 _FIELD = re.compile(r"\{(?:(x|y|text)|(\d+))(:[^}]*)?\}")
+_CORNER = {"x": 1.0, "xanchor": "right", "y": 0.04, "yanchor": "bottom", "orientation": "v"}
 
 
 def panels(picture: PanelPicture, mode: Mode, height: int) -> go.Figure:
     """Draw panels one above the other."""
     shown = [panel.in_units() for panel in picture.panels]
-    figure = Sheet(tuple(panel.share for panel in shown), picture.gap)
-    places = range(1, len(shown) + 1)
-    placed = [
-        (mark, place) for panel, place in zip(shown, places, strict=True) for mark in panel.marks
-    ]
+    ends = ["", *map(str, range(2, len(shown) + 1))]  # of the names of each panel's axes
+    placed = [(mark, end) for panel, end in zip(shown, ends, strict=True) for mark in panel.marks]
     groups = list(dict.fromkeys(mark.group for mark, _ in placed))
-    for mark, place in sorted(placed, key=lambda item: groups.index(item[0].group)):
+    traces = []
+    for mark, end in sorted(placed, key=lambda item: groups.index(item[0].group)):
+        axes = {"xaxis": f"x{end}", "yaxis": f"y{end}"} if len(shown) > 1 else {}
         if (drawn := trace(mark, mode)) is not None:
-            figure.add_trace(drawn, place)
+            traces.append(drawn | axes)
     beside_title = picture.legend and not picture.free_corner
-    frame(figure, picture, mode, height=height, legend=beside_title)
-    for panel, place in zip(shown, places, strict=True):
-        for mark in panel.marks:
-            if isinstance(mark, Rule):
-                _add_rule(figure, mark, panel, place, mode)
-        figure.update_xaxes(place, **_axis(panel.x, titled=panel is shown[-1]))
-        figure.update_yaxes(place, **_axis(panel.y))
+    listed = [one for one in traces if one["showlegend"] is not False]
+    layout = frame(picture, mode, height, len(listed) if beside_title else 0)
+    domains = _domains(picture) if len(shown) > 1 else {}
+    look = axis(mode) | {"fixedrange": picture.still or None}
+    rules = []
+    for panel, end in zip(shown, ends, strict=True):
+        marks = [mark for mark in panel.marks if isinstance(mark, Rule)]
+        rules += [_rule(mark, end, mode, log=panel.x.log) for mark in marks]
+        x, y = f"xaxis{end}", f"yaxis{end}"
+        layout[x] = domains.get(x, {}) | look | _axis(panel.x, titled=panel is shown[-1])
+        layout[y] = domains.get(y, {}) | look | _axis(panel.y, titled=True)
     if picture.free_corner:
-        corner = {"x": 1.0, "xanchor": "right", "y": 0.04, "yanchor": "bottom", "orientation": "v"}
-        figure.update_layout(showlegend=picture.legend, legend=corner)
+        layout["legend"] |= _CORNER
+        layout["showlegend"] = picture.legend
     if picture.still:
-        figure.update_layout(dragmode=False)
-        figure.update_xaxes(fixedrange=True)
-        figure.update_yaxes(fixedrange=True)
-    bars = [mark for panel in shown for mark in panel.marks if isinstance(mark, Bars)]
-    if bars:
-        figure.update_layout(bargap=0)
+        layout["dragmode"] = False
+    is_barred = any(isinstance(mark, Bars) for mark, _ in placed)
     headings = [escape(axis.heading) for panel in shown for axis in (panel.x, panel.y)]
-    figure.update_layout(uirevision=" ".join([picture.name, *headings]))
-    return figure.figure()
+    layout |= {
+        "shapes": [shape for shape, _ in rules if shape] or None,
+        "annotations": [text for _, text in rules if text["text"]] or None,
+        "bargap": 0 if is_barred else None,
+        "uirevision": " ".join([picture.name, *headings]),
+    }
+    return figure(traces, layout)
+
+
+def _domains(picture: PanelPicture) -> Options:
+    """Return where the axes of the panels lie."""
+    shares = [panel.share for panel in picture.panels]
+    laid = make_subplots(
+        len(shares), 1, shared_xaxes=True, row_heights=shares, vertical_spacing=picture.gap
+    )
+    layout: Options = laid.to_plotly_json()["layout"]
+    return layout
 
 
 # (What is None in the options below is as Plotly has it by default.)
 
 
-def _axis(axis: Axis, *, titled: bool = True) -> dict[str, Any]:
-    title = {"title": {"text": escape(axis.heading)}} if axis.title and titled else {}
+def _axis(of: Axis, *, titled: bool) -> Options:
     return {
-        **title,
-        "ticksuffix": axis.suffix or None,
-        "range": axis.span,
-        "tickvals": [at for at, _ in axis.ticks] or None,
-        "ticktext": [escape(words) for _, words in axis.ticks] or None,
-        "type": "log" if axis.log else None,
-        "dtick": 1 if axis.log else None,
-        "nticks": 3 if axis.few_ticks else None,
-        "rangemode": "tozero" if axis.from_zero else None,
-        "showgrid": None if axis.grid else False,
+        "title": {"text": escape(of.heading)} if of.title and titled else None,
+        "ticksuffix": of.suffix or None,
+        "range": of.span,
+        "tickvals": [at for at, _ in of.ticks] or None,
+        "ticktext": [escape(words) for _, words in of.ticks] or None,
+        "type": "log" if of.log else None,
+        "dtick": 1 if of.log else None,
+        "nticks": 3 if of.few_ticks else None,
+        "rangemode": "tozero" if of.from_zero else None,
+        "showgrid": None if of.grid else False,
     }
 
 
@@ -98,12 +120,12 @@ def _colors(tints: Tint | Sequence[Tint], mode: Mode) -> str | list[str]:
     return [_color(tint, mode) for tint in tints]
 
 
-def _line(mark: Line | Rule, mode: Mode) -> dict[str, Any]:
+def _line(mark: Line | Rule, mode: Mode) -> Options:
     dash = None if mark.dash == "solid" else mark.dash
     return {"color": _color(mark.tint, mode), "width": mark.width, "dash": dash}
 
 
-def _hover(hover: Hover | Sequence[Hover] | None, columns: Sequence[Floats] = ()) -> dict[str, Any]:
+def _hover(hover: Hover | Sequence[Hover] | None, columns: Sequence[Floats] = ()) -> Options:
     """Options of a hover: one text for all points, or one each."""
     if not hover:
         return {"hoverinfo": "skip"}
@@ -120,47 +142,46 @@ def _hover(hover: Hover | Sequence[Hover] | None, columns: Sequence[Floats] = ()
     return {"hovertemplate": f"{template}<extra></extra>", "customdata": together}
 
 
-def trace(mark: Mark, mode: Mode) -> dict[str, Any] | None:
+def trace(mark: Mark, mode: Mode) -> Options | None:
     """Return what Plotly draws of a mark; None of what is a shape, not a trace."""
-    legend = {
+    drawn: Options
+    match mark:
+        case Line():
+            drawn = {
+                "x": mark.x,
+                "y": mark.y,
+                "mode": "lines+markers" if mark.dots else "lines",
+                "line": _line(mark, mode) | {"shape": "hv" if mark.steps else None},
+                "marker": {"size": 5 if mark.dots else None},
+                **_hover(mark.hover, mark.columns),
+            }
+        case Band():
+            x, y = mark.outline
+            fill = {"fill": "toself", "fillcolor": _color(mark.tint, mode), "line": {"width": 0}}
+            drawn = {"x": x, "y": y, "mode": "lines", "hoverinfo": "skip", **fill}
+        case Rule():
+            if not mark.name:
+                return None
+            ends = {"x": [mark.at, mark.at], "y": [0, 1], "mode": "lines", "hoverinfo": "name"}
+            drawn = ends | {"line": _line(mark, mode)}
+        case Bars():
+            drawn = {"type": "bar", **_bars(mark, mode), **_hover(mark.hover)}
+        case Dots():
+            drawn = _dots(mark, mode) | _hover(mark.hover)
+        case Cells():
+            drawn = {"type": "heatmap", **_cells(mark, mode)}
+        case _:
+            raise TypeError(f"no drawing of a {type(mark).__name__} is known")
+    return {
+        "type": "scatter",
+        **drawn,
         "name": escape(mark.name) or None,
         "legendgroup": escape(mark.group) or None,
         "showlegend": None if mark.listed else False,
     }
-    match mark:
-        case Line():
-            return dict(
-                type="scatter",
-                x=mark.x,
-                y=mark.y,
-                mode="lines+markers" if mark.dots else "lines",
-                line=_line(mark, mode) | {"shape": "hv" if mark.steps else None},
-                marker={"size": 5 if mark.dots else None},
-                **_hover(mark.hover, mark.columns),
-                **legend,
-            )
-        case Band():
-            x, y = mark.outline
-            fill = {"fill": "toself", "fillcolor": _color(mark.tint, mode), "line": {"width": 0}}
-            return dict(type="scatter", x=x, y=y, mode="lines", hoverinfo="skip", **fill, **legend)
-        case Rule():
-            ends = {"x": [mark.at, mark.at], "y": [0, 1], "mode": "lines", "hoverinfo": "name"}
-            return (
-                dict(type="scatter", **ends, line=_line(mark, mode), **legend)
-                if mark.name
-                else None
-            )
-        case Bars():
-            return dict(type="bar", **_bars(mark, mode), **_hover(mark.hover), **legend)
-        case Dots():
-            return dict(type="scatter", **_dots(mark, mode), **_hover(mark.hover), **legend)
-        case Cells():
-            return dict(type="heatmap", **_cells(mark, mode), **legend)
-        case _:
-            raise TypeError(f"no drawing of a {type(mark).__name__} is known")
 
 
-def _bars(mark: Bars, mode: Mode) -> dict[str, Any]:
+def _bars(mark: Bars, mode: Mode) -> Options:
     whisker = None
     if mark.low is not None and mark.high is not None:
         whisker = {
@@ -187,24 +208,25 @@ def _bars(mark: Bars, mode: Mode) -> dict[str, Any]:
     }
 
 
-def _dots(mark: Dots, mode: Mode) -> dict[str, Any]:
+def _dots(mark: Dots, mode: Mode) -> Options:
     color = _colors(mark.tints, mode)
-    stroke = {"width": 2} if mark.shape in ("ring", "dash") else None
-    symbol, spread = _SHAPES[mark.shape], None
-    if mark.spread is not None:
-        spread = {"type": "data", "array": mark.spread, "thickness": 1.6, "width": 5}
-        spread["color"] = color
+    spread = {"type": "data", "array": mark.spread, "thickness": 1.6, "width": 5, "color": color}
     return {
         "x": mark.x,
         "y": mark.y,
         "mode": "markers",
-        "marker": {"size": mark.size, "color": color, "symbol": symbol, "line": stroke},
-        "error_x": spread,
+        "marker": {
+            "size": mark.size,
+            "color": color,
+            "symbol": _SHAPES[mark.shape],
+            "line": {"width": 2} if mark.shape in ("ring", "dash") else None,
+        },
+        "error_x": None if mark.spread is None else spread,
         "text": [escape(word) for word in mark.words] or None,
     }
 
 
-def _cells(mark: Cells, mode: Mode) -> dict[str, Any]:
+def _cells(mark: Cells, mode: Mode) -> Options:
     n_rows, n_columns = mark.value.shape
     bold = np.char.add(np.char.add("<b>", mark.words), "</b>")
     strong = mark.strong & (mark.words != "")
@@ -227,31 +249,26 @@ def _cells(mark: Cells, mode: Mode) -> dict[str, Any]:
     }
 
 
-def _add_rule(figure: Sheet, mark: Rule, panel: Panel, place: int, mode: Mode) -> None:
-    """Draw a rule, and write what it is."""
-    line, (start, end) = _line(mark, mode), mark.part
+def _rule(mark: Rule, end: str, mode: Mode, *, log: bool) -> tuple[Options | None, Options]:
+    """Return the shape of a rule, and what is written at it."""
+    line, (start, stop), at = _line(mark, mode), mark.part, mark.at
+    shape: Options = {"type": "line", "x0": at, "x1": at, "y0": at, "y1": at, "line": line}
+    where: dict[str, Any]
     if mark.name:
         # Along the line, so that it fits a narrow chart too.
         beside = {"xanchor": "right" if mark.text_side == "left" else "left", "textangle": -90}
-        where = {"x": mark.at, "y": 0.03, "yanchor": "bottom", **beside}
-        _write(figure, mark.name, 11, line["color"], **where)
-    elif (start, end) != (0.0, 1.0):
-        ends = {"x0": start, "x1": end, "y0": mark.at, "y1": mark.at}
-        figure.add_shape(type="line", xref="paper", yref="y", **ends, line=line)
+        where = {"x": at, "y": 0.03, "yanchor": "bottom", **beside}
+        return None, annotation(mark.name, 11, line["color"], **where)
+    if (start, stop) != (0.0, 1.0):
         x, anchor = (0.0, "left") if start == 0 else (1.0, "right")
-        where = {"x": x, "xref": "paper", "xanchor": anchor, "y": mark.at, "yref": "y"}
-        _write(figure, mark.text, 11, NEUTRAL[mode], yanchor="bottom", **where)
-    elif mark.level:
-        figure.add_level(mark.at, place, line)
-    else:
-        figure.add_upright(mark.at, place, line)
-        # On a logarithmic axis annotations, unlike lines, are placed by exponent.
-        x = math.log10(mark.at) if panel.x.log else mark.at
-        where = {"x": x, "xref": "x", "xanchor": "left", "xshift": 4, "y": 1, "yref": "paper"}
-        _write(figure, mark.text, 12, INK[mode], yanchor="top", **where)
-
-
-def _write(figure: Sheet, text: str, size: int, color: str, **where: Any) -> None:
-    if text:
-        font = {"size": size, "color": color}
-        figure.add_annotation(text=text, showarrow=False, font=font, **where)
+        where = {"x": x, "xref": "paper", "xanchor": anchor, "y": at, "yref": "y"}
+        text = annotation(mark.text, 11, NEUTRAL[mode], yanchor="bottom", **where)
+        return shape | {"x0": start, "x1": stop, "xref": "paper", "yref": "y"}, text
+    if mark.level:
+        across = {"x0": 0, "x1": 1, "xref": f"x{end} domain", "yref": f"y{end}"}
+        return shape | across, annotation("", 0, "")
+    # On a logarithmic axis annotations, unlike lines, are placed by exponent.
+    x = math.log10(at) if log else at
+    where = {"x": x, "xref": "x", "xanchor": "left", "xshift": 4, "y": 1, "yref": "paper"}
+    text = annotation(mark.text, 12, INK[mode], yanchor="top", **where)
+    return shape | {"y0": 0, "y1": 1, "xref": f"x{end}", "yref": f"y{end} domain"}, text

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Mapping
 from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
 
 from lore_core.figures.style import MODES, Mode, palette
 
@@ -52,7 +58,7 @@ class Drawing:
     def file(self) -> bytes:
         """Write it as a file of its own, in the colours of paper."""
         style = ElementTree.Element("style")
-        style.text = file_rules()
+        style.text = _rules(palette("light"))  # (few editors know variables)
         return self._written({"width": "84mm"}, style).encode()
 
     def _written(self, size: dict[str, str], *first: ElementTree.Element) -> str:
@@ -65,23 +71,27 @@ def _short(number: float) -> str:
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
-def theme_rules() -> str:
-    """Write the colours as variables of a page; what is of class ``paper`` is always light."""
+def page_rules() -> str:
+    """Write the rules for drawings on a page, with the colours as variables.
+
+    What is of class ``paper`` is always light.
+    """
     light, dark = (_variables(mode) for mode in MODES)
     screen = "@media screen and (prefers-color-scheme: dark)"
-    return f":root, .paper {{ {light} }}\n{screen} {{ :root {{ {dark} }} }}\n"
-
-
-def page_rules() -> str:
-    """Write the rules for drawings on a page that has the colours as variables."""
     colors = {name: f"var(--{name})" for name in palette("light")}
     grounds = [f".b-{name} {{ background: {color}; }}" for name, color in colors.items()]
-    return "\n".join([_rules(colors), *grounds, ""])
+    themes = f":root, .paper {{ {light} }}\n{screen} {{ :root {{ {dark} }} }}"
+    return "\n".join([themes, _rules(colors), *grounds, ""])
 
 
-def file_rules() -> str:
-    """Write the rules for a drawing on paper: few editors know variables."""
-    return _rules(palette("light"))
+def png_url(pixels: NDArray[np.uint8]) -> str:
+    """Write pixels as an address that holds the image itself.
+
+    ``pixels`` (h, w), (h, w, 3) or (h, w, 4): grey, RGB or RGBA.
+    """
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, format="PNG", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
 def _variables(mode: Mode) -> str:

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import signed_points
 from lore_core.figures.pictures.landscape_picture import ErrorScale, LandscapePicture, segments
-from lore_core.figures.png import png_url
 from lore_core.figures.style import shades
-from lore_core.figures.svg.drawing import WIDTH, Drawing
+from lore_core.figures.svg.drawing import WIDTH, Drawing, png_url
 
 _MARGIN, _FOOT, _BAR = 4.0, 26.0, 6.0
 _ACROSS = WIDTH - 2 * _MARGIN

@@ -9,19 +9,21 @@ import numpy as np
 
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import decimal
-from lore_core.figures.pictures.marks import (
+from lore_core.figures.pictures.picture import (
     Axis,
     Band,
     Bars,
     Dots,
+    Hover,
     Line,
     Mark,
+    Numbers,
     Panel,
     PanelPicture,
     Rule,
     Tint,
+    shortened,
 )
-from lore_core.figures.pictures.picture import Hover, Numbers, shortened
 from lore_core.figures.svg.drawing import WIDTH, Drawing
 
 _LEFT, _RIGHT, _TOP, _BOTTOM, _BETWEEN = 38.0, 16.0, 8.0, 32.0, 6.0

@@ -1,9 +1,11 @@
-"""What is known about each row of a dataset, column by column."""
+"""What is known about each row of a dataset, column by column; rows chosen by such a column."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,15 @@ from numpy.typing import NDArray
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.validation import InputError, check_integer
-from lore_core.regions.variables.cutting import Attribute, Origin, cut, is_line
+from lore_core.regions.variables.cutting import (
+    Attribute,
+    Origin,
+    cut,
+    is_line,
+    names_of,
+    numbers_of,
+)
+from lore_core.regions.variables.words import words_held
 
 PREDICTED, TRUE, PAIR = "predicted class", "true class", "true and predicted class"
 BRIGHTNESS = "image brightness"
@@ -34,8 +44,6 @@ _MIN_COUNTED = 20
 #: Columns whose ranks are correlated like this say the same, seen on so many rows. Also how many
 #: are looked at first for whether one column follows from another.
 _SAME_ORDER, _COMPARED = 0.98, 4000
-#: Images are averaged so many at a time.
-_IMAGE_CHUNK = 4096
 
 
 def attributes(dataset: Dataset, *, n_parts: int = 4) -> list[Attribute]:
@@ -176,17 +184,17 @@ def columns(
 
     groups, metadata = dataset.groups, dataset.metadata
     if groups is not None:
-        for position, name in enumerate(groups.columns):
-            put(name, "group", groups.iloc[:, position])
+        for name, values in groups.items():
+            put(name, "group", values)
     if metadata is not None:
-        for position, name in enumerate(metadata.columns):
+        for name, values in metadata.items():
             # Reading puts a group column in both places.
             if groups is None or name not in groups.columns:
-                put(name, "metadata", metadata.iloc[:, position])
+                put(name, "metadata", values)
     if dataset.images is not None:
         put(BRIGHTNESS, "image", _brightness(dataset.images, dataset.has_image))
-    for name, values in _feature_columns(dataset):
-        put(name, "feature", values)
+    for label, feature in _feature_columns(dataset):
+        put(label, "feature", feature)
     return listed
 
 
@@ -229,14 +237,10 @@ def _classes(dataset: Dataset) -> list[Attribute]:
 
 def _brightness(pictures: NDArray[np.uint8], has_image: Mask | None) -> Floats:
     """Mean grey level of each image, 0 to 1; NaN where a row has none."""
-    images = pictures.reshape(len(pictures), -1)
-    mean = np.empty(len(images))
-    for start in range(0, len(images), _IMAGE_CHUNK):
-        part = slice(start, start + _IMAGE_CHUNK)
-        mean[part] = images[part].mean(axis=1, dtype=np.float64) / 255
+    mean = pictures.reshape(len(pictures), -1).mean(axis=1, dtype=np.float64) / 255
     if has_image is not None:
         mean[~has_image] = np.nan
-    return mean
+    return np.asarray(mean)
 
 
 def _feature_columns(dataset: Dataset) -> list[tuple[str, NDArray[Any]]]:
@@ -248,3 +252,51 @@ def _feature_columns(dataset: Dataset) -> list[tuple[str, NDArray[Any]]]:
     if features.shape[1] > (MAX_UNNAMED_FEATURES if numbered else MAX_FEATURES):
         return []
     return [(name, features[:, k]) for k, name in enumerate(names)]
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A column holds one value, or a number within borders."""
+
+    column: str  #: By the name :func:`~lore_core.regions.variables.attributes.columns` gives it
+    value: str  #: In words: ``"north"``, ``"0.2 to 0.4"``, ``"missing"``
+    #: Numbers from ``low`` up to, not with, ``high``; dates in nanoseconds. None where it is the
+    #: words that must hold.
+    low: float | None = None
+    high: float | None = None
+    #: Words of which the column's text must hold ``least``.
+    words: tuple[str, ...] = ()
+    least: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.value} in {self.column}" if self.words else f"{self.column} {self.value}"
+
+    @property
+    def says_less(self) -> bool:
+        """Whether its value names fewer words than there are."""
+        return any(word not in self.value for word in self.words)
+
+    def holds(self, dataset: Dataset) -> NDArray[np.bool_]:
+        """Return for which rows it is true, shape (n,).
+
+        ``dataset``: with such a column. Raises InputError if it has none.
+        """
+        if self.column == PREDICTED:
+            names = np.array(dataset.class_names, dtype=object)
+            return np.asarray(names[dataset.predictions] == self.value)
+        known = {name: values for name, _, values in columns(dataset, identifiers=True)}
+        if self.column not in known:
+            raise InputError(f"'{dataset.name}' must have a column {self.column!r}; it has none.")
+        series = known[self.column]
+        if self.words:
+            texts = series.fillna("").astype(str).tolist()
+            return np.asarray(words_held(texts, self.words) >= self.least)
+        if self.low is None or self.high is None:
+            return np.asarray(names_of(series) == self.value)
+        if not is_line(series):
+            return np.zeros(len(series), dtype=bool)
+        missing = series.isna().to_numpy()
+        inside = np.zeros(len(series), dtype=bool)
+        numbers = numbers_of(series[~missing])
+        inside[~missing] = (numbers >= self.low) & ((numbers < self.high) | math.isinf(self.high))
+        return inside

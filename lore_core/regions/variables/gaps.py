@@ -16,7 +16,7 @@ from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import p_sentence, signed_points
 from lore_core.data.validation import InputError, as_rows, check_integer, check_positive
 from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
-from lore_core.kernel_sums import weighted_means
+from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import gap_table, set_sizes, wilson_interval
 from lore_core.regions.variables.attributes import telling_attributes
 from lore_core.regions.variables.cutting import Attribute, cut
@@ -88,33 +88,15 @@ def smooth_gap(
 ) -> pd.DataFrame:
     """Kernel-smoothed gap along a number, with a pointwise band.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences in [0, 1] and outcomes 0 or 1.
-    values : array-like of shape (n,)
-        Numbers; rows without one are left out.
-    bandwidth : float
-        h > 0, as a share of the rows: neighbours are counted off in the order of the values, so
-        the curve is as smooth where values are dense as where they are far apart.
-    n_points : int
-        Where the curve is evaluated, at equal steps of rows.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0, in the kernel means.
+    ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``values`` (n,):
+    numbers; rows without one are left out. ``bandwidth``: h > 0, as a share of the rows: neighbours
+    are counted off in the order of the values, so the curve is as smooth where values are dense as
+    where they are far apart. ``n_points``: where the curve is evaluated, at equal steps of rows.
+    ``weights`` (n,): what each row counts for, above 0, in the kernel means. Returns ``share`` (of
+    the rows at or below, in [0, 1]), ``value``, ``gap, low, high`` (95 % at that point), ``n_eff``.
+    Empty without two different numbers. Raises InputError if the values are no numbers or the
+    lengths disagree.
 
-    Returns
-    -------
-    DataFrame
-        ``share`` (of the rows at or below, in [0, 1]), ``value``, ``gap, low, high`` (95 % at that
-        point), ``n_eff``. Empty without two different numbers.
-
-    Raises
-    ------
-    InputError
-        If the values are no numbers or the lengths disagree.
-
-    Notes
-    -----
     With u the mid-rank of a row as a share of the rows, gap(u) = Σ_j (c_j − a_j) k(u, u_j) / Σ_j
     k(u, u_j) and k = exp(−|u − u_j| / h), exactly, by one pass of running sums. The band is that of
     Wilson for n_eff rows; it is a band for the smoothed gap, and for each point alone.
@@ -131,7 +113,7 @@ def smooth_gap(
         return pd.DataFrame(columns=["share", "value", "gap", "low", "high", "n_eff"], dtype=float)
     share = (stats.rankdata(x) - 0.5) / len(x)
     at = np.linspace(0.0, 1.0, check_integer(n_points, "n_points", minimum=2))
-    means = weighted_means(
+    means = laplacian_means(
         at, share, np.column_stack([c, a]), w, bandwidth=check_positive(bandwidth, "bandwidth")
     )
     promised, got = means.mean[:, 0], np.clip(means.mean[:, 1], 0.0, 1.0)
@@ -161,22 +143,11 @@ def gap_grid(
 ) -> pd.DataFrame:
     """Mean gap for every combination of two columns' parts.
 
-    Parameters
-    ----------
-    confidence, outcome : array-like of shape (n,)
-        Confidences in [0, 1] and outcomes 0 or 1.
-    values_x, values_y, n_bins, max_names
-        The columns, cut as in :func:`gap_along`.
-    min_rows : int
-        Combinations of fewer rows are marked as not to be shown.
-    weights : array-like of shape (n,), optional
-        What each row counts for, above 0.
-
-    Returns
-    -------
-    DataFrame
-        One row a combination, those without rows too: ``x, y`` (ordered categories), ``rows,
-        confidence, accuracy, gap, gap_low, gap_high, shown``.
+    ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``values_x, values_y,
+    n_bins, max_names``: the columns, cut as in :func:`gap_along`. ``min_rows``: combinations of
+    fewer rows are marked as not to be shown. ``weights`` (n,): what each row counts for, above 0.
+    Returns one row a combination, those without rows too: ``x, y`` (ordered categories), ``rows,
+    confidence, accuracy, gap, gap_low, gap_high, shown``.
     """
     across, up = (_attribute(values, n_bins, max_names) for values in (values_x, values_y))
     c, a = as_rows(confidence, outcome, values_x=across.codes, values_y=up.codes)
@@ -268,14 +239,8 @@ RANKED = [
 def describe_variable(name: str, table: pd.DataFrame, ranking: pd.DataFrame | None = None) -> str:
     """Say how the gap runs along a variable, and whether that is more than chance.
 
-    Parameters
-    ----------
-    name : str
-        The variable.
-    table : DataFrame
-        Its gaps, from :func:`gap_along`.
-    ranking : DataFrame, optional
-        From :func:`rank_variables`, for the evidence.
+    ``name``: the variable. ``table``: its gaps, from :func:`gap_along`. ``ranking``: from
+    :func:`rank_variables`, for the evidence.
     """
     enough = table[table["rows"] >= min(_MIN_ROWS, int(table["rows"].max()))]
     gap = enough["gap"].to_numpy()

@@ -39,8 +39,8 @@ def test_a_planted_error_stands_clear_and_a_calibrated_model_does_not():
         band = lore.null_band(rows.confidence, points, n_draws=99)
         said = conclude_bandwidths(curve, band, on="a map")
         above = curve.mlce_supported > band.band("mlce_supported")[1]
-        assert said.claims == above.any() == (not calibrated)
-        if said.claims:
+        assert said.is_significant == above.any() == (not calibrated)
+        if said.is_significant:
             assert (
                 f"at {above.sum()} of {np.isfinite(curve.mlce_supported).sum()} band"
                 in said.sentence

@@ -8,7 +8,7 @@ import pytest
 from lore_core import group_report
 from lore_core.comparison import conclude_groups
 from lore_core.comparison.conclusions.conclusion import quoted
-from lore_core.comparison.nearer import nearer
+from lore_core.comparison.effects import closer_to_zero
 
 
 def report(**groups):
@@ -21,7 +21,7 @@ def report(**groups):
 
 def test_nobody_is_off():
     said = conclude_groups({"No recalibration": report(a=(100, 0.8, 0.82), b=(50, 0.8, 0.7))}, 30)
-    assert not said.claims
+    assert not said.is_significant
     assert said.sentence == (
         "No sign beyond chance that any of the 2 groups tested together is promised too much or "
         "too little; furthest off is “b” by +10.0 points (95 %: −3.5 to +26.6) on 50 rows."
@@ -36,7 +36,7 @@ def test_a_fix_is_named_unless_it_harms_another_group():
         "weak": report(a=(200, 0.75, 0.5), b=(2000, 0.9, 0.9)),
     }
     said = conclude_groups({"No recalibration": before, **fixes}, 30)
-    assert said.claims
+    assert said.is_significant
     assert said.sentence.startswith(
         "1 of 2 groups is off beyond chance: “a” by +40.0 points (95 %: +31."
     )
@@ -61,8 +61,8 @@ def test_a_fix_is_named_unless_it_harms_another_group():
 
 def test_small_groups_do_not_count():
     off = report(a=(200, 0.9, 0.9), tiny=(9, 0.9, 0.0))
-    assert not conclude_groups({"No recalibration": off}, 1).claims
-    assert conclude_groups({"No recalibration": report(tiny=(9, 0.9, 0.0))}, 30).claims
+    assert not conclude_groups({"No recalibration": off}, 1).is_significant
+    assert conclude_groups({"No recalibration": report(tiny=(9, 0.9, 0.0))}, 30).is_significant
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_small_groups_do_not_count():
     ],
 )
 def test_nearer_is_told_by_the_middle(before, after, verdict):
-    assert nearer(0.5, 0.6, before, after) == verdict
+    assert closer_to_zero(0.5, 0.6, before, after) == verdict
 
 
 def test_names_are_listed():

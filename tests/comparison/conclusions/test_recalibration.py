@@ -55,7 +55,7 @@ def test_the_best_method_and_the_place(rows):
     assert 0.97 * one < half < 1.1 * two
     search = find_places(rows)
     said = conclude_recalibration(result, search)
-    assert said.claims
+    assert said.is_significant
     assert said.sentence.startswith(
         "“fix” is significantly better than doing nothing, the best of 2 on NLL: "
     )
@@ -72,7 +72,7 @@ def test_the_best_method_and_the_place(rows):
 def test_nothing_helps(rows):
     result = compared(rows, worse=np.full(2000, 0.99), same=np.full(2000, 0.9))
     said = conclude_recalibration(result)
-    assert not said.claims
+    assert not said.is_significant
     assert said.sentence == (
         "Leave it: on NLL and Brier none of 2 methods is significantly better than doing nothing; "
         "the NLL of 0.459 can fall by 0.000 at most (95 % CI)."
@@ -110,7 +110,7 @@ def test_rare_mistakes_called_nearly_impossible_are_tested():
     ends = result.difference(result.ranked_by).loc["modest", ["high", "low"]].to_numpy(float)
     assert ends == pytest.approx(right + shares * (wrong - right), rel=0.05)
     said = conclude_recalibration(result)
-    assert said.claims
+    assert said.is_significant
     assert said.sentence.startswith("“modest” is significantly better than doing nothing on NLL: ")
 
 
@@ -123,7 +123,7 @@ def test_no_mistake_was_seen_of_those_called_impossible():
     assert found["high"] == pytest.approx(gain + share * (loss - gain), rel=0.06)
     # A Brier score is never much worse; by it the method is better.
     said = conclude_recalibration(result)
-    assert said.claims
+    assert said.is_significant
     assert said.sentence.startswith(
         "On NLL “sure” is not significantly better than doing nothing. “sure” is significantly "
         "better than doing nothing on Brier: "
@@ -137,7 +137,7 @@ def test_rounding_is_no_improvement():
     result = compared(rows, same=rows.confidence)
     for name in ("NLL", "Brier"):
         assert result.differences[name].loc["same", "high"] >= 0
-    assert not conclude_recalibration(result).claims
+    assert not conclude_recalibration(result).is_significant
 
 
 def test_where_nothing_can_be_gained():
@@ -151,7 +151,7 @@ def test_a_gain_that_few_rows_cannot_show_is_not_ruled_out():
     result = compared(rows, lower=np.full(20, 0.7))
     gain = -result.differences["NLL"].loc["lower", "low"]
     said = conclude_recalibration(result)
-    assert not said.claims
+    assert not said.is_significant
     assert said.sentence == (
         "No significant improvement found: on NLL and Brier “lower” is not significantly better "
         f"than doing nothing; the NLL of 0.435 can fall by {gain:.3f} at most (95 % CI)."
@@ -161,7 +161,7 @@ def test_a_gain_that_few_rows_cannot_show_is_not_ruled_out():
     assert few.endswith("the rows are too few to limit what can be gained on NLL (95 % CI).")
     one = rows.rows([0])
     alone = conclude_recalibration(compared(one, lower=np.array([0.7])))
-    assert not alone.claims
+    assert not alone.is_significant
     assert "on a single evaluation row" in alone.sentence
 
 
@@ -170,7 +170,7 @@ def test_confidences_alone_have_no_proper_score():
     said = lore.comparison.conclude_recalibration(
         lore.compare(rows, rows, [lore.NoRecalibration(), lore.TemperatureScaling()])
     )
-    assert not said.claims
+    assert not said.is_significant
     assert "no proper score" in said.sentence
     alone = lore.compare(rows, rows, [lore.NoRecalibration()])
     assert "nothing to hold it against" in conclude_recalibration(alone).sentence

@@ -25,7 +25,7 @@ REWARDS = RewardParts(10.0, 0.06, Gain(0.0, float("nan"), float("nan"), 0.0), GA
 
 def test_bounds_are_the_ends_of_intervals_at_the_readers_costs():
     said = conclude_retraining(LOSSES, REWARDS, unsure_cost=2.0)
-    assert said.claims
+    assert said.is_significant
     for words in (
         "10.1 points, a curve of the confidence alone gains at most 0.42",
         "apart by their class and features gains at least 1.70 more",

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core.regions.places.slices import conditions_of
-from lore_core.regions.variables.attributes import PREDICTED, attributes
-from lore_core.regions.variables.predicate import Predicate
+from lore_core.regions.subgroups.slices import conditions_of
+from lore_core.regions.variables.attributes import PREDICTED, Predicate, attributes
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ import pytest
 from benchmarks._answer_logs import TOPICS, answer_log, as_dataset, found_in
 from lore_core.data.dataset import Dataset
 from lore_core.data.texts import is_prose, texts_of
-from lore_core.regions.places.average import Average
-from lore_core.regions.places.find import find_places, halves_of
-from lore_core.regions.places.held_out import try_on
-from lore_core.regions.places.sentences import describe_place, evidence_of
-from lore_core.regions.places.wider import is_wider
+from lore_core.regions.subgroups.average import Average
+from lore_core.regions.subgroups.find import find_places, halves_of
+from lore_core.regions.subgroups.held_out import try_on
+from lore_core.regions.subgroups.slices import is_wider_slice
+from lore_core.regions.subgroups.verdict import describe_place, evidence_of
 from lore_core.regions.variables.words import word_attributes
 
 
@@ -81,10 +81,10 @@ def test_of_two_lists_the_longer_one_is_told_where_it_is_as_wrong():
         a[:40] = np.arange(40) % 2
         a[40 : 40 + count] = np.arange(count) % 10 < 10 * share
         average = Average.of(c, a, "zero", None)
-        assert is_wider(wide, short, 1, average) == told, (count, share)
-        assert not is_wider(short, wide, 1, average)
+        assert is_wider_slice(wide, short, 1, average) == told, (count, share)
+        assert not is_wider_slice(short, wide, 1, average)
     elsewhere = np.arange(1000) >= 10
-    assert not is_wider(elsewhere, short, 1, average)
+    assert not is_wider_slice(elsewhere, short, 1, average)
 
 
 def test_words_must_be_surer_than_columns():

@@ -1,0 +1,180 @@
+"""What recalibration did to the same rows: their worst places, most probable classes, rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from lore_core.comparison.summary import Summary
+from lore_core.data.arrays import Mask
+from lore_core.data.dataset import Dataset
+from lore_core.data.number_text import POINTS, percent, share_words
+from lore_core.data.weights import chosen_weights
+from lore_core.kernel_sums.schedule import thread_count
+from lore_core.metrics.catalogue import COMPARED
+from lore_core.metrics.global_metrics import share_interval
+from lore_core.metrics.rewards import RewardCurve, reward_curves
+
+#: Another class must be ahead by this much: ties are no change.
+_TIE = 1e-9
+#: Changes of a gap by less are of no consequence, however sure.
+MATTERS = 0.01
+COLUMNS = ["metric", "worst", "place", "rows", "before", "after", "low", "high", "change"]
+
+
+def try_worst_places(
+    summaries: Mapping[str, Summary], datasets: Mapping[str, Dataset]
+) -> pd.DataFrame:
+    """Compare the worst places before each method, and those that are worst after it.
+
+    ``summaries``: by method; the first is what the others are compared with. ``datasets``: the same
+    rows as each method left them. Returns one row a method but the first, a maximum, and what it
+    was the maximum of: ``method, metric``, ``worst``: "before" or "after", ``place`` in words, how
+    many ``rows`` of it were held out, and their gap: ``before``, and ``after`` with its 95 %
+    interval (Wilson) ``low, high``. ``change``: surely "nearer" to zero or "further" off, or
+    "open".
+
+    The difference of two maxima has no interval that holds: each is the luckiest of many. A place
+    that was found on other rows is one set of rows, and their outcomes are the same before and
+    after.
+    """
+    (first, before), *others = summaries.items()
+    records: list[dict[str, Any]] = []
+    for method, after in others:
+        for metric in COMPARED:
+            for when, summary in (("before", before), ("after", after)):
+                if metric.name not in summary.worst_places:
+                    continue
+                place = summary.worst_places[metric.name]
+                rows, n = place.held_out, len(place.held_out)
+                weights = chosen_weights(datasets[first].weights, rows)
+                mean = partial(np.average, weights=weights)
+                got, low, high = share_interval(datasets[first].outcome[rows], weights)
+                old, new = (float(mean(datasets[m].confidence[rows])) for m in (first, method))
+                change = int(closer_to_zero(low, high, old, new))
+                records.append(
+                    {
+                        "method": method,
+                        "metric": metric.name,
+                        "worst": when,
+                        "place": place.name,
+                        "rows": n,
+                        "before": old - got,
+                        "after": new - got,
+                        "low": new - high,
+                        "high": new - low,
+                        "change": ("open", "nearer", "further")[change],
+                    }
+                )
+    return pd.DataFrame(records, columns=["method", *COLUMNS])
+
+
+def closer_to_zero(
+    accuracy_low: ArrayLike, accuracy_high: ArrayLike, before: ArrayLike, after: ArrayLike
+) -> NDArray[np.int64]:
+    """Return whether a changed confidence is surely nearer to the accuracy, 1, or further off, −1.
+
+    ``accuracy_low``, ``accuracy_high``: interval of the accuracy, which no recalibration changes.
+    ``before``, ``after``: mean confidence. 0 where that is open or the gap changes by less than a
+    point.
+
+    The accuracy is nearer to the one on whose side of their middle it lies. As all methods are
+    compared with one accuracy, an interval of it that holds is right about all of them at once: the
+    number of methods needs no correction.
+    """
+    low, high, old, new = map(np.asarray, (accuracy_low, accuracy_high, before, after))
+    middle, change = (old + new) / 2, new - old
+    side = np.where(high < middle, -1, np.where(low > middle, 1, 0))
+    return np.asarray(np.where(np.abs(change) >= MATTERS, side * np.sign(change), 0), np.int64)
+
+
+def most_probable_classes(datasets: Mapping[str, Dataset]) -> pd.DataFrame:
+    """Compare the most probable class of each row with the predicted one.
+
+    ``datasets``: the same rows as each method left them. Returns one row a method: ``changed``, the
+    share of rows in which another class is more probable than the predicted one; ``accuracy`` of
+    the most probable classes; its ``difference`` to that of the predicted ones, from ``low`` to
+    ``high``.
+
+    With b rows set right and c set wrong the intervals are those of Agresti and Min for paired
+    shares, (b − c)/(n + 2) ± z √(b + c + 1 − (b − c)²/(n + 2)) / (n + 2), and hold for all methods
+    at once with 95 % (Bonferroni).
+
+    References
+    ----------
+    Agresti, Min, "Simple improved confidence intervals for comparing matched proportions",
+    Statistics in Medicine 24, 2005.
+    """
+    z = stats.norm.ppf(1 - 0.025 / max(len(datasets), 1))
+
+    def row(data: Dataset) -> tuple[float, ...]:
+        top = data.probabilities.argmax(axis=1)
+        changed = data.probabilities.max(axis=1) > data.confidence + _TIE
+        right = np.where(changed, top == data.labels, data.outcome == 1)
+        apart = right - data.outcome
+        n, net, moved = len(data), apart.sum(), np.abs(apart).sum()
+        middle = net / (n + 2)
+        half = z * np.sqrt(moved + 1 - net**2 / (n + 2)) / (n + 2)
+        ends = (middle - half, middle + half) if changed.any() else (0.0, 0.0)
+        return changed.mean(), right.mean(), apart.mean(), *ends
+
+    with ThreadPoolExecutor(thread_count(None)) as threads:
+        rows = dict(zip(datasets, threads.map(row, datasets.values()), strict=True))
+    names = ["changed", "accuracy", "difference", "low", "high"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=names, dtype=np.float64)
+
+
+def about_predictions(table: pd.DataFrame) -> str:
+    """Say whether the most probable class is another one than the predicted one.
+
+    ``table``: from :func:`most_probable_classes`.
+    """
+    changed = table["changed"]
+    if not (changed > 0).any():
+        return "No method changes a row's most probable class, so the accuracy stays."
+    most = str(changed.idxmax())
+    said = (
+        "Accuracy and errors are those of the class the classifier predicted, which stays. Taking "
+        f"the most probable class afterwards changes up to {share_words(changed[most])} of the "
+        f"rows (“{most}”)"
+    )
+    sure = table[(table["low"] > 0) | (table["high"] < 0)].sort_values("difference")[::-1]
+    if sure.empty:
+        return f"{said}; with no method does the accuracy surely change."
+    changes = "; ".join(
+        f"with “{name}” to {percent(row['accuracy'])} "
+        f"({POINTS.text(row['difference'], signed=True)} points, "
+        f"95 %: {POINTS.interval_text(row['low'], row['high'], signed=True)})"
+        for name, row in sure.iterrows()
+    )
+    return f"{said}; the accuracy then surely changes, {changes}."
+
+
+def compare_rewards(
+    datasets: Mapping[str, Dataset],
+    ratios: ArrayLike | None = None,
+    *,
+    rows: Mask | None = None,
+) -> dict[str, RewardCurve]:
+    """Reward of every method over cost ratios, and its gain over the first.
+
+    ``datasets``: the same evaluation rows as each method left them; the first is what the others
+    are compared with. ``ratios`` (r,): cost ratios w/u ≥ 1; by default
+    :func:`~lore_core.metrics.rewards.default_ratios`. ``rows`` (n,): mask of the rows that count;
+    by default all.
+    """
+    counted: Mask | slice = slice(None) if rows is None or rows.all() else rows
+    first = next(iter(datasets.values()))
+    return reward_curves(
+        {label: item.confidence[counted] for label, item in datasets.items()},
+        first.outcome[counted],
+        ratios,
+        weights=chosen_weights(first.weights, counted),
+    )

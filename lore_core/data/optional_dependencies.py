@@ -1,0 +1,59 @@
+"""Optional dependencies, and the sentence that says how to install one."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from lore_core.data.validation import InputError
+
+#: Which extra of pyproject.toml brings a module.
+EXTRA_OF = {
+    "streamlit": "app",
+    "plotly": "figures",
+    "jinja2": "figures",
+    "PIL": "figures",
+    "openTSNE": "maps",
+    "umap": "maps",
+    "anywidget": "notebook",
+    "openpyxl": "excel",
+    "duckdb": "duckdb",
+    "distributed": "cluster",
+}
+_PACKAGE_OF = {"PIL": "pillow", "umap": "umap-learn"}
+
+
+class MissingPackageError(InputError, ModuleNotFoundError):
+    """An optional package that is needed here is not installed.
+
+    ``what``: what needs it: the beginning of the sentence. ``module``: one of :data:`EXTRA_OF`.
+    """
+
+    def __init__(self, what: str, module: str) -> None:
+        package = _PACKAGE_OF.get(module, module)
+        super().__init__(
+            f"{what} needs the package '{package}', which is not installed. Install it with: "
+            f'pip install "lore-lens[{EXTRA_OF[module]}]".'
+        )
+        self.name = module
+
+
+def missing(what: str, error: ModuleNotFoundError) -> MissingPackageError | None:
+    """Put a failed import into words, if it is of an optional package.
+
+    ``what``: what needs it: the beginning of the sentence. ``error``: what the import raised.
+    """
+    if isinstance(error, MissingPackageError):
+        return error
+    module = (error.name or "").partition(".")[0]
+    return MissingPackageError(what, module) if module in EXTRA_OF else None
+
+
+def require(what: str, *modules: str) -> None:
+    """Say which package is missing before work begins; nothing is imported.
+
+    ``what`` begins the sentence; ``modules`` are some of :data:`EXTRA_OF`. Raises
+    MissingPackageError if one cannot be found.
+    """
+    for module in modules:
+        if find_spec(module) is None:
+            raise MissingPackageError(what, module)

@@ -1,0 +1,310 @@
+"""Dot plots: groups and ranked methods with their intervals, and many runs at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from lore_core.chance.intervals import ABOUT_INTERVALS
+from lore_core.comparison.runs_result import RunsComparison
+from lore_core.data.arrays import Floats
+from lore_core.data.number_text import PERCENT, POINTS, Unit, percent, rows_words
+from lore_core.figures.chart import Chart
+from lore_core.figures.pictures.picture import (
+    Axis,
+    Dots,
+    Hover,
+    Line,
+    Mark,
+    Numbers,
+    Panel,
+    PanelPicture,
+    Record,
+    Rule,
+    Tint,
+    Unit as AxisUnit,
+    pieces,
+)
+from lore_core.figures.style import Mode, method_color
+from lore_core.metrics.catalogue import CATALOGUE, ECE, MAX_GROUPWISE, MCE, unit_of, words_of
+from lore_core.metrics.metric import Metric
+
+GroupMetric = Literal["gap", "ece", "mce"]
+_TITLES = {"gap": "Mean gap of each group", "ece": "ECE of each group", "mce": "MCE of each group"}
+#: Steps of the golden ratio never meet: dots of neighbouring runs lie apart.
+_GOLDEN = 0.6180339887498949
+#: Height of a strip, of which neighbouring ones are 1 apart.
+_STRIP = 0.46
+#: More dots than this become smaller.
+_MANY = 100
+
+
+def group_figure(
+    reports: Mapping[str, pd.DataFrame],
+    *,
+    metric: GroupMetric = "gap",
+    rows: str,
+    mode: Mode = "light",
+) -> Chart:
+    """One line a group, one dot a method, with 95 % intervals; small groups are faint.
+
+    ``reports``: :func:`~lore_core.comparison.groups.group_report` of the same groups, by method.
+    ``metric``: "gap", "ece" or "mce". ``rows``: which these are, in words. ``mode``: theme.
+    """
+    return Chart(group_picture(reports, metric=metric, rows=rows), mode)
+
+
+def group_picture(
+    reports: Mapping[str, pd.DataFrame],
+    *,
+    metric: GroupMetric = "gap",
+    rows: str,
+    by_sign: bool = False,
+) -> PanelPicture:
+    """Show one metric of each group.
+
+    ``reports``, ``metric``, ``rows``: see :func:`group_figure`. ``by_sign``: colours tell over-
+    from underconfidence beyond chance, not one method from another.
+    """
+    first = next(iter(reports.values()))
+    groups = [str(name) for name in first["group"]]
+    n, gap = len(groups), metric == "gap"
+    spread = np.linspace(0.28, -0.28, len(reports)) if len(reports) > 1 else np.zeros(1)
+    marks: list[Mark] = []
+    for position, (label, report) in enumerate(reports.items()):
+        place = np.array([n - 1 - groups.index(str(name)) for name in report["group"]])
+        colors = [method_color(label, position)] * n
+        interval = report[[metric, f"{metric}_low", f"{metric}_high"]].to_numpy(np.float64)
+        if by_sign:
+            colors = [
+                "over" if low > 0 else "under" if high < 0 else "quiet" for _, low, high in interval
+            ]
+        tints = [
+            Tint(color, 0.35 if small else 1.0)
+            for color, small in zip(colors, report["small"], strict=True)
+        ]
+        hover = [_hover(record, label) for record in report.to_dict("records")]
+        place = place + spread[position]
+        marks += _with_intervals(label, interval, place, tints, hover, bold=by_sign)
+    meaning = (
+        "Right of zero: promised too much. The intervals hold for all groups at once."
+        if gap
+        else ABOUT_INTERVALS
+    )
+    x = Axis("confidence − accuracy" if gap else metric.upper(), "points")
+    sizes = dict(zip(groups, first["rows"], strict=True))
+    names = _named([f"{name} ({sizes[name]:,})" for name in groups])
+    tables = [report.assign(method=label) for label, report in reports.items()]
+    return PanelPicture(
+        title=_TITLES[metric],
+        subtitle=rows,
+        how_to_read=(
+            "Numbers behind the names are rows; lines are 95 % intervals. Faint dots are small "
+            f"groups, whose numbers are mostly noise. {meaning}"
+        ),
+        alt=f"{_TITLES[metric]}, {n} groups, methods {', '.join(reports)}",
+        name=f"groups-{metric}",
+        table=pd.concat(tables, ignore_index=True),
+        panels=(Panel(x, names, [*marks, Rule(0, Tint("quiet"))]),),
+        height=150 + max(n * (22 + 11 * len(reports)), 120),
+        legend=len(reports) > 1,
+    )
+
+
+def ranking_picture(values: pd.DataFrame, metric: Metric, *, rows: str) -> PanelPicture:
+    """Show one metric of some methods, the first on top.
+
+    ``values``: by method ``value, low, high``, NaN where there is no interval. ``rows``: which rows
+    these are, in words.
+    """
+    n = len(values)
+    place, tints = np.arange(n)[::-1], [Tint("accent", 1.0)] * n
+    interval = values[["value", "low", "high"]].to_numpy(np.float64)
+    x = metric_axis(metric)
+    marks = _with_intervals(metric.name, interval, place, tints, bold=True)
+    return PanelPicture(
+        title=f"{metric.title} of every method",
+        subtitle=rows,
+        how_to_read="Lines are 95 % intervals. Methods share their rows: compare them in pairs.",
+        alt=f"{metric.axis} of {n} methods, best first, with 95 % intervals",
+        name="ranking",
+        table=values.rename_axis("method").reset_index(),
+        panels=(Panel(x, _named([str(name) for name in values.index]), marks),),
+        height=150 + max(33 * n, 120),
+    )
+
+
+def metric_axis(metric: Metric) -> Axis:
+    """Return the axis of a metric."""
+    units: dict[Unit, AxisUnit] = {PERCENT: "share", POINTS: "points"}
+    unit = units.get(metric.unit, "number")
+    return Axis(metric.heading if unit == "number" else metric.words, unit)
+
+
+def _named(names: list[str]) -> Axis:
+    """Write names from top to bottom."""
+    return Axis(ticks=tuple(enumerate(names[::-1])), span=(-0.6, len(names) - 0.4))
+
+
+def _with_intervals(
+    label: str,
+    interval: Floats,
+    place: Numbers,
+    tints: Sequence[Tint],
+    hover: Sequence[Hover] = (),
+    *,
+    bold: bool = False,
+) -> list[Mark]:
+    value, low, high = interval.T
+    colors = np.array([tint.meaning for tint in tints])
+    # Lines of their own, not error bars: an ECE may lie above its interval.
+    lines = [
+        Line(
+            pieces(low[colors == color], high[colors == color]),
+            np.repeat(place[colors == color], 3),
+            Tint(color, 1.0 if bold else 0.6),
+            name=f"{label}, 95 %",
+            group=label,
+            listed=False,
+            width=2 if bold else 1.3,
+        )
+        for color in dict.fromkeys(colors.tolist())
+    ]
+    dots = Dots(value, place, tints, 8, name=label, group=label, hover=hover)
+    return [*lines, dots]
+
+
+def _hover(record: Record, method: str) -> Hover:
+    few = " (few: mostly noise)" if record["small"] else ""
+    return Hover(
+        str(record["group"]),
+        f", {method}",
+        (
+            f"{rows_words(record['rows'])}{few}",
+            f"promised {percent(record['mean_confidence'])}, got {percent(record['accuracy'])}",
+            f"ECE {ECE.text(record['ece'])}, MCE {MCE.text_alone(record['mce'])}",
+        ),
+    )
+
+
+def runs_figure(
+    result: RunsComparison, metric: str, *, rows: str, lines: bool = False, mode: Mode = "light"
+) -> Chart:
+    """One strip a method, one dot a run, with mean and standard deviation.
+
+    ``metric``: column of the result's table. ``rows``: which runs and rows these are, in words.
+    ``lines``: join the dots of each run. ``mode``: theme.
+    """
+    values, methods = result.values(metric), result.methods
+    runs = [str(run) for run in values.index]
+    place = np.arange(len(methods))[::-1]
+    spread = ((np.arange(len(values)) * _GOLDEN) % 1 - 0.5) * _STRIP
+    said = _said(metric, "x")
+    marks: list[Mark] = []
+    if lines:
+        gap = np.full((len(values), 1), np.nan)
+        x = np.hstack([values.to_numpy(np.float64), gap]).ravel()
+        y = np.hstack([place + spread[:, None], gap]).ravel()
+        marks.append(Line(x, y, Tint("quiet", 0.25), name="same run", width=0.8))
+    marks += [
+        Dots(
+            values[method].to_numpy(),
+            place[position] + spread,
+            Tint(method_color(method, position), 0.55),
+            6 if len(values) <= _MANY else 4,
+            name=method,
+            words=runs,
+            hover=Hover(method, lines=("{text}", said)),
+        )
+        for position, method in enumerate(methods)
+    ]
+    mean = Dots(
+        result.table[metric][methods].to_numpy(),
+        place,
+        Tint("ink"),
+        10,
+        "diamond",
+        name="mean ± sd",
+        spread=result.sd[metric][methods].to_numpy(),
+        words=methods,
+        hover=Hover("{text}", lines=(f"mean {said}",)),
+    )
+    strips = Axis(
+        ticks=tuple(zip(place.tolist(), methods, strict=True)), span=(-0.5, len(methods) - 0.5)
+    )
+    joined = " Lines join the dots of one run." if lines else ""
+    picture = PanelPicture(
+        title=f"{words_of(metric)} of every run",
+        subtitle=rows,
+        how_to_read=(
+            "One dot a run, its height within the strip means nothing; the diamond is the mean, "
+            f"the bar ± one standard deviation over runs.{joined} Overlapping strips can still "
+            "differ beyond chance: every method saw the same runs, and the table compares in pairs."
+        ),
+        alt=f"{words_of(metric)} of {result.n_runs} runs under {', '.join(methods)}",
+        name=f"runs-{metric.lower().replace(' ', '-')}",
+        table=values.rename_axis("run").reset_index(),
+        panels=(Panel(_axis(metric), strips, [*marks, mean]),),
+        height=130 + max(44 * len(methods), 110),
+    )
+    return Chart(picture, mode)
+
+
+def run_scatter_figure(
+    result: RunsComparison,
+    metric: str,
+    *,
+    of: str = MAX_GROUPWISE,
+    rows: str,
+    mode: Mode = "light",
+    height: int = 480,
+) -> Chart:
+    """Two metrics of every run and method against each other (Luo et al. 2022, table 2).
+
+    ``metric``, ``of``: columns of the result's table, across and upwards. ``rows``: which runs and
+    rows these are, in words. ``mode``, ``height``: look.
+    """
+    across, upwards = result.values(metric), result.values(of)
+    called, other = words_of(metric), words_of(of)
+    runs = [str(run) for run in across.index]
+    said = ("{text}", f"{called} {_said(metric, 'x')}", f"{other} {_said(of, 'y')}")
+    r = float(result.correlation(of)[metric])
+    correlation = f"r = {r:.2f}".replace("-", "−") if np.isfinite(r) else f"{called} does not vary"
+    marks = [
+        Dots(
+            across[method].to_numpy(),
+            upwards[method].to_numpy(),
+            Tint(method_color(method, position), 0.6),
+            6,
+            name=method,
+            words=runs,
+            hover=Hover(method, lines=said),
+        )
+        for position, method in enumerate(result.methods)
+    ]
+    picture = PanelPicture(
+        title=f"{called} and {other}",
+        subtitle=f"{rows}; {correlation}",
+        how_to_read=(
+            "One dot a run and method. A metric that says something about the worst group rises "
+            "with it."
+        ),
+        alt=f"{called} against {other}, {result.n_runs} runs, correlation {r:.2f}",
+        name=f"runs-{metric.lower()}-against-worst-group",
+        table=result.runs[["run", "method", metric, of]],
+        panels=(Panel(_axis(metric), _axis(of), marks),),
+        legend=True,
+    )
+    return Chart(picture, mode, height)
+
+
+def _said(metric: str, direction: str) -> str:
+    unit = unit_of(metric)
+    return f"{{{direction}:.{unit.digits}f}}{unit.word}"
+
+
+def _axis(metric: str) -> Axis:
+    return metric_axis(CATALOGUE[metric]) if metric in CATALOGUE else Axis(metric)

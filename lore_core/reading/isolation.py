@@ -1,0 +1,264 @@
+"""Child process that parses untrusted files, with limits on memory, time and answer.
+
+Its parent is the fork server of :mod:`multiprocessing`, which has imported the readers and sees no
+file. What it answers is JSON and plain arrays: nothing that it says is unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import math
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import types
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from lore_core.data.validation import InputError
+from lore_core.reading.checks import Check, DoubtfulDataError
+from lore_core.reading.columns import short
+from lore_core.reading.databases import on_disk
+from lore_core.reading.handover import (
+    Arrays,
+    exactly,
+    from_json,
+    message_from,
+    message_of,
+    to_json,
+    to_message,
+)
+from lore_core.reading.named_tables import SeveralTablesError
+from lore_core.reading.raw_file import RawFile
+
+Kind = TypeVar("Kind")
+
+#: Environment variable: GiB of memory a child may take, instead of what the files' size allows.
+MEMORY_VARIABLE = "LORE_READ_GIB"
+#: Whether this system enforces the limits; elsewhere files are parsed where they are asked for.
+IS_POSSIBLE = sys.platform == "linux"
+
+_MIB = 2**20
+_MAX_PERCENT_OF_MEMORY = 60
+_MAX_CHILDREN = 2
+#: Seconds that may pass on a busy machine for every second of work that is allowed.
+_WALL_SECONDS_PER_SECOND = 6.0
+_READERS = "lore_core.reading.loading"
+#: Errors that a child can raise here, and the types of their arguments.
+_ERRORS: dict[str, tuple[Callable[..., InputError], Any]] = {
+    "doubt": (DoubtfulDataError, tuple[Check, str]),
+    "tables": (SeveralTablesError, tuple[str, str, tuple[str, ...]]),
+    "text": (InputError, tuple[str]),
+}
+_slots = threading.BoundedSemaphore(_MAX_CHILDREN)
+_starting = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one child may take."""
+
+    memory: int  #: Bytes, beyond what Python itself takes; also of its answer
+    seconds: float  #: Of processor time
+
+    @classmethod
+    def of(cls, n_bytes: int) -> Limits:
+        """Return the limits for files of so many bytes.
+
+        Ordinary files took up to 10 times their size and 0.3 s a megabyte (docs/decisions.md);
+        short ones of thousands of columns up to 2 ms a column.
+        """
+        installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        try:
+            memory = int(float(os.environ.get(MEMORY_VARIABLE, "")) * 2**30)
+        except ValueError:
+            memory = min(640 * _MIB + 16 * n_bytes, _MAX_PERCENT_OF_MEMORY * installed // 100)
+        return cls(memory, 12.0 + n_bytes / _MIB)
+
+    def apply(self) -> None:
+        """Bound what this process may take from here on; files are written nowhere."""
+        import resource
+
+        for kind in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
+            resource.setrlimit(kind, (0, 0))
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + self.memory
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        until = math.ceil(time.process_time() + self.seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (until, until + 1))
+        signal.alarm(math.ceil(_WALL_SECONDS_PER_SECOND * self.seconds))
+
+
+def start_server() -> None:
+    """Start the process that children are forked from, where there is none yet."""
+    if IS_POSSIBLE:
+        multiprocessing.set_forkserver_preload([_READERS])
+        forkserver.ensure_running()
+
+
+def run_isolated(
+    kind: type[Kind], function: Callable[..., Kind], raws: Sequence[RawFile], *arguments: Any
+) -> Kind:
+    """Return ``function(raws, *arguments)``, computed in a child process.
+
+    ``kind``: what :func:`~lore_core.reading.handover.from_json` makes again of what the child
+    answers. Raises InputError as the function does, where the child takes more than it may, dies,
+    or answers anything else.
+    """
+    limits = Limits.of(sum(map(_size, raws)))
+    with _slots, contextlib.ExitStack() as stack:
+        files = [stack.enter_context(on_disk(raw)) for raw in raws]
+        answer = _answer_of(function, files, arguments, limits)
+    if isinstance(answer, int):
+        raise InputError(_end_in_words(raws, answer, limits))
+    try:
+        content, arrays = answer
+        ((name, value),) = content.items()
+        if name == "result":
+            return from_json(kind, value, arrays)
+        error, arguments_of_error = _ERRORS[name]
+        raise error(*from_json(arguments_of_error, value))
+    except InputError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        raise InputError(
+            f"'{raws[0].name}' was read as something that is no data ({error}). Save it again."
+        ) from error
+
+
+def _answer_of(
+    function: Any, raws: Sequence[RawFile], arguments: Any, limits: Limits
+) -> tuple[Any, Arrays] | int:
+    """Return what a child answers, or the signal that ended it before it did."""
+    start_server()
+    context = multiprocessing.get_context("forkserver")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(
+        target=_run, args=(sender, limits, function, raws, arguments), daemon=True
+    )
+    with receiver:
+        try:
+            with sender, _without_main():
+                child.start()
+        except OSError as error:
+            raise InputError(
+                f"'{raws[0].name}' cannot be read: no process could be started for it "
+                f"({error.strerror or error}). Close other programs."
+            ) from error
+        try:
+            with open(receiver.fileno(), "rb", closefd=False) as stream:
+                return message_from(partial(exactly, stream), limits.memory)
+        except ValueError:
+            pass  # it has ended early, or answers more than it may
+        finally:
+            child.kill()
+            child.join()
+    # (One that ends by itself without an answer had no memory left to give it.)
+    return -child.exitcode if child.exitcode and child.exitcode < 0 else signal.SIGKILL
+
+
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the caller's script, which a child would run again to find what it defines."""
+    with _starting:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
+
+
+def _run(
+    sender: Connection, limits: Limits, function: Any, raws: Sequence[RawFile], arguments: Any
+) -> None:
+    """Compute and send the answer; this runs in the child."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with_parent()
+    warnings.simplefilter("ignore")
+    gc.freeze()  # looking through what was imported would copy its pages
+    # Threads and memory pools reserve address space, which counts as memory.
+    pa.set_memory_pool(pa.system_memory_pool())
+    pa.set_cpu_count(1)
+    spare = bytearray(_MIB)  # to say that there is no memory left
+    limits.apply()
+    with open(sender.fileno(), "wb", closefd=False) as stream:
+        try:
+            result, arrays = to_message(function(raws, *arguments))
+            content = {"result": result}
+        except BaseException as error:
+            del spare
+            content, arrays = to_json(_error_content(error, raws, limits)), {}
+        for part in message_of(content, arrays):
+            stream.write(part)
+
+
+def _end_with_parent() -> None:
+    """Let a signal end this process when its parent ends, whatever is running here."""
+    import fcntl
+
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    fcntl.fcntl(parent.sentinel, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(parent.sentinel, fcntl.F_SETFL, os.O_ASYNC)
+
+
+def _error_content(
+    error: BaseException, raws: Sequence[RawFile], limits: Limits
+) -> dict[str, tuple[Any, ...]]:
+    """Return the name and the arguments of an error, as :data:`_ERRORS` has them."""
+    if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
+        return {"text": (_end_in_words(raws, signal.SIGKILL, limits),)}
+    if isinstance(error, DoubtfulDataError):
+        return {"doubt": (error.doubt, error.name)}
+    if isinstance(error, SeveralTablesError):
+        return {"tables": (error.file, error.what, error.tables)}
+    if isinstance(error, InputError):
+        return {"text": (str(error),)}
+    # A damaged file raises whatever the byte that flipped leads to.
+    reason = short(f"{type(error).__name__}: {error}")
+    return {"text": (f"'{raws[0].name}' is damaged and cannot be read ({reason}). Save it again.",)}
+
+
+def _size(raw: RawFile) -> int:
+    if isinstance(raw.content, bytes):
+        return len(raw.content)
+    try:
+        if raw.content.is_dir():  # a dataset of Hugging Face
+            return sum(part.stat().st_size for part in raw.content.iterdir())
+        return raw.content.stat().st_size
+    except OSError as error:
+        raise InputError(f"'{raw.name}' cannot be opened: {error.strerror}.") from error
+
+
+def _end_in_words(raws: Sequence[RawFile], by: int, limits: Limits) -> str:
+    """Say why there is no answer, by the signal that ended the child."""
+    files = " and ".join(f"'{raw.name}'" for raw in raws[:3])
+    if by in (signal.SIGXCPU, signal.SIGALRM):
+        return (
+            f"{files} took more than the {limits.seconds:.0f} s of work that a file of its size "
+            "may take, and was given up. If it is no damage, read it with lore.load(…), which has "
+            "no limit, and save what it returns with lore.save_npz."
+        )
+    if by == signal.SIGKILL:
+        return (
+            f"{files} needs more than the {limits.memory / 2**30:.1f} GiB of memory that a file of "
+            "its size may take: it holds much more than its size says. Save fewer rows or "
+            f"features, or, if it is your own, start LoRe Lens with {MEMORY_VARIABLE}=8 or more."
+        )
+    return (
+        f"{files} is damaged, or holds much more than its size says: reading it ended the process "
+        "that read it, and nothing else. Save it again."
+    )

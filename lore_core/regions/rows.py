@@ -1,0 +1,244 @@
+"""Rows as a reader wants them: found by words or by nearness, picked out, listed in a table."""
+
+from __future__ import annotations
+
+import operator
+import re
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.spatial import cKDTree
+
+from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.dataset import Dataset
+from lore_core.data.validation import Points, as_coordinates, check_lengths
+from lore_core.metrics.local_error import LocalErrors
+
+#: Rows that tell how long a column's texts are.
+_LOOKED_AT = 1000
+#: Names on a map, at most, and the rows that a class needs to have one.
+_MOST_NAMES, _FEWEST_ROWS = 12, 10
+#: Beyond so many dimensions trees are slower than trying all pairs.
+_TREE_DIMENSIONS = 8
+_COMPARISONS = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "=": operator.eq,
+}
+_CONDITION = re.compile(r"(.+?)\s*(>=|<=|>|<|=|:)\s*(.+)")
+
+
+def worst_rows(
+    errors: LocalErrors,
+    *,
+    within: Mask | None = None,
+    n_rows: int = 50,
+    min_effective_size: float = 0.0,
+) -> Ints:
+    """Return the row numbers with the largest LCE, worst first.
+
+    ``errors``: what to rank by. ``within`` (n,): mask of the rows to look at. ``n_rows``: how many
+    to return at most. ``min_effective_size``: rows with a smaller n_eff are passed over: their
+    error is mostly their own outcome.
+    """
+    candidates = errors.supported(min_effective_size)
+    if within is not None:
+        candidates = candidates & within
+    rows = np.flatnonzero(candidates)
+    error = errors.absolute[rows]
+    if len(rows) > n_rows:
+        # Of very many rows few are sorted.
+        among = error >= np.partition(error, -n_rows)[-n_rows]
+        rows, error = rows[among], error[among]
+    order = np.argsort(-error, kind="stable")[:n_rows]
+    return np.asarray(rows[order], dtype=np.int64)
+
+
+def telling_rows(
+    confidence: Floats, outcome: Floats, rows: Ints, sign: int, *, n_rows: int = 6
+) -> Ints:
+    """Return those of some rows that show their error best.
+
+    ``confidence, outcome`` (n,): of all rows. ``rows``: the rows meant. ``sign``: +1: the most
+    confident mistakes are wanted; −1: the least confident hits. ``n_rows``: how many to return at
+    most.
+    """
+    telling = rows[outcome[rows] == (0 if sign > 0 else 1)]
+    order = np.argsort(-sign * confidence[telling], kind="stable")[:n_rows]
+    return np.asarray(telling[order], dtype=np.int64)
+
+
+def drawn_rows(within: Mask, always: Ints, n_rows: int) -> Ints:
+    """Choose which rows to draw, the same every time: ``always`` first, then a random sample.
+
+    ``within`` (n,): mask of the rows that could be drawn. ``n_rows``: how many at most.
+    """
+    others = within.copy()
+    others[always] = False
+    rest = np.flatnonzero(others)
+    room = max(n_rows - len(always), 0)
+    if len(rest) > room:
+        rest = np.random.default_rng(0).choice(rest, room, replace=False)
+    return np.concatenate([always[:n_rows], np.sort(rest)]).astype(np.int64)
+
+
+def row_table(
+    dataset: Dataset, rows: Ints, errors: LocalErrors | None = None, *, extra: int | None = None
+) -> pd.DataFrame:
+    """List rows with confidence, outcome, local error, support and metadata.
+
+    ``dataset``: where the rows are from. ``rows`` (m,): row numbers. ``errors``: adds
+    ``signed_error``, ``lce`` and ``n_eff``. ``extra``: at most so many metadata and group columns;
+    by default all. Returns ``row, predicted, true, confidence, right``, the errors, groups,
+    metadata.
+    """
+    if len(rows) == 0:
+        return row_table(dataset, np.array([0]), errors, extra=extra).iloc[:0]
+    part = dataset.rows(rows)
+    table = pd.DataFrame(
+        {
+            "row": rows,
+            "predicted": [part.class_name(k) for k in part.predictions],
+            "true": [part.class_name(k) for k in part.labels],
+            "confidence": part.confidence,
+            "right": part.outcome.astype(bool),
+        }
+    )
+    if errors is not None:
+        table["signed_error"] = errors.signed[rows]
+        table["lce"] = errors.absolute[rows]
+        table["n_eff"] = errors.effective_size[rows]
+    known = pd.concat(
+        [frame for frame in (part.groups, part.metadata) if frame is not None] or [pd.DataFrame()],
+        axis=1,
+    )
+    known = known.loc[:, ~known.columns.duplicated() & ~known.columns.isin(table.columns)]
+    return pd.concat([table, known.iloc[:, :extra]], axis=1)
+
+
+def telling_column(dataset: Dataset) -> pd.Series | None:
+    """Return the column whose words tell most of a row: the longest; None without words.
+
+    Of ``dataset.metadata`` and ``dataset.groups``; a column that says the same of every row is
+    passed over.
+    """
+    frames = [frame for frame in (dataset.metadata, dataset.groups) if frame is not None]
+    columns = [frame.iloc[:, k] for frame in frames for k in range(frame.shape[1])]
+    lengths = {}
+    for k, column in enumerate(columns):
+        known = column.iloc[:_LOOKED_AT].dropna()
+        if not pd.api.types.is_numeric_dtype(column) and known.nunique() > 1:
+            lengths[k] = float(known.astype(str).str.len().mean())
+    return columns[max(lengths, key=lengths.__getitem__)] if lengths else None
+
+
+def class_places(dataset: Dataset, coordinates: Floats, within: Mask) -> pd.DataFrame:
+    """Find where to write the most frequent predicted classes' names on a map: amid their rows.
+
+    ``coordinates`` (n, d): their places on the map, d 2 or 3. ``within`` (n,):
+    mask of the rows shown. Returns ``name, x, y``, in space ``z``: the row nearest to the median of
+    the class's rows, so that a name never lies where no row of it does.
+    """
+    predicted = dataset.predictions[within]
+    points = coordinates[within]
+    count = np.bincount(predicted, minlength=dataset.n_classes)
+    named = [k for k in np.argsort(-count, kind="stable")[:_MOST_NAMES] if count[k] >= _FEWEST_ROWS]
+    places = []
+    for k in named:
+        own = points[predicted == k]
+        nearest = own[np.argmin(np.abs(own - np.median(own, axis=0)).sum(axis=1))]
+        places.append((dataset.class_name(int(k)), *nearest))
+    return pd.DataFrame(places, columns=["name", *"xyz"[: points.shape[1]]])
+
+
+def nearest_rows(points: Floats, queries: Floats, k: int) -> tuple[Floats, Ints]:
+    """Return L1 distances to the k nearest points, and these, both of shape (n_queries, k)."""
+    if points.shape[1] <= _TREE_DIMENSIONS:
+        tree = cKDTree(points, balanced_tree=False, compact_nodes=False)
+        distance, neighbour = tree.query(queries, k=np.arange(1, k + 1), p=1, workers=-1)
+        return distance, neighbour
+    from sklearn.neighbors import NearestNeighbors  # slow to import, rarely needed
+
+    search = NearestNeighbors(n_neighbors=k, algorithm="brute", metric="manhattan").fit(points)
+    distance, neighbour = search.kneighbors(queries)
+    return distance, neighbour
+
+
+def rows_like(embedding: Points, inside: ArrayLike, others: Points) -> Mask:
+    """Return which other rows lie in a set of rows: those whose nearest row does.
+
+    ``embedding`` (n, d): places of the rows. ``inside`` (n,): the set: a region of evaluation rows.
+    ``others`` (m, d): places of other rows: the calibration rows.
+    """
+    z, queries = as_coordinates(embedding), as_coordinates(others, "others")
+    members = np.asarray(inside, dtype=bool)
+    check_lengths(inside=members, embedding=z)
+    if not members.any():
+        return np.zeros(len(queries), dtype=bool)
+    _, closest = nearest_rows(z, queries, 1)
+    return members[closest[:, 0]]
+
+
+def rows_with(dataset: Dataset, words: str) -> Mask:
+    """Return which rows fit some words, shape (n,).
+
+    ``words``: conditions with commas between them; a row has to meet all. One is
+    words that any of its columns contains (``rotated``), words of one column (``predicted: shirt``;
+    where that is a whole value of it, that value alone), or a bound of a column of numbers (``age
+    >= 60``, ``confidence < 0.7``). Columns are ``predicted``, ``true``, ``confidence``, groups and
+    metadata. Letters' case does not count.
+    """
+    columns = _columns(dataset)
+    found = np.ones(len(dataset), dtype=bool)
+    for condition in filter(None, (part.strip() for part in words.split(","))):
+        found &= _meets(columns, condition, len(dataset))
+    return found
+
+
+def _columns(dataset: Dataset) -> dict[str, pd.Series]:
+    names = np.array(dataset.class_names, dtype=object)
+    columns = {
+        "predicted": pd.Series(names[dataset.predictions]),
+        "true": pd.Series(names[dataset.labels]),
+        "confidence": pd.Series(dataset.confidence),
+    }
+    for frame in (dataset.groups, dataset.metadata):
+        if frame is not None:
+            columns |= {str(name).lower(): frame[name] for name in frame.columns}
+    return columns
+
+
+def _meets(columns: dict[str, pd.Series], condition: str, n_rows: int) -> Mask:
+    parts = _CONDITION.fullmatch(condition)
+    column = columns.get(parts[1].lower()) if parts else None
+    if parts is None or column is None:
+        found = np.zeros(n_rows, dtype=bool)
+        for each in columns.values():
+            if not pd.api.types.is_numeric_dtype(each):
+                found |= _contain(each, condition)
+        return found
+    if pd.api.types.is_numeric_dtype(column) and (bound := _number(parts[3])) is not None:
+        compare = _COMPARISONS.get(parts[2], operator.eq)
+        return np.asarray(compare(column.to_numpy(np.float64, na_value=np.nan), bound))
+    return _contain(column, parts[3], whole=True)
+
+
+def _contain(column: pd.Series, words: str, *, whole: bool = False) -> Mask:
+    """``whole``: of a value that is just the words no other is meant, though it holds them too."""
+    # Of a column that repeats itself each value is looked at once.
+    codes, values = pd.factorize(column.astype(str))
+    wanted, said = words.lower(), [value.lower() for value in values]
+    is_whole = whole and wanted in said
+    fits = np.array([wanted == one if is_whole else wanted in one for one in said], dtype=bool)
+    # A missing one has the code −1.
+    return np.append(fits, False)[codes]
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

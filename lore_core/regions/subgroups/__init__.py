@@ -1,0 +1,1 @@
+"""Subgroups that are worse than average, in words and on the map; the verdict."""

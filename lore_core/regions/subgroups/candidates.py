@@ -1,0 +1,325 @@
+"""Sets of rows that look worse than the average on the searched half: slices and regions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.weights import chosen_weights
+from lore_core.kernel_sums import laplacian_means
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
+from lore_core.regions.rows import nearest_rows
+from lore_core.regions.subgroups.average import Against, Average, Excess, excess_of
+from lore_core.regions.subgroups.slices import Slice, is_wider_slice, slice_tables, words_of
+from lore_core.regions.variables.cutting import Attribute
+
+#: Columns whose pairs are looked at: the best by themselves.
+_PAIRED = 12
+#: Slices of one column, or of one pair, that are kept at most.
+_KEPT = 20
+#: Sets of which so large a share is common are one place.
+SAME = 0.6
+#: A set of which more than this share lies in another one is part of it.
+PART_OF = 0.5
+#: What holds more than this share of the rows is no place.
+_LARGEST = 0.75
+#: The least sum of variances of a set: with less, hardly any outcome is in doubt.
+_LEAST_VARIANCE = 0.5
+#: How much a set's excess counts, by what it takes to name it: one column, two, an outline.
+WEIGHTS = {1: 1.0, 2: 0.5, 0: 0.4}
+#: Excess at which the tree begins.
+_LOWEST = 0.01
+#: Neighbours a row is joined with.
+_NEIGHBOURS = 10
+#: Levels between the lowest and the highest excess at which the tree is cut.
+_LEVELS = 12
+#: A node that keeps this share of its parent's rows is the same place.
+_SAME_NODE = 0.8
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What is known of rows; all arrays are of n rows."""
+
+    confidence: Floats
+    outcome: Floats
+    attributes: Sequence[Attribute]  #: Columns whose values may name a place
+    weights: Floats | None = None  #: What each row counts for; None: all alike
+
+    def __len__(self) -> int:
+        return len(self.confidence)
+
+    def take(self, rows: Ints) -> Rows:
+        """Return some of the rows."""
+        return Rows(
+            self.confidence[rows],
+            self.outcome[rows],
+            [item.rows(rows) for item in self.attributes],
+            chosen_weights(self.weights, rows),
+        )
+
+    def average(self, rows: Ints | slice, against: Against) -> Average:
+        """Return what some rows are compared with."""
+        weights = chosen_weights(self.weights, rows)
+        return Average.of(self.confidence[rows], self.outcome[rows], against, weights)
+
+    def mean(self, values: Floats, rows: Ints | Mask | slice = slice(None)) -> float:
+        """Return the mean of values (n,) over some rows, by their weights."""
+        weights = chosen_weights(self.weights, rows)
+        return float(np.average(values[rows], weights=weights))
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A set of rows that looks worse than the average where it was looked for."""
+
+    inside: Mask  #: (n,); mask of all rows, searched or not
+    sign: int  #: +1: more overconfident than what it is compared with; −1: more underconfident.
+    conditions: Slice  #: Empty for a region of the map
+
+    @property
+    def weight(self) -> float:
+        """How much its excess counts: what takes fewer words is told first."""
+        return WEIGHTS[len(self.conditions)]
+
+
+def interest(excess: Excess, n_rows: int, weight: float) -> Floats:
+    """How much sets are worth telling: what they surely have in excess, their size, simplicity.
+
+    ``weight``: one of :data:`WEIGHTS`. The root of the size makes it the evidence, in standard
+    deviations, beyond 1.645 of them.
+    """
+    return np.asarray(weight * excess.lower_bound * np.sqrt(excess.n / n_rows))
+
+
+@dataclass(frozen=True, eq=False)
+class _Proposed:
+    """A set of the searched half: a slice, or the rows of a region."""
+
+    interest: float
+    excess: float
+    lower_bound: float
+    conditions: Slice  #: Empty for a region
+    rows: Ints | None = None  #: Of a region, in the searched half
+
+    @property
+    def sign(self) -> int:
+        """+1: more overconfident than what it is compared with; −1: more underconfident."""
+        return int(np.sign(self.excess))
+
+
+def overlap(one: Mask, other: Mask) -> float:
+    """Rows in both sets as a share of those in either."""
+    return float((one & other).sum() / max(int((one | other).sum()), 1))
+
+
+@dataclass(frozen=True, eq=False)
+class SearchedHalf:
+    """One half of the rows, searched; outcomes of the other half have no part in it."""
+
+    rows: Rows  #: All rows
+    searched: Ints  #: The half that is searched
+    against: Against
+    min_rows: int  #: Least rows of a place, in all rows
+    min_gap: float  #: Least size of its gap; what is merely better than the average is no place
+
+    @cached_property
+    def half(self) -> Rows:
+        """The searched rows."""
+        return self.rows.take(self.searched)
+
+    @cached_property
+    def average(self) -> Average:
+        """What they are compared with."""
+        return self.half.average(slice(None), self.against)
+
+    def candidates(self, points: Floats | None, gamma: float, most: int) -> list[Candidate]:
+        """Return the most interesting sets, each place once.
+
+        ``points``: all rows on the map. ``gamma``: bandwidth of the field whose tree is cut.
+        """
+        regions = [] if points is None else list(self._regions(points[self.searched], gamma))
+        nearest = self._nearest(points) if points is not None and regions else np.empty(0, np.int64)
+        pool = sorted([*self._slices, *regions], key=lambda item: -item.interest)
+        residual = self.half.confidence - self.half.outcome
+        chosen: list[tuple[_Proposed, Candidate]] = []
+        for item in map(self._merged, pool):
+            new = Candidate(self._mask(item, nearest), item.sign, item.conditions)
+            off = self.half.mean(residual, new.inside[self.searched])
+            if new.sign * off < self.min_gap or any(
+                _is_no_news(item, new, *other) for other in chosen
+            ):
+                continue
+            chosen.append((item, new))
+            if len(chosen) == most:
+                break
+        return [candidate for _, candidate in chosen]
+
+    @cached_property
+    def _word_slices(self) -> dict[str, list[tuple[_Proposed, Mask]]]:
+        """Every list of words of each column of texts, with the half's rows that hold it."""
+        found: dict[str, list[tuple[_Proposed, Mask]]] = {}
+        for item in self._slices:
+            name = words_of(item.conditions, self.half.attributes)
+            if name is not None:
+                held = item.conditions[0].holds(self.half.attributes)
+                found.setdefault(name, []).append((item, held))
+        return found
+
+    def _merged(self, item: _Proposed) -> _Proposed:
+        """Return what is told in place of a list of words: the longest around it, as wrong."""
+        name = words_of(item.conditions, self.half.attributes)
+        if name is None:
+            return item
+        held = item.conditions[0].holds(self.half.attributes)
+        around = [
+            (int(wide.sum()), other)
+            for other, wide in self._word_slices[name]
+            if other.interest > 0
+            and other.sign == item.sign
+            and is_wider_slice(wide, held, item.sign, self.average)
+        ]
+        return max(around, key=lambda pair: pair[0])[1] if around else item
+
+    def _interest(self, excess: Excess, n_columns: int) -> Floats:
+        n = len(self.half)
+        least = max(self.min_rows * n / len(self.rows), 5)
+        fits = (excess.n >= least) & (excess.share <= _LARGEST)
+        fits &= excess.variance >= _LEAST_VARIANCE
+        return np.where(fits, interest(excess, n, WEIGHTS[n_columns]), 0.0)
+
+    @cached_property
+    def _slices(self) -> list[_Proposed]:
+        """Sets that columns name: whatever the map and the bandwidth, the same."""
+        alone = [self._best_slices((k,)) for k in range(len(self.half.attributes))]
+        best = np.array([max((item.interest for item in found), default=0.0) for found in alone])
+        paired = np.sort(np.argsort(-best, kind="stable")[:_PAIRED])
+        pairs = map(self._best_slices, combinations(paired.tolist(), 2))
+        return [item for found in (*alone, *pairs) for item in found]
+
+    def _table(self, columns: tuple[int, ...]) -> tuple[list[Slice], Excess]:
+        slices, sums = slice_tables(self.half.attributes, columns, self.average)
+        return slices, excess_of(sums, self.average.total, against_zero=self.against == "zero")
+
+    @cached_property
+    def _alone(self) -> list[tuple[list[Slice], Excess]]:
+        """Every condition of every column by itself."""
+        return [self._table((k,)) for k in range(len(self.half.attributes))]
+
+    def _best_slices(self, columns: tuple[int, ...]) -> list[_Proposed]:
+        slices, excess = self._alone[columns[0]] if len(columns) == 1 else self._table(columns)
+        worth = self._interest(excess, len(columns))
+        if len(columns) > 1:
+            # Two columns are worth their words where they are surely worse than either alone.
+            sign = np.sign(excess.mean)
+            one, other = np.meshgrid(*(self._alone[k][1].mean for k in columns), indexing="ij")
+            parts = np.maximum(sign * one.ravel(), sign * other.ravel())
+            worth = np.where(excess.lower_bound > parts, worth, 0.0)
+        best = np.argsort(-worth, kind="stable")[:_KEPT]
+        return [
+            _Proposed(
+                float(worth[k]), float(excess.mean[k]), float(excess.lower_bound[k]), slices[k]
+            )
+            for k in best
+            if worth[k] > 0
+        ]
+
+    def _regions(self, points: Floats, gamma: float) -> Iterator[_Proposed]:
+        bandwidth = scaled_bandwidth(gamma, points.shape[1])
+        # (Weights are divided out: they come in again.)
+        excess = self.average.moments[:, 1] / self.average.moments[:, 0]
+        means = laplacian_means(points, None, excess, self.half.weights, bandwidth=bandwidth)
+        field = np.where(means.effective_size >= MIN_EFFECTIVE_SIZE, means.mean, np.nan)
+        least = max(round(self.min_rows * len(points) / len(self.rows)), 5)
+        for node in level_tree(field, neighbour_graph(points), min_rows=least, lowest=_LOWEST):
+            of_node = self.average.of_rows(node.rows)
+            worth = float(self._interest(of_node, 0))
+            if worth > 0:
+                yield _Proposed(
+                    worth, float(of_node.mean), float(of_node.lower_bound), (), node.rows
+                )
+
+    def _nearest(self, points: Floats) -> Ints:
+        """Of every row the nearest searched row on the map, by its place in the half."""
+        _, nearest = nearest_rows(points[self.searched], points, 1)
+        nearest = nearest[:, 0]
+        nearest[self.searched] = np.arange(len(self.searched))
+        return nearest
+
+    def _mask(self, item: _Proposed, nearest: Ints) -> Mask:
+        """Rows of a slice, or those whose nearest searched row is in a region."""
+        if item.rows is None:
+            holds = [part.holds(self.rows.attributes) for part in item.conditions]
+            return np.asarray(np.logical_and.reduce(holds))
+        own = np.zeros(len(self.searched), dtype=bool)
+        own[item.rows] = True
+        return np.asarray(own[nearest])
+
+
+def _is_no_news(item: _Proposed, new: Candidate, known: _Proposed, around: Candidate) -> bool:
+    """Whether a set was chosen before, or is a part, in more words, that is not surely worse."""
+    if overlap(new.inside, around.inside) > SAME:
+        return True
+    part = (new.inside & around.inside).sum() > PART_OF * new.inside.sum()
+    more_words = new.weight <= around.weight and new.sign == around.sign
+    return bool(part) and more_words and item.lower_bound <= abs(known.excess)
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """Connected rows whose excess is beyond a level."""
+
+    rows: Ints
+    sign: int  #: +1: more overconfident than the average; −1: less, or underconfident.
+    level: float  #: The least |excess| in it
+    parent: int | None  #: The node around it; None for a country
+
+
+def neighbour_graph(z: Floats) -> Any:
+    """Symmetric graph of each row's nearest rows on the map, shape (n, n)."""
+    n = len(z)
+    k = min(_NEIGHBOURS + 1, n)
+    _, neighbour = nearest_rows(z, z, k)
+    start = np.repeat(np.arange(n), k)
+    return sparse.csr_array(
+        (np.ones(n * k, dtype=np.int8), (start, neighbour.ravel())), shape=(n, n)
+    )
+
+
+def level_tree(value: Floats, graph: Any, *, min_rows: int, lowest: float) -> list[Node]:
+    """Cut a field on a graph at rising levels, both signs, into nested connected parts.
+
+    ``value`` (n,): excess at each row; NaN where it is not known. ``graph`` (n, n): which rows
+    touch. ``min_rows``: smaller parts are no nodes. ``lowest``: the first level, > 0.
+    """
+    nodes: list[Node] = []
+    for sign in (1, -1):
+        height = np.where(np.isfinite(value), sign * value, -np.inf)
+        ranked = np.sort(height[height > lowest])[::-1]
+        if len(ranked) < min_rows:
+            continue
+        # No higher than where the smallest allowed part could still be whole.
+        top = ranked[min_rows - 1]
+        levels = np.geomspace(lowest, top, _LEVELS) if top > lowest else np.array([lowest])
+        inside_of = np.full(len(value), -1, dtype=np.int64)
+        for level in levels:
+            rows = np.flatnonzero(height >= level)
+            if len(rows) < min_rows:
+                break
+            _, part = sparse.csgraph.connected_components(graph[rows][:, rows], directed=False)
+            count = np.bincount(part)
+            for number in np.flatnonzero(count >= min_rows):
+                members = rows[part == number]
+                parent = int(inside_of[members[0]])
+                if parent >= 0 and len(members) >= _SAME_NODE * len(nodes[parent].rows):
+                    continue
+                nodes.append(Node(members, sign, float(level), None if parent < 0 else parent))
+                inside_of[members] = len(nodes) - 1
+    return nodes

@@ -1,0 +1,449 @@
+"""Places where the confidence is worse than on average: found on one half, tried on the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.dataset import TOP_LABEL, Dataset
+from lore_core.data.number_text import share_words
+from lore_core.data.progress import Progress, tell
+from lore_core.data.validation import (
+    InputError,
+    as_coordinates,
+    check_integer,
+    check_lengths,
+    check_positive,
+    check_share,
+)
+from lore_core.data.weights import as_weights
+from lore_core.regions.subgroups.average import Against, Average
+from lore_core.regions.subgroups.candidates import (
+    PART_OF,
+    SAME,
+    Candidate,
+    Rows,
+    SearchedHalf,
+    interest,
+    overlap,
+)
+from lore_core.regions.subgroups.held_out import Held, Tried, try_on
+from lore_core.regions.subgroups.overall import OVERALL_ALPHA, mean_gap_p
+from lore_core.regions.subgroups.slices import is_wider_slice, region_label, words_of
+from lore_core.regions.variables.attributes import Predicate, telling_attributes
+from lore_core.regions.variables.words import word_attributes
+
+#: Candidates of each half that are tried on the other one.
+MOST_TRIED = 12
+#: Numbers are cut into so many parts; a slice is a range of them.
+_PARTS = 6
+#: Of more rows than this a part is searched and all others are held out.
+_MOST_SEARCHED = 100_000
+#: Of the chance that any place is listed where none is worse, the part of those that words name.
+_BY_WORDS = 0.25
+#: Places that share more rows than this are told once.
+_SHARED = 0.3
+#: Without the rows of places listed before it a place must keep this much of its gap.
+_OWN = 0.5
+
+#: What places are, by what they are compared with.
+_WORSE_THAN: dict[Against, str] = {
+    "zero": "wrong",
+    "average": "worse than the average",
+    "same confidence": "worse than rows of the same confidence",
+}
+#: First columns of :meth:`PlaceSearch.frame`.
+_DESCRIBED = ("place", "kind", "where", "leans", "rows", "confidence", "accuracy", "gap")
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Rows that can be named, whose confidence is further off than the average."""
+
+    rows: Ints  #: Row numbers, of both halves
+    sign: int  #: +1: overconfident, −1: underconfident
+    #: What columns hold of its rows, and of theirs alone; empty for a region of the map.
+    conditions: tuple[Predicate, ...]
+    #: Means over all its rows, half of which had a part in finding it.
+    confidence: float
+    accuracy: float
+    held: Held  #: The evidence: what its rows say that had no part in finding it
+    held_out: Ints  #: Row numbers of those of its rows that had no part in finding it
+    #: Of a region, one or two names of a column that most of its rows hold; may be empty.
+    label: tuple[Predicate, ...] = ()
+    within: int | None = None  #: Number of the place it is a worse part of
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    @property
+    def gap(self) -> float:
+        """Mean confidence − accuracy of all its rows."""
+        return self.confidence - self.accuracy
+
+    @property
+    def is_region(self) -> bool:
+        """Whether it is an outline on the map and not a slice in words."""
+        return not self.conditions
+
+    def holds(self, dataset: Dataset) -> Mask:
+        """Return which rows of any dataset with these columns are meant, shape (n,).
+
+        For a place that is no region of a map.
+        """
+        return np.asarray(np.logical_and.reduce([part.holds(dataset) for part in self.conditions]))
+
+    @property
+    def mended_globally(self) -> bool:
+        """Whether rows of the same confidence are as far off, for all that can be told."""
+        return not (self.held.beyond_low > 0 if self.sign > 0 else self.held.beyond_high < 0)
+
+
+@dataclass(frozen=True, eq=False)
+class PlaceSearch:
+    """All places of one set of rows."""
+
+    places: list[Place]  #: Confirmed on held-out rows, the most interesting first
+    tried: int  #: Candidates that were tried on held-out rows
+    against: Against  #: What the places are worse than
+    n_rows: int  #: Rows searched
+    #: Means over all of them.
+    confidence: float
+    accuracy: float
+    #: Chance that any place is listed if no place is worse than what it is compared with.
+    alpha: float
+    by_words: bool = False  #: Whether there were words of texts that could name a place
+
+    @property
+    def strictest(self) -> float:
+        """What chance is left to places that are confirmed hardest: those that words name."""
+        return self.alpha * (_BY_WORDS if self.by_words else 1.0)
+
+    @property
+    def gap(self) -> float:
+        """Average gap of all rows."""
+        return self.confidence - self.accuracy
+
+    @property
+    def sentence(self) -> str:
+        """What was tried, against what, and with which chance of a false place."""
+        worse = _WORSE_THAN[self.against]
+        if self.tried == 0:
+            return "No place looks wrong enough to be tried, or there are too few rows."
+        if not self.places:
+            return f"No place is {worse} beyond chance, of {self.tried} tried on rows held out."
+        these = "this one is" if len(self.places) == 1 else f"these {len(self.places)} are"
+        return (
+            f"Of {self.tried} places found on one half of the rows and tried on the other, {these} "
+            f"{worse} beyond chance. If none were, one would be listed in at most "
+            f"{share_words(self.alpha)} of such searches."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the places, and what was tried to find them."""
+        return {
+            "against": self.against,
+            "tried": self.tried,
+            "alpha": self.alpha,
+            "places": self.frame().to_dict(orient="records"),
+        }
+
+    def mask(self, number: int) -> Mask:
+        """Rows of one place, by its number from 0, shape (n_rows,)."""
+        mask = np.zeros(self.n_rows, dtype=bool)
+        mask[self.places[number].rows] = True
+        return mask
+
+    def inside(self) -> Mask:
+        """Rows in any place: what is beyond chance, shape (n_rows,)."""
+        mask = np.zeros(self.n_rows, dtype=bool)
+        for place in self.places:
+            mask[place.rows] = True
+        return mask
+
+    def frame(self) -> pd.DataFrame:
+        """Return the places as a DataFrame, one row each."""
+        return pd.DataFrame(
+            [
+                {
+                    "place": number,
+                    "kind": "region" if item.is_region else "slice",
+                    "where": " and ".join(map(str, item.conditions)),
+                    "leans": "overconfident" if item.sign > 0 else "underconfident",
+                    "rows": item.n_rows,
+                    "confidence": item.confidence,
+                    "accuracy": item.accuracy,
+                    "gap": item.gap,
+                    **{f"held_out_{name}": value for name, value in vars(item.held).items()},
+                    "within": item.within,
+                }
+                for number, item in enumerate(self.places, start=1)
+            ],
+            columns=[
+                *_DESCRIBED,
+                *(f"held_out_{item.name}" for item in fields(Held)),
+                "within",
+            ],
+        )
+
+
+def find_places(
+    dataset: Dataset,
+    embedding: Any = None,
+    *,
+    target: str | int = TOP_LABEL,
+    gamma: float = 0.2,
+    against: Against | Literal["auto"] = "auto",
+    min_rows: int = 20,
+    min_gap: float = 0.02,
+    alpha: float = 0.04,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> PlaceSearch:
+    """Find where the confidence is worse than on average, in words and on the map.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Rows; columns that number them, are constant or tell the truth are left out.
+    embedding : Embedding or array-like of shape (n, d), optional
+        Their places on a map. Without it only columns are searched.
+    target : "top-label" or int
+        See :meth:`~lore_core.data.dataset.Dataset.target`.
+    gamma : float
+        Bandwidth of the field whose tree of regions is searched.
+    against : {"auto", "zero", "average", "same confidence"}
+        What a place must be worse than: nothing wrong at all, the mean gap of all rows, or the mean
+        gap of rows of the same confidence. "auto": the mean gap of all rows where that is itself
+        beyond chance (as the verdict has it), else nothing.
+    min_rows : int
+        Smaller places are passed over.
+    min_gap : float
+        Places whose gap on held-out rows is smaller are passed over: real perhaps, but of no
+        consequence.
+    alpha : float
+        Chance, in (0, 1), that any place is listed where none is worse; a quarter of it that any
+        is which words of texts name.
+    random_state : int
+        Seed of the halves.
+    progress : callable, optional
+        Called with the share done.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range or the lengths disagree.
+
+    Notes
+    -----
+    *Candidates.* The rows are halved at random, alike in confidence. On one half the excess gap of
+    every value, every range of a number and every pair of columns is measured; and the kernel mean
+    of the excess on the map is cut at rising levels into connected parts, from country to peak.
+    Each has an interest: what it surely has in excess, times the root of its size, times how simply
+    it can be named.
+
+    *Evidence.* The twelve of most interest are tried on the other half, whose outcomes had no part
+    in choosing them: the sum of their excess against its distribution if there were none. Then the
+    halves change roles. All are tested together (Holm, α/2 a half), so at most α of sets without
+    any such place show one. What is listed is the very set that was tested. Words, of which a text
+    has hundreds, must be surer by themselves: a place is named by them where its adjusted p-value
+    is at most α/4.
+
+    *Order.* Confirmed places are listed by their interest on all rows: which comes first should not
+    hang on how the rows were halved.
+    """
+    halves = halves_of(
+        dataset,
+        target=target,
+        against=against,
+        min_rows=min_rows,
+        min_gap=min_gap,
+        random_state=random_state,
+    )
+    return halves.search(embedding, gamma=gamma, alpha=alpha, progress=progress)
+
+
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """Rows halved to be searched: what depends on no map and no bandwidth is found once."""
+
+    rows: Rows
+    against: Against
+    min_gap: float
+    turns: list[tuple[SearchedHalf, Ints]]  #: What is searched, and the rows held out
+
+    @cached_property
+    def average(self) -> Average:
+        """What all rows are compared with."""
+        return self.rows.average(slice(None), self.against)
+
+    def _part(self, item: Tried) -> float:
+        """Return which part of the chance alpha a candidate may use."""
+        attributes = self.rows.attributes
+        by_words = any(attributes[part.column].words for part in item.candidate.conditions)
+        return _BY_WORDS if by_words else 1.0
+
+    def search(
+        self,
+        embedding: Any = None,
+        *,
+        gamma: float = 0.2,
+        alpha: float = 0.04,
+        progress: Progress | None = None,
+    ) -> PlaceSearch:
+        """Find places; see :func:`find_places`."""
+        points = None if embedding is None else as_coordinates(embedding)
+        if points is not None:
+            check_lengths(dataset=self.rows.confidence, embedding=points)
+        check_positive(gamma, "gamma")
+        check_share(alpha, "alpha")
+        tried: list[Tried] = []
+        for number, (half, held) in enumerate(self.turns):
+            tell(progress, number / len(self.turns), "looking for places")
+            found = half.candidates(points, gamma, MOST_TRIED)
+            tried += try_on(held, found, self.rows, self.against, len(self.turns))
+        tell(progress, 1.0, "looking for places")
+        confirmed = [
+            item for item in tried if item.confirmed(alpha * self._part(item), self.min_gap)
+        ]
+        return PlaceSearch(
+            places=_listed(confirmed, self.rows, self.average),
+            tried=len(tried),
+            against=self.against,
+            n_rows=len(self.rows),
+            confidence=self.rows.mean(self.rows.confidence),
+            accuracy=self.rows.mean(self.rows.outcome),
+            alpha=alpha,
+            by_words=any(item.words for item in self.rows.attributes),
+        )
+
+
+def halves_of(
+    dataset: Dataset,
+    *,
+    target: str | int = TOP_LABEL,
+    against: Against | Literal["auto"] = "auto",
+    min_rows: int = 20,
+    min_gap: float = 0.02,
+    random_state: int = 0,
+) -> Halves:
+    """Halve rows, to look for places on one map and bandwidth after the other.
+
+    ``dataset, target, against, min_rows, min_gap, random_state``: see :func:`find_places`.
+    """
+    check_integer(min_rows, "min_rows", minimum=2)
+    aimed = dataset.target(target)
+    c, a = aimed.confidence, aimed.outcome
+    if against == "auto":
+        off = mean_gap_p(c, a, aimed.weights) <= OVERALL_ALPHA / 2
+        against = "average" if off else "zero"
+    elif against not in ("zero", "average", "same confidence"):
+        raise InputError(
+            f"'against' must be auto, zero, average or same confidence; got {against!r}."
+        )
+    known = telling_attributes(dataset, target=target, n_parts=_PARTS)
+    rows = Rows(c, a, [*known, *word_attributes(dataset)], as_weights(aimed.weights))
+    # (No place is smaller than `min_rows` or larger than three quarters of the rows.)
+    turns = _turns(c, random_state) if len(rows) >= 2 * min_rows else []
+    return Halves(
+        rows,
+        against,
+        min_gap,
+        [
+            (SearchedHalf(rows, searched, against, min_rows, min_gap), held)
+            for searched, held in turns
+        ],
+    )
+
+
+def _turns(c: Floats, random_state: int) -> list[tuple[Ints, Ints]]:
+    """Which rows are searched and which are held out, turn by turn."""
+    rng, n = np.random.default_rng(random_state), len(c)
+    order = rng.permutation(n)
+    if n > 2 * _MOST_SEARCHED:
+        return [(np.sort(order[:_MOST_SEARCHED]), np.sort(order[_MOST_SEARCHED:]))]
+    # Alike in confidence: of two rows that follow each other in it, a coin sends one to each half.
+    order = order[np.argsort(c[order], kind="stable")]
+    first = 2 * np.arange(n // 2) + rng.integers(0, 2, n // 2)
+    one = np.sort(order[first])
+    other = np.sort(np.delete(order, first))
+    return [(one, other), (other, one)]
+
+
+def _listed(confirmed: list[Tried], rows: Rows, average: Average) -> list[Place]:
+    """Order places by interest; of those that share their rows the first, and its worse parts."""
+
+    def worth(item: Tried) -> float:
+        found = item.candidate
+        return float(interest(average.of_rows(found.inside), len(rows), found.weight))
+
+    kept: list[tuple[Candidate, Place]] = []
+    for item in sorted(_merge_word_slices(confirmed, rows, average), key=worth, reverse=True):
+        candidate, held = item.candidate, item.held
+        around, same = _around(candidate, held, kept)
+        chosen = np.flatnonzero(candidate.inside)
+        if same or (around is None and _is_borrowed(candidate, rows, kept)):
+            continue
+        place = Place(
+            rows=chosen,
+            sign=candidate.sign,
+            conditions=tuple(part.predicate(rows.attributes) for part in candidate.conditions),
+            confidence=rows.mean(rows.confidence, chosen),
+            accuracy=rows.mean(rows.outcome, chosen),
+            held=held,
+            held_out=item.rows,
+            label=() if candidate.conditions else region_label(candidate.inside, rows.attributes),
+            within=around,
+        )
+        kept.append((candidate, place))
+    return [place for _, place in kept]
+
+
+def _merge_word_slices(confirmed: list[Tried], rows: Rows, average: Average) -> list[Tried]:
+    """Leave out lists of words in place of which a longer one is told."""
+
+    def is_part(narrow: Candidate, wide: Candidate) -> bool:
+        of, around = (words_of(item.conditions, rows.attributes) for item in (narrow, wide))
+        if of is None or of != around or narrow.sign != wide.sign:
+            return False
+        return is_wider_slice(wide.inside, narrow.inside, narrow.sign, average)
+
+    found = [item.candidate for item in confirmed]
+    return [item for item in confirmed if not any(is_part(item.candidate, one) for one in found)]
+
+
+def _around(
+    candidate: Candidate, held: Held, kept: list[tuple[Candidate, Place]]
+) -> tuple[int | None, bool]:
+    """Find the listed place a candidate is a worse part of, and whether it is one of them."""
+    around = None
+    for number, (other, place) in enumerate(kept):
+        common = int((candidate.inside & other.inside).sum())
+        shared = overlap(candidate.inside, other.inside)
+        if shared > SAME:
+            return None, True
+        if common > PART_OF * int(candidate.inside.sum()):
+            # Surely worse than what is around it, or the same news again.
+            bound = held.gap_low if candidate.sign > 0 else -held.gap_high
+            if candidate.sign != other.sign or bound <= abs(place.held.gap) or around is not None:
+                return None, True
+            around = number
+        elif common > PART_OF * int(other.inside.sum()) or shared > _SHARED:
+            return None, True
+    return around, False
+
+
+def _is_borrowed(candidate: Candidate, rows: Rows, kept: list[tuple[Candidate, Place]]) -> bool:
+    """Whether rows of listed places make most of a candidate's gap."""
+    residual = candidate.sign * (rows.confidence - rows.outcome)
+    known = [other.inside for other, _ in kept if other.sign == candidate.sign]
+    rest = candidate.inside & ~np.logical_or.reduce(known) if known else candidate.inside
+    own = rows.mean(residual, candidate.inside)
+    return bool(rest.sum() == 0 or rows.mean(residual, rest) < _OWN * own)
