@@ -1,7 +1,6 @@
 """Cache on disk, so that a link outlives the server: private, bounded, plain.
 
-A file is the sha256 of all that follows, and a message of :mod:`lore_core.reading.handover`: JSON
-and plain arrays. One that is damaged is removed, as if it had never been there.
+A damaged file is removed, as if it had never been there.
 """
 
 from __future__ import annotations
@@ -14,15 +13,17 @@ import re
 import shutil
 import stat
 import time
+import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
+from lore_core.data.archive_files import Form, Kind
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.user_cache import user_cache
 from lore_core.data.validation import InputError
-from lore_core.reading.handover import WORD, Arrays, exactly, message_from, message_of
 
 #: Bytes at most, and at most one in so many of those that are free.
 _MAX_BYTES, _FREE_SHARE = 2 * 2**30, 10
@@ -31,7 +32,6 @@ MAX_AGE_SECONDS = 7 * 86_400.0
 _SUFFIX = ".kept"
 #: Names of these files, and of those that were not written to their end; nothing else is touched.
 _NAME = re.compile(rf"\.?[a-z]+-[0-9a-f]{{40}}{re.escape(_SUFFIX)}(\.[0-9a-f]+\.part)?")
-_DIGEST_BYTES = 32
 
 
 def cache_folder() -> Path:
@@ -81,53 +81,54 @@ class CacheEntry:
     @property
     def title(self) -> str:
         """What pages call it; its arrays are not read."""
+        # (A damaged zip raises whatever the byte that flipped leads to.)
         with (
-            contextlib.suppress(OSError, ValueError, KeyError, TypeError),
+            contextlib.suppress(Exception),
             _opened(self.path) as stream,
+            zipfile.ZipFile(stream) as archive,
         ):
-            stream.seek(_DIGEST_BYTES)
-            length = int.from_bytes(exactly(stream, WORD), "little")
-            if length <= self.n_bytes:
-                return str(json.loads(bytes(exactly(stream, length)))["told"]["title"])
+            return str(json.loads(archive.read("header.json"))["title"])
         return "damaged, or not whole"
 
 
 class DiskCache:
     """A folder of things by kind and key; those used longest ago make room for others.
 
-    ``max_bytes``: in all. Several servers may use one folder.
+    ``forms``: of what is put there. ``max_bytes``: in all. Several servers may use one folder.
     """
 
-    def __init__(self, folder: Path, max_bytes: int = _MAX_BYTES) -> None:
+    def __init__(
+        self, folder: Path, forms: Sequence[Form] = (), max_bytes: int = _MAX_BYTES
+    ) -> None:
         self.folder = folder
+        self._file = Kind("lore-cache", "what a dashboard keeps", "lore app", tuple(forms))
         self._max_bytes = max_bytes
 
     def path_of(self, kind: str, key: str) -> Path:
         """Return the path of a thing's file."""
         return self.folder / f"{kind}-{hashlib.sha256(key.encode()).hexdigest()[:40]}{_SUFFIX}"
 
-    def put(self, kind: str, key: str, title: str, content: Any, arrays: Arrays) -> None:
+    def put(self, kind: str, key: str, title: str, value: Any) -> None:
         """Write a thing, whole before this returns; one that is there counts as used.
 
-        ``content``: what JSON can hold. Raises InputError if it cannot be written.
+        Raises InputError if it cannot be written.
         """
         if self.touch(kind, key):
             return
         path = self.path_of(kind, key)
-        message = {"kind": kind, "key": key, "title": title, "content": content}
-        parts = message_of(message, arrays)
-        checksum = hashlib.sha256()
-        for part in parts:
-            checksum.update(part)
+        content = {"kind": kind, "key": key, "title": title, "value": value}
+        header, arrays = self._file.taken_apart(content)
         make_private(self.folder)
         try:
-            self._make_room(_DIGEST_BYTES + sum(map(len, parts)))
+            self._make_room(
+                len(json.dumps(header)) + sum(array.nbytes for array in arrays.values())
+            )
             if path.is_symlink():  # what it leads to would be replaced
                 path.unlink(missing_ok=True)
             with replaced_at_once(path) as written:
                 written.chmod(0o600)
                 with written.open("wb") as stream:
-                    stream.writelines([checksum.digest(), *parts])
+                    self._file.save(stream, header, arrays)
         except OSError as error:
             raise _not_writable(self.folder, error) from error
 
@@ -142,28 +143,21 @@ class DiskCache:
             return False
         return True
 
-    def get(self, kind: str, key: str) -> tuple[Any, Arrays] | None:
+    def get(self, kind: str, key: str) -> Any:
         """Return a thing as it was put; None if it is not there, too old or damaged."""
         path = self.path_of(kind, key)
         try:
             with _opened(path) as stream:
-                state = os.fstat(stream.fileno())
-                if time.time() - state.st_mtime > MAX_AGE_SECONDS:
-                    raise ValueError("too old")
-                digest = stream.read(_DIGEST_BYTES)
-                if hashlib.file_digest(stream, "sha256").digest() != digest:
-                    raise ValueError("damaged")
-                stream.seek(_DIGEST_BYTES)
-                message, arrays = message_from(lambda n: exactly(stream, n), state.st_size)
-            if (message["kind"], message["key"]) != (kind, key):
-                raise ValueError("another thing")
-            os.utime(path)
+                if time.time() - os.fstat(stream.fileno()).st_mtime <= MAX_AGE_SECONDS:
+                    content = self._file.read(stream)
+                    os.utime(path)
+                    return content["value"]
         except OSError:
             return None
-        except (ValueError, KeyError, TypeError):
-            self.forget(kind, key)
-            return None
-        return message["content"], arrays
+        except (InputError, KeyError):
+            pass
+        self.forget(kind, key)
+        return None
 
     def forget(self, kind: str, key: str) -> None:
         """Remove a thing."""

@@ -5,7 +5,6 @@ Nothing is on disk unless the command line names a folder for it (``lore app`` d
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 import threading
@@ -22,10 +21,10 @@ import streamlit as st
 from lore_core import Dataset, Embedding, InputError, __version__
 from lore_core.dashboard.disk_cache import DiskCache
 from lore_core.dashboard.large_arrays import map_dataset
-from lore_core.embedding.stored import as_embedding, as_numbers
+from lore_core.data import dataset_files
+from lore_core.data.archive_files import form_of
+from lore_core.embedding import result as embeddings
 from lore_core.reading import Check
-from lore_core.reading.handover import Arrays, from_json, to_message
-from lore_core.recalibration import values
 from pages.shared.files import State, answers_this_machine_only, arguments
 
 Value = TypeVar("Value")
@@ -69,10 +68,14 @@ class Loaded:
         )
 
 
+#: How the disk holds data and maps.
+FORMS = (*dataset_files.FORMS, *embeddings.FORMS, form_of(Check), form_of(Loaded))
+
+
 def disk_cache() -> DiskCache | None:
     """Return where things are kept on disk; None if they are not to be."""
     folder = arguments().cache
-    return None if folder is None else DiskCache(folder)
+    return None if folder is None else DiskCache(folder, FORMS)
 
 
 def memory_budget() -> float:
@@ -87,32 +90,22 @@ def max_age() -> float:
     return _MAX_AGE_SECONDS if answers_this_machine_only() else _OTHERS_SECONDS
 
 
-@dataclass(frozen=True)
-class Codec(Generic[Value]):
-    """How things of one kind lie on disk, as plain numbers and text."""
-
-    kind: str
-    #: To a title, what JSON can hold, and arrays; None if a thing is not worth keeping.
-    encode: Callable[[Value], tuple[str, Any, Arrays] | None]
-    decode: Callable[[Hashable, Any, Arrays], Value]  #: For a key; may raise ValueError
-
-
 class Cache(Generic[Value]):
     """The things used last, by their keys, up to a limit; safe for several sessions.
 
-    ``limit``: of all weights. ``weight``: of a thing; by default each counts 1. ``codec``: how they
-    are kept on disk, for longer. What was put last is always kept, and nothing for longer than
-    :func:`max_age` without use.
+    ``limit``: of all weights. ``weight``: of a thing; by default each counts 1. ``kind``: of those
+    on disk, where they are kept for longer; by default they are not. What was put last is always
+    kept, and nothing for longer than :func:`max_age` without use.
     """
 
     def __init__(
         self,
         limit: float,
         weight: Callable[[Value], float] = lambda _: 1,
-        codec: Codec[Value] | None = None,
+        kind: str = "",
     ) -> None:
         self._lock = threading.Lock()
-        self._limit, self._weight, self._codec = limit, weight, codec
+        self._limit, self._weight, self._kind = limit, weight, kind
         #: Things with their weight, and when they were used; used last comes last
         self._items: OrderedDict[Hashable, tuple[Value, float, float]] = OrderedDict()
         self.problem: str | None = None  #: Why the last thing could not be kept on disk
@@ -120,13 +113,14 @@ class Cache(Generic[Value]):
     def put(self, key: Hashable, value: Value) -> None:
         """Keep a thing, whole on the disk too before this returns."""
         self.hold(key, value)
-        disk = disk_cache()
-        if disk is None or self._codec is None:
+        title, disk = _title_on_disk(value), disk_cache()
+        if not self._kind or disk is None or title is None:
             return
+        # (A file holds bytes as an array.)
+        content = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else value
         try:
-            if (encoded := self._codec.encode(value)) is not None:
-                disk.put(self._codec.kind, _name(key), *encoded)
-                self.problem = None
+            disk.put(self._kind, _name(key), title, content)
+            self.problem = None
         except InputError as error:
             self.problem = str(error)
 
@@ -151,8 +145,8 @@ class Cache(Generic[Value]):
                 self._items[key] = *self._items[key][:2], time.monotonic()
                 self._items.move_to_end(key)
         disk = disk_cache()
-        if disk is not None and self._codec is not None:
-            disk.touch(self._codec.kind, _name(key))
+        if self._kind and disk is not None:
+            disk.touch(self._kind, _name(key))
 
     def get(self, key: Hashable) -> Value | None:
         """Return a thing, or None where it was not made or is gone."""
@@ -167,18 +161,14 @@ class Cache(Generic[Value]):
             self.hold(key, found)
         return found
 
-    def _read(self, key: Hashable) -> Value | None:
+    def _read(self, key: Hashable) -> Any:
         """Return a thing from the disk, or None where it is not there or not what it was."""
         disk = disk_cache()
-        if disk is None or self._codec is None:
-            return None
-        found = disk.get(self._codec.kind, _name(key))
-        if found is None:
-            return None
-        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
-            return self._codec.decode(key, *found)
-        disk.forget(self._codec.kind, _name(key))
-        return None
+        content = disk.get(self._kind, _name(key)) if self._kind and disk is not None else None
+        if isinstance(content, Loaded):
+            made = dataclasses.replace(content, dataset=map_dataset(content.dataset))
+            return made if made.key == key else None
+        return content.tobytes() if isinstance(content, np.ndarray) else content
 
     def _drop_unused(self) -> None:
         before = time.monotonic() - max_age()
@@ -191,42 +181,13 @@ def _name(key: Hashable) -> str:
     return f"{__version__} {key!r}"
 
 
-def _encode_data(loaded: Loaded) -> tuple[str, Any, Arrays] | None:
-    return None if loaded.source == DEMO else (loaded.dataset.name, *to_message(loaded))
-
-
-def _decode_data(key: Hashable, content: Any, arrays: Arrays) -> Loaded:
-    loaded = from_json(Loaded, content, arrays)
-    if loaded.key != key:
-        raise ValueError("other data")
-    return dataclasses.replace(loaded, dataset=map_dataset(loaded.dataset))
-
-
-def _encode_map(embedding: Embedding) -> tuple[str, Any, Arrays] | None:
-    if not embedding.name.learned:  # others are made on the spot
-        return None
-    arrays = values.Arrays()
-    parts = {**as_numbers(embedding), "coordinates": embedding.coordinates}
-    content = values.encode(parts, arrays, lambda _: None, "a map")
-    return embedding.label, content, arrays.by_name
-
-
-def _decode_map(_key: Hashable, content: Any, arrays: Arrays) -> Embedding:
-    parts = values.decode(content, arrays, {})
-    coordinates, embedding = parts.pop("coordinates"), as_embedding(parts)
-    shape = (embedding.total_rows, embedding.n_components)
-    if coordinates.shape != shape or not np.isfinite(coordinates).all():
-        raise ValueError("coordinates of another map")
-    return dataclasses.replace(embedding, coordinates=coordinates)
-
-
-_DATA = Codec("data", _encode_data, _decode_data)
-_MAPS = Codec("map", _encode_map, _decode_map)
-_REPORTS: Codec[bytes] = Codec(
-    "report",
-    lambda content: ("report", None, {"zip": np.frombuffer(content, np.uint8)}),
-    lambda _, __, arrays: arrays["zip"].tobytes(),
-)
+def _title_on_disk(value: object) -> str | None:
+    """Return what a thing is called on disk; None where it is not worth keeping there."""
+    if isinstance(value, Loaded):
+        return None if value.source == DEMO else value.dataset.name
+    if isinstance(value, Embedding):  # others are made on the spot
+        return value.label if value.name.learned else None
+    return "report"
 
 
 class Store:
@@ -234,11 +195,11 @@ class Store:
 
     def __init__(self) -> None:
         #: By :attr:`Loaded.key`
-        self.loaded = Cache(memory_budget(), lambda loaded: loaded.n_bytes, _DATA)
+        self.loaded: Cache[Loaded] = Cache(memory_budget(), lambda it: it.n_bytes, "data")
         #: By the digest of the dataset and the map's title
-        self.maps = Cache(24, codec=_MAPS)
+        self.maps: Cache[Embedding] = Cache(24, kind="map")
         self.runs: Cache[Any] = Cache(12)  #: Comparisons over many runs, with what was asked
-        self.reports = Cache(3, codec=_REPORTS)  #: Packed
+        self.reports: Cache[bytes] = Cache(3, kind="report")  #: Packed
         self.watched: Cache[Any] = Cache(12)  #: What is known of batches, by their directory
 
     @property
