@@ -23,7 +23,7 @@ from typing import Any
 from lore_core.data.atomic_files import replaced_at_once
 from lore_core.data.user_cache import user_cache
 from lore_core.data.validation import InputError
-from lore_core.reading.handover import WORD, Arrays, message_from, message_of
+from lore_core.reading.handover import WORD, Arrays, exactly, message_from, message_of
 
 #: Bytes kept at most, and at most one in so many of those that are free.
 _MOST, _OF_FREE = 2 * 2**30, 10
@@ -115,7 +115,7 @@ class KeptFiles:
                 if hashlib.file_digest(stream, "sha256").digest() != said:
                     raise ValueError("damaged")
                 stream.seek(_DIGEST)
-                message, arrays = message_from(lambda n: _exactly(stream, n), state.st_size)
+                message, arrays = message_from(stream, state.st_size)
             if (message["kind"], message["key"]) != (kind, key):
                 raise ValueError("another thing")
             os.utime(place)
@@ -233,17 +233,9 @@ def _title(place: Path) -> str:
     try:
         with _opened(place) as stream:
             stream.seek(_DIGEST)
-            length = int.from_bytes(_exactly(stream, WORD), "little")
+            length = int.from_bytes(exactly(stream, WORD), "little")
             if length <= place.stat().st_size:
-                return str(json.loads(bytes(_exactly(stream, length)))["told"]["title"])
+                return str(json.loads(bytes(exactly(stream, length)))["told"]["title"])
     except (OSError, ValueError, KeyError, TypeError):
         pass
     return "damaged, or not whole"
-
-
-def _exactly(stream: BufferedReader, length: int) -> bytearray:
-    """Read so many bytes; ValueError if there are fewer."""
-    taken = bytearray(length)
-    if stream.readinto(taken) != length:
-        raise ValueError("a file that ends too early")
-    return taken

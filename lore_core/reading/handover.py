@@ -12,8 +12,8 @@ import json
 import math
 import types
 import typing
-from collections.abc import Callable, Mapping
-from io import BufferedReader
+from collections.abc import Mapping
+from io import BufferedIOBase
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,8 +24,6 @@ from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
 
 Arrays = dict[str, NDArray[Any]]
-#: Reads so many bytes, all of them.
-Read = Callable[[int], bytearray]
 Kind = TypeVar("Kind")
 
 #: Bytes of the length that a message begins with.
@@ -54,13 +52,13 @@ def message_of(told: Any, arrays: Mapping[str, NDArray[Any]]) -> list[memoryview
     return parts
 
 
-def message_from(read: Read, most: int) -> tuple[Any, Arrays]:
+def message_from(stream: BufferedIOBase, most: int) -> tuple[Any, Arrays]:
     """Take a message apart that is no longer than ``most`` bytes; ValueError if it is none."""
-    length = int.from_bytes(read(WORD), "little")
+    length = int.from_bytes(exactly(stream, WORD), "little")
     if length > most:
         raise ValueError("more words than are taken")
     try:
-        message = json.loads(bytes(read(length)))
+        message = json.loads(bytes(exactly(stream, length)))
         told, shapes = message["told"], message["arrays"]
         sizes = {}
         for name, (word, shape) in shapes.items():
@@ -73,13 +71,13 @@ def message_from(read: Read, most: int) -> tuple[Any, Arrays]:
     if length + sum(size for *_, size in sizes.values()) > most:
         raise ValueError("more arrays than are taken")
     arrays = {
-        name: np.frombuffer(read(size), dtype).reshape(shape)
+        name: np.frombuffer(exactly(stream, size), dtype).reshape(shape)
         for name, (dtype, shape, size) in sizes.items()
     }
     return told, arrays
 
 
-def exactly(stream: BufferedReader, length: int) -> bytearray:
+def exactly(stream: BufferedIOBase, length: int) -> bytearray:
     """Read so many bytes; ValueError if there are fewer."""
     content = bytearray(length)
     if stream.readinto(content) != length:

@@ -19,7 +19,6 @@ import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -31,7 +30,7 @@ from lore_core.data.validation import InputError
 from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.columns import short
 from lore_core.reading.databases import SeveralTablesError, on_disk
-from lore_core.reading.handover import Arrays, exactly, from_json, message_from, message_of, to_json
+from lore_core.reading.handover import Arrays, from_json, message_from, message_of, to_json
 from lore_core.reading.raw_file import RawFile
 
 Kind = TypeVar("Kind")
@@ -157,7 +156,7 @@ def _answer_of(
             ) from error
         try:
             with open(receiver.fileno(), "rb", closefd=False) as stream:
-                return message_from(partial(exactly, stream), limits.memory)
+                return message_from(stream, limits.memory)
         except ValueError:
             pass  # it has ended early, or answers more than it may
         finally:

@@ -173,4 +173,4 @@ def test_what_is_handed_over_is_checked_again(npz, change):
     stream = io.BytesIO(b"".join(message_of(told, arrays)))
     most = 100 if change == "size" else 10**6
     with pytest.raises(ValueError, match=r"lie in|codes|more|is no"):
-        dataset_from(*message_from(lambda n: bytearray(stream.read(n)), most))
+        dataset_from(*message_from(stream, most))
