@@ -53,7 +53,8 @@ _ERRORS: dict[str, tuple[Callable[..., InputError], Any]] = {
     "text": (InputError, tuple[str]),
 }
 _slots = threading.BoundedSemaphore(_MAX_CHILDREN)
-_starting = threading.Lock()
+#: Held while a child is started or waited for: of two threads one would miss how it ended.
+_process_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -160,8 +161,9 @@ def _answer_of(
         except ValueError:
             pass  # it has ended early, or answers more than it may
         finally:
-            child.kill()
-            child.join()
+            with _process_lock:
+                child.kill()
+                child.join()
     # (One that ends by itself without an answer had no memory left to give it.)
     return -child.exitcode if child.exitcode and child.exitcode < 0 else signal.SIGKILL
 
@@ -169,7 +171,7 @@ def _answer_of(
 @contextlib.contextmanager
 def _without_main() -> Iterator[None]:
     """Hide the caller's script, which a child would run again to find what it defines."""
-    with _starting:
+    with _process_lock:
         main = sys.modules["__main__"]
         sys.modules["__main__"] = types.ModuleType("__main__")
         try:
