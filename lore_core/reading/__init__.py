@@ -6,9 +6,15 @@ What is wrong with a file is an InputError: one sentence with file, column, rule
 from lore_core.reading.arrow_tables import frame_like
 from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.databases import SeveralTablesError
-from lore_core.reading.loading import Reading, guess_mapping, inspect, load, load_runs, read
+from lore_core.reading.loading import guess_mapping, inspect, load, load_runs, read
 from lore_core.reading.mapping import PROBABILITY_KINDS, ColumnMapping
-from lore_core.reading.reading_report import ColumnOverview, FileFacts, FileOverview, ReadingReport
+from lore_core.reading.reading_report import (
+    ColumnOverview,
+    FileFacts,
+    FileOverview,
+    Reading,
+    ReadingReport,
+)
 
 __all__ = [
     "PROBABILITY_KINDS",

@@ -26,12 +26,21 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from lore_core.data import archive_files, dataset_files
+from lore_core.data.rules import rule_of
 from lore_core.data.validation import InputError
 from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.columns import short
 from lore_core.reading.databases import SeveralTablesError, on_disk
-from lore_core.reading.handover import Arrays, from_json, message_from, message_of, to_json
+from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.raw_file import RawFile
+from lore_core.reading.reading_report import (
+    ColumnOverview,
+    FileFacts,
+    FileOverview,
+    Reading,
+    ReadingReport,
+)
 
 Kind = TypeVar("Kind")
 
@@ -45,6 +54,8 @@ _MAX_PERCENT_OF_MEMORY = 60
 _MAX_CHILDREN = 2
 #: Seconds that may pass on a busy machine for every second of work that is allowed.
 _WALL_SECONDS_PER_SECOND = 6.0
+#: Seconds after which a child is killed that has not ended when its time was over.
+_GRACE_SECONDS = 10.0
 _READERS = "lore_core.reading.loading"
 #: Errors that a child can raise here, and the types of their arguments.
 _ERRORS: dict[str, tuple[Callable[..., InputError], Any]] = {
@@ -52,6 +63,21 @@ _ERRORS: dict[str, tuple[Callable[..., InputError], Any]] = {
     "tables": (SeveralTablesError, tuple[str, str, tuple[str, ...]]),
     "text": (InputError, tuple[str]),
 }
+#: What a child answers.
+_ANSWER = archive_files.Kind(
+    "lore-answer",
+    "what was read",
+    "a child process",
+    (
+        *dataset_files.FORMS,
+        *map(
+            archive_files.form_of,
+            (Check, ColumnMapping, ColumnOverview, FileFacts, FileOverview, Reading, ReadingReport),
+        ),
+    ),
+)
+#: Bytes of an answer that are read at a time.
+_PIECE_BYTES = 2**24
 _slots = threading.BoundedSemaphore(_MAX_CHILDREN)
 #: Held while a child is started or waited for: of two threads one would miss how it ended.
 _process_lock = threading.Lock()
@@ -63,6 +89,11 @@ class Limits:
 
     memory: int  #: Bytes, beyond what Python itself takes; also of its answer
     seconds: float  #: Of processor time
+
+    @property
+    def wall_seconds(self) -> float:
+        """Seconds that may pass on a busy machine."""
+        return _WALL_SECONDS_PER_SECOND * self.seconds
 
     @classmethod
     def of(cls, n_bytes: int) -> Limits:
@@ -89,7 +120,7 @@ class Limits:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
         until = math.ceil(time.process_time() + self.seconds)
         resource.setrlimit(resource.RLIMIT_CPU, (until, until + 1))
-        signal.alarm(math.ceil(_WALL_SECONDS_PER_SECOND * self.seconds))
+        signal.alarm(math.ceil(self.wall_seconds))
 
 
 def start_server() -> None:
@@ -109,8 +140,8 @@ def parse(
     """Return ``function(raws, *arguments)``; with ``isolate`` it is computed in a child process.
 
     Not where there are no limits, nor of a table in memory, which is the caller's. ``kind``: the
-    type of the result, as :func:`~lore_core.reading.handover.from_json` takes it. Raises InputError
-    as the function does, where the child takes more than it may, dies, or answers anything else.
+    type of the result. Raises InputError as the function does, where the child takes more than it
+    may, dies, or answers anything else.
     """
     in_files = all(isinstance(raw.content, (Path, bytes)) for raw in raws)
     if not (isolate and IS_POSSIBLE and in_files):
@@ -122,12 +153,13 @@ def parse(
     if isinstance(answer, int):
         raise InputError(_end_in_words(raws, answer, limits))
     try:
-        content, arrays = answer
-        ((name, value),) = content.items()
+        ((name, value),) = _ANSWER.put_together(*answer).items()
+        error, arguments_of_error = _ERRORS.get(name, (InputError, kind))
+        rule_of(arguments_of_error).check(value, name, {})
         if name == "result":
-            return from_json(kind, value, arrays)
-        error, arguments_of_error = _ERRORS[name]
-        raise error(*from_json(arguments_of_error, value))
+            result: Kind = value
+            return result
+        raise error(*value)
     except InputError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
@@ -137,8 +169,8 @@ def parse(
 
 
 def _answer_of(
-    function: Callable[..., Any], raws: Sequence[RawFile], arguments: Any, limits: Limits
-) -> tuple[Any, Arrays] | int:
+    function: Any, raws: Sequence[RawFile], arguments: Any, limits: Limits
+) -> tuple[dict[str, Any], archive_files.Arrays] | int:
     """Return what a child answers, or the signal that ended it before it did."""
     start_server()
     context = multiprocessing.get_context("forkserver")
@@ -146,6 +178,8 @@ def _answer_of(
     child = context.Process(
         target=_run, args=(sender, limits, function, raws, arguments), daemon=True
     )
+    # (The child has an alarm of its own, which what it reads could turn off.)
+    deadline = threading.Timer(limits.wall_seconds + _GRACE_SECONDS, child.kill)
     with receiver:
         try:
             with sender, _without_main():
@@ -155,12 +189,18 @@ def _answer_of(
                 f"'{raws[0].name}' cannot be read: no process could be started for it "
                 f"({error.strerror or error}). Close other programs."
             ) from error
+        deadline.start()
         try:
+            content = bytearray()
             with open(receiver.fileno(), "rb", closefd=False) as stream:
-                return message_from(stream, limits.memory)
-        except ValueError:
+                while len(content) <= limits.memory and (piece := stream.read(_PIECE_BYTES)):
+                    content += piece
+            if len(content) <= limits.memory:
+                return _ANSWER.unpack(content)
+        except InputError:
             pass  # it has ended early, or answers more than it may
         finally:
+            deadline.cancel()
             with _process_lock:
                 child.kill()
                 child.join()
@@ -193,15 +233,14 @@ def _run(
     pa.set_cpu_count(1)
     spare = bytearray(_MIB)  # to say that there is no memory left
     limits.apply()
-    arrays: Arrays = {}
     with open(sender.fileno(), "wb", closefd=False) as stream:
         try:
-            content = {"result": to_json(function(raws, *arguments), arrays)}
+            answer = _ANSWER.taken_apart({"result": function(raws, *arguments)})
         except BaseException as error:
             del spare
-            content, arrays = to_json(_error_content(error, raws, limits)), {}
-        for part in message_of(content, arrays):
-            stream.write(part)
+            answer = _ANSWER.taken_apart(_error_content(error, raws, limits))
+        _ANSWER.save(stream, *answer)
+    sender.close()
 
 
 def _end_with_parent() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from lore_core.reading.raw_file import RawFile, Sources
 from lore_core.reading.reading_report import (
     FileFacts,
     FileOverview,
-    ReadingReport,
+    Reading,
     images_in_words,
     overview_of,
     report_on,
@@ -36,16 +35,6 @@ from lore_core.reading.reading_report import (
 from lore_core.reading.roles import guess
 
 _Given = ColumnMapping | Mapping[str, Any] | None
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """A dataset, the report on it, and the mapping that was used (of two files the first one's)."""
-
-    dataset: Dataset
-    report: ReadingReport
-    mapping: ColumnMapping
-    overview: FileOverview | None = None  #: As of :func:`inspect`, where it was asked for
 
 
 def load(

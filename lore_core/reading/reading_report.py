@@ -222,6 +222,16 @@ class ReadingReport:
         return told
 
 
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A dataset, the report on it, and the mapping that was used (of two files the first one's)."""
+
+    dataset: Dataset
+    report: ReadingReport
+    mapping: ColumnMapping
+    overview: FileOverview | None = None  #: As of :func:`~lore_core.reading.inspect`, if asked for
+
+
 def report_on(
     dataset: Dataset,
     *,
