@@ -42,6 +42,10 @@ from lore_core.reading.reading_report import (
     ReadingReport,
 )
 
+if sys.platform == "linux":
+    import fcntl
+    import resource
+
 Kind = TypeVar("Kind")
 
 #: Environment variable: GiB of memory a child may take, instead of what the files' size allows.
@@ -75,6 +79,7 @@ _ANSWER = archive_files.Kind(
             (Check, ColumnMapping, ColumnOverview, FileFacts, FileOverview, Reading, ReadingReport),
         ),
     ),
+    has_checksum=False,
 )
 #: Bytes of an answer that are read at a time.
 _PIECE_BYTES = 2**24
@@ -111,8 +116,6 @@ class Limits:
 
     def apply(self) -> None:
         """Bound what this process may take from here on; files are written nowhere."""
-        import resource
-
         for kind in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
             resource.setrlimit(kind, (0, 0))
         pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -201,9 +204,9 @@ def _answer_of(
             pass  # it has ended early, or answers more than it may
         finally:
             deadline.cancel()
-            with _process_lock:
-                child.kill()
-                child.join()
+            child.kill()
+    with _process_lock:
+        child.join()
     # (One that ends by itself without an answer had no memory left to give it.)
     return -child.exitcode if child.exitcode and child.exitcode < 0 else signal.SIGKILL
 
@@ -245,8 +248,6 @@ def _run(
 
 def _end_with_parent() -> None:
     """Let a signal end this process when its parent ends, whatever is running here."""
-    import fcntl
-
     parent = multiprocessing.parent_process()
     assert parent is not None
     fcntl.fcntl(parent.sentinel, fcntl.F_SETOWN, os.getpid())
