@@ -22,9 +22,9 @@ from .methods import (
     compare as compare,
 )
 from .retraining import (
-    Taught as Taught,
+    GainEstimate as GainEstimate,
+    estimate_gains as estimate_gains,
     retraining_frame as retraining_frame,
-    taught as taught,
 )
 from .runs import compare_runs as compare_runs
 from .runs_result import (

@@ -105,8 +105,6 @@ def summarize(
         Local errors of these rows, bins and γ, where they are known already.
     random_state : int
         Seed of the draws.
-    progress : callable, optional
-        Called with the share done.
     """
     rows = Measured(
         dataset, embedding, target, gamma, n_bins, binning, groups, min_group_size=min_group_size

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.comparison import Comparison, conclude_recalibration
-from lore_core.comparison.retraining import Taught
+from lore_core.comparison.retraining import GainEstimate
 from lore_core.dashboard.worker import keep_array, serve
 from lore_core.data.arrays import Floats
 from lore_core.data.dataset import Dataset
@@ -79,7 +79,7 @@ def measure_curve(
     return curve_of(view, progress, confidence=confidence, on=measured_on)
 
 
-def estimate_gains(view: View, progress: Progress | None = None) -> Taught | None:
+def estimate_gains(view: View, progress: Progress | None = None) -> GainEstimate | None:
     """Learn on calibration rows what could be gained."""
     del progress  # it takes a moment
     return taught_of(view)

@@ -250,8 +250,8 @@ def reliability_table(
     bins = confidence_bins(c, n_bins, binning)
     if within is not None:
         c, a, w = c[within], a[within], chosen_weights(w, within)
-    sizes, *means = _set_means(c, a, bins.assign(c), bins.n_bins, w)
-    return ReliabilityTable(bins, sizes.rows, *means, sizes.mass, sizes.worth)
+    sizes, mean, accuracy, low, high = _set_means(c, a, bins.assign(c), bins.n_bins, w)
+    return ReliabilityTable(bins, sizes.rows, mean, accuracy, low, high, sizes.mass, sizes.worth)
 
 
 def expected_calibration_error(

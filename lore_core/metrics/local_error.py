@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -109,12 +110,12 @@ def scaled_bandwidth(gamma: Floats, n_dimensions: int) -> Floats: ...
 def scaled_bandwidth(gamma: float | Floats, n_dimensions: int) -> float | Floats:
     """Return d·γ, the divisor of the L1 distance in k_γ(z, z') = exp(−‖z − z'‖₁ / (d·γ)).
 
-    ``gamma`` (g,): one bandwidth γ > 0, or several. ``n_dimensions``: d.
+    ``gamma`` (g,): one bandwidth γ > 0, or several. ``n_dimensions``: d. A product that no number
+    holds is the largest number: all weights are 1 there.
     """
     if isinstance(gamma, np.ndarray):
-        checked = [check_positive(one, "gamma") for one in np.atleast_1d(gamma)]
-        return np.array(checked) * n_dimensions
-    return check_positive(gamma, "gamma") * n_dimensions
+        return np.array([scaled_bandwidth(float(one), n_dimensions) for one in np.ravel(gamma)])
+    return min(check_positive(gamma, "gamma") * n_dimensions, sys.float_info.max)
 
 
 def kernel_progress(progress: Progress | None) -> Callable[[float], object] | None:

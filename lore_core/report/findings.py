@@ -11,7 +11,7 @@ from lore_core.comparison.conclusions.retraining import conclude_retraining
 from lore_core.comparison.effects import compare_rewards
 from lore_core.comparison.groups import compare_groups
 from lore_core.comparison.methods import Comparison
-from lore_core.comparison.retraining import Taught, retraining_frame
+from lore_core.comparison.retraining import GainEstimate, retraining_frame
 from lore_core.comparison.summary import Summary
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, part_of, tell
@@ -119,7 +119,7 @@ class Findings:
     rewards: dict[str, RewardCurve] = field(init=False)
     own_rewards: dict[str, RewardCurve] = field(init=False)  #: At the costs of the report
     reward_sentence: str = ""
-    taught: Taught | None = None  #: What calibration rows teach, said of the places
+    taught: GainEstimate | None = None  #: What calibration rows teach, said of the places
     retraining_sentence: str = ""  #: Recalibrate, or retrain?
     retraining: pd.DataFrame | None = None  #: What each gains
     #: Why a part is not there, by the part's name.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lore_core.comparison.groups import group_report
 from lore_core.comparison.methods import Comparison, compare
-from lore_core.comparison.retraining import Taught, taught
+from lore_core.comparison.retraining import GainEstimate, estimate_gains
 from lore_core.comparison.summary import Summary, summarize
 from lore_core.data.arrays import Floats, Keep
 from lore_core.data.dataset import Dataset
@@ -206,14 +206,16 @@ def needs_calibration(dataset: Dataset) -> Dataset:
     return dataset.calibration
 
 
-def taught_of(view: View) -> Taught | None:
+def taught_of(view: View) -> GainEstimate | None:
     """Learn on calibration rows what could be gained on the evaluation rows; None without any.
 
     Nor of weighted rows: the bounds have not been tried on them.
     """
     if view.calibration is None or view.dataset.weights is not None:
         return None
-    return taught(view.calibration, view.evaluation, target=view.target, random_state=view.seed)
+    return estimate_gains(
+        view.calibration, view.evaluation, target=view.target, random_state=view.seed
+    )
 
 
 def _on_maps(

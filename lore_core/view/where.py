@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.comparison.conclusions.retraining import retraining_at_place
-from lore_core.comparison.retraining import Taught
+from lore_core.comparison.retraining import GainEstimate
 from lore_core.data.arrays import Floats, Mask
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.progress import Progress
@@ -206,7 +206,9 @@ def compositions_of(view: View, search: PlaceSearch) -> dict[int, pd.DataFrame]:
     }
 
 
-def listed_places(view: View, search: PlaceSearch, known: Taught | None = None) -> pd.DataFrame:
+def listed_places(
+    view: View, search: PlaceSearch, known: GainEstimate | None = None
+) -> pd.DataFrame:
     """Return places as a table, one row each, with the sentences that are said of them.
 
     ``known``: from :func:`~lore_core.view.methods.taught_of`, to say what recalibration can gain.
@@ -219,7 +221,7 @@ def listed_places(view: View, search: PlaceSearch, known: Taught | None = None) 
     )
 
 
-def retraining_words(place: Place, known: Taught | None) -> str:
+def retraining_words(place: Place, known: GainEstimate | None) -> str:
     """Say what recalibration can gain at a place, and what it cannot; "" where that is open.
 
     ``known``: see :func:`listed_places`.

@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from lore_core import Comparison, Dataset, Embedding, compare_groups, composition
 from lore_core.comparison import Summary
 from lore_core.comparison.effects import compare_rewards
-from lore_core.comparison.retraining import Taught
+from lore_core.comparison.retraining import GainEstimate
 from lore_core.dashboard.background_tasks import (
     estimate_gains,
     fit_methods,
@@ -350,9 +350,9 @@ def gains_request(view: View) -> Request:
     return Request(estimate_gains, {"view": view}, view.key("target", "seed"), title, expected)
 
 
-def taught(view: View) -> Taught | None:
+def taught(view: View) -> GainEstimate | None:
     """Learn on calibration rows what could be gained."""
-    learned: Taught | None = await_result(gains_request(view))
+    learned: GainEstimate | None = await_result(gains_request(view))
     return learned
 
 

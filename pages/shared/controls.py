@@ -9,7 +9,7 @@ import streamlit as st
 from lore_core import Dataset, Embedding
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import ALL_CLASSES, TOP_LABEL
-from lore_core.data.defaults import GAMMA, N_BINS, ROUND_GAMMAS
+from lore_core.data.defaults import ROUND_GAMMAS
 from lore_core.figures.style import Mode
 from lore_core.metrics.catalogue import CURVES, VECTOR_CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, VECTOR_COUNTS_ALIKE
@@ -125,7 +125,7 @@ def gamma_control(container: st.delta_generator.DeltaGenerator) -> float:
         container.select_slider(
             "Bandwidth γ",
             GAMMAS,
-            value=GAMMA,
+            value=View.gamma,
             **linked("gamma"),
             help="How near another row must be to count: small γ looks at single rows, large γ at "
             "the whole confidence bin. In units of the map's scale.",
@@ -140,7 +140,7 @@ def bins_control(container: st.delta_generator.DeltaGenerator) -> int:
             "Confidence bins",
             1,
             50,
-            N_BINS,
+            View.n_bins,
             **linked("bins"),
             help="Only rows in the same confidence bin are compared.",
         )
@@ -236,7 +236,7 @@ def view_controls(row: ControlRow | None = None, *, shows_vector: bool = False) 
     has_features = dataset.features is not None
     names = available_maps(dataset)
     row = row or ControlRow()
-    value = gamma_control(row.gamma) if has_features else GAMMA
+    value = gamma_control(row.gamma) if has_features else View.gamma
     n_bins = bins_control(row.bins)
     wanted = ""
     if has_features:

@@ -186,12 +186,11 @@ def suggestion_figure(
     rows: str,
     in_use: tuple[float, int] | None = None,
     mode: Mode = "light",
-    height: int = 320,
 ) -> Chart:
     """Leave-one-out NLL against γ, one line for each number of bins, the minimum marked.
 
     ``rows``: which it was chosen on, in words. ``in_use``: γ and number of bins in use, marked
-    where they were tried. ``mode``, ``height``: look.
+    where they were tried. ``mode``: theme.
     """
     gammas, best = suggestion.gammas, suggestion.gamma
     marks: list[Mark] = []
@@ -230,5 +229,6 @@ def suggestion_figure(
         table=pd.concat(tables, ignore_index=True),
         panels=(Panel(GAMMA, Axis("leave-one-out NLL, nats"), marks),),
         legend=len(suggestion.tried_bins) > 1,
+        height=320,
     )
-    return Chart(picture, mode, height)
+    return Chart(picture, mode)

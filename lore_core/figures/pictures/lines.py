@@ -197,13 +197,12 @@ def movement_figure(
     level: float,
     rows: str,
     mode: Mode = "light",
-    height: int = 460,
 ) -> Chart:
     """Supported MLCE over ALCE and ECE, batch by batch, and which batches are marked.
 
     ``movement``: of :func:`~lore_core.mergeable.partitions.batches.movement_frame`, a row a batch.
-    ``level``: batches with p up to this are marked. ``rows``: which these are, in words. ``mode``,
-    ``height``: look.
+    ``level``: batches with p up to this are marked. ``rows``: which these are, in words. ``mode``:
+    theme.
     """
     at = np.arange(len(movement), dtype=np.float64)
     names = [shortened(name, _MAX_LETTERS) for name in movement["batch"]]
@@ -239,5 +238,6 @@ def movement_figure(
         panels=tuple(panels),
         gap=0.08,
         legend=True,
+        height=460,
     )
-    return Chart(picture, mode, height)
+    return Chart(picture, mode)

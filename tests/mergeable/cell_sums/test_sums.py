@@ -75,13 +75,10 @@ def test_a_file_holds_the_sums_to_the_last_bit(tmp_path):
     assert again + sums
 
 
-@pytest.mark.parametrize("harm", ["cut", "byte", "other", "missing", "schema"])
-def test_a_bad_file_is_said_in_one_sentence(tmp_path, harm, monkeypatch):
+@pytest.mark.parametrize("harm", ["cut", "byte", "other", "missing"])
+def test_a_bad_file_is_said_in_one_sentence(tmp_path, harm):
     path = tmp_path / "day.npz"
-    if harm == "schema":
-        monkeypatch.setattr(stored, "KIND", dataclasses.replace(stored.KIND, schema=99))
     LocalErrorSums.of(*_rows(50)).save(path)
-    monkeypatch.undo()
     content = bytearray(path.read_bytes())
     if harm == "cut":
         content = content[: len(content) // 2]
