@@ -9,8 +9,8 @@ import streamlit as st
 from lore_core import Dataset, Embedding
 from lore_core.data.binning import Binning
 from lore_core.data.dataset import ALL_CLASSES, TOP_LABEL
+from lore_core.data.defaults import ROUND_GAMMAS
 from lore_core.figures.style import Mode
-from lore_core.metrics.bandwidth import ROUND_GAMMAS
 from lore_core.metrics.catalogue import CURVES, VECTOR_CURVES
 from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, VECTOR_COUNTS_ALIKE
 from lore_core.metrics.metric import CurveKey
