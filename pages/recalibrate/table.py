@@ -6,9 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from lore_core import Comparison
-from lore_core.chance.intervals import ABOUT_INTERVALS
 from lore_core.comparison.effects import about_predictions
 from lore_core.data.number_text import unbroken
+from lore_core.inference.intervals import ABOUT_INTERVALS
 from lore_core.metrics.catalogue import METHOD_TABLE, WORST_CELL, words_of
 from lore_core.metrics.metric import Metric
 from lore_core.view.methods import Grouping

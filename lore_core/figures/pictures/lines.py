@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from lore_core.chance.simulation import NullErrors
 from lore_core.comparison.tables import stacked
 from lore_core.data.arrays import Floats
 from lore_core.data.number_text import batches_words, percent, with_points
@@ -28,6 +27,7 @@ from lore_core.figures.pictures.picture import (
     shortened,
 )
 from lore_core.figures.style import Mode, method_color
+from lore_core.inference.simulation import NullErrors
 from lore_core.metrics.catalogue import ALCE, CATALOGUE, ECE, MLCE_SUPPORTED
 from lore_core.metrics.rewards import RewardCurve
 

@@ -1,22 +1,86 @@
-"""A learned map as numbers: rows whose places are known, and new rows placed between them."""
+"""Maps as numbers: the features themselves, principal components, and rows of known places."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints
-from lore_core.embedding.linear import LinearMap
+from lore_core.data.number_text import percent
+from lore_core.data.probabilities import by_blocks
+from lore_core.data.rules import Values
+from lore_core.data.validation import InputError
 
 #: Rows between which a new one is placed. Of 3 to 25, with weights of this and of other kinds, 5 to
 #: 10 predicted best on t-SNE and UMAP maps; see docs/decisions.md.
 N_NEIGHBOURS = 7
 #: Distances held at a time.
 _BLOCK = 2**23
+
+
+@dataclass(frozen=True, eq=False)
+class IdentityMap:
+    """The features as they are."""
+
+    notes: ClassVar[tuple[str, ...]] = ()
+
+    def place(self, features: Floats) -> Floats:
+        """Return a copy of the features, shape (m, p)."""
+        return features.copy()
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMap:
+    """Subtract the mean, then project: (x − mean) Vᵀ."""
+
+    mean: Annotated[Floats, Values(("p",))]  #: Column means of the fitted rows
+    components: Annotated[Floats, Values(("d", "p"))]  #: Orthonormal directions
+    notes: tuple[str, ...] = ()  #: What a reader should know about the map
+
+    def place(self, features: NDArray[np.floating[Any]]) -> Floats:
+        """Return the projected features, shape (m, d)."""
+        return by_blocks(lambda rows: (rows - self.mean) @ self.components.T, features)
+
+
+def fit_pca(
+    features: NDArray[np.floating[Any]], n_components: int, *, random_state: int = 0
+) -> LinearMap:
+    """Fit ``n_components`` principal components to rows (n, p), which are not standardised.
+
+    ``random_state`` seeds the randomised solver, used where n and p are both above 500. Each
+    direction's largest entry in absolute value is positive. Raises InputError if there are to be
+    more components than min(n, p).
+    """
+    n, p = features.shape
+    if n_components > min(n, p):
+        raise InputError(
+            f"'n_components' of PCA must be a whole number in [1, {min(n, p)}], the smaller of "
+            f"{n:,} rows and {p:,} features; got {n_components}."
+        )
+    from sklearn.decomposition import PCA
+
+    # Far from 0 the products of features that scikit-learn adds up hold little of what differs.
+    mean = features.mean(axis=0, dtype=np.float64)
+    centred = features - mean
+    off = centred.mean(axis=0)
+    mean += off
+    centred -= off
+    pca = PCA(n_components, random_state=random_state)
+    # Features that do not vary at all explain 0/0 of their variance; the map is still zeros.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pca.fit(centred)
+    total = np.einsum("ij,ij", centred, centred)
+    kept = pca.explained_variance_.sum() * (n - 1) / total if n > 1 and total > 0 else 1.0
+    return LinearMap(
+        mean + pca.mean_,
+        # (As a file holds them: products of another order differ in a last bit.)
+        np.ascontiguousarray(pca.components_, dtype=np.float64),
+        (f"{percent(min(kept, 1.0), 0)} of the variance",),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +100,9 @@ class NeighbourMap:
     for Numerical Methods in Engineering 15, 1980.
     """
 
-    #: (n, p); the rows' features, or the principal components in which neighbours are searched.
-    points: Floats
-    places: Floats  #: (n, d); where the rows lie, unscaled
+    #: The rows' features, or the principal components in which neighbours are searched.
+    points: Annotated[Floats, Values(("n", "q"))]
+    places: Annotated[Floats, Values(("n", "d"))]  #: Where the rows lie, unscaled
     reduction: LinearMap | None = None  #: From features to those principal components
     notes: tuple[str, ...] = ()  #: What a reader should know about the map
 

@@ -1,4 +1,4 @@
-"""Recalibrators of other libraries: one interface, and one clear sentence without the library."""
+"""MCGrad, of another library: one interface, and one clear sentence without the library."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from lore_core.cli import main
 from lore_core.recalibration import offered_recalibrators
 from lore_core.recalibration.registry import own_recalibrators
 
-RIVALS = [MCGrad]
-
 
 def overconfident(n, seed):
     """Promises 0.6 to 1, delivers the square of that; worse where the first feature is positive."""
@@ -36,70 +34,24 @@ def overconfident(n, seed):
 
 def test_only_what_is_installed_is_offered(monkeypatch):
     own = [method.label for method in own_recalibrators()]
-    for kind in RIVALS:
-        monkeypatch.setattr(kind, "modules", ("surely_not_installed",))
+    monkeypatch.setattr(MCGrad, "modules", ("surely_not_installed",))
     assert [method.label for method in offered_recalibrators()] == own
     monkeypatch.setattr(MCGrad, "modules", ("numpy",))
     assert [method.label for method in offered_recalibrators()] == [*own, "MCGrad"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "command"),
-    [
-        (MCGrad, "pip install --no-deps mcgrad && pip install lightgbm psutil"),
-    ],
-)
-def test_a_missing_library_is_named_with_its_command(monkeypatch, kind, command):
+def test_a_missing_library_is_named_with_its_command(monkeypatch, capsys, tmp_path):
     # None in sys.modules makes an import fail, whether the library is there or not.
-    for module in (*kind.modules, "mcgrad.methods"):
+    for module in (*MCGrad.modules, "mcgrad.methods"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(InputError) as caught:
-        kind().fit(overconfident(50, 0))
-    said = str(caught.value)
-    assert said.startswith(f"{kind.__name__} needs the package '{kind.modules[0]}'")
-    assert said.endswith(f"Install it with: {command}.")
-    assert "\n" not in said
-
-
-def test_the_command_says_what_to_install(monkeypatch, capsys, tmp_path):
-    for kind in RIVALS:
-        monkeypatch.setattr(kind, "modules", ("surely_not_installed",))
+    command = "pip install --no-deps mcgrad && pip install lightgbm psutil"
+    with pytest.raises(
+        InputError, match=f"^MCGrad needs the package 'mcgrad'.* Install it with: {command}.$"
+    ):
+        MCGrad().fit(overconfident(50, 0))
+    monkeypatch.setattr(MCGrad, "modules", ("surely_not_installed",))
     assert main(["compare", str(tmp_path), "--rivals"]) == 1
-    assert "pip install --no-deps mcgrad" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("kind", RIVALS)
-class TestInstalled:
-    @pytest.fixture(autouse=True)
-    def needs_the_library(self, kind):
-        if not kind.installed():
-            pytest.skip(f"{kind.modules[0]} is an optional library and not installed")
-
-    def test_it_softens_an_overconfident_classifier(self, kind):
-        calibration, evaluation = overconfident(800, 1), overconfident(800, 2)
-        method = kind()
-        result = compare(calibration, evaluation, [*standard_recalibrators()[:1], method])
-        before, after = (
-            negative_log_likelihood(data.probabilities, data.labels)
-            for data in result.datasets.values()
-        )
-        assert after < before - 0.05
-        assert method.n_rows_ == 800
-        assert method.clone().n_rows_ == 0
-        assert (result.datasets[method.label].predictions == evaluation.predictions).all()
-
-    @pytest.mark.parametrize("n", [1, 2, 7])
-    @pytest.mark.parametrize("wrong", [False, True])
-    def test_where_nothing_can_be_fitted_every_confidence_stays(self, kind, n, wrong):
-        rows = overconfident(n, 0)
-        alike = Dataset(rows.probabilities, np.full(n, int(wrong)), features=rows.features)
-        after = kind().fit(alike).recalibrate(rows)
-        np.testing.assert_array_equal(after.confidence, rows.confidence)
-
-    def test_warnings_stay_as_they_were(self, kind):
-        before = list(warnings.filters)
-        kind().fit(overconfident(60, 0))
-        assert list(warnings.filters) == before
+    assert command in capsys.readouterr().err
 
 
 class TestMCGrad:
@@ -107,6 +59,27 @@ class TestMCGrad:
     def needs_the_library(self):
         if not MCGrad.installed():
             pytest.skip("mcgrad is an optional library and not installed")
+
+    def test_it_softens_an_overconfident_classifier(self):
+        calibration, evaluation = overconfident(800, 1), overconfident(800, 2)
+        method = MCGrad()
+        filters = list(warnings.filters)
+        result = compare(calibration, evaluation, [*standard_recalibrators()[:1], method])
+        assert list(warnings.filters) == filters
+        before, after = (
+            negative_log_likelihood(data.probabilities, data.labels)
+            for data in result.datasets.values()
+        )
+        assert after < before - 0.05
+        assert (result.datasets[method.label].predictions == evaluation.predictions).all()
+
+    @pytest.mark.parametrize("n", [1, 7])
+    @pytest.mark.parametrize("wrong", [False, True])
+    def test_where_nothing_can_be_fitted_every_confidence_stays(self, n, wrong):
+        rows = overconfident(n, 0)
+        alike = Dataset(rows.probabilities, np.full(n, int(wrong)), features=rows.features)
+        after = MCGrad().fit(alike).recalibrate(rows)
+        np.testing.assert_array_equal(after.confidence, rows.confidence)
 
     def test_it_finds_the_place_that_is_worse(self):
         calibration, evaluation = overconfident(1500, 1), overconfident(1500, 2)
