@@ -206,12 +206,8 @@ def asks_for_vector(dataset: Dataset) -> bool:
 class ControlRow:
     """One row of settings, the shared ones and a page's own; where there is no room it wraps.
 
-    Parameters
-    ----------
-    *own : int or "content"
-        Widths of the places for the page's own controls.
-    own_gamma : bool
-        Whether the page's picture has a γ slider of its own; the plain one stands among the rest.
+    ``*own``: widths of the containers for the page's own controls. ``own_gamma``: whether the
+    page's picture has a γ slider of its own; the plain one stands among the rest.
     """
 
     def __init__(self, *own: int | Literal["content"], own_gamma: bool = False) -> None:
