@@ -207,7 +207,7 @@ def _recalibrate_several(
     model: str, files: list[Path], out: str, n_workers: int, chunk_rows: int, suffix: str
 ) -> None:
     from lore_core.data.validation import InputError
-    from lore_core.shipping.many_files import recalibrate_files
+    from lore_core.shipping.files import recalibrate_files
 
     if Path(out).suffix:
         raise InputError(f"'--out' must be a directory for several files; got {out!r}.")

@@ -8,7 +8,6 @@ from .conclusions.retraining import (
     conclude_retraining as conclude_retraining,
     retraining_at_place as retraining_at_place,
 )
-from .conclusions.whole_vector import conclude_vector as conclude_vector
 from .difference import (
     ConfidenceDifference as ConfidenceDifference,
     confidence_difference as confidence_difference,

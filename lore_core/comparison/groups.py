@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lore_core.chance.intervals import N_SIMULATED, calibration_intervals
 from lore_core.data.binning import Binning, confidence_bins
 from lore_core.data.dataset import Dataset
 from lore_core.data.validation import (
@@ -19,6 +18,7 @@ from lore_core.data.validation import (
     check_integer,
 )
 from lore_core.data.weights import as_weights, chosen_weights
+from lore_core.inference.intervals import N_SIMULATED, calibration_intervals
 from lore_core.metrics.catalogue import MIN_GROUP_SIZE
 from lore_core.metrics.global_metrics import groupwise_calibration_error
 from lore_core.metrics.measured import Measured
@@ -38,18 +38,31 @@ def group_report(
 ) -> pd.DataFrame:
     """Mean gap, ECE and MCE of each group, with 95 % intervals.
 
-    ``confidence, outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``groups`` (n,) or (n,
-    g): group names; of several columns the intersections are taken. ``n_bins, binning``: bins are
-    chosen once on all rows. ``small``: groups with fewer rows are marked: their numbers are mostly
-    noise. ``weights`` (n,): what each row counts for, above 0. ``n_draws``: simulations for each
-    true error tried by the intervals of ECE and MCE, at least 39
-    (:func:`~lore_core.chance.intervals.calibration_intervals`); 0 for none. ``random_state``: seed
-    of the draws.
+    Parameters
+    ----------
+    confidence, outcome : array-like of shape (n,)
+        Confidences in [0, 1] and outcomes 0 or 1.
+    groups : array-like of shape (n,) or (n, g)
+        Group names; of several columns the intersections are taken.
+    n_bins, binning
+        Bins are chosen once on all rows.
+    small : int
+        Groups with fewer rows are marked: their numbers are mostly noise.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0.
+    n_draws : int
+        Simulations for each true error tried by the intervals of ECE and MCE, at least 39
+        (:func:`~lore_core.inference.intervals.calibration_intervals`); 0 for none.
+    random_state : int
+        Seed of the draws.
 
-    Returns one row a group, largest first: those of
-    :func:`~lore_core.metrics.global_metrics.groupwise_calibration_error`, then ``ece_low, ece_high,
-    mce_low, mce_high`` (NaN without; of the true error, so that the value, to which chance adds,
-    may lie above) and ``small``.
+    Returns
+    -------
+    DataFrame
+        One row a group, largest first: those of
+        :func:`~lore_core.metrics.global_metrics.groupwise_calibration_error`, then ``ece_low,
+        ece_high, mce_low, mce_high`` (NaN without; of the true error, so that the value, to which
+        chance adds, may lie above) and ``small``.
     """
     c, a = as_confidence(confidence), as_outcome(outcome)
     names = as_group_labels(groups).astype(str)
@@ -85,17 +98,27 @@ def compare_groups(
 ) -> pd.DataFrame:
     """Name the group furthest off under every method, and the worst cells.
 
-    ``datasets``: the same evaluation rows as each method left them. ``groups`` (n,) or (n, g):
-    group names; of several columns the intersections are taken. ``n_bins, binning``: bins are
-    chosen once on all rows. ``min_group_size``: groups with fewer rows are left out.
+    Parameters
+    ----------
+    datasets : mapping of str to Dataset
+        The same evaluation rows as each method left them.
+    groups : array-like of shape (n,) or (n, g)
+        Group names; of several columns the intersections are taken.
+    n_bins, binning
+        Bins are chosen once on all rows.
+    min_group_size : int
+        Groups with fewer rows are left out.
 
-    Returns one row a method. The group of the largest |gap|, of groups that count
-    (:func:`~lore_core.metrics.global_metrics.counted_groups`): ``furthest_group, furthest_rows,
-    gap, gap_low, gap_high``, the intervals of all groups at once. Then the cell of group and bin of
-    the largest |gap|, of cells of :data:`~lore_core.metrics.catalogue.MIN_CELL_ROWS` rows or more:
-    ``cell_gap`` (signed; NaN without one), ``cell``, ``cell_rows``. Then the paper's maximum over
-    all cells, however few their rows (Luo et al. 2022, table 1): ``max_group_mce``,
-    ``worst_group``, ``worst_rows``.
+    Returns
+    -------
+    DataFrame
+        One row a method. The group of the largest |gap|, of groups that count
+        (:func:`~lore_core.metrics.global_metrics.counted_groups`): ``furthest_group,
+        furthest_rows, gap, gap_low, gap_high``, the intervals of all groups at once. Then the cell
+        of group and bin of the largest |gap|, of cells of
+        :data:`~lore_core.metrics.catalogue.MIN_CELL_ROWS` rows or more: ``cell_gap`` (signed; NaN
+        without one), ``cell``, ``cell_rows``. Then the paper's maximum over all cells, however few
+        their rows (Luo et al. 2022, table 1): ``max_group_mce``, ``worst_group``, ``worst_rows``.
     """
     records: dict[str, dict[str, Any]] = {}
     for label, dataset in datasets.items():

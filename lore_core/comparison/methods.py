@@ -22,7 +22,7 @@ from lore_core.data.binning import Binning
 from lore_core.data.dataset import Dataset
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError, OnMaps, Points
-from lore_core.embedding.several import chosen_map
+from lore_core.embedding.result import chosen_map
 from lore_core.kernel_sums.schedule import limited_threads, thread_count
 from lore_core.metrics.catalogue import COMPARED, RANKED_BY
 from lore_core.metrics.means import difference_range, joint_intervals
@@ -105,7 +105,7 @@ class Comparison:
         """Return the same with the intervals of the calibration errors.
 
         ``simulated``: by method label, from
-        :func:`~lore_core.chance.intervals.calibration_intervals`.
+        :func:`~lore_core.inference.intervals.calibration_intervals`.
         """
         summaries = {
             label: item.with_simulated(simulated[label]) for label, item in self.summaries.items()

@@ -6,10 +6,24 @@ write its checksum anew.
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import cache
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Protocol,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+    runtime_checkable,
+)
 
 import numpy as np
 
@@ -18,10 +32,10 @@ from lore_core.data.validation import InputError
 #: Names of lengths, such as ``n``, to what they are in one file.
 Sizes = dict[str, int]
 
-
 _WHOLE = 2**63
 
 
+@runtime_checkable
 class Rule(Protocol):
     """What a value must be."""
 
@@ -156,6 +170,34 @@ class Each:
 
 
 @dataclass(frozen=True)
+class InOrder:
+    """A list of as many values as there are rules, one for each."""
+
+    rules: tuple[Rule, ...]
+
+    def check(self, value: Any, name: str, sizes: Sizes) -> None:
+        """See :class:`Rule`."""
+        if not isinstance(value, (list, tuple)) or len(value) != len(self.rules):
+            raise refuse(name, f"{len(self.rules)} values", value)
+        for rule, item in zip(self.rules, value, strict=True):
+            rule.check(item, name, sizes)
+
+
+@dataclass(frozen=True)
+class Items:
+    """Values by any names."""
+
+    rule: Rule
+
+    def check(self, value: Any, name: str, sizes: Sizes) -> None:
+        """See :class:`Rule`."""
+        if not (isinstance(value, Mapping) and all(isinstance(key, str) for key in value)):
+            raise refuse(name, "values by name", value)
+        for key, item in value.items():
+            self.rule.check(item, f"{name}: {key}" if name else key, dict(sizes))
+
+
+@dataclass(frozen=True, eq=False)
 class Parts:
     """Values by name, exactly these, and perhaps some others."""
 
@@ -170,3 +212,94 @@ class Parts:
         for part, rule in {**self.rules, **self.others}.items():
             if part in value:
                 rule.check(value[part], f"{name}: {part}" if name else part, sizes)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An object of one of some classes, which was checked when it was made."""
+
+    kinds: tuple[type, ...]
+
+    def check(self, value: Any, name: str, _sizes: Sizes) -> None:
+        """See :class:`Rule`."""
+        if not isinstance(value, self.kinds):
+            raise refuse(name, " or ".join(kind.__name__ for kind in self.kinds), value)
+
+
+class Anything:
+    """What is only shown."""
+
+    def check(self, _value: Any, _name: str, _sizes: Sizes) -> None:
+        """See :class:`Rule`."""
+
+
+#: What is used by many: bandwidths, penalties, and edges of confidence bins.
+POSITIVE, STRENGTH = Number(0.0, above=True), Number(0.0, infinite=True)
+EDGES = Values(("b+1",), 0.0, 1.0, rising=True)
+_SCALARS: Mapping[Any, Rule] = {
+    bool: Flag(),
+    int: Number(whole=True),
+    float: Number(),
+    str: Text(),
+    Any: Anything(),
+}
+
+
+@cache
+def rule_of(hint: Any) -> Rule:
+    """Return the rule that a type annotation stands for.
+
+    A rule among its metadata, as in ``Annotated[Floats, Values(("n",))]``, which says more than the
+    type, is taken.
+    """
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        given = [item for item in parts[1:] if isinstance(item, Rule)]
+        if not given:
+            return rule_of(parts[0])
+        return Maybe(given[0]) if type(None) in get_args(parts[0]) else given[0]
+    if origin in (Union, types.UnionType):
+        (kind,) = (part for part in parts if part is not type(None))
+        return Maybe(rule_of(kind))
+    if origin is Literal:
+        return Text(parts)
+    if origin is tuple and Ellipsis not in parts:
+        return InOrder(tuple(map(rule_of, parts)))
+    if origin in (list, tuple):
+        return Each(rule_of(parts[0]))
+    if origin in (dict, Mapping):
+        return Items(rule_of(parts[1]))
+    if hint in _SCALARS:
+        return _SCALARS[hint]
+    return rule_of_fields(hint) if is_typeddict(hint) else Instance((origin or hint,))
+
+
+@cache
+def rule_of_fields(kind: Any) -> Parts:
+    """Return the rule of values by name that are the fields of a TypedDict or dataclass."""
+    hints = get_type_hints(kind, include_extras=True)
+    may = getattr(kind, "__optional_keys__", ())
+    if dataclasses.is_dataclass(kind):
+        hints = {item.name: hints[item.name] for item in dataclasses.fields(kind)}
+    rules = {name: rule_of(hint) for name, hint in hints.items()}
+    return Parts(
+        {name: rule for name, rule in rules.items() if name not in may},
+        {name: rule for name, rule in rules.items() if name in may},
+    )
+
+
+@cache
+def words_of(kind: Any) -> dict[str, str]:
+    """Return what the fields of a TypedDict are, and of those in its fields, by name.
+
+    It is the text among the metadata of an annotation.
+    """
+    if not is_typeddict(kind):
+        return {}
+    words: dict[str, str] = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        for part in get_args(hint):
+            words |= words_of(part) if is_typeddict(part) else {}
+            if isinstance(part, str) and get_origin(hint) is Annotated:
+                words[name] = part
+    return words

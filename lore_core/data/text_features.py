@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lore_core.data.archive_files import Kind
+from lore_core.data.arrays import Floats
 from lore_core.data.dataset import CALIBRATION, Dataset
-from lore_core.data.number_files import Kind
+from lore_core.data.rules import Sizes, Values, refuse, rule_of
 from lore_core.data.validation import InputError, check_integer
 
 #: What is counted in a text.
@@ -21,11 +23,20 @@ _ANALYSERS: dict[str, dict[str, Any]] = {
     "words": {"analyzer": "word", "ngram_range": (1, 2)},
     "characters": {"analyzer": "char_wb", "ngram_range": (3, 5)},
 }
-_FILE = Kind("lore-text-features", 1, "text features", "TextFeatures.save()", compressed=True)
+_FILE = Kind("lore-text-features", "text features", "TextFeatures.save()", compressed=True)
 #: Texts that are learnt from, and the most frequent words or runs of characters, at most.
 _LEARNT_FROM, _MOST_TERMS = 100_000, 50_000
 #: Texts that are transformed at a time.
 _CHUNK = 20_000
+
+
+class _Content(TypedDict):
+    """What a file of text features holds."""
+
+    parts: Parts
+    terms: list[str]
+    weights: Annotated[Floats, Values(("t",))]
+    vectors: Annotated[Floats, Values(("d", "t"))]
 
 
 class TextFeatures:
@@ -116,33 +127,25 @@ class TextFeatures:
         """Write what was learnt to a file, for new texts; nothing in it is code."""
         _FILE.write(
             path,
-            {"parts": self.parts, "terms": self._terms},
-            {"weights": self._weights, "vectors": self._vectors},
+            {
+                "parts": self.parts,
+                "terms": self._terms,
+                "weights": self._weights,
+                "vectors": self._vectors,
+            },
         )
 
     @classmethod
     def load(cls, path: str | Path) -> TextFeatures:
         """Read a file of :meth:`save`. Raises InputError if it is none, or damaged."""
-        header, arrays = _FILE.read(path)
-        terms, parts = header.get("terms"), header.get("parts")
-        weights, vectors = arrays.get("weights"), arrays.get("vectors")
-        if (
-            not isinstance(terms, list)
-            or not all(isinstance(term, str) for term in terms)
-            or len(set(terms)) != len(terms)
-            or parts not in _ANALYSERS
-            or weights is None
-            or vectors is None
-            or weights.shape != (len(terms),)
-            or vectors.ndim != 2
-            or vectors.shape[1] != len(terms)
-            or weights.dtype != np.float64
-            or vectors.dtype != np.float64
-            or not (np.isfinite(weights).all() and np.isfinite(vectors).all())
-        ):
-            raise InputError(f"'{Path(path).name}' holds no text features that fit together.")
-        made = cls(max(len(vectors), 2), parts=parts)
-        made._terms, made._weights, made._vectors = terms, weights, vectors
+        content: _Content = _FILE.read(path)
+        sizes: Sizes = {}
+        rule_of(_Content).check(content, "", sizes)
+        terms, vectors = content["terms"], content["vectors"]
+        if len(set(terms)) != len(terms) or sizes["t"] != len(terms):
+            raise refuse("terms", f"{sizes['t']:,} different texts", len(set(terms)))
+        made = cls(max(len(vectors), 2), parts=content["parts"])
+        made._terms, made._weights, made._vectors = terms, content["weights"], vectors
         return made
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from lore_core.embedding.embed import embed, make_map
-from lore_core.embedding.estimate import estimate_seconds
+from lore_core.embedding.embed import embed, estimate_seconds, make_map
 from lore_core.embedding.names import METHODS, MapName
 from lore_core.embedding.result import Embedding
 from lore_core.embedding.scaling import SCALES

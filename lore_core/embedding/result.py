@@ -1,21 +1,24 @@
-"""What :func:`lore_core.embedding.embed` returns: coordinates, and the map that made them."""
+"""Embeddings: coordinates and the map that made them; one of several by name."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lore_core.data.archive_files import Form, fields_of, form_of
 from lore_core.data.arrays import Floats
+from lore_core.data.rules import Instance, Number, Values, refuse, rule_of_fields
 from lore_core.data.validation import InputError, as_coordinates
+from lore_core.embedding.maps import IdentityMap, LinearMap, NeighbourMap
 from lore_core.embedding.names import MapName, Method
-from lore_core.embedding.neighbour_map import NeighbourMap
+from lore_core.embedding.scaling import Scale
 
 _SCALE_WORDS = {"unit": "unit scale", "isotropic": "isotropic scale", "none": "unscaled"}
 
@@ -33,6 +36,8 @@ class Map(Protocol):
         ...
 
 
+#: The maps that place new rows from a file.
+MAPS = (IdentityMap, LinearMap, NeighbourMap)
 #: A mask, indices or a slice.
 Selection = NDArray[Any] | slice
 
@@ -60,18 +65,20 @@ class Embedding:
         fitted map.
     n_features : int
         p, what :meth:`transform` expects.
+    projection : IdentityMap, LinearMap or NeighbourMap
+        From features to unscaled coordinates.
     """
 
-    coordinates: Floats
+    coordinates: Annotated[Floats, Values(("m", "d"))]
     method: Method
-    n_components: int
-    scale: str
-    scale_factors: Floats
+    n_components: Annotated[int, Number(1, whole=True)]
+    scale: Scale
+    scale_factors: Annotated[Floats, Values(("d",), np.finfo(float).tiny)]
     random_state: int
-    fitted_rows: int
-    total_rows: int
-    n_features: int
-    _map: Map = field(repr=False)
+    fitted_rows: Annotated[int, Number(0, whole=True)]
+    total_rows: Annotated[int, Number(0, whole=True)]
+    n_features: Annotated[int, Number(1, whole=True)]
+    projection: Annotated[Map, Instance(MAPS)] = field(repr=False)
 
     def __post_init__(self) -> None:
         for name in ("coordinates", "scale_factors"):
@@ -98,7 +105,7 @@ class Embedding:
     @property
     def description(self) -> str:
         """What was done, in one sentence without a full stop."""
-        parts = [f"{self.label}, of {self.n_features:,} features", *self._map.notes]
+        parts = [f"{self.label}, of {self.n_features:,} features", *self.projection.notes]
         if self.fitted_rows < self.total_rows:
             parts.append(
                 f"fitted on {self.fitted_rows:,} of {self.total_rows:,} rows, "
@@ -136,32 +143,40 @@ class Embedding:
                 f"'new_features' must have the {self.n_features:,} features the map was fitted "
                 f"on; got {features.shape[1]:,}."
             )
-        return self._map.place(features) / self.scale_factors
+        return self.projection.place(features) / self.scale_factors
 
     @property
     def known_rows(self) -> int:
         """Rows that new ones are placed between; 0 for PCA and identity, which need none."""
-        return len(self._map.points) if isinstance(self._map, NeighbourMap) else 0
+        return len(self.projection.points) if isinstance(self.projection, NeighbourMap) else 0
 
     def rows(self, selection: Selection) -> Embedding:
         """Return the chosen rows (mask, indices or slice), in the same scale.
 
         A map that places new rows by known ones, t-SNE or UMAP, then knows the chosen ones alone.
         """
-        kept = self._map.rows(selection) if isinstance(self._map, NeighbourMap) else self._map
-        return dataclasses.replace(self, coordinates=self.coordinates[selection], _map=kept)
+        kept = (
+            self.projection.rows(selection)
+            if isinstance(self.projection, NeighbourMap)
+            else self.projection
+        )
+        return dataclasses.replace(self, coordinates=self.coordinates[selection], projection=kept)
+
+    def without_coordinates(self) -> Embedding:
+        """Return the map alone: it places new rows, and holds none."""
+        return dataclasses.replace(self, coordinates=np.empty((0, self.n_components)))
 
     def known_by(self, of: Callable[[Floats], Floats]) -> Embedding:
         """Return the map that knows something else of its rows, such as means; itself if none.
 
         ``of``: from one value a row, shape (n, m), to another table.
         """
-        if not isinstance(self._map, NeighbourMap):
+        if not isinstance(self.projection, NeighbourMap):
             return self
         known = dataclasses.replace(
-            self._map, points=of(self._map.points), places=of(self._map.places)
+            self.projection, points=of(self.projection.points), places=of(self.projection.places)
         )
-        return dataclasses.replace(self, _map=known)
+        return dataclasses.replace(self, projection=known)
 
     def as_new(self, selection: Selection, *, among: Selection) -> Embedding:
         """Return the chosen rows where a map that knows other rows alone would place them.
@@ -177,7 +192,53 @@ class Embedding:
             The rows that are known.
         """
         chosen = self.rows(selection)
-        if not isinstance(self._map, NeighbourMap):
+        if not isinstance(self.projection, NeighbourMap):
             return chosen
-        places = self._map.as_new(selection, among) / self.scale_factors
+        places = self.projection.as_new(selection, among) / self.scale_factors
         return dataclasses.replace(chosen, coordinates=places)
+
+
+def _checked(parts: dict[str, Any]) -> Embedding:
+    """Return the embedding of a file's parts, which must fit together."""
+    rule_of_fields(Embedding).check(parts, "map", {})
+    made: Any = parts["projection"]
+    p, d = parts["n_features"], parts["n_components"]
+    if len(parts["scale_factors"]) != d:
+        raise refuse("map: scale_factors", f"{d} numbers", len(parts["scale_factors"]))
+    linear, end = made, d
+    if isinstance(made, NeighbourMap):
+        if not len(made.points) or made.places.shape[1] != d:
+            raise refuse("map: places", f"rows of {d} numbers", made.places.shape)
+        linear, end = made.reduction, made.points.shape[1]
+    ways = linear.components.shape if isinstance(linear, LinearMap) else (p, p)
+    if ways != (end, p):
+        raise refuse("map: n_features", f"{p} features to {end} dimensions", ways)
+    return Embedding(**parts)
+
+
+#: How files hold embeddings.
+FORMS = (Form("Embedding", Embedding, fields_of, _checked), *map(form_of, MAPS))
+
+
+def maps_by_name(given: Any) -> dict[str | None, Any]:
+    """Return maps by their names: one given without a name has the name None, None is no map."""
+    if given is None:
+        return {}
+    return dict(given) if isinstance(given, Mapping) else {None: given}
+
+
+def chosen_map(given: Any, name: str | None, what: str = "feature_map") -> Any:
+    """Return one map: ``given`` itself, or of several by name the named or first one.
+
+    ``name``: None is the first one. ``what``: how an error calls the name. Raises InputError if
+    there is none, or none of that name.
+    """
+    if not isinstance(given, Mapping):
+        return given
+    if not given:
+        raise InputError("'embedding' must hold at least one map; got an empty dict.")
+    if name in given:
+        return given[name]
+    if name is None:
+        return next(iter(given.values()))
+    raise InputError(f"'{what}' must be one of {list(given)}; got {name!r}.")

@@ -21,10 +21,10 @@ from lore_core.data.validation import check_integer, check_positive
 OPTIONS: dict[str, Any] = {"perplexity": 30.0, "n_iter": 500, "exaggeration": 1.0}
 
 #: Fixed, not "all cores": the neighbour search depends on the number of threads.
-_THREADS = 2
+N_THREADS = 2
 #: Up to this many rows Barnes–Hut trees are faster than interpolation: 1 s against 5 s at 500.
 _BARNES_HUT_ROWS = 5_000
-_EARLY_ITERATIONS = 250
+EARLY_ITERATIONS = 250
 _EARLY_EXAGGERATION = 12.0
 _ITERATIONS_PER_REPORT = 5
 _PLACE_ITERATIONS = 250
@@ -124,7 +124,7 @@ def fit_tsne(
     require("A t-SNE map", "openTSNE")
 
     def report(iteration: int) -> None:
-        total = _EARLY_ITERATIONS + n_iter
+        total = EARLY_ITERATIONS + n_iter
         tell(progress, 0.1 + 0.9 * iteration / total, f"iteration {iteration} of {total}")
 
     tell(progress, 0.0, f"finding the neighbours of {n:,} rows")
@@ -137,13 +137,13 @@ def fit_tsne(
         # Fewer features than dimensions have too few principal components to start from.
         initialization="pca" if features.shape[1] >= n_components else "random",
         negative_gradient_method=_gradient_method(n, n_components),
-        n_jobs=_THREADS,
+        n_jobs=N_THREADS,
         random_state=random_state,
     ).prepare_initial(features)
     report(0)
     phases = (
-        (0, _EARLY_ITERATIONS, _EARLY_EXAGGERATION),
-        (_EARLY_ITERATIONS, n_iter, exaggeration),
+        (0, EARLY_ITERATIONS, _EARLY_EXAGGERATION),
+        (EARLY_ITERATIONS, n_iter, exaggeration),
     )
     for before, iterations, factor in phases:
         model.optimize(

@@ -26,7 +26,7 @@ OPTIONS: dict[str, Any] = {"n_neighbors": 15, "min_dist": 0.1, "n_epochs": None}
 
 # UMAP's compiled loops run numba's own threads. Two Python threads in them at once abort the whole
 # process where numba has only its "workqueue" layer, so one thread enters at a time.
-_lock = threading.Lock()
+turn_lock = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,12 +108,12 @@ def _as_float32(features: Floats) -> NDArray[np.float32]:
 @contextmanager
 def _turn(progress: Progress | None) -> Iterator[None]:
     """Hold the lock; the wait for it can be cancelled."""
-    while not _lock.acquire(timeout=0.25):
+    while not turn_lock.acquire(timeout=0.25):
         tell(progress, 0.0, "waiting for another UMAP to finish")
     try:
         yield
     finally:
-        _lock.release()
+        turn_lock.release()
 
 
 @contextmanager

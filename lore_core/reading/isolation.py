@@ -19,7 +19,6 @@ import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -27,21 +26,21 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from lore_core.data import archive_files, dataset_files
+from lore_core.data.rules import rule_of
 from lore_core.data.validation import InputError
 from lore_core.reading.checks import Check, DoubtfulDataError
 from lore_core.reading.columns import short
-from lore_core.reading.databases import on_disk
-from lore_core.reading.handover import (
-    Arrays,
-    exactly,
-    from_json,
-    message_from,
-    message_of,
-    to_json,
-    to_message,
-)
-from lore_core.reading.named_tables import SeveralTablesError
+from lore_core.reading.databases import SeveralTablesError, on_disk
+from lore_core.reading.mapping import ColumnMapping
 from lore_core.reading.raw_file import RawFile
+from lore_core.reading.reading_report import (
+    ColumnOverview,
+    FileFacts,
+    FileOverview,
+    Reading,
+    ReadingReport,
+)
 
 Kind = TypeVar("Kind")
 
@@ -62,6 +61,21 @@ _ERRORS: dict[str, tuple[Callable[..., InputError], Any]] = {
     "tables": (SeveralTablesError, tuple[str, str, tuple[str, ...]]),
     "text": (InputError, tuple[str]),
 }
+#: What a child answers.
+_ANSWER = archive_files.Kind(
+    "lore-answer",
+    "what was read",
+    "a child process",
+    (
+        *dataset_files.FORMS,
+        *map(
+            archive_files.form_of,
+            (Check, ColumnMapping, ColumnOverview, FileFacts, FileOverview, Reading, ReadingReport),
+        ),
+    ),
+)
+#: Bytes of an answer that are read at a time.
+_PIECE_BYTES = 2**24
 _slots = threading.BoundedSemaphore(_MAX_CHILDREN)
 _starting = threading.Lock()
 
@@ -108,15 +122,22 @@ def start_server() -> None:
         forkserver.ensure_running()
 
 
-def run_isolated(
-    kind: type[Kind], function: Callable[..., Kind], raws: Sequence[RawFile], *arguments: Any
+def parse(
+    kind: type[Kind],
+    function: Callable[..., Kind],
+    raws: Sequence[RawFile],
+    *arguments: Any,
+    isolate: bool,
 ) -> Kind:
-    """Return ``function(raws, *arguments)``, computed in a child process.
+    """Return ``function(raws, *arguments)``; with ``isolate`` it is computed in a child process.
 
-    ``kind``: what :func:`~lore_core.reading.handover.from_json` makes again of what the child
-    answers. Raises InputError as the function does, where the child takes more than it may, dies,
-    or answers anything else.
+    Not where there are no limits, nor of a table in memory, which is the caller's. ``kind``: the
+    type of the result. Raises InputError as the function does, where the child takes more than it
+    may, dies, or answers anything else.
     """
+    in_files = all(isinstance(raw.content, (Path, bytes)) for raw in raws)
+    if not (isolate and IS_POSSIBLE and in_files):
+        return function(raws, *arguments)
     limits = Limits.of(sum(map(_size, raws)))
     with _slots, contextlib.ExitStack() as stack:
         files = [stack.enter_context(on_disk(raw)) for raw in raws]
@@ -124,12 +145,13 @@ def run_isolated(
     if isinstance(answer, int):
         raise InputError(_end_in_words(raws, answer, limits))
     try:
-        content, arrays = answer
-        ((name, value),) = content.items()
+        ((name, value),) = _ANSWER.put_together(*answer).items()
+        error, arguments_of_error = _ERRORS.get(name, (InputError, kind))
+        rule_of(arguments_of_error).check(value, name, {})
         if name == "result":
-            return from_json(kind, value, arrays)
-        error, arguments_of_error = _ERRORS[name]
-        raise error(*from_json(arguments_of_error, value))
+            result: Kind = value
+            return result
+        raise error(*value)
     except InputError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
@@ -140,7 +162,7 @@ def run_isolated(
 
 def _answer_of(
     function: Any, raws: Sequence[RawFile], arguments: Any, limits: Limits
-) -> tuple[Any, Arrays] | int:
+) -> tuple[dict[str, Any], archive_files.Arrays] | int:
     """Return what a child answers, or the signal that ended it before it did."""
     start_server()
     context = multiprocessing.get_context("forkserver")
@@ -158,9 +180,13 @@ def _answer_of(
                 f"({error.strerror or error}). Close other programs."
             ) from error
         try:
+            content = bytearray()
             with open(receiver.fileno(), "rb", closefd=False) as stream:
-                return message_from(partial(exactly, stream), limits.memory)
-        except ValueError:
+                while len(content) <= limits.memory and (piece := stream.read(_PIECE_BYTES)):
+                    content += piece
+            if len(content) <= limits.memory:
+                return _ANSWER.unpack(content)
+        except InputError:
             pass  # it has ended early, or answers more than it may
         finally:
             child.kill()
@@ -196,13 +222,12 @@ def _run(
     limits.apply()
     with open(sender.fileno(), "wb", closefd=False) as stream:
         try:
-            result, arrays = to_message(function(raws, *arguments))
-            content = {"result": result}
+            answer = _ANSWER.taken_apart({"result": function(raws, *arguments)})
         except BaseException as error:
             del spare
-            content, arrays = to_json(_error_content(error, raws, limits)), {}
-        for part in message_of(content, arrays):
-            stream.write(part)
+            answer = _ANSWER.taken_apart(_error_content(error, raws, limits))
+        _ANSWER.save(stream, *answer)
+    sender.close()
 
 
 def _end_with_parent() -> None:

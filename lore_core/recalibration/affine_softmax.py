@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import by_blocks, log_probabilities, log_share, softmax
 from lore_core.data.rows import Rows
+from lore_core.data.rules import STRENGTH, Number, Sizes, Values, refuse
+from lore_core.data.validation import check_flag
 from lore_core.data.weights import as_weights, chosen_weights, weighed
+from lore_core.recalibration.base import Recalibrator
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -45,12 +48,19 @@ class State(TypedDict):
     """What is fitted: z = x ∘ diagonal + (x directions) restᵀ + bias, and then softmax(z)."""
 
     centred: bool  #: whether the mean of each row's log-probabilities is taken off first
-    offset: float  #: ε ≥ 0: x = log (p + ε); what a class is worth that got no probability
-    diagonal: Floats  #: (K,)
-    bias: Floats  #: (K,)
-    rest: Floats  #: (K, r) what other classes add; r = 0: nothing
-    directions: Floats  #: (K, r) orthonormal; r = 0: those of the classes
-    strength: float  #: of the penalties, which was chosen
+    #: ε: x = log (p + ε); what a class is worth that got no probability
+    offset: Annotated[float, Number(0.0)]
+    diagonal: Annotated[Floats, Values(("K",)), "how each class weighs its own probability"]
+    bias: Annotated[Floats, Values(("K",)), "what is added to each class"]
+    #: r = 0: nothing
+    rest: Annotated[Floats, Values(("K", "r")), "what the other classes add to each"]
+    #: Orthonormal; u = 0: those of the classes
+    directions: Annotated[
+        Floats,
+        Values(("K", "u")),
+        "principal directions of the log-probabilities, from sums over all rows",
+    ]
+    strength: Annotated[float, STRENGTH]  #: of the penalties, which was chosen
     keep_class: bool  #: whether no class may overtake the predicted one
 
 
@@ -355,11 +365,42 @@ def _chosen(problem: AffineProblem, start: Floats, candidates: Sequence[Penaltie
     return int(np.argmin(losses))
 
 
-def apply_affine(state: State, rows: Rows) -> Rows:
-    """Correct the probabilities of rows by what :func:`fit_affine` found."""
-    return rows.with_probabilities(
-        by_blocks(partial(_corrected, state), rows.probabilities, rows.predicted)
-    )
+class AffineSoftmax(Recalibrator):
+    """Vector scaling, matrix scaling or Dirichlet calibration.
+
+    Parameters
+    ----------
+    keep_class : bool
+        Let no class become more probable than the predicted one.
+    """
+
+    takes_weights = True
+    state_type = State
+    diagonal_: Floats
+    bias_: Floats
+    rest_: Floats
+    strength_: float
+
+    def __init__(self, *, keep_class: bool = False) -> None:
+        self.keep_class = keep_class
+        self._check_params()
+
+    def _check_params(self) -> None:
+        check_flag(self.keep_class, "keep_class")
+
+    @staticmethod
+    def apply(state: State, rows: Rows) -> Rows:
+        """Change the logarithms of the probabilities, and take their softmax."""
+        return rows.with_probabilities(
+            by_blocks(partial(_corrected, state), rows.probabilities, rows.predicted)
+        )
+
+    @staticmethod
+    def check_state(_state: State, name: str, sizes: Sizes) -> None:
+        """Refuse a rest that is of other directions than there are."""
+        wide = sizes["u"] or sizes["K"]
+        if sizes["r"] not in (0, wide):
+            raise refuse(f"{name}: rest", f"0 or {wide} columns", sizes["r"])
 
 
 def _corrected(state: State, probabilities: Floats, predicted: Ints) -> Floats:

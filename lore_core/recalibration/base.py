@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core import __version__
+from lore_core.data.archive_files import Form, Kind
 from lore_core.data.atomic_files import write_bytes
 from lore_core.data.rows import Rows
+from lore_core.data.rules import Flag, Number, Parts, Rule, Sizes, Text, rule_of
 from lore_core.data.validation import InputError, OnMaps, check_integer
+from lore_core.embedding.result import FORMS
 from lore_core.recalibration import registry
 from lore_core.recalibration.cells import CELL_SIZE
-from lore_core.recalibration.container import pack
 from lore_core.recalibration.dataset_rows import rows_of
 from lore_core.recalibration.fitted_on import FittedOn, Maps
-from lore_core.recalibration.values import Arrays, Tagged, encode
 
 if TYPE_CHECKING:
     from lore_core.data.binning import Binning
@@ -53,6 +54,11 @@ class Recalibrator(ABC):
     takes_weights: bool = False
     #: What the numbers of its state are, as the list of a file's contents says it.
     numbers_in_words: str = "settings"
+    #: The TypedDict of its state. Annotations say what its values must be (sizes: K classes, n rows
+    #: or cells, p features) and, of arrays, what they are: ``{who}`` stands for a value of each row
+    #: or cell, ``{cuts}`` and ``{smallest}`` where values of single rows may be among them. None:
+    #: there is nothing in it.
+    state_type: type | None = None
 
     n_rows_: int = 0  #: Rows the method was fitted on; 0 before ``fit``
     #: Names of what those rows consisted of, and the maps that placed them; None before ``fit``.
@@ -268,7 +274,7 @@ class Recalibrator(ABC):
     @staticmethod
     def parts(state: Any) -> list[Recalibrator]:
         """Return the fitted recalibrators that the state holds."""
-        return []
+        return list(_recalibrators_in(state))
 
     @staticmethod
     def in_cells(state: Any, size: int) -> tuple[Any, NDArray[np.int64] | None]:
@@ -318,6 +324,35 @@ class Recalibrator(ABC):
         made.fitted_on_ = on if on is None or cell is None else on.in_cells(cell)
         return made
 
+    @staticmethod  # noqa: B027 - few need it
+    def check_state(state: Any, name: str, sizes: Sizes) -> None:
+        """Refuse a state from a file whose parts do not fit together; each is what it must be.
+
+        ``name``: how errors call the method. ``sizes``: lengths, and ``calibration_rows``.
+        """
+
+    def check_restored(self, n_classes: int, n_features: int) -> None:
+        """Refuse a recalibrator from a file, or a part of it, whose state is none of its method.
+
+        ``n_classes``, ``n_features``: of the rows it was fitted on. Raises InputError.
+        """
+        name = type(self).__name__
+        Text().check(self.label, f"{name}: label", {})
+        Number(0, whole=True).check(self.n_rows_, f"{name}: calibration_rows", {})
+        given = self.get_params(deep=False)
+        for setting, parameter in inspect.signature(type(self)).parameters.items():
+            if rule := _SETTINGS.get(type(parameter.default)):
+                rule.check(given[setting], f"{name}: {setting}", {})
+        sizes = {"K": n_classes, "calibration_rows": self.n_rows_}
+        if self.needs_features:
+            sizes["p"] = n_features
+        rule = Parts({}) if self.state_type is None else rule_of(self.state_type)
+        rule.check(self._state, name, sizes)
+        state = self.state()
+        self.check_state(state, name, sizes)
+        for part in self.parts(state):
+            part.check_restored(n_classes, n_features)
+
     def to_bytes(self, *, maps: Maps = True, rows: bool = True, key: bytes | None = None) -> bytes:
         """Return the content of the file that :meth:`save` writes; see there for the arguments."""
         self._check_savable()
@@ -326,26 +361,16 @@ class Recalibrator(ABC):
         state, on = self._fitted("it can be saved"), self.fitted_on_
         if on is None:
             raise InputError(f"{self.label} is a part of another recalibrator; save that one.")
-        arrays = Arrays()
-        what = type(self).__name__
-        header = {
+        content = {
             "written_by": f"lore-lens {__version__}",
-            "class": what,
-            "label": self.label,
+            "method": self,
             "class_names": list(on.class_names),
             "feature_names": list(on.feature_names),
             "group_columns": list(on.group_columns),
-            "calibration_rows": self.n_rows_,
+            "feature_maps": on.stored_maps(self.used_maps(state), maps),
             "known_rows": on.known_rows,
-            "method": encode(self, arrays, _taken_apart, what),
-            "feature_maps": encode(
-                on.stored_maps(self.used_maps(state), maps),
-                arrays,
-                _taken_apart,
-                what,
-            ),
         }
-        return pack(header, arrays.by_name, key)
+        return KIND.to_bytes(content, key)
 
     def _check_savable(self) -> None:
         if not registry.can_be_saved(type(self)):
@@ -399,14 +424,45 @@ class Recalibrator(ABC):
         write_bytes(path, self.to_bytes(maps=maps, rows=rows, key=key))
 
 
-def _taken_apart(value: Any) -> Tagged | None:
-    if not isinstance(value, Recalibrator):
-        return None
-    value._check_savable()
-    return "recalibrator", {
-        "class": type(value).__name__,
-        "label": value.label,
-        "calibration_rows": value.n_rows_,
-        "settings": value.get_params(deep=False),
-        "state": value._state,
+def _recalibrators_in(value: Any) -> Iterator[Recalibrator]:
+    if isinstance(value, Recalibrator):
+        yield value
+    elif isinstance(value, (Mapping, list, tuple)):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _recalibrators_in(item)
+
+
+def _parts_of(method: Recalibrator) -> dict[str, Any]:
+    method._check_savable()
+    return {
+        "class": type(method).__name__,
+        "label": method.label,
+        "calibration_rows": method.n_rows_,
+        "settings": method.get_params(deep=False),
+        "state": method._state,
     }
+
+
+def _built(parts: dict[str, Any]) -> Recalibrator:
+    return registry.saved_class(parts["class"]).restored(
+        parts["settings"],
+        parts["state"],
+        label=parts["label"],
+        n_rows=parts["calibration_rows"],
+    )
+
+
+#: What a setting must be, by the type of its default.
+_SETTINGS: Mapping[type, Rule] = {
+    bool: Flag(),
+    int: Number(whole=True),
+    float: Number(infinite=True),
+    str: Text(),
+}
+#: Files of recalibrators.
+KIND = Kind(
+    "lore-recalibrator",
+    "a recalibrator",
+    "Recalibrator.save()",
+    (Form("recalibrator", Recalibrator, _parts_of, _built), *FORMS),
+)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import SMALLEST, by_blocks, expit, log_probabilities
 from lore_core.data.rows import Rows
+from lore_core.data.rules import Sizes, Values, refuse
 from lore_core.data.validation import OnMaps
 from lore_core.data.weights import as_weights, weighed
 from lore_core.recalibration.base import Recalibrator
@@ -23,7 +24,8 @@ class State(TypedDict):
     """What beta calibration fits."""
 
     of_class: bool  #: of the second of two classes; False: of whichever class is predicted
-    coefficients: Floats  #: (3,) a ≥ 0, b ≥ 0 and m
+    #: a ≥ 0, b ≥ 0 and m
+    coefficients: Annotated[Floats, Values((3,)), "coefficients of a curve"]
 
 
 class BetaCalibration(Recalibrator):
@@ -52,6 +54,7 @@ class BetaCalibration(Recalibrator):
     label = "Beta calibration"
     color = 9
     takes_weights = True
+    state_type = State
     coefficients_: Floats
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
@@ -79,6 +82,14 @@ class BetaCalibration(Recalibrator):
         if state["of_class"]:
             return rows.with_probabilities(np.column_stack([1.0 - p, p]))
         return rows.with_confidence(p)
+
+    @staticmethod
+    def check_state(state: State, name: str, sizes: Sizes) -> None:
+        """Refuse curves that fall, and one of a class among many."""
+        if (state["coefficients"][:2] < 0).any():
+            raise refuse(f"{name}: coefficients", "a and b from 0", state["coefficients"])
+        if state["of_class"] and sizes["K"] != 2:
+            raise refuse(f"{name}: of_class", "true for two classes alone", sizes["K"])
 
 
 def _ends(probabilities: Floats, predicted: Ints, of_class: bool) -> Floats:

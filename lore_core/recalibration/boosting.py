@@ -12,6 +12,7 @@ from lore_core.data.arrays import Floats
 from lore_core.data.probabilities import expit, top_log_odds
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.rows import Rows
+from lore_core.data.rules import Sizes, refuse
 from lore_core.data.validation import OnMaps, check_integer
 from lore_core.data.weights import as_weights, weighed
 from lore_core.recalibration.base import Recalibrator
@@ -30,6 +31,7 @@ from lore_core.recalibration.tree_sums import (
     LEAF_ROWS,
     TreeSum,
     as_codes,
+    check_trees,
     cuts_of,
     grown,
     joined,
@@ -104,6 +106,7 @@ class BoostingRecalibration(Recalibrator):
     takes_weights = True
     needs_features = True
     numbers_in_words = "what a regression and trees are made of"
+    state_type = State
     base_: LogisticRecalibration
 
     def __init__(self, *, n_trees: int | None = None) -> None:
@@ -122,7 +125,7 @@ class BoostingRecalibration(Recalibrator):
             some = _some(calibration, _CHOSEN_ON)
             wanted = chosen_number(some, base.strength_, part_of(progress, 0.0, 0.7))
         fitted: Any = base.state()
-        growing = _Growing.of(calibration, fitted)
+        growing = GrowingTrees.of(calibration, fitted)
         for number in range(wanted):
             tell(progress, 0.7 + 0.3 * number / wanted, f"tree {number + 1} of {wanted}")
             growing.add()
@@ -143,9 +146,11 @@ class BoostingRecalibration(Recalibrator):
         return OtherClasses(**fitted["other_classes"]).complete(rows, confidence)
 
     @staticmethod
-    def parts(state: State) -> list[Recalibrator]:
-        """Return the logistic regression."""
-        return [state["base"]]
+    def check_state(state: State, name: str, sizes: Sizes) -> None:
+        """Refuse another base than a regression, and trees whose ways lead back."""
+        if not isinstance(state["base"], LogisticRecalibration):
+            raise refuse(f"{name}: base", "a logistic regression", type(state["base"]).__name__)
+        check_trees(state, name, sizes["p"] + 2)
 
 
 def chosen_number(calibration: Dataset, strength: float, progress: Progress | None) -> int:
@@ -163,7 +168,7 @@ def chosen_number(calibration: Dataset, strength: float, progress: Progress | No
         known = calibration.rows(fold != left_out)
         features = feature_table(known.features, known.name, BoostingRecalibration.label)
         fitted = fitted_regression(known, features, strength)
-        growing = _Growing.of(known, fitted)
+        growing = GrowingTrees.of(known, fitted)
         parts.append((here, growing, _Watched.of(calibration.rows(here), fitted, growing.cuts)))
     weights = as_weights(calibration.weights)
     targets = smoothed_targets(calibration.outcome, weights)
@@ -192,7 +197,7 @@ def fewest_as_good(losses: Floats) -> int:
 
 
 @dataclass
-class _Growing:
+class GrowingTrees:
     """Rows that trees are fitted to, one after the other."""
 
     codes: NDArray[np.float32]  #: (n, p)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from collections.abc import Mapping
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import expit, logit
+from lore_core.data.rules import Values, refuse
 from lore_core.data.validation import InputError
 
 #: Rows of a cell at least. Ten is the usual threshold of statistical offices for what may be
@@ -19,7 +21,33 @@ CELL_SIZE = 10
 class Weighted(TypedDict, total=False):
     """What the state of a method that holds rows may say of them."""
 
-    row_weights: Floats  #: (n,) what each row, or cell, counts for; not there: all alike
+    #: Not there: all alike
+    row_weights: Annotated[Floats, Values(("n",), np.finfo(float).tiny), "what {who} count for"]
+
+
+#: Rows of each cell, all below their means; None: rows.
+Counts = Annotated[
+    Ints | None, Values(("n",), 1, whole=True), "how many calibration rows these are of"
+]
+#: A value of each row or cell.
+Outcomes = Annotated[Floats, Values(("n",), 0.0, 1.0), "outcomes (right or wrong) of {who}"]
+
+
+def check_rows(state: Mapping[str, Any], name: str, n_rows: int) -> None:
+    """Refuse other single rows than a method was fitted on, or more in cells; InputError.
+
+    ``state``: with ``outcome`` and ``count``. ``n_rows``: it was fitted on.
+    """
+    count, n = state["count"], len(state["outcome"])
+    rows = n if count is None else int(count.sum())
+    if rows > n_rows or (count is None and rows != n_rows):
+        raise refuse(f"{name}: outcome", f"the {n_rows:,} calibration rows", f"{rows:,}")
+
+
+def check_edges(edges: Floats, name: str) -> None:
+    """Refuse edges of confidence bins that do not go from 0 to 1; InputError."""
+    if edges[0] != 0 or edges[-1] != 1:
+        raise refuse(f"{name}: edges", "numbers from 0 to 1", f"{edges[0]} to {edges[-1]}")
 
 
 def cells_of(points: Floats, apart: Ints, size: int = CELL_SIZE) -> Ints:

@@ -157,11 +157,6 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         **fit_params
             Passed on to the classifier's ``fit``; what has one value a row is divided as rows are.
 
-        Returns
-        -------
-        LoReClassifier
-            Itself.
-
         Raises
         ------
         InputError
@@ -240,12 +235,7 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return estimator
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return which parameters of ``fit`` go where, for scikit-learn's metadata routing.
-
-        Returns
-        -------
-        sklearn.utils.metadata_routing.MetadataRouter
-        """
+        """Return which parameters of ``fit`` go where, for scikit-learn's metadata routing."""
         return (
             MetadataRouter(owner=type(self).__name__)
             .add_self_request(self)
@@ -435,17 +425,9 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         )
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return recalibrated class probabilities.
+        """Return recalibrated probabilities of rows, (n, n_classes), in the order of ``classes_``.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, p)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            In the order of ``classes_``.
+        ``X``: array-like, sparse matrix or DataFrame of shape (n, p).
         """
         check_is_fitted(self)
         method = self.recalibrator_
@@ -458,12 +440,9 @@ class LoReClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return method.recalibrate(rows, points).probabilities
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class that is most probable after recalibration, shape (n,).
+        """Return the class of rows that is most probable after recalibration, shape (n,).
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, p)
-            Rows.
+        ``X``: array-like, sparse matrix or DataFrame of shape (n, p).
         """
         probabilities = self.predict_proba(X)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])

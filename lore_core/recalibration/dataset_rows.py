@@ -18,7 +18,7 @@ from lore_core.data.validation import (
     as_group_labels,
     check_lengths,
 )
-from lore_core.embedding.several import chosen_map
+from lore_core.embedding.result import chosen_map
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset

@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.validation import InputError, OnMaps
-from lore_core.embedding.result import Embedding
-from lore_core.embedding.several import chosen_map, maps_by_name
-from lore_core.embedding.stored import as_numbers
+from lore_core.embedding.result import MAPS, Embedding, chosen_map, maps_by_name
 from lore_core.recalibration.cells import means_of, sizes_of
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ class FittedOn:
             feature_names=calibration.feature_labels,
             group_columns=() if groups is None else tuple(map(str, groups.columns)),
             feature_maps={
-                name: _without_rows(item)
+                name: item.without_coordinates() if isinstance(item, Embedding) else None
                 for name, item in maps_by_name(embedding).items()
                 if item is not None
             },
@@ -75,17 +73,22 @@ class FittedOn:
         return {name: item for name, item in given.items() if name in meant}
 
     def stored_maps(self, used: Sequence[str | None], maps: Maps) -> list[dict[str, Any]]:
-        """Return the maps a method uses as numbers, ``name`` and ``map``, in the order of ``fit``.
+        """Return the maps a method uses, ``name`` and ``map``, in the order of ``fit``.
 
         ``used``: their names; None: the first. ``maps``: whether they are wanted; or the maps,
         where ``fit`` got only their coordinates. A map is None for plain coordinates. Raises
         InputError if one is missing, holds other rows, or is of a kind that no file can hold.
         """
         found = {name: self._map_to_keep(name, maps) for name in self.used_maps(used)}
-        return [
-            {"name": name, "map": None if item is None else as_numbers(item)}
-            for name, item in found.items()
-        ]
+        kinds = [type(item.projection) for item in found.values() if item is not None]
+        other = [kind.__name__ for kind in kinds if not issubclass(kind, MAPS)]
+        if other:
+            raise InputError(
+                f"a map of type {other[0]} cannot be applied to new rows from a file. Fit on PCA, "
+                "t-SNE, UMAP or identity features; or save with maps=False and pass "
+                "coordinates=embedding.transform(features) when you predict."
+            )
+        return [{"name": name, "map": item} for name, item in found.items()]
 
     def _map_to_keep(self, name: str | None, maps: Maps) -> Embedding | None:
         if isinstance(maps, bool):
@@ -103,10 +106,4 @@ class FittedOn:
                 f"the {kept.name.title} map must hold the {self.known_rows:,} calibration rows (or "
                 f"cells) alone; it holds {kept.known_rows:,}. Pass embedding.rows(calibration)."
             )
-        return kept
-
-
-def _without_rows(item: Any) -> Embedding | None:
-    if not isinstance(item, Embedding):
-        return None
-    return dataclasses.replace(item, coordinates=np.empty((0, item.n_components)))
+        return kept.without_coordinates()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.rows import Rows
+from lore_core.data.rules import Each, Number, Text
 from lore_core.data.validation import (
     InputError,
     OnMaps,
@@ -17,7 +18,7 @@ from lore_core.data.validation import (
     check_lengths,
     check_name,
 )
-from lore_core.embedding.several import maps_by_name
+from lore_core.embedding.result import maps_by_name
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.dataset_rows import group_names
 
@@ -32,16 +33,18 @@ class Group(TypedDict):
     """A group that was seen."""
 
     name: str
-    calibration_rows: int  #: how many of them are its own
+    #: how many of them are its own
+    calibration_rows: Annotated[int, Number(0, whole=True)]
     recalibrator: Recalibrator | None  #: fitted on them; None where they are too few
 
 
 class State(TypedDict):
     """What is fitted group by group."""
 
-    columns: list[str] | None  #: group columns; None: the only one there is
-    groups: list[Group]
+    #: group columns; None: the only one there is
+    columns: Annotated[list[str] | None, Each(Text(), fewest=1)]
     everyone: Recalibrator  #: fitted on all rows
+    groups: list[Group]
 
 
 class GroupWise(Recalibrator):
@@ -76,6 +79,7 @@ class GroupWise(Recalibrator):
     """
 
     needs_groups = True
+    state_type = State
     everyone_: Recalibrator
 
     def __init__(
@@ -139,7 +143,7 @@ class GroupWise(Recalibrator):
                     calibration.rows(rows), _of_rows(embedding, rows)
                 )
             groups.append({"name": str(name), "calibration_rows": size, "recalibrator": fitted})
-        return {"columns": self.columns, "groups": groups, "everyone": everyone}
+        return {"columns": self.columns, "everyone": everyone, "groups": groups}
 
     def fallback(self, evaluation: Dataset) -> pd.DataFrame:
         """Which groups get the method fitted on all rows, and how many rows that concerns.
@@ -164,12 +168,6 @@ class GroupWise(Recalibrator):
         """Return the names of the maps that any of the copies uses."""
         used = [copy.used_maps(copy.state()) for copy in GroupWise.parts(state)]
         return list(dict.fromkeys(name for names in used for name in names))
-
-    @staticmethod
-    def parts(state: State) -> list[Recalibrator]:
-        """Return everyone's copy and those of the groups."""
-        copies = [state["everyone"], *(group["recalibrator"] for group in state["groups"])]
-        return [copy for copy in copies if copy is not None]
 
     @staticmethod
     def in_cells(state: State, size: int) -> tuple[State, None]:

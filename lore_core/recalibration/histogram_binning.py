@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self, TypedDict
+from typing import TYPE_CHECKING, Annotated, Self, TypedDict
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from lore_core.data.binning import (
     confidence_bins,
 )
 from lore_core.data.rows import Rows
+from lore_core.data.rules import EDGES, Values
 from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.cells import rounded
@@ -29,9 +30,12 @@ class State(TypedDict):
     """What histogram binning fits."""
 
     binning: Binning  #: how the bins were chosen
-    edges: Floats  #: (n_bins + 1,) from 0 to 1
-    accuracy: Floats  #: (n_bins,) of the calibration rows; NaN where there is none
-    count: Ints  #: (n_bins,) how many
+    edges: Annotated[Floats, EDGES, "edges of confidence bins{cuts}"]
+    #: NaN where there are no rows
+    accuracy: Annotated[
+        Floats, Values(("b",), 0.0, 1.0, missing=True), "accuracy of each level{smallest}"
+    ]
+    count: Annotated[Ints, Values(("b",), 0, whole=True), "how many calibration rows these are of"]
 
 
 class HistogramBinning(Recalibrator):
@@ -65,6 +69,7 @@ class HistogramBinning(Recalibrator):
     label = "Histogram binning"
     color = 2
     takes_weights = True
+    state_type = State
     accuracy_: Floats
 
     def __init__(self, n_bins: int = 15, binning: Binning = "equal-width") -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.rows import Rows
+from lore_core.data.rules import Values
 from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.cells import rounded
@@ -20,9 +21,14 @@ if TYPE_CHECKING:
 class State(TypedDict):
     """What isotonic regression fits: the corners of the function."""
 
-    confidence: Floats  #: (m,) where they are
-    accuracy: Floats  #: (m,) what it says there
-    count: Ints  #: (m,) calibration rows of the step
+    confidence: Annotated[
+        Floats, Values(("m",), 0.0, 1.0, rising=True), "corners of the step function{cuts}"
+    ]
+    accuracy: Annotated[
+        Floats, Values(("m",), 0.0, 1.0, rising=True), "accuracy of each level{smallest}"
+    ]
+    #: Of the step
+    count: Annotated[Ints, Values(("m",), 0, whole=True), "how many calibration rows these are of"]
 
 
 class IsotonicRegression(Recalibrator):
@@ -49,6 +55,7 @@ class IsotonicRegression(Recalibrator):
     label = "Isotonic regression"
     color = 4
     takes_weights = True
+    state_type = State
     confidence_: Floats
     accuracy_: Floats
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import by_blocks, expit, top_log_odds
 from lore_core.data.rows import Rows
+from lore_core.data.rules import STRENGTH, Values, rule_of_fields
 from lore_core.data.validation import InputError, OnMaps, check_positive
 from lore_core.data.weights import as_weights, chosen_weights, weighed
 from lore_core.recalibration.base import Recalibrator
@@ -31,17 +32,24 @@ class Regression(TypedDict):
     """What gives the log-odds of the confidence."""
 
     slope: float  #: of the log-odds
-    weights: Floats  #: (p,) of the features, each less its centre and divided by its scale
-    centre: Floats  #: (p,)
-    scale: Floats  #: (p,)
-    of_class: Floats  #: (K,) what is added where a class is predicted
-    strength: float  #: the penalty that was chosen
+    #: Each less its centre and divided by its scale
+    weights: Annotated[Floats, Values(("p",)), "how each feature is weighed"]
+    centre: Annotated[
+        Floats, Values(("p",)), "means of the features, from sums over all calibration rows"
+    ]
+    scale: Annotated[
+        Floats,
+        Values(("p",), np.finfo(float).tiny),
+        "standard deviations of the features, from sums over all calibration rows",
+    ]
+    of_class: Annotated[Floats, Values(("K",)), "what is added where a class is predicted"]
+    strength: Annotated[float, STRENGTH]  #: the penalty that was chosen
 
 
 class State(Regression):
     """What logistic recalibration fits."""
 
-    other_classes: dict[str, float]  #: temperature and offset of OtherClasses
+    other_classes: Annotated[dict[str, float], rule_of_fields(OtherClasses)]
 
 
 class LogisticRecalibration(Recalibrator):
@@ -70,6 +78,7 @@ class LogisticRecalibration(Recalibrator):
     color = 12
     takes_weights = True
     needs_features = True
+    state_type = State
     slope_: float
     weights_: Floats
     of_class_: Floats

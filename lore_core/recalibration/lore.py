@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from lore_core.data.binning import (
     confidence_bins,
 )
 from lore_core.data.rows import Rows
+from lore_core.data.rules import EDGES, POSITIVE, STRENGTH, Sizes, Values, refuse
 from lore_core.data.validation import (
     InputError,
     OnMaps,
@@ -30,8 +31,12 @@ from lore_core.kernel_sums import KernelMeans, laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.cells import (
+    Counts,
+    Outcomes,
     Weighted,
     cells_of,
+    check_edges,
+    check_rows,
     each_row,
     each_weight,
     means_of,
@@ -39,7 +44,6 @@ from lore_core.recalibration.cells import (
     sizes_of,
 )
 from lore_core.recalibration.dataset_rows import coordinates_of, rows_of
-from lore_core.recalibration.local_correction import corrected, lowest_confidence
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -49,17 +53,22 @@ if TYPE_CHECKING:
 class State(Weighted):
     """What LoRe fits: its settings, and the calibration rows others are compared with."""
 
-    gamma: float
+    gamma: Annotated[float, POSITIVE]
     floor: bool
-    prior_strength: float
+    prior_strength: Annotated[float, STRENGTH]
     feature_map: str | None
     binning: Binning  #: how the confidence bins were chosen
-    edges: Floats  #: (n_bins + 1,) from 0 to 1
-    count: Ints | None  #: (n,) rows of each cell, all below their means; None: rows
-    points: Floats  #: (n, d) coordinates of the calibration rows
-    bin_index: Ints  #: (n,) their confidence bins
-    outcome: Floats  #: (n,) 1 where the prediction was right, else 0
-    leftover: Floats  #: (n,) what is averaged: the outcomes, less a base's confidences
+    edges: Annotated[Floats, EDGES, "edges of confidence bins{cuts}"]
+    count: Counts
+    points: Annotated[Floats, Values(("n", "d")), "places of {who} on the map"]
+    bin_index: Annotated[Ints, Values(("n",), 0, whole=True, below="b"), "confidence bins of {who}"]
+    outcome: Outcomes
+    #: What is averaged
+    leftover: Annotated[
+        Floats,
+        Values(("n",), -1.0, 1.0),
+        "outcomes of {who}, less what a global method says of them",
+    ]
     base: Recalibrator | None  #: fitted
 
 
@@ -125,6 +134,7 @@ class LoRe(Recalibrator):
     numbers_in_words = "bandwidth and other settings"
     needs_embedding = True
     takes_weights = True
+    state_type = State
 
     def __init__(
         self,
@@ -215,8 +225,17 @@ class LoRe(Recalibrator):
             accuracy=np.where(np.isnan(here), rows.confidence, here),
             start=None if base is None else start.confidence,
         )
-        lowest = lowest_confidence(rows.n_classes, state["floor"])
+        lowest = 1.0 / rows.n_classes if state["floor"] else 0.0
         return start.with_confidence(np.clip(new, lowest, 1.0))
+
+    @staticmethod
+    def check_state(state: State, name: str, sizes: Sizes) -> None:
+        """Refuse other rows than were fitted on, odd bins, and a base that needs a map."""
+        check_rows(state, name, sizes["calibration_rows"])
+        check_edges(state["edges"], name)
+        base = state["base"]
+        if base is not None and base.needs_embedding:
+            raise refuse(f"{name}: base", "a method without a map", type(base).__name__)
 
     @staticmethod
     def in_cells(state: State, size: int) -> tuple[State, Ints | None]:
@@ -225,21 +244,19 @@ class LoRe(Recalibrator):
             return state, None
         cell = cells_of(state["points"], state["bin_index"], size)
         edges, weights = state["edges"], state.get("row_weights")
+        outcome = leftover = means_of(state["outcome"], cell, weights)
+        if state["base"] is not None:
+            leftover = means_of(state["leftover"], cell, weights)
         kept: State = {
             **state,
             "edges": edges if state["binning"] == "equal-width" else rounded(edges),
             "count": sizes_of(cell),
             "points": means_of(state["points"], cell),
             "bin_index": means_of(state["bin_index"], cell).astype(np.int64),
-            "outcome": means_of(state["outcome"], cell, weights),
-            "leftover": means_of(state["leftover"], cell, weights),
+            "outcome": outcome,
+            "leftover": leftover,
         }
         return kept if weights is None else {**kept, "row_weights": means_of(weights, cell)}, cell
-
-    @staticmethod
-    def parts(state: State) -> list[Recalibrator]:
-        """Return the base, if there is one."""
-        return [] if state["base"] is None else [state["base"]]
 
     def local_accuracy(self, evaluation: Dataset, embedding: OnMaps) -> LocalAccuracy:
         """Return the calibration accuracy around each row, and how many rows it rests on."""
@@ -270,3 +287,36 @@ def _around(state: State, rows: Rows, values: Floats) -> KernelMeans:
         target_groups=_bins(state).assign(rows.confidence),
         source_groups=each_row(state["bin_index"], count),
     )
+
+
+def corrected(
+    mean: Floats,
+    mass: Floats,
+    prior_strength: float,
+    *,
+    confidence: Floats,
+    accuracy: Floats,
+    start: Floats | None,
+) -> Floats:
+    """Return p' of LoRe, and of LoRe smooth, before it is clipped, shape (n,).
+
+    ``mean``: kernel mean of the neighbours' outcomes or, with a base, of what it leaves over; NaN
+    where the bin has none. ``mass``: Σk. ``confidence``: the rows' own. ``accuracy``: of their
+    bins; the confidence where that is empty. ``start``: confidences of the base.
+    """
+    if start is not None:
+        return start + _pulled(mean, mass, np.zeros(len(start)), prior_strength)
+    # Without pseudo-rows nothing says where a row without neighbours should go: it stays.
+    return _pulled(mean, mass, confidence if prior_strength == 0 else accuracy, prior_strength)
+
+
+def _pulled(mean: Floats, mass: Floats, toward: Floats, prior_strength: float) -> Floats:
+    """(Σ k v + s·toward) / (Σ k + s), from the mean of v and the mass Σ k.
+
+    Where there is nothing to average (NaN) ``toward`` is returned. With s = 0 the mean is returned
+    to the last bit, also where the mass underflows.
+    """
+    if prior_strength == 0:
+        return np.where(np.isnan(mean), toward, mean)
+    share = mass / (mass + prior_strength)
+    return np.where(np.isnan(mean), toward, np.nan_to_num(mean) * share + toward * (1 - share))

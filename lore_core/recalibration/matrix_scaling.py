@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lore_core.data.arrays import Floats
-from lore_core.data.rows import Rows
-from lore_core.data.validation import OnMaps, check_flag, check_positive
-from lore_core.recalibration.affine_softmax import Penalties, State, apply_affine, fit_affine
-from lore_core.recalibration.base import Recalibrator
+from lore_core.data.validation import OnMaps, check_positive
+from lore_core.recalibration.affine_softmax import AffineSoftmax, Penalties, State, fit_affine
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -18,7 +15,7 @@ if TYPE_CHECKING:
 _STRENGTHS = (1e6, 1e4, 1e3, 1e2)
 
 
-class MatrixScaling(Recalibrator):
+class MatrixScaling(AffineSoftmax):
     """p' = softmax(w ∘ x + M x + b), x = log (p + ε) less its row's mean, M penalised most.
 
     Parameters
@@ -62,19 +59,13 @@ class MatrixScaling(Recalibrator):
 
     label = "Matrix scaling"
     color = 8
-    takes_weights = True
-    diagonal_: Floats
-    bias_: Floats
-    rest_: Floats
-    strength_: float
 
     def __init__(self, *, keep_class: bool = False, strength: float | None = None) -> None:
-        self.keep_class = keep_class
         self.strength = strength
-        self._check_params()
+        super().__init__(keep_class=keep_class)
 
     def _check_params(self) -> None:
-        check_flag(self.keep_class, "keep_class")
+        super()._check_params()
         if self.strength is not None:
             check_positive(self.strength, "strength")
 
@@ -86,8 +77,3 @@ class MatrixScaling(Recalibrator):
             centred=True,
             keep_class=self.keep_class,
         )
-
-    @staticmethod
-    def apply(state: State, rows: Rows) -> Rows:
-        """Change the logarithms of the probabilities, and take their softmax."""
-        return apply_affine(state, rows)

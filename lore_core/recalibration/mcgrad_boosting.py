@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import importlib.util
 import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -12,8 +14,8 @@ from numpy.typing import NDArray
 
 from lore_core.data.rows import Rows
 from lore_core.data.validation import InputError, OnMaps, check_integer
+from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.platt_scaling import PlattScaling
-from lore_core.recalibration.rivals import Rival
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +38,7 @@ class State(TypedDict):
     model: Any  #: mcgrad's; None where there are no rounds
 
 
-class MCGrad(Rival):
+class MCGrad(Recalibrator):
     """Boosted trees that look in the features for where the top-label confidence is wrong.
 
     The confidences are Platt-scaled first. The number of boosting rounds is chosen by
@@ -67,6 +69,7 @@ class MCGrad(Rival):
     label = "MCGrad"
     needs_features = True
     n_rounds_: int
+    #: Modules without which it cannot be fitted; they are imported when they are first needed.
     modules = ("mcgrad", "lightgbm", "psutil")
     installation = "pip install --no-deps mcgrad && pip install lightgbm psutil"
 
@@ -77,8 +80,19 @@ class MCGrad(Rival):
     def _check_params(self) -> None:
         check_integer(self.random_state, "random_state", minimum=0, maximum=2**32 - 1)
 
+    @classmethod
+    def installed(cls) -> bool:
+        """Whether its library can be found; nothing is imported."""
+        return all(importlib.util.find_spec(name) is not None for name in cls.modules)
+
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
-        methods = self.library("mcgrad.methods")
+        try:
+            methods = importlib.import_module("mcgrad.methods")
+        except (ImportError, OSError) as error:  # OSError: a shared object is not there
+            raise InputError(
+                f"MCGrad needs the package 'mcgrad', which cannot be imported ({error}). Install "
+                f"it with: {self.installation}."
+            ) from error
         start = PlattScaling().fit(calibration)
         scaled = start.recalibrate(calibration).confidence
         frame, names = _frame(calibration.features, scaled, calibration.name)

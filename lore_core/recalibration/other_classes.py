@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.probabilities import PROBABILITY_FLOOR, by_blocks, log_share, log_softmax
 from lore_core.data.rows import Rows
+from lore_core.data.rules import POSITIVE, Number
 from lore_core.data.weights import as_weights, chosen_weights, weighed
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ class OtherClasses:
     rows: standard normal for the shares of a classifier, narrower for recalibrated ones.
     """
 
-    temperature: float = 1.0  #: T > 0; above 1 the shares become more alike
-    #: ε > 0, added first: what a class is worth that the classifier gave no probability.
-    offset: float = _OFFSETS[0]
+    temperature: Annotated[float, POSITIVE] = 1.0  #: T; above 1 the shares become more alike
+    #: ε, added first: what a class is worth that the classifier gave no probability.
+    offset: Annotated[float, Number(0.0)] = _OFFSETS[0]
 
     @classmethod
     def fit(cls, calibration: Dataset, precision: float = 1.0) -> Self:

@@ -55,6 +55,7 @@ class PlattScaling(Recalibrator):
     label = "Platt scaling"
     color = 5
     takes_weights = True
+    state_type = State
     numbers_in_words = "slope and intercept of a curve"
     slope_: float
     intercept_: float

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, BinaryIO, TypedDict
 
-from lore_core.data.rules import Each, Number, Parts, Text, refuse
-from lore_core.data.validation import InputError
-from lore_core.embedding.stored import as_embedding
-from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.container import unpack
+from lore_core.data.rules import Each, Number, Text, refuse, rule_of
+from lore_core.embedding.result import Embedding
+from lore_core.recalibration.base import KIND, Recalibrator
 from lore_core.recalibration.fitted_on import FittedOn
-from lore_core.recalibration.registry import saved_class
-from lore_core.recalibration.state_rules import check_fitted
-from lore_core.recalibration.values import decode
 
-#: What a header says of the rows a method was fitted on.
-NAMES = Parts(
-    {
-        "class_names": Each(Text(), fewest=2),
-        "feature_names": Each(Text()),
-        "group_columns": Each(Text()),
-        "calibration_rows": Number(0, whole=True),
-        "known_rows": Number(0, whole=True),
-    }
-)
+
+class NamedMap(TypedDict):
+    """A feature map that the method uses."""
+
+    name: str | None  #: None: the only one
+    map: Embedding | None  #: None: plain coordinates
+
+
+class Content(TypedDict):
+    """What a file of a recalibrator holds."""
+
+    written_by: str
+    method: Recalibrator
+    class_names: Annotated[list[str], Each(Text(), fewest=2)]
+    feature_names: list[str]
+    group_columns: list[str]
+    feature_maps: list[NamedMap]
+    known_rows: Annotated[int, Number(0, whole=True)]  #: that its maps place new rows between
 
 
 def load_recalibrator(
@@ -54,41 +57,19 @@ def load_recalibrator(
     --------
     lore_core.shipping.Predictor : Applies the same file to arrays, with numpy alone.
     """
-    header, arrays = unpack(source, key)
-    try:
-        made = decode(header["method"], arrays, {"recalibrator": _recalibrator})
-        if not isinstance(made, Recalibrator):
-            raise InputError("the file of a recalibrator must hold a method; got none.")
-        NAMES.check({name: header.get(name) for name in NAMES.rules}, "", {})
-        Text((type(made).__name__,)).check(header["class"], "class", {})
-        check_fitted(made, len(header["class_names"]), len(header["feature_names"]))
-        maps = {
-            item["name"]: None if item["map"] is None else as_embedding(item["map"])
-            for item in decode(header["feature_maps"], arrays, {})
-        }
-        known = [0 if item is None else item.known_rows for item in maps.values()]
-        if not {*known} <= {0, header["known_rows"]}:
-            raise refuse("known_rows", "the rows of its maps", header["known_rows"])
-        made.fitted_on_ = FittedOn(
-            class_names=tuple(header["class_names"]),
-            feature_names=tuple(header["feature_names"]),
-            group_columns=tuple(header["group_columns"]),
-            feature_maps=maps,
-            known_rows=header["known_rows"],
-        )
-    except (KeyError, TypeError, AttributeError, ValueError, LookupError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            f"the file of a recalibrator must hold all its parts; {type(error).__name__}: {error}."
-        ) from error
-    return made
-
-
-def _recalibrator(parts: dict[str, Any]) -> Recalibrator:
-    return saved_class(parts["class"]).restored(
-        parts["settings"],
-        parts["state"],
-        label=parts["label"],
-        n_rows=parts["calibration_rows"],
+    content: Content = KIND.read(source, key)
+    rule_of(Content).check(content, "", {})
+    method = content["method"]
+    method.check_restored(len(content["class_names"]), len(content["feature_names"]))
+    maps = {item["name"]: item["map"] for item in content["feature_maps"]}
+    known = {0 if item is None else item.known_rows for item in maps.values()}
+    if not known <= {0, content["known_rows"]}:
+        raise refuse("known_rows", "the rows of its maps", content["known_rows"])
+    method.fitted_on_ = FittedOn(
+        class_names=tuple(content["class_names"]),
+        feature_names=tuple(content["feature_names"]),
+        group_columns=tuple(content["group_columns"]),
+        feature_maps=maps,
+        known_rows=content["known_rows"],
     )
+    return method

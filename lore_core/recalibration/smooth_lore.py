@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import ConfidenceBins, check_n_bins
 from lore_core.data.rows import Rows
+from lore_core.data.rules import EDGES, STRENGTH, Number, Sizes, Values, refuse, rule_of_fields
 from lore_core.data.validation import (
     InputError,
     OnMaps,
@@ -20,7 +21,7 @@ from lore_core.data.validation import (
     check_positive,
 )
 from lore_core.data.weights import as_weights, chosen_weights
-from lore_core.embedding.several import maps_by_name
+from lore_core.embedding.result import maps_by_name
 from lore_core.kernel_sums.api import means_by_bandwidth
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.affine_softmax import kept_on_top
@@ -32,8 +33,12 @@ from lore_core.recalibration.averaging import (
 )
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.cells import (
+    Counts,
+    Outcomes,
     Weighted,
     cells_of,
+    check_edges,
+    check_rows,
     each_row,
     each_weight,
     means_of,
@@ -48,11 +53,11 @@ from lore_core.recalibration.smooth_tuning import (
     Neighbours,
     accuracy_of_parts,
     confidence_within,
+    corrected_confidence,
     default_tuning_gammas,
     fitted_bases,
     leave_one_out_smooth,
     part_of,
-    said,
     ways_to_part,
 )
 
@@ -76,43 +81,58 @@ class KeptMap(TypedDict):
     """A map that candidates of some weight use."""
 
     name: str | None  #: None: the first of those given
-    points: Floats  #: (n, d) coordinates of the calibration rows
+    points: Annotated[Floats, Values(("n", "d")), "places of {who} on the map"]
 
 
 class Partition(TypedDict):
     """Whose outcomes count for a row."""
 
-    edges: Floats | None  #: (n_bins + 1,) of confidence bins; None: rows of its predicted class
-    bin_index: Ints  #: (n,) bins or classes of the calibration rows
+    #: None: rows of its predicted class
+    edges: Annotated[Floats | None, EDGES, "edges of confidence bins{cuts}"]
+    #: Or classes
+    bin_index: Annotated[Ints, Values(("n",), 0, whole=True), "confidence bins of {who}"]
 
 
 class Member(TypedDict):
     """A candidate of some weight."""
 
-    map: int  #: its place in ``maps``
-    partition: int  #: its place in ``partitions``
-    base: int | None  #: its place among the bases; None: the accuracy of neighbours
-    gamma: float
-    strength: float
-    weight: float  #: share of the average
+    map: Annotated[int, Number(0, whole=True)]  #: its place in ``maps``
+    partition: Annotated[int, Number(0, whole=True)]  #: its place in ``partitions``
+    #: Its place among the bases; None: the accuracy of neighbours
+    base: Annotated[int | None, Number(0, whole=True)]
+    gamma: Annotated[float, Number(0.0, above=True, infinite=True)]
+    strength: Annotated[float, STRENGTH]
+    weight: Annotated[float, Number(0.0, 1.0, above=True)]  #: share of the average
 
 
 class State(Weighted):
     """What LoRe smooth fits: global methods, the calibration rows, and what is averaged."""
 
-    count: Ints | None  #: (n,) rows of each cell, all below their means; None: rows
+    count: Counts
     first: Recalibrator  #: fitted
     more: list[Recalibrator]  #: fitted on what the first makes of the rows
-    outcome: Floats  #: (n,) 1 where the prediction was right, else 0
-    leftover: Floats  #: (n, n_bases) the outcomes, less each base's confidences
-    spread: Floats  #: (n, n_bases) confidence · (1 − confidence) of each base
+    outcome: Outcomes
+    leftover: Annotated[  #: Of each of m bases
+        Floats,
+        Values(("n", "m"), -1.0, 1.0),
+        "outcomes of {who}, less what a global method says of them",
+    ]
+    spread: Annotated[  #: Of each base; means of cells are rounded
+        Floats,
+        Values(("n", "m"), 0.0, 0.25 + 1e-9),
+        "confidence · (1 − confidence) of {who} by global methods",
+    ]
     maps: list[KeptMap]
     partitions: list[Partition]
     members: list[Member]  #: none where nothing could be compared
     line: tuple[float, float]  #: slope and intercept
-    level_edges: Floats | None  #: (n_levels + 1,) which confidences share a level
-    level_confidence: Floats  #: (n_levels,) what each level says
-    other_classes: dict[str, float]  #: temperature and offset of OtherClasses
+    level_edges: Annotated[
+        Floats | None,
+        Values(("l+1",), 0.0, 1.0, rising=True),
+        "edges of the levels that confidences are pooled to{cuts}",
+    ]
+    level_confidence: Annotated[Floats, Values(("l",), 0.0, 1.0), "what each level says"]
+    other_classes: Annotated[dict[str, float], rule_of_fields(OtherClasses)]
     keep_class: bool  #: whether no class may overtake the predicted one
     candidates: dict[str, Any]  #: columns of the table of all of them, best first
 
@@ -184,6 +204,7 @@ class SmoothLoRe(Recalibrator):
     needs_embedding = True
     needs_features = True  # where the calibration rows have them
     takes_weights = True
+    state_type = State
     first_: Recalibrator
     line_: tuple[float, float]
 
@@ -326,11 +347,17 @@ class SmoothLoRe(Recalibrator):
                 target_groups=part,
                 source_groups=known_part,
                 effective_size=False,
-                first=[known.first_value(_candidate(member) for member in some) for some in at],
+                first=[known.first_value(member["base"] for member in some) for some in at],
             ):
                 for member in at[g]:
-                    new = said(means.mean, means.mass, _candidate(member), starts, accuracy)
-                    averaged += member["weight"] * new
+                    averaged += member["weight"] * corrected_confidence(
+                        means.mean,
+                        means.mass,
+                        member["base"],
+                        member["strength"],
+                        starts,
+                        accuracy,
+                    )
         new = on_line(averaged, *state["line"])
         if state["level_edges"] is not None:
             levels = ConfidenceBins(state["level_edges"], "equal-mass")
@@ -339,6 +366,37 @@ class SmoothLoRe(Recalibrator):
         if not state["keep_class"]:
             return made
         return rows.with_probabilities(kept_on_top(made.probabilities, rows.predicted))
+
+    @staticmethod
+    def check_state(state: State, name: str, sizes: Sizes) -> None:
+        """Refuse other rows than were fitted on, and members of what there is not."""
+        check_rows(state, name, sizes["calibration_rows"])
+        bases = (state["first"], *state["more"])
+        for base in bases:
+            if base.needs_embedding:
+                raise refuse(f"{name}: first", "methods without a map", type(base).__name__)
+        for part in state["partitions"]:
+            bins = sizes["K"]
+            if part["edges"] is not None:
+                check_edges(part["edges"], name)
+                bins = len(part["edges"]) - 1
+            if part["bin_index"].max(initial=0) >= bins:
+                raise refuse(f"{name}: bin_index", f"{bins} parts", part["bin_index"].max())
+        members: Any = state["members"]
+        known = {
+            "map": len(state["maps"]),
+            "partition": len(state["partitions"]),
+            "base": len(bases),
+        }
+        for which, n in known.items():
+            largest = max((item[which] or 0 for item in members), default=-1)
+            if largest >= n:
+                raise refuse(f"{name}: {which}", f"one of {n} places", largest)
+        if members and state["leftover"].shape[1] != len(bases):
+            raise refuse(f"{name}: leftover", f"{len(bases)} columns", state["leftover"].shape)
+        total = sum(member["weight"] for member in members)
+        if total > 1 + 1e-9:
+            raise refuse(f"{name}: weight", "shares of 1", f"{total:g} in all")
 
     @staticmethod
     def in_cells(state: State, size: int) -> tuple[State, Ints | None]:
@@ -368,11 +426,6 @@ class SmoothLoRe(Recalibrator):
             "level_confidence": rounded(state["level_confidence"]),
         }
         return made if weights is None else {**made, "row_weights": means_of(weights, cell)}, cell
-
-    @staticmethod
-    def parts(state: State) -> list[Recalibrator]:
-        """Return the global methods."""
-        return [state["first"], *state["more"]]
 
 
 class LevelLoRe(SmoothLoRe):
@@ -445,10 +498,6 @@ def _by_partition(members: Sequence[Member]) -> dict[tuple[int, int], list[Membe
     for member in members:
         together.setdefault((member["map"], member["partition"]), []).append(member)
     return together
-
-
-def _candidate(member: Member) -> Candidate:
-    return Candidate(None, member["gamma"], member["partition"], member["base"], member["strength"])
 
 
 def _in_words(way: ConfidenceBins | None) -> str:

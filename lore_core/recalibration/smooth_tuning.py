@@ -21,8 +21,8 @@ from lore_core.data.weights import as_weights
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.local_error import scaled_bandwidth
 from lore_core.recalibration.base import Recalibrator
-from lore_core.recalibration.local_correction import corrected
 from lore_core.recalibration.logistic_regression import LogisticRecalibration
+from lore_core.recalibration.lore import corrected
 from lore_core.recalibration.matrix_scaling import MatrixScaling
 
 if TYPE_CHECKING:
@@ -69,46 +69,46 @@ class Neighbours:
         """All of it, a column each, shape (n, 2 n_bases + 1)."""
         return np.column_stack([self.leftover, self.spread, self.outcome])
 
-    def first_value(self, candidates: Iterable[Candidate]) -> int:
-        """Return from which of the :attr:`values` on some candidates need them."""
-        bases = any(item.base is not None for item in candidates)
-        return 0 if bases else 2 * self.leftover.shape[1]
+    def first_value(self, bases: Iterable[int | None]) -> int:
+        """Return from which of the :attr:`values` on corrections of some bases need them."""
+        return 0 if any(base is not None for base in bases) else 2 * self.leftover.shape[1]
 
 
-def said(
-    mean: Floats, mass: Floats, candidate: Candidate, starts: Floats, accuracy: Floats
+def corrected_confidence(
+    mean: Floats,
+    mass: Floats,
+    base: int | None,
+    strength: float,
+    starts: Floats,
+    accuracy: Floats,
 ) -> Floats:
-    """Return what a candidate says of each row, shape (n,).
+    """Return the confidence that a candidate gives each row, shape (n,).
 
     ``mean``: of :attr:`Neighbours.values` around the rows at its bandwidth, from
-    :meth:`Neighbours.first_value` on at least. ``mass`` (n,): of the kernel there. ``starts``
-    (n, n_bases): confidences of the bases for the rows. ``accuracy`` (n,): of the rows whose
-    outcomes count.
+    :meth:`Neighbours.first_value` on at least. ``mass`` (n,): of the kernel there. ``base``,
+    ``strength``: see :class:`Candidate`. ``starts`` (n, n_bases): confidences of the bases.
+    ``accuracy`` (n,): of the rows whose outcomes count.
 
     With a base b, in log-odds, δ = Σ k (a − b) / (Σ k b(1 − b) + s): one Newton step, from 0, of
     the logistic regression on a constant with offset logit b, weights k and the penalty s δ²/2.
     """
-    n_bases = starts.shape[1]
-    if candidate.base is None:
-        return np.clip(
-            corrected(
-                mean[:, -1],
-                mass,
-                candidate.strength,
-                confidence=starts[:, 0],
-                accuracy=accuracy,
-                start=None,
-            ),
-            _MARGIN,
-            1.0 - _MARGIN,
+    if base is None:
+        found = corrected(
+            mean[:, -1],
+            mass,
+            strength,
+            confidence=starts[:, 0],
+            accuracy=accuracy,
+            start=None,
         )
-    start = starts[:, candidate.base]
-    if not np.isfinite(candidate.strength):
+        return confidence_within(found)
+    start = starts[:, base]
+    if not np.isfinite(strength):
         return start
     # Where nobody counts the mean is NaN and the mass 0: nothing is corrected.
-    leftover, spread = (candidate.base - k * n_bases - 1 for k in (2, 1))  # from the end
+    leftover, spread = (base - k * starts.shape[1] - 1 for k in (2, 1))  # from the end
     off, against = (np.nan_to_num(mean[:, column]) * mass for column in (leftover, spread))
-    return expit(logit(start) + off / (against + candidate.strength))
+    return expit(logit(start) + off / (against + strength))
 
 
 def fitted_bases(calibration: Dataset) -> tuple[Recalibrator, list[Recalibrator], Dataset, Floats]:
@@ -283,9 +283,10 @@ def leave_one_out_smooth(
         if step == 0:
             settings += [(len(gammas) // 2, base, np.inf) for base in bases]
         for g, base, s in settings:
-            candidate = Candidate(name, float(gammas[g]), w, base, s)
-            candidates.append(candidate)
-            found.append(said(means.mean[g], means.mass[g], candidate, starts, accuracy))
+            candidates.append(Candidate(name, float(gammas[g]), w, base, s))
+            found.append(
+                corrected_confidence(means.mean[g], means.mass[g], base, s, starts, accuracy)
+            )
     tell(progress, 1.0, "leave one out")
     confidence = np.stack(found)
     likelihood = np.where(outcome == 1, confidence, 1.0 - confidence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from lore_core.data.probabilities import (
     softmax,
 )
 from lore_core.data.rows import Rows
+from lore_core.data.rules import POSITIVE
 from lore_core.data.validation import InputError, OnMaps, check_each, check_positive
 from lore_core.recalibration.base import Recalibrator
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class State(TypedDict):
     """What temperature scaling fits."""
 
-    temperature: float  #: T > 0
+    temperature: Annotated[float, POSITIVE]  #: T
 
 
 class TemperatureScaling(Recalibrator):
@@ -53,6 +54,7 @@ class TemperatureScaling(Recalibrator):
     label = "Temperature scaling"
     color = 1
     takes_weights = True
+    state_type = State
     numbers_in_words = "a temperature"
     temperature_: float
 

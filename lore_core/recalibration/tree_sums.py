@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints
+from lore_core.data.rules import Values, refuse
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeRegressor
@@ -24,16 +25,40 @@ _COLUMNS_A_CUT = 8
 #: Pairs of row and tree that are worked on at a time.
 _PAIRS = 2**20
 
+_NODES = Values(("m",), 0, whole=True, below="m")
+_NODES_OF_TREES = Values(("t",), 0, whole=True, below="m")
+
 
 class TreeSum(TypedDict):
     """Trees, one after the other; a leaf is its own child, and other children come later."""
 
-    root: Ints  #: (t,) the first node of each tree
-    left: Ints  #: (m,) where rows go whose value is at most the threshold
-    right: Ints  #: (m,) where the others go
-    column: Ints  #: (m,) which value is looked at
-    threshold: Floats  #: (m,)
-    step: Floats  #: (m,) what a leaf adds; 0 where rows go on
+    left: Annotated[Ints, _NODES, "where rows up to a threshold go on"]
+    right: Annotated[Ints, _NODES, "where the others go on"]
+    root: Annotated[Ints, _NODES_OF_TREES, "where each tree starts"]
+    column: Annotated[Ints, Values(("m",), 0, whole=True), "which feature is looked at there"]
+    threshold: Annotated[Floats, Values(("m",)), "thresholds, halfway between values of two rows"]
+    #: 0 where rows go on
+    step: Annotated[
+        Floats,
+        Values(("m",), -LARGEST_STEP, LARGEST_STEP),
+        "what each leaf adds, from sums over 20 rows or more",
+    ]
+
+
+def check_trees(trees: TreeSum, name: str, n_columns: int) -> None:
+    """Refuse trees that share nodes, or in which a way leads back; InputError."""
+    root, m = trees["root"], len(trees["left"])
+    if (np.diff(root, prepend=-1) <= 0).any() or (m > 0) != (len(root) > 0) or root[:1].any():
+        raise refuse(f"{name}: root", f"the first nodes of trees, from 0 to {m:,}", root)
+    if trees["column"].max(initial=0) >= n_columns:
+        raise refuse(f"{name}: column", f"one of {n_columns}", trees["column"].max())
+    own = np.arange(m)
+    end = np.append(root[1:], m)[np.searchsorted(root, own, side="right") - 1]
+    for side, child in (("left", trees["left"]), ("right", trees["right"])):
+        if ((child < own) | (child >= end)).any():
+            raise refuse(f"{name}: {side}", "later nodes of the same tree", child)
+    if ((trees["left"] == own) != (trees["right"] == own)).any():
+        raise refuse(f"{name}: left", "two children, or none", trees["left"])
 
 
 def sum_of_trees(trees: TreeSum, values: Floats) -> Floats:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lore_core.data.arrays import Floats
-from lore_core.data.rows import Rows
-from lore_core.data.validation import OnMaps, check_flag
-from lore_core.recalibration.affine_softmax import Penalties, State, apply_affine, fit_affine
-from lore_core.recalibration.base import Recalibrator
+from lore_core.data.validation import OnMaps
+from lore_core.recalibration.affine_softmax import AffineSoftmax, Penalties, State, fit_affine
 
 if TYPE_CHECKING:
     from lore_core.data.dataset import Dataset
@@ -18,7 +15,7 @@ if TYPE_CHECKING:
 _STRENGTHS = (1e5, 1e2, 1e1, 1.0, 0.1)
 
 
-class VectorScaling(Recalibrator):
+class VectorScaling(AffineSoftmax):
     """p' = softmax(w ∘ x + b), x = log (p + ε) less its row's mean: temperatures of single classes.
 
     Parameters
@@ -51,17 +48,6 @@ class VectorScaling(Recalibrator):
 
     label = "Vector scaling"
     color = 10
-    takes_weights = True
-    diagonal_: Floats
-    bias_: Floats
-    strength_: float
-
-    def __init__(self, *, keep_class: bool = False) -> None:
-        self.keep_class = keep_class
-        self._check_params()
-
-    def _check_params(self) -> None:
-        check_flag(self.keep_class, "keep_class")
 
     def _fit(self, calibration: Dataset, embedding: OnMaps, progress: Progress | None) -> State:
         return fit_affine(
@@ -71,8 +57,3 @@ class VectorScaling(Recalibrator):
             centred=True,
             keep_class=self.keep_class,
         )
-
-    @staticmethod
-    def apply(state: State, rows: Rows) -> Rows:
-        """Change the logarithms of the probabilities, and take their softmax."""
-        return apply_affine(state, rows)

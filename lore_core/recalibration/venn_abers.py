@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.rows import Rows
+from lore_core.data.rules import Sizes, Values, refuse
 from lore_core.data.validation import OnMaps
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.cells import rounded
@@ -20,12 +21,18 @@ if TYPE_CHECKING:
 class State(TypedDict):
     """What Venn–Abers fits: the calibration rows by confidence, and what a new one is told."""
 
-    confidence: Floats  #: (m,) confidences of calibration rows, rising
-    accuracy: Floats  #: (m,) of the rows of each
-    count: Ints  #: (m,) how many those are
-    #: (2m + 1,) p₀ below the first confidence, at it, between it and the next, at that, …
-    lower: Floats
-    upper: Floats  #: (2m + 1,) p₁ there
+    confidence: Annotated[
+        Floats, Values(("m",), 0.0, 1.0, rising=True), "corners of the step function{cuts}"
+    ]
+    accuracy: Annotated[Floats, Values(("m",), 0.0, 1.0), "accuracy of each level{smallest}"]
+    count: Annotated[Ints, Values(("m",), 1, whole=True), "how many calibration rows these are of"]
+    #: p₀, t = 2m + 1: below the first confidence, at it, between it and the next, at that, …
+    lower: Annotated[
+        Floats,
+        Values(("t",), 0.0, np.nextafter(1.0, 0.0)),
+        "what a row is told as a wrong one, at and between the confidences",
+    ]
+    upper: Annotated[Floats, Values(("t",), 0.0, 1.0), "the same as a right one"]  #: p₁
 
 
 class VennAbers(Recalibrator):
@@ -51,6 +58,7 @@ class VennAbers(Recalibrator):
 
     label = "Venn–Abers"
     color = 15
+    state_type = State
     lower_: Floats
     upper_: Floats
 
@@ -68,6 +76,12 @@ class VennAbers(Recalibrator):
         upto = np.searchsorted(known, rows.confidence, side="right")
         lower, upper = state["lower"][before + upto], state["upper"][before + upto]
         return rows.with_confidence(upper / (1.0 - lower + upper))
+
+    @staticmethod
+    def check_state(state: State, name: str, sizes: Sizes) -> None:
+        """Refuse other numbers than two for each confidence and one more."""
+        if sizes["t"] != 2 * sizes["m"] + 1:
+            raise refuse(f"{name}: lower", f"{2 * sizes['m'] + 1} numbers", sizes["t"])
 
     @staticmethod
     def in_cells(state: State, size: int) -> tuple[State, None]:

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.special import rel_entr
 
-from lore_core.chance.many_tests import holm
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.dataset import Dataset
 from lore_core.data.number_text import share_words
 from lore_core.data.validation import InputError, check_lengths
+from lore_core.inference.significance import holm
 from lore_core.metrics.global_metrics import NORMAL_95
 from lore_core.regions.subgroups.slices import Condition, conditions_of
 from lore_core.regions.variables.attributes import PAIR, PREDICTED, RIGHT, TRUE, attributes

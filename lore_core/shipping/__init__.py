@@ -9,7 +9,7 @@ predicts needs neither scikit-learn nor pandas.
 
 from __future__ import annotations
 
-from lore_core.recalibration.container import SCHEMA
+from lore_core.data.archive_files import SCHEMA
 from lore_core.shipping.contents import FileContents, Held, describe
 from lore_core.shipping.predictor import Predictor
 

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lore_core.data.number_text import rows_words
+from lore_core.data.rules import words_of
 from lore_core.data.validation import InputError
+from lore_core.embedding.maps import LinearMap, NeighbourMap
 from lore_core.embedding.result import Embedding
-from lore_core.embedding.stored import as_numbers
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.cells import rounded
 from lore_core.recalibration.group_wise import GroupWise
@@ -123,41 +124,6 @@ class _Who:
         return f"{len(self.cells):,} cells (means of {self.smallest_cell:,} or more rows)"
 
 
-#: What the arrays of a state are, by their names in it; {who}: a value for each row, or each cell.
-#: One that is not here is taken for values of rows.
-_ARRAYS = {
-    "points": "places of {who} on the map",
-    "bin_index": "confidence bins of {who}",
-    "outcome": "outcomes (right or wrong) of {who}",
-    "row_weights": "what {who} count for",
-    "spread": "confidence · (1 − confidence) of {who} by global methods",
-    "leftover": "outcomes of {who}, less what a global method says of them",
-    "count": "how many calibration rows these are of",
-    "edges": "edges of confidence bins",
-    "level_edges": "edges of the levels that confidences are pooled to",
-    "level_confidence": "what each level says",
-    "confidence": "corners of the step function",
-    "accuracy": "accuracy of each level",
-    "lower": "what a row is told as a wrong one, at and between the confidences",
-    "upper": "the same as a right one",
-    "diagonal": "how each class weighs its own probability",
-    "bias": "what is added to each class",
-    "rest": "what the other classes add to each",
-    "directions": "principal directions of the log-probabilities, from sums over all rows",
-    "weights": "how each feature is weighed",
-    "centre": "means of the features, from sums over all calibration rows",
-    "scale": "standard deviations of the features, from sums over all calibration rows",
-    "of_class": "what is added where a class is predicted",
-    "coefficients": "coefficients of a curve",
-    "root": "where each tree starts",
-    "left": "where rows up to a threshold go on",
-    "right": "where the others go on",
-    "column": "which feature is looked at there",
-    "threshold": "thresholds, halfway between values of two rows",
-    "step": "what each leaf adds, from sums over 20 rows or more",
-}
-
-
 def _of_method(method: Recalibrator, inside: str) -> Iterator[Held]:
     """List what a method and its parts hold."""
     state = method.state()
@@ -172,9 +138,8 @@ def _of_method(method: Recalibrator, inside: str) -> Iterator[Held]:
         # Without a base, what is left over are the outcomes.
         if not any(array is other for other in listed):
             listed.append(array)
-            more, single = _disclosed(name, array, state, method)
-            what = _words_of(name).format(who=_Who.of(method))
-            yield Held(f"{inside}{what}{more}", array.shape, array.nbytes, single)
+            what, single = _disclosed(name, array, state, method)
+            yield Held(f"{inside}{what}", array.shape, array.nbytes, single)
     if state.get("candidates"):
         columns = state["candidates"].values()
         n_bytes = sum(column.nbytes for column in columns if isinstance(column, np.ndarray))
@@ -197,25 +162,24 @@ def _arrays(value: Any, name: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
             yield from _arrays(item, name)
 
 
-def _words_of(name: str) -> str:
-    return _ARRAYS.get(name, f"{name} of {{who}}")
-
-
 def _disclosed(
     name: str, array: NDArray[Any], state: Mapping[str, Any], method: Recalibrator
 ) -> tuple[str, bool]:
-    """Return what is to be said of single rows, and whether they can be read."""
-    if "{who}" in _words_of(name):
-        return "", array.size > 0 and _Who.of(method).cells is None
-    if name in ("edges", "level_edges", "confidence"):
+    """Return what an array is, and whether single rows can be read from it."""
+    # One that nothing is said of is taken for values of rows.
+    words = words_of(method.state_type).get(name, f"{name} of {{who}}")
+    who = _Who.of(method)
+    cuts = smallest = ""
+    single = "{who}" in words and array.size > 0 and who.cells is None
+    if "{cuts}" in words:
         regular = name == "edges" and state.get("binning") == "equal-width"
         single = not regular and not np.allclose(rounded(array), array, rtol=0, atol=1e-12)
-        return ", some of them confidences of single rows" * single, single
-    if name == "accuracy":
+        cuts = ", some of them confidences of single rows" * single
+    if "{smallest}" in words:
         count = state["count"]
         least = int(count[count > 0].min())
-        return f"; the smallest is of {rows_words(least)}", least == 1
-    return "", False
+        smallest, single = f"; the smallest is of {rows_words(least)}", least == 1
+    return words.format(who=who, cuts=cuts, smallest=smallest), single
 
 
 def _of_map(embedding: Embedding, who: _Who) -> Iterator[Held]:
@@ -224,17 +188,17 @@ def _of_map(embedding: Embedding, who: _Who) -> Iterator[Held]:
     of_all = "from sums over all rows the map was made of"
     scale = embedding.scale_factors
     yield Held(f"scale of {name}, {of_all}", scale.shape, scale.nbytes, False)
-    parts = as_numbers(embedding)
-    for linear in (parts, parts.get("reduction") or {}):
-        if "mean" in linear:
-            what = f"centre and axes of {len(linear['components']):,} principal components"
-            n_bytes = linear["mean"].nbytes + linear["components"].nbytes
-            shape = (len(linear["components"]) + 1, n_features)
-            yield Held(f"{what} of {n_features:,} features, {of_all}", shape, n_bytes, False)
-    if "points" not in parts:
+    made: Any = embedding.projection
+    linear = getattr(made, "reduction", made)
+    if isinstance(linear, LinearMap):
+        what = f"centre and axes of {len(linear.components):,} principal components"
+        n_bytes = linear.mean.nbytes + linear.components.nbytes
+        shape = (len(linear.components) + 1, n_features)
+        yield Held(f"{what} of {n_features:,} features, {of_all}", shape, n_bytes, False)
+    if not isinstance(made, NeighbourMap):
         return
     single = who.cells is None
-    points, places = parts["points"], parts["places"]
+    points, places = made.points, made.places
     features = f"{n_features:,} features of {who}"
     if points.shape[1] < n_features:
         features = f"{points.shape[1]:,} principal components of the {features}"

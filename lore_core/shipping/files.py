@@ -1,8 +1,10 @@
-"""Files of any length through a saved recalibrator, a chunk of rows at a time."""
+"""Files through a saved recalibrator: of any length by chunks, many by several processes."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -10,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 from numpy.typing import NDArray
 
 from lore_core.data.arrays import Floats, Ints
@@ -21,6 +25,8 @@ from lore_core.shipping.predictor import Predictor
 from lore_core.shipping.tables import Chunk, open_table
 
 _CONFIDENCE, _PREDICTION = "confidence", "prediction"
+#: Under which name a file says what it was made of.
+_MADE_OF = "lore_lens_recalibrated"
 #: What the probability of the second of two classes may be called where it is the only one.
 _ALONE = ("p", "prob", "proba", "probability")
 
@@ -47,7 +53,7 @@ def recalibrate_file(
     *,
     chunk_rows: int = 50_000,
     suffix: str = "",
-    said: Mapping[str, str] | None = None,
+    metadata: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Recalibrate the probabilities in a file; memory does not grow with its length.
@@ -69,7 +75,7 @@ def recalibrate_file(
     suffix : str
         Added to the names of the new columns ``p_<class>`` and ``confidence``; without one they
         take the place of the old.
-    said : mapping of str to str, optional
+    metadata : mapping of str to str, optional
         What a Parquet file is to say of itself, beside its columns.
     progress : callable, optional
         Called with the share done and a short message; may raise to stop.
@@ -104,7 +110,7 @@ def recalibrate_file(
     done = 0
     with ExitStack() as stack:
         part = stack.enter_context(replaced_at_once(out))
-        write = stack.enter_context(table.writer(part, said or {}))
+        write = stack.enter_context(table.writer(part, metadata or {}))
         for chunk, share in table.chunks(chunk_rows):
             if len(chunk) == 0:
                 continue
@@ -243,3 +249,100 @@ def _finite(chunk: Chunk, name: str) -> Floats:
 def _counted_on(message: str, start: int) -> str:
     """Count the rows a message names from the start of the file, not of the chunk."""
     return re.sub(r"\brow (\d+)", lambda found: f"row {int(found[1]) + start}", message)
+
+
+@dataclass(frozen=True)
+class RecalibratedFiles:
+    """What was written."""
+
+    n_rows: int  #: In files written now
+    n_written: int
+    n_kept: int  #: Files that a former run had written
+
+
+def recalibrate_files(
+    model: str | Path,
+    sources: Sequence[Path],
+    directory: str | Path,
+    *,
+    n_workers: int = 1,
+    chunk_rows: int = 50_000,
+    suffix: str = "",
+    progress: Progress | None = None,
+) -> RecalibratedFiles:
+    """Recalibrate every file into one of the same name in a directory.
+
+    Parameters
+    ----------
+    model : str or Path
+        A saved recalibrator.
+    sources : sequence of Path
+        Parquet files, no two of one name.
+    directory : str or Path
+        Where to; made if need be. A file that is there and was made of the same source, by the same
+        model and with the same ``suffix``, is not made again; another is replaced.
+    n_workers : int
+        Processes at work, each with ``chunk_rows`` rows in memory.
+    chunk_rows, suffix
+        See :func:`~lore_core.shipping.files.recalibrate_file`.
+    progress : callable, optional
+        Called with the share done and a short message; may raise to stop.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or written, or a value breaks a rule; the message names the file.
+        What other files became is kept, each as a whole or not at all.
+    """
+    import joblib  # type: ignore[import-untyped]
+
+    place = Path(directory).expanduser()
+    twice = [name for name, n in Counter(path.name for path in sources).items() if n > 1]
+    if twice:
+        raise InputError(
+            f"two of the files are called '{twice[0]}', and cannot both be written to "
+            f"'{directory}'. Name those of one directory at a time."
+        )
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        content = Path(model).expanduser().read_bytes()
+    except OSError as error:
+        raise InputError(f"'{error.filename}' cannot be used: {error.strerror}.") from error
+    of_model = hashlib.sha256(content + suffix.encode()).hexdigest()
+    made_of = {path: f"{of_model} {_stamp(path)}" for path in sources}
+    left = [path for path in sources if _made_of(place / path.name) != made_of[path]]
+    n_kept, rows = len(sources) - len(left), 0
+    with joblib.Parallel(n_jobs=n_workers, return_as="generator_unordered") as pool:
+        jobs = (
+            joblib.delayed(recalibrate_file)(
+                model,
+                path,
+                place / path.name,
+                chunk_rows=chunk_rows,
+                suffix=suffix,
+                metadata={_MADE_OF: made_of[path]},
+            )
+            for path in left
+        )
+        for step, count in enumerate(pool(jobs), start=n_kept + 1):
+            rows += count
+            tell(progress, step / len(sources), f"{step:,} of {len(sources):,} files written")
+    return RecalibratedFiles(rows, len(left), n_kept)
+
+
+def _stamp(path: Path) -> str:
+    try:
+        about = path.stat()
+    except OSError as error:
+        raise InputError(f"'{path.name}' must be a file that exists; there is none.") from error
+    return f"{about.st_size} {about.st_mtime_ns}"
+
+
+def _made_of(path: Path) -> str | None:
+    """Return what a written file says it was made of; None where it says nothing."""
+    try:
+        about = pa.parquet.read_schema(path).metadata or {}
+    except (OSError, pa.ArrowException):
+        return None
+    text = about.get(_MADE_OF.encode())
+    return None if text is None else str(text, "ascii", "replace")

@@ -20,8 +20,7 @@ from lore_core.data.validation import (
     as_probabilities,
     check_lengths,
 )
-from lore_core.embedding.result import Embedding
-from lore_core.embedding.several import chosen_map
+from lore_core.embedding.result import Embedding, chosen_map
 from lore_core.recalibration.base import Recalibrator
 from lore_core.recalibration.saved import load_recalibrator
 

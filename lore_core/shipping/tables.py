@@ -133,7 +133,7 @@ def _open_parquet(path: Path) -> Table:
                 yield _ArrowChunk(table), done / n_rows
 
     @contextmanager
-    def writer(part: Path, said: Mapping[str, str]) -> Iterator[Write]:
+    def writer(part: Path, metadata: Mapping[str, str]) -> Iterator[Write]:
         out: Any = None
         about: dict[Any, Any] = {}
 
@@ -148,7 +148,7 @@ def _open_parquet(path: Path) -> Table:
                 else:
                     table = table.set_column(place, name, column)
             if out is None:
-                about = {**(table.schema.metadata or {}), **said}
+                about = {**(table.schema.metadata or {}), **metadata}
                 out = pa.parquet.ParquetWriter(part, table.schema.with_metadata(about))
             out.write_table(table.replace_schema_metadata(about))
 

@@ -7,22 +7,15 @@ import pandas as pd
 import pytest
 
 import lore_core as lore
-from lore_core.chance.intervals import calibration_intervals
-from lore_core.chance.simulation import null_errors
-from lore_core.comparison.summary import summarize
 from lore_core.data.weights import as_weights, effective_rows, linearised
+from lore_core.inference.intervals import calibration_intervals
+from lore_core.inference.simulation import null_errors
 from lore_core.kernel_sums import laplacian_means
-from lore_core.metrics.corp import isotonic_reliability
 from lore_core.metrics.global_metrics import share_interval
-from lore_core.recalibration.mmce_optimization import maximum_mean_calibration_error
 from lore_core.recalibration.registry import own_recalibrators
 from lore_core.regions import find_places
 from lore_core.regions.subgroups.average import Average
 from lore_core.regions.subgroups.overall import overall_gap
-from lore_core.regions.variables.gaps import gap_along
-
-#: Metrics that do not rest on halves of the rows drawn at random.
-_FIXED = ["accuracy", "mean_confidence", "NLL", "Brier", "ALCE", "MLCE", "ECE", "MCE"]
 
 
 def some_rows(n=120, seed=0, weights=None):
@@ -40,32 +33,6 @@ def pair():
     times = np.random.default_rng(1).integers(1, 5, 120)
     weighted, plain = some_rows(weights=times), some_rows()
     return weighted, plain.rows(np.repeat(np.arange(120), times))
-
-
-def test_metrics_are_those_of_repeated_rows(pair):
-    one, two = (summarize(rows, rows.features, groups=rows.groups["site"]).values for rows in pair)
-    names = [*_FIXED, "max group gap", "max group-wise MCE"]
-    np.testing.assert_allclose(one[names], two[names], rtol=1e-12)
-    smooth = (
-        lore.metrics.smooth_calibration_error(r.confidence, r.outcome, weights=r.weights)
-        for r in pair
-    )
-    assert next(smooth) == pytest.approx(next(smooth), rel=1e-9)
-    mmce = [
-        maximum_mean_calibration_error(r.confidence, r.outcome, weights=r.weights) for r in pair
-    ]
-    assert mmce[0] == pytest.approx(mmce[1], rel=1e-12)
-    corp = [isotonic_reliability(r.confidence, r.outcome, weights=r.weights) for r in pair]
-    for part in ("score", "miscalibration", "discrimination"):
-        assert getattr(corp[0], part) == pytest.approx(getattr(corp[1], part), rel=1e-9)
-    along = [gap_along(r.confidence, r.outcome, r.groups["site"], weights=r.weights) for r in pair]
-    np.testing.assert_allclose(along[0]["gap"], along[1]["gap"], rtol=1e-12)
-    curves = [
-        lore.bandwidth_curve(r.confidence, r.outcome, r.features, [0.05, 1.0], weights=r.weights)
-        for r in pair
-    ]
-    for name in ("mlce", "alce", "alce_zero", "mlce_infinity", "alce_infinity"):
-        np.testing.assert_allclose(getattr(curves[0], name), getattr(curves[1], name), rtol=1e-12)
 
 
 def test_kernel_means_and_their_size():

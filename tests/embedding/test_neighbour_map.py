@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from lore_core.embedding import embed
-from lore_core.embedding.linear import LinearMap
-from lore_core.embedding.neighbour_map import N_NEIGHBOURS, NeighbourMap
+from lore_core.embedding.maps import N_NEIGHBOURS, LinearMap, NeighbourMap
 
 
 def placed_by_hand(points, places, row):
@@ -89,6 +88,6 @@ def test_rows_alone_are_known(clusters):
     made = embed(clusters, "tsne", n_iter=20)
     part = made.rows(slice(0, 50))
     assert part.known_rows == 50
-    for held in (part._map.points, part._map.places):
+    for held in (part.projection.points, part.projection.places):
         assert len(held) == 50
     np.testing.assert_array_equal(part.transform(clusters[:50]), part.coordinates)

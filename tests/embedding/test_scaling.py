@@ -10,16 +10,13 @@ from lore_core.embedding.scaling import check_scale, scale_factors
 POINTS = np.array([[0.0, 0.0], [0.0, 2.0], [4.0, 0.0], [4.0, 2.0]])
 
 
-def test_unit_divides_each_dimension_by_its_standard_deviation():
-    np.testing.assert_allclose(scale_factors(POINTS, "unit"), [2.0, 1.0])
-
-
-def test_isotropic_divides_all_dimensions_by_the_rms_of_the_deviations():
-    np.testing.assert_allclose(scale_factors(POINTS, "isotropic"), [np.sqrt(2.5)] * 2)
-
-
-def test_none_divides_by_one():
-    np.testing.assert_array_equal(scale_factors(POINTS, "none"), [1.0, 1.0])
+@pytest.mark.parametrize(
+    ("scale", "factors"),
+    [("unit", [2.0, 1.0]), ("isotropic", [np.sqrt(2.5)] * 2), ("none", [1.0, 1.0])],
+)
+def test_factors_by_hand(scale, factors):
+    np.testing.assert_allclose(scale_factors(POINTS, scale), factors)
+    np.testing.assert_array_equal(scale_factors(np.full((5, 2), 0.3), scale), [1.0, 1.0])
 
 
 def test_a_constant_dimension_is_left_as_it_is():
@@ -27,11 +24,6 @@ def test_a_constant_dimension_is_left_as_it_is():
     np.testing.assert_allclose(scale_factors(points, "unit"), [2.0, 1.0])
     # sqrt((2² + 0²) / 2)
     np.testing.assert_allclose(scale_factors(points, "isotropic"), [np.sqrt(2.0)] * 2)
-
-
-@pytest.mark.parametrize("scale", ["unit", "isotropic", "none"])
-def test_constant_points_have_factor_one(scale):
-    np.testing.assert_array_equal(scale_factors(np.full((5, 2), 0.3), scale), [1.0, 1.0])
 
 
 def test_scale_names():

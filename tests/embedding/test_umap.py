@@ -68,18 +68,6 @@ def test_cancel_leaves_the_next_map_untouched(clusters, embedding, stop_at):
     assert digests == [embedding.digest]
 
 
-def test_transform_does_not_report_to_the_progress_of_the_fit(clusters):
-    done = []
-
-    def progress(fraction, message):
-        if done:
-            raise AssertionError("called after the map was finished")
-
-    embedding = embed(clusters, "umap", progress=progress, **SHORT)
-    done.append(True)
-    embedding.transform(clusters[:20])
-
-
 def test_few_rows(clusters):
     embedding = embed(clusters[:10], "umap", n_epochs=20)
     assert np.isfinite(embedding.coordinates).all()
@@ -106,7 +94,7 @@ def test_waiting_for_another_map_can_be_cancelled(clusters):
         if message.startswith("waiting"):
             raise Cancelled
 
-    with umap_map._lock, pytest.raises(Cancelled):
+    with umap_map.turn_lock, pytest.raises(Cancelled):
         embed(clusters, "umap", progress=progress, **SHORT)
 
 

@@ -17,8 +17,7 @@ from lore_core.dashboard import kept_files as kept_module
 from lore_core.dashboard.kept_files import KEPT_FOR, KeptFiles
 from lore_core.data.validation import InputError
 from lore_core.embedding import Embedding, MapName, make_map
-from lore_core.embedding.linear import LinearMap
-from lore_core.embedding.neighbour_map import NeighbourMap
+from lore_core.embedding.maps import LinearMap, NeighbourMap
 from lore_core.reading import Check
 from pages.shared import on_disk
 from pages.shared.loaded import DEMO, Loaded

@@ -17,8 +17,9 @@ import pytest
 from refusals import refused
 
 from lore_core import InputError, load_runs, reading
+from lore_core.data import dataset_files
+from lore_core.data.archive_files import Kind
 from lore_core.reading import isolation
-from lore_core.reading.handover import dataset_from, dataset_told, message_from, message_of
 from lore_core.reading.raw_file import RawFile
 
 pytestmark = pytest.mark.skipif(not isolation.IS_POSSIBLE, reason="limits are set on Linux only")
@@ -48,7 +49,9 @@ def test_the_same_is_read_as_here(strange, npz):
         assert there.dataset.digest == here.dataset.digest
         assert there.report == here.report
         assert there.mapping == here.mapping
-        assert reading.inspect(source, isolate=True) == reading.inspect(source)
+        overview = reading.inspect(source)
+        assert reading.inspect(source, isolate=True) == overview
+        assert reading.read(source, isolate=True, overview=True).overview == overview
         for name in ("groups", "metadata"):
             one, other = (getattr(item.dataset, name) for item in (here, there))
             if one is not None:
@@ -117,7 +120,7 @@ def end_child(raws, by):
 def test_a_file_that_ends_its_process_is_nobody_elses_matter(csv, by, sentence):
     raw = RawFile("fatal.csv", b"label")
     with pytest.raises(InputError, match=f"'fatal.csv' {sentence}"):
-        isolation.run_isolated(int, end_child, [raw], by)
+        isolation.parse(int, end_child, [raw], by, isolate=True)
     assert len(reading.load(csv(), isolate=True)) == 6
 
 
@@ -158,17 +161,19 @@ def test_runs_are_isolated(tmp_path, npz):
     assert (run.name, len(run)) == ("a", 12)
 
 
-@pytest.mark.parametrize("change", ["probabilities", "codes", "size", "type"])
+ANSWERS = Kind("lore-test", "what was read", "a test", dataset_files.FORMS)
+
+
+@pytest.mark.parametrize("change", ["probabilities", "codes", "type", "lengths"])
 def test_what_is_handed_over_is_checked_again(npz, change):
-    told, arrays = dataset_told(reading.load(npz()))
-    arrays = {name: array.copy() for name, array in arrays.items()}
+    told, arrays = ANSWERS.taken_apart({"result": reading.load(npz())})
+    parts = told["result"]["Dataset"]
+    column = parts["metadata"][0]["tuple"][1]["object"]
     if change == "probabilities":
-        arrays["probabilities"] *= 3
-    if change == "codes":
-        arrays["metadata.0"][0] = 99
+        arrays[parts["probabilities"]["array"]] = 3 * arrays[parts["probabilities"]["array"]]
     if change == "type":
-        told["complete"] = "yes"
-    stream = io.BytesIO(b"".join(message_of(told, arrays)))
-    most = 100 if change == "size" else 10**6
-    with pytest.raises(ValueError, match=r"lie in|codes|more|is no"):
-        dataset_from(*message_from(lambda n: bytearray(stream.read(n)), most))
+        parts["complete"] = "yes"
+    if change in ("codes", "lengths"):
+        arrays[column[change]["array"]] = arrays[column[change]["array"]] + 99
+    with pytest.raises(ValueError, match=r"lie in|codes|must hold"):
+        ANSWERS.read(ANSWERS.pack(told, arrays))

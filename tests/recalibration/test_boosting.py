@@ -64,7 +64,7 @@ def test_a_stump_by_hand():
     base = LogisticRecalibration(strength=1e9)
     start = base.fit(data).recalibrate(data).confidence
     np.testing.assert_allclose(start, 0.5, atol=1e-3)
-    growing = boosting._Growing.of(data, base.state())
+    growing = boosting.GrowingTrees.of(data, base.state())
     growing.add()
     made = joined(growing.trees, growing.steps, growing.cuts)
     # Platt's targets: 61/62 for right rows and 1/62 for wrong ones, of 60 each. Every row has
@@ -109,7 +109,9 @@ def test_leaves_of_weighted_rows():
     w = np.random.default_rng(7).lognormal(size=300)
     w /= w.mean()
     heavy = dataclasses.replace(data, weights=w)
-    growing = boosting._Growing.of(heavy, LogisticRecalibration(strength=10.0).fit(heavy).state())
+    growing = boosting.GrowingTrees.of(
+        heavy, LogisticRecalibration(strength=10.0).fit(heavy).state()
+    )
     before, a = growing.odds, growing.targets
     tree, step = growing.add()
     leaf = tree.apply(growing.codes)

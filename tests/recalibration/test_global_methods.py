@@ -10,12 +10,9 @@ from synthetic import overconfident
 from lore_core import (
     Dataset,
     HistogramBinning,
-    InputError,
     IsotonicRegression,
-    LoRe,
     MMCEOptimization,
     PlattScaling,
-    TemperatureScaling,
     expected_calibration_error,
 )
 from lore_core.recalibration import maximum_mean_calibration_error
@@ -148,19 +145,6 @@ def test_every_method_keeps_the_class_and_the_sum(k):
         assert (after.probabilities >= 0).all()
         error = expected_calibration_error(after.confidence, after.outcome)
         assert error < before or method.label == "No recalibration", method.label
-
-
-def test_a_clone_has_the_settings_but_not_the_fit():
-    data, z = overconfident(100)
-    method = LoRe(0.7, 4, prior_strength=3, base=TemperatureScaling((0.1, 5)))
-    method.label = "mine"
-    method.fit(data, z)
-    fresh = method.clone()
-    assert (fresh.gamma, fresh.n_bins, fresh.prior_strength, fresh.label) == (0.7, 4, 3, "mine")
-    assert fresh.base is not method.base
-    assert fresh.base.bounds == (0.1, 5)
-    with pytest.raises(InputError, match="must be fitted"):
-        fresh.recalibrate(data, z)
 
 
 def test_rows_in_another_order_give_the_same():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from synthetic import overconfident
 
-from lore_core import Dataset, InputError, Predictor, SmoothLoRe, load_recalibrator
+from lore_core import Dataset, InputError, Predictor, SmoothLoRe
 from lore_core.data.probabilities import expit, logit
 from lore_core.recalibration import LevelLoRe, LogisticRecalibration, MatrixScaling
 from lore_core.recalibration.averaging import on_line
@@ -70,22 +70,6 @@ def test_each_row_is_corrected_by_the_others(rows):
             assert said[i] == pytest.approx(expected, abs=1e-9)
     outcome = np.where(data.outcome == 1, trial.confidence, 1 - trial.confidence)
     np.testing.assert_allclose(trial.log_likelihood, np.log(outcome), atol=1e-9)
-
-
-def test_a_correction_is_one_newton_step_of_a_local_logistic_regression():
-    rng = np.random.default_rng(0)
-    outcome, b, kernel, s = rng.integers(0, 2, 30), rng.uniform(0.2, 0.9, 30), rng.random(30), 1.5
-
-    def loss(delta):
-        p = expit(logit(b) + delta)
-        like = outcome * np.log(p) + (1 - outcome) * np.log(1 - p)
-        return -(kernel * like).sum() + s * delta**2 / 2
-
-    h = 1e-4
-    slope = (loss(h) - loss(-h)) / (2 * h)
-    curvature = (loss(h) - 2 * loss(0.0) + loss(-h)) / h**2
-    step = (kernel * (outcome - b)).sum() / ((kernel * b * (1 - b)).sum() + s)
-    assert step == pytest.approx(-slope / curvature, rel=1e-5)
 
 
 def test_no_start_saw_the_outcome_of_its_row(rows):
@@ -173,15 +157,12 @@ def test_it_finds_what_no_global_method_can():
     assert after[~here].mean() == pytest.approx(0.8, abs=0.03)
 
 
-def test_with_a_name_of_its_own_and_in_a_file(rows, fitted):
+def test_with_a_name_of_its_own(rows, fitted):
     data, z = rows
     named = LevelLoRe().fit(data, z)
     same = SmoothLoRe(levels=True).fit(data, z)
     expected = same.recalibrate(data, z).probabilities
     np.testing.assert_array_equal(named.recalibrate(data, z).probabilities, expected)
-    again = load_recalibrator(named.to_bytes())
-    np.testing.assert_array_equal(again.recalibrate(data, z).probabilities, expected)
-    assert again.label == "LoRe levels"
     assert fitted.candidates_["weight"].sum() == pytest.approx(1)
 
 

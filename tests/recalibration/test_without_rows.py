@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from synthetic import found_in
 
 from lore_core import (
     Dataset,
@@ -89,14 +90,7 @@ LOCAL = {
     "LoRe": LoRe(0.3, 5),
     "equal mass": LoRe(0.3, 5, "equal-mass", prior_strength=2.0, base=PlattScaling()),
     "smooth": SmoothLoRe(),
-    "levels": SmoothLoRe(levels=True),
 }
-
-
-def numbers_of(calibration, maps):
-    tables = [calibration.probabilities, calibration.features]
-    tables += [embedding.coordinates for embedding in maps.values()]
-    return np.unique(np.concatenate([table.ravel() for table in tables]))
 
 
 def held(value):
@@ -109,26 +103,6 @@ def held(value):
         return [number for item in value for number in held(item)]
     array = np.asarray(value)
     return array.ravel().tolist() if array.dtype.kind == "f" else []
-
-
-def found_in(of_rows, numbers):
-    numbers = np.array([number for number in numbers if np.isfinite(number) and number % 1])
-    nearest = np.searchsorted(of_rows, numbers).clip(1, len(of_rows) - 1)
-    off = np.minimum(abs(numbers - of_rows[nearest]), abs(numbers - of_rows[nearest - 1]))
-    return numbers[off < 1e-12]
-
-
-@pytest.mark.parametrize("name", LOCAL)
-def test_no_number_of_a_calibration_row_is_left(name, calibration, maps):
-    method = LOCAL[name].clone().fit(calibration, maps)
-    kept = method.without_rows()
-    state = kept.state()
-    of_rows = numbers_of(calibration, maps)
-    assert len(found_in(of_rows, held(method))) > 100
-    assert found_in(of_rows, held(kept)).tolist() == []
-    assert state["count"].min() >= 10
-    # An outcome of a cell is that of ten rows or more, not of one.
-    assert len(state["outcome"]) == len(state["count"]) <= len(calibration) / 10
 
 
 @pytest.mark.parametrize("name", LOCAL)
@@ -163,8 +137,10 @@ def test_a_learned_map_knows_cells_too(calibration, new):
     kept = method.without_rows()
     (map_,) = kept.fitted_on_.feature_maps.values()
     assert map_.known_rows == len(kept.state()["count"])
-    of_rows = np.unique(np.concatenate([made._map.points.ravel(), made._map.places.ravel()]))
-    held_by_map = np.concatenate([map_._map.points.ravel(), map_._map.places.ravel()])
+    of_rows = np.unique(
+        np.concatenate([made.projection.points.ravel(), made.projection.places.ravel()])
+    )
+    held_by_map = np.concatenate([map_.projection.points.ravel(), map_.projection.places.ravel()])
     assert found_in(of_rows, held_by_map).tolist() == []
     assert np.isfinite(map_.transform(new.features)).all()
 

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from lore_core import InputError, TemperatureScaling, load
-from lore_core.shipping.files import recalibrate_file
-from lore_core.shipping.many_files import recalibrate_files
+from lore_core.shipping.files import recalibrate_file, recalibrate_files
 
 
 @pytest.fixture

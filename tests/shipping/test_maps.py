@@ -13,7 +13,7 @@ from lore_core.embedding import tsne
 
 @pytest.fixture(autouse=True)
 def few_iterations(monkeypatch):
-    for name, value in {"_EARLY_ITERATIONS": 5, "_THREADS": 1}.items():
+    for name, value in {"EARLY_ITERATIONS": 5, "N_THREADS": 1}.items():
         monkeypatch.setattr(tsne, name, value)
 
 
@@ -58,9 +58,9 @@ def test_a_map_that_is_none_of_ours_is_refused(calibration, new):
         """Someone's own map."""
 
         def place(self, features, progress=None):
-            return two._map.place(features)
+            return two.projection.place(features)
 
-    made = dataclasses.replace(two, method="own", _map=Given())
+    made = dataclasses.replace(two, method="own", projection=Given())
     method = LoRe(0.3).fit(calibration, made)
     with pytest.raises(InputError, match="a map of type Given cannot be applied to new rows"):
         method.to_bytes()

@@ -116,14 +116,14 @@ def test_header_says_what_it_is(calibration, maps):
         others = [name for name in archive.namelist() if name != "header.json"]
     assert header["format"] == "lore-recalibrator"
     assert header["schema"] == 1
-    assert header["class"] == "LoRe"
+    assert header["method"]["recalibrator"]["class"] == "LoRe"
+    assert header["method"]["recalibrator"]["calibration_rows"] == 400
     assert header["class_names"] == ["ash", "birch", "cedar"]
     assert header["feature_names"] == [f"f_{k}" for k in range(5)]
-    assert header["calibration_rows"] == 400
     # The first of the two maps, which is the one it uses.
     (only,) = header["feature_maps"]
     assert only["object"]["name"] == "two"
-    assert "PCA 2-D" in only["object"]["map"]["object"]["description"]
+    assert only["object"]["map"]["Embedding"]["method"] == "pca"
     arrays = np.load(BytesIO(content), allow_pickle=False)
     assert all(arrays[name.removesuffix(".npy")].dtype.kind in "fiuUb" for name in others)
 

@@ -1,35 +1,51 @@
-"""Sums in a file: whole numbers and one header."""
+"""Files of sums: whole numbers and a few words."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lore_core.data import number_files
+from lore_core.data.archive_files import Kind
+from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import Binning, ConfidenceBins
-from lore_core.data.rules import Number, Parts, Rule, Text, Values, refuse
+from lore_core.data.rules import EDGES, Each, Number, Values, refuse, rule_of
 from lore_core.mergeable.cell_sums.cells import HIGHEST_LEVEL, Cells
 from lore_core.mergeable.cell_sums.local_values import Weight
 
 if TYPE_CHECKING:
     from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 
-KIND = number_files.Kind(
-    "lore-local-error-sums", 1, "sums of local errors", "LocalErrorSums.save()", compressed=True
+_KIND = Kind(
+    "lore-local-error-sums", "sums of local errors", "LocalErrorSums.save()", compressed=True
 )
+
+
+class Content(TypedDict):
+    """What a file of sums holds: m cells, b confidence bins."""
+
+    dimensions: Annotated[int, Number(1, 3, whole=True)]
+    level: Annotated[int, Number(0, HIGHEST_LEVEL, whole=True)]
+    weights: list[str]
+    binning: Binning
+    max_cells: Annotated[int, Number(1, whole=True)]
+    place: str
+    scores: dict[str, tuple[str, str]]  #: Whole numbers of any size
+    keys: Annotated[Ints, Values(("m",), 0, whole=True, rising=True)]
+    of_bins: Annotated[Ints, Values(("t", "b"), whole=True)]
+    edges: Annotated[Floats, EDGES]
+    columns: Annotated[list[Ints], Each(Values(("m",), whole=True))]
 
 
 def digest(sums: LocalErrorSums) -> str:
     """Sha256 of everything in the sums: equal only where they are equal to the last bit."""
-    return number_files.digest(*_taken_apart(sums))
+    return _KIND.digest(_content(sums))
 
 
 def write(path: str | Path, sums: LocalErrorSums) -> None:
     """Write sums as a whole or not at all."""
-    KIND.write(path, *_taken_apart(sums))
+    _KIND.write(path, _content(sums))
 
 
 def read(path: str | Path) -> dict[str, Any]:
@@ -37,64 +53,44 @@ def read(path: str | Path) -> dict[str, Any]:
 
     Raises InputError if there is no such file, or it is damaged, changed or of another kind.
     """
-    header, arrays = KIND.read(path)
-    _check(header, arrays)
-    binning: Binning = next(name for name in get_args(Binning) if name == header["binning"])
-    columns = [arrays[f"column_{k}"] for k in range(header["columns"])]
+    content: Content = _KIND.read(path)
+    rule_of(Content).check(content, "", {})
+    scores, columns = content["scores"], content["columns"]
+    expected = len(Weight) * (1 + 2 * content["dimensions"])
+    if len(columns) != expected:
+        raise refuse("columns", str(expected), len(columns))
+    for pair in scores.values():
+        if not all(part.removeprefix("-").isdecimal() for part in pair):
+            raise refuse("scores", "whole numbers", pair)
     return {
-        "bins": ConfidenceBins(arrays["edges"], binning),
-        "max_cells": header["max_cells"],
-        "place": header["place"],
+        "bins": ConfidenceBins(content["edges"], content["binning"]),
+        "max_cells": content["max_cells"],
+        "place": content["place"],
         "cells": Cells(
-            header["dimensions"],
-            header["level"],
-            arrays["keys"],
+            content["dimensions"],
+            content["level"],
+            content["keys"],
             np.stack([column.astype(np.int64) for column in columns]),
         ),
-        "of_bins": arrays["of_bins"],
-        "scores": {name: (int(n), int(total)) for name, (n, total) in header["scores"].items()},
+        "of_bins": content["of_bins"],
+        "scores": {name: (int(n), int(total)) for name, (n, total) in scores.items()},
     }
 
 
-def _check(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Refuse what is no sums."""
-    own: dict[str, Rule] = {
-        "dimensions": Number(1, 3, whole=True),
-        "level": Number(0, HIGHEST_LEVEL, whole=True),
-        "columns": Number(1, whole=True),
-        "max_cells": Number(1, whole=True),
-        "binning": Text(get_args(Binning)),
-        "place": Text(),
-    }
-    Parts(own).check({name: header.get(name) for name in own}, "", {})
-    expected = len(Weight) * (1 + 2 * header["dimensions"])
-    if header["columns"] != expected:
-        raise refuse("columns", str(expected), header["columns"])
-    scores = header.get("scores")
-    pairs = scores.values() if isinstance(scores, dict) else [None]
-    if not all(isinstance(p, list) and [str(int(x)) for x in map(str, p)] == p for p in pairs):
-        raise refuse("scores", "pairs of whole numbers", scores)
-    column = Values(("m",), whole=True)
-    rules: dict[str, Rule] = {f"column_{k}": column for k in range(expected)}
-    rules["edges"] = Values(("b+1",), 0.0, 1.0, rising=True)
-    rules["keys"] = Values(("m",), 0, whole=True, rising=True)
-    rules["of_bins"] = Values(("t", "b"), whole=True)
-    Parts(rules).check(arrays, "", {})
-
-
-def _taken_apart(sums: LocalErrorSums) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    header = {
+def _content(sums: LocalErrorSums) -> Content:
+    return {
         "dimensions": sums.n_dimensions,
         "level": sums.cells.level,
         "weights": [weight.name.lower() for weight in Weight],
-        "columns": len(sums.cells.table),
         "binning": sums.bins.binning,
         "max_cells": sums.max_cells,
         "place": sums.place,
-        # (Whole numbers of any size.)
-        "scores": {name: [str(part) for part in score] for name, score in sums.scores.items()},
+        "scores": {name: (str(n), str(total)) for name, (n, total) in sums.scores.items()},
+        "keys": sums.cells.keys,
+        "of_bins": sums.of_bins,
+        "edges": sums.bins.edges,
+        "columns": [
+            column.astype(np.min_scalar_type(int(column.max(initial=0))))
+            for column in sums.cells.table
+        ],
     }
-    arrays = {"keys": sums.cells.keys, "of_bins": sums.of_bins, "edges": sums.bins.edges}
-    for k, column in enumerate(sums.cells.table):
-        arrays[f"column_{k}"] = column.astype(np.min_scalar_type(int(column.max(initial=0))))
-    return header, arrays

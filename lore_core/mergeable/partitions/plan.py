@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 
-from lore_core.data import number_files
+from lore_core.data.archive_files import Kind
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
 from lore_core.embedding.embed import embed
 from lore_core.embedding.names import MapName
-from lore_core.embedding.result import Embedding
-from lore_core.embedding.stored import as_embedding, as_numbers
+from lore_core.embedding.result import FORMS, Embedding
 from lore_core.mergeable.cell_sums.sums import MAX_CELLS, LocalErrorSums
 from lore_core.mergeable.partitions.files import Partition, columns_of_extracts
 from lore_core.metrics.proper_scores import row_brier, row_nll
@@ -28,16 +26,15 @@ from lore_core.reading.arrow_tables import Extract
 from lore_core.reading.assemble import assemble
 from lore_core.reading.checks import check_data
 from lore_core.reading.file_rows import read_rows
-from lore_core.reading.guess import guess
 from lore_core.reading.mapping import ColumnMapping
-from lore_core.recalibration.values import Arrays, decode, encode
+from lore_core.reading.roles import guess
 
 #: Rows the map and bins of equal mass are made of, from so many places of the files.
 SAMPLE_ROWS = 100_000
 _SAMPLE_PLACES = 64
 #: Rows in memory at a time, and cells that are held before they are joined.
 _BATCH_ROWS = 2**18
-_KIND = number_files.Kind("lore-sums-plan", 1, "a plan of sums", "--sums", compressed=True)
+_KIND = Kind("lore-sums-plan", "a plan of sums", "--sums", FORMS, compressed=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,39 +107,36 @@ class Plan:
     @property
     def digest(self) -> str:
         """Sha256 of the plan."""
-        return number_files.digest(*self._taken_apart())
+        return _KIND.digest(self._content())
 
     def save(self, path: Path) -> None:
         """Write the plan, for later rows."""
-        _KIND.write(path, *self._taken_apart())
+        _KIND.write(path, self._content())
 
     @classmethod
     def load(cls, path: Path) -> Plan:
         """Read what :meth:`save` wrote. Raises InputError if it is damaged or of another kind."""
-        header, arrays = _KIND.read(path)
-        binning: Binning = next(name for name in get_args(Binning) if name == header["binning"])
+        content = _KIND.read(path)
+        binning: Binning = next(name for name in get_args(Binning) if name == content["binning"])
         return cls(
-            mapping=ColumnMapping(**header["mapping"]),
-            target=header["target"],
-            embedding=as_embedding(decode(header["map"], arrays, {})),
-            bins=ConfidenceBins(arrays["edges"], binning),
-            max_cells=header["max_cells"],
-            note=header["note"],
+            mapping=ColumnMapping(**content["mapping"]),
+            target=content["target"],
+            embedding=content["map"],
+            bins=ConfidenceBins(content["edges"], binning),
+            max_cells=content["max_cells"],
+            note=content["note"],
         )
 
-    def _taken_apart(self) -> tuple[dict[str, Any], Mapping[str, Any]]:
-        arrays = Arrays()
-        of_map = encode(as_numbers(self.embedding), arrays, lambda _: None, "a map")
-        header = {
+    def _content(self) -> dict[str, Any]:
+        return {
             "mapping": dataclasses.asdict(self.mapping),
             "target": self.target,
-            "map": of_map,
+            "map": self.embedding,
             "binning": self.bins.binning,
+            "edges": self.bins.edges,
             "max_cells": self.max_cells,
             "note": self.note,
         }
-        # (As JSON gives it back, so that a plan that was read has the same digest.)
-        return json.loads(json.dumps(header)), {**arrays.by_name, "edges": self.bins.edges}
 
 
 def make_plan(
@@ -220,7 +214,7 @@ def make_plan(
     return Plan(
         mapping=dataclasses.replace(guessed, class_names=sample.class_names),
         target=target,
-        embedding=as_embedding(as_numbers(made)),
+        embedding=made.without_coordinates(),
         bins=confidence_bins(sample.target(chosen).confidence, n_bins, binning),
         max_cells=max_cells,
         note=f"{made.label}, made of {len(sample):,} rows from {_places(parts)} places",

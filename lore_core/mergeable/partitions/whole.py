@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pyarrow.parquet
 
-from lore_core.data import number_files
+from lore_core.data.archive_files import Kind
 from lore_core.mergeable.cell_sums.sums import LocalErrorSums
 from lore_core.mergeable.partitions.plan import Plan
 from lore_core.mergeable.partitions.run import Run
 from lore_core.mergeable.partitions.sample import Sample
 
 _PLAN, _SUMS, _ABOUT = "plan.npz", "whole.npz", "about.npz"
-_KIND = number_files.Kind("lore-whole-data", 1, "what stands beside a sample", "lore app")
+_KIND = Kind("lore-whole-data", "what stands beside a sample", "lore app")
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ def write_whole(folder: Path, run: Run, samples: list[tuple[str, Sample]]) -> li
         "drawn": sum(len(sample.rows) for _, sample in samples),
         "drawn_from": sum(sample.n_total for _, sample in samples),
     }
-    _KIND.write(folder / _ABOUT, header, {})
+    _KIND.write(folder / _ABOUT, header)
     return paths
 
 
 def read_whole_data(folder: Path) -> WholeData:
     """Read what :func:`write_whole` wrote. Raises InputError if it is damaged."""
-    header, _ = _KIND.read(folder / _ABOUT)
+    header = _KIND.read(folder / _ABOUT)
     return WholeData(
         LocalErrorSums.load(folder / _SUMS),
         Plan.load(folder / _PLAN),

@@ -9,13 +9,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from lore_core.chance.many_tests import holm
 from lore_core.data.arrays import Floats
 from lore_core.data.binning import confidence_bins
 from lore_core.data.dataset import TOP_LABEL, Dataset
 from lore_core.data.number_text import p_sentence, signed_points
 from lore_core.data.validation import InputError, as_rows, check_integer, check_positive
 from lore_core.data.weights import as_weights, chosen_weights, effective_rows, weighed
+from lore_core.inference.significance import holm
 from lore_core.kernel_sums import laplacian_means
 from lore_core.metrics.global_metrics import gap_table, set_sizes, wilson_interval
 from lore_core.regions.variables.attributes import telling_attributes

@@ -1,0 +1,368 @@
+"""Archive files: values as JSON and whole arrays in a zip with one checksum, nothing pickled.
+
+The checksum finds damage. Whoever edits a file can write it anew: who must know that a file is
+theirs signs it with a key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import hmac
+import io
+import json
+import math
+import struct
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lore_core.data.atomic_files import replaced_at_once
+from lore_core.data.rules import rule_of_fields
+from lore_core.data.validation import InputError
+
+#: Raised whenever a file written now would be misread by the version before.
+SCHEMA = 1
+Arrays = Mapping[str, NDArray[Any]]
+
+_HEADER = "header.json"
+#: The same content gives the same bytes: no time of day goes into a file.
+_DATE = (1980, 1, 1, 0, 0, 0)
+#: Bytes of a compressed file's parts, beside so many times its own bytes.
+_MAX_BYTES, _MAX_RATIO = 64 * 2**20, 100
+#: numpy's letters for truth, whole and other numbers, times, and text.
+_DTYPE_KINDS = "biufmMU"
+#: Bytes of what numpy says of an array before it.
+_MAX_NPY_HEADER_BYTES = 2**17
+#: Level of zlib: several times as fast as the usual one, and hardly larger.
+_ZLIB_LEVEL = 1
+
+
+@dataclass(frozen=True)
+class Form:
+    """How objects of a class are written: as their parts by name."""
+
+    name: str  #: What files call it
+    type: type
+    parts: Callable[[Any], Mapping[str, Any]]  #: Of an object
+    build: Callable[[dict[str, Any]], Any]  #: From its parts; refuses those of none
+
+
+def form_of(kind: type) -> Form:
+    """Return the form of a dataclass: its fields, which must be what their annotations say."""
+
+    def build(parts: dict[str, Any]) -> Any:
+        rule_of_fields(kind).check(parts, kind.__name__, {})
+        return kind(**parts)
+
+    return Form(kind.__name__, kind, fields_of, build)
+
+
+def fields_of(item: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass's instance by name; nothing is copied."""
+    return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file: values by name, which are None, text, numbers, arrays, lists and dicts."""
+
+    format: str  #: What the header calls it
+    what: str  #: In words: "a recalibrator"
+    written_by: str  #: What makes such a file: "Recalibrator.save()"
+    forms: tuple[Form, ...] = ()  #: Of the objects it may hold
+    compressed: bool = False
+
+    def write(self, target: str | Path | BinaryIO, content: Mapping[str, Any]) -> None:
+        """Write values to a file as a whole or not at all, or to an open one."""
+        if isinstance(target, (str, Path)):
+            with replaced_at_once(target) as part, part.open("wb") as stream:
+                self.write(stream, content)
+        else:
+            self.save(target, *self.taken_apart(content))
+
+    def to_bytes(self, content: Mapping[str, Any], key: bytes | None = None) -> bytes:
+        """Return values as the bytes of a file, signed if there is a ``key``.
+
+        Raises InputError if one of them has no place in a file.
+        """
+        return self.pack(*self.taken_apart(content), key)
+
+    def digest(self, content: Mapping[str, Any]) -> str:
+        """Sha256 of values: equal only where they are equal to the last bit."""
+        return _digest(*self.taken_apart(content))
+
+    def read(self, source: str | Path | bytes | BinaryIO, key: bytes | None = None) -> Any:
+        """Read the values of a file, as a dict.
+
+        Parameters
+        ----------
+        source : str, Path, bytes or binary file
+            The file, its content, or something open for reading.
+        key : bytes, optional
+            What it must be signed with.
+
+        Raises
+        ------
+        InputError
+            If there is no such file, or it is damaged, changed, of another kind or schema.
+        """
+        return self.put_together(*self.unpack(source, key))
+
+    def put_together(self, header: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
+        """Return the values that :meth:`taken_apart` was given. Raises InputError."""
+        try:
+            return {name: self._decode(item, arrays) for name, item in header.items()}
+        except InputError:
+            raise
+        except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+            raise InputError(
+                f"the file of {self.what} must hold all its parts; {type(error).__name__}: {error}."
+            ) from error
+
+    def taken_apart(
+        self, content: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return values as what JSON can hold, and their arrays, each kept once."""
+        arrays: dict[str, NDArray[Any]] = {}
+        names: dict[int, str] = {}
+
+        def add(array: NDArray[Any]) -> str:
+            name = names.setdefault(id(array), f"array_{len(names)}")
+            if array.dtype.hasobject:
+                # Names of groups; wherever they are read, it is as text.
+                flat = [str(value) for value in array.ravel()]
+                array = np.array(flat, dtype=np.str_).reshape(array.shape)
+            # A table of numbers in Fortran order is another array to numpy, but not to us.
+            arrays[name] = np.ascontiguousarray(array) if array.ndim else array
+            return name
+
+        return {name: self._encode(item, add) for name, item in content.items()}, arrays
+
+    def _encode(self, value: Any, add: Callable[[NDArray[Any]], str]) -> Any:
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, np.generic):
+            return self._encode(value.item(), add)
+        if isinstance(value, int):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else {"float": str(value)}
+        if isinstance(value, np.ndarray):
+            return {"array": add(value)}
+        if isinstance(value, list):
+            return [self._encode(item, add) for item in value]
+        if isinstance(value, tuple):
+            return {"tuple": [self._encode(item, add) for item in value]}
+        name, parts = "object", value
+        if not isinstance(value, Mapping):
+            form = next((form for form in self.forms if isinstance(value, form.type)), None)
+            if form is None:
+                raise InputError(
+                    f"{self.what} cannot be saved: it holds a {type(value).__name__}, which has no "
+                    "place in a file of numbers and text. Use numbers, text and the recalibrators "
+                    "of lore_core."
+                )
+            name, parts = form.name, form.parts(value)
+        return {name: {part: self._encode(item, add) for part, item in parts.items()}}
+
+    def _decode(self, value: Any, arrays: Arrays) -> Any:
+        if isinstance(value, list):
+            return [self._decode(item, arrays) for item in value]
+        if not isinstance(value, dict):
+            return value
+        ((name, parts),) = value.items()
+        if name == "float":
+            return float(parts)
+        if name == "array":
+            return arrays[parts]
+        if name == "tuple":
+            return tuple(self._decode(item, arrays) for item in parts)
+        form = next((form for form in self.forms if form.name == name), None)
+        if form is None and name != "object":
+            raise InputError(
+                f"the file of {self.what} must hold kinds of values this version knows; got "
+                f"{name!r}."
+            )
+        made = {part: self._decode(item, arrays) for part, item in parts.items()}
+        return made if form is None else form.build(made)
+
+    def pack(self, header: Mapping[str, Any], arrays: Arrays, key: bytes | None = None) -> bytes:
+        """Return the bytes of a file of a header and its arrays."""
+        stream = io.BytesIO()
+        self.save(stream, header, arrays, key)
+        return stream.getvalue()
+
+    def save(
+        self,
+        stream: BinaryIO,
+        header: Mapping[str, Any],
+        arrays: Arrays,
+        key: bytes | None = None,
+    ) -> None:
+        """Write a header and its arrays to an open file."""
+        whole = {"format": self.format, "schema": SCHEMA, **header}
+        whole["digest"] = _digest(whole, arrays)
+        if key is not None:
+            whole["signature"] = _signature(whole["digest"], key)
+        text = json.dumps(whole, allow_nan=False).encode()
+        how = zipfile.ZIP_DEFLATED if self.compressed else zipfile.ZIP_STORED
+        with zipfile.ZipFile(stream, "w", how, compresslevel=_ZLIB_LEVEL) as archive:
+            archive.writestr(zipfile.ZipInfo(_HEADER, _DATE), text, how)
+            for name, array in arrays.items():
+                info = zipfile.ZipInfo(f"{name}.npy", _DATE)
+                info.compress_type = how
+                info.file_size = array.nbytes  # (says whether it takes 64 bits to say so)
+                with archive.open(info, "w") as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
+
+    def unpack(
+        self, source: str | Path | bytes | bytearray | BinaryIO, key: bytes | None = None
+    ) -> tuple[dict[str, Any], Arrays]:
+        """Return header and arrays of a file, and make sure that they are what was written.
+
+        What says so is left out of the header. See :meth:`read`.
+        """
+        if isinstance(source, (str, Path)):
+            name = f"'{Path(source).name}'"
+            try:
+                with Path(source).expanduser().open("rb") as stream:
+                    return self._unpack(stream, name, key)
+            except OSError as error:
+                raise InputError(
+                    f"{name} cannot be read ({error.strerror}). Pass a file that "
+                    f"{self.written_by} has written."
+                ) from error
+        if not isinstance(source, (bytes, bytearray)):
+            if source.seekable():
+                return self._unpack(source, "the file", key)
+            source = source.read()
+        return self._unpack(io.BytesIO(source), "the file", key, memoryview(source))
+
+    def _unpack(
+        self, stream: BinaryIO, name: str, key: bytes | None, content: memoryview | None = None
+    ) -> tuple[dict[str, Any], Arrays]:
+        """Return header and arrays; those of ``content``, where it is in memory, stay there."""
+        damaged = f"{name} is damaged or was changed after it was written"
+        try:
+            header, arrays = self._opened(stream, name, damaged, content)
+            checksum = _digest(header, arrays)
+        except InputError:
+            raise
+        except zipfile.BadZipFile as error:
+            raise InputError(
+                f"{damaged}, or no file of {self.what} at all ({str(error)[:80]}). Save it again."
+            ) from error
+        # A damaged zip raises whatever the byte that flipped leads to.
+        except Exception as error:
+            raise InputError(
+                f"{damaged} ({type(error).__name__}: {str(error)[:80]}). Save it again."
+            ) from error
+        if header.get("digest") != checksum:
+            raise InputError(f"{damaged}: its checksum is not that of its content. Save it again.")
+        signature = str(header.get("signature", "")).encode()
+        if key is not None and not hmac.compare_digest(
+            signature, _signature(checksum, key).encode()
+        ):
+            raise InputError(
+                f"{name} must be signed with the key that was given; it is signed with another "
+                "or not at all. Take no file whose origin you do not know."
+            )
+        own = ("format", "schema", "digest", "signature")
+        return {part: item for part, item in header.items() if part not in own}, arrays
+
+    def _opened(
+        self, stream: BinaryIO, name: str, damaged: str, content: memoryview | None
+    ) -> tuple[dict[str, Any], Arrays]:
+        n_bytes = stream.seek(0, io.SEEK_END)
+        with zipfile.ZipFile(stream) as archive:
+            if _HEADER not in archive.namelist():
+                raise self._other_kind(name)
+            if not self._fits(archive.infolist(), n_bytes):
+                raise InputError(
+                    f"{damaged}: its parts claim more bytes than such a file can hold. Save it "
+                    "again."
+                )
+            header = json.loads(archive.read(_HEADER), parse_constant=_refuse_constant)
+            self._check(header, name)
+            return header, {
+                info.filename.removesuffix(".npy"): _array(_bytes_of(archive, info, content))
+                for info in archive.infolist()
+                if info.filename != _HEADER
+            }
+
+    def _fits(self, parts: Sequence[zipfile.ZipInfo], n_bytes: int) -> bool:
+        """Whether parts have sizes that so many bytes can hold; nothing is unpacked."""
+        most = _MAX_BYTES + _MAX_RATIO * n_bytes if self.compressed else n_bytes
+        return sum(part.file_size for part in parts) <= most
+
+    def _check(self, header: Any, name: str) -> None:
+        if not isinstance(header, dict) or header.get("format") != self.format:
+            raise self._other_kind(name)
+        schema = header.get("schema")
+        if schema != SCHEMA:
+            by = header.get("written_by", "another version")
+            raise InputError(
+                f"{name} must have schema {SCHEMA}; got {schema!r}, written by {by}. Read it "
+                "with that version of lore-lens, or save it again with this one."
+            )
+
+    def _other_kind(self, name: str) -> InputError:
+        return InputError(
+            f"{name} is no file of {self.what}: it has no header of one. Pass a file that "
+            f"{self.written_by} has written."
+        )
+
+
+def _digest(header: Mapping[str, Any], arrays: Arrays) -> str:
+    """Sha256 of a header and arrays; what the header itself says of it does not count."""
+    content = {key: item for key, item in header.items() if key not in ("digest", "signature")}
+    state = hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        state.update(f"\0{name}\0{array.dtype.str}\0{arrays[name].shape}\0".encode())
+        state.update(array.reshape(-1).view(np.uint8).data)
+    return state.hexdigest()
+
+
+def _signature(checksum: str, key: bytes) -> str:
+    return hmac.new(key, checksum.encode(), hashlib.sha256).hexdigest()
+
+
+def _refuse_constant(word: str) -> float:
+    raise ValueError(f"{word} is no JSON")
+
+
+def _bytes_of(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, content: memoryview | None
+) -> bytes | memoryview:
+    """Return a part of an archive: where its ``content`` is in memory, as it lies there."""
+    if content is None or info.compress_type != zipfile.ZIP_STORED:
+        return archive.read(info)
+    # Behind a header of 30 bytes, the last of which say how long a name and more are.
+    lengths = struct.unpack("<HH", content[info.header_offset + 26 : info.header_offset + 30])
+    start = info.header_offset + 30 + sum(lengths)
+    return content[start : start + info.file_size]
+
+
+def _array(content: bytes | memoryview) -> NDArray[Any]:
+    """Return an array as it lies in its bytes, read-only; what its header claims must be there."""
+    stream = io.BytesIO(content[:_MAX_NPY_HEADER_BYTES])
+    version = np.lib.format.read_magic(stream)
+    read = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }[version]
+    shape, by_column, dtype = read(stream)
+    start = stream.tell()
+    if dtype.kind not in _DTYPE_KINDS:
+        raise ValueError(f"an array of {dtype}, which allow_pickle=False does not load")
+    if start + math.prod(shape) * dtype.itemsize != len(content) or min(shape, default=0) < 0:
+        raise ValueError(f"an array of shape {shape} in {len(content):,} bytes")
+    order: Literal["F", "C"] = "F" if by_column else "C"
+    return np.ndarray(shape, dtype, content, start, order=order)

@@ -1,0 +1,127 @@
+"""Datasets in archive files: arrays as they are, columns of texts as codes."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lore_core.data.archive_files import Form
+from lore_core.data.arrays import Floats
+from lore_core.data.dataset import Dataset
+from lore_core.data.rules import Parts, rule_of
+
+_FRAMES = ("groups", "metadata")
+_ARRAYS: tuple[str, ...] = (
+    *("probabilities", "labels", "predictions", "features", "images", "split"),
+    *("has_image", "weights"),
+)
+_RULE = Parts(
+    {
+        "name": rule_of(str),
+        "class_names": rule_of(tuple[str, ...]),
+        "feature_names": rule_of(tuple[str, ...] | None),
+        "complete": rule_of(bool),
+    }
+)
+#: Rows that are compared at a time.
+_ROWS = 2**14
+
+
+def _parts(dataset: Dataset) -> dict[str, Any]:
+    parts = {name: getattr(dataset, name) for name in (*_ARRAYS, *_RULE.rules)}
+    for name in _FRAMES:
+        frame = getattr(dataset, name)
+        parts[name] = None if frame is None else _columns(frame)
+    return parts
+
+
+def _columns(frame: pd.DataFrame) -> list[Any]:
+    return [(str(name), _column_parts(values)) for name, values in frame.items()]
+
+
+def _build(parts: dict[str, Any]) -> Dataset:
+    """Return the dataset of a file, checked as any other is."""
+    for name in _FRAMES:
+        if parts[name] is not None:
+            parts[name] = pd.DataFrame({str(k): _column(column) for k, column in parts[name]})
+    probabilities = parts["probabilities"]
+    _RULE.check({name: parts[name] for name in _RULE.rules}, "", {})
+    made = Dataset(**parts)
+    # As they were computed; dividing by their sums once more could change a last bit.
+    if probabilities.dtype != np.float64 or _differ(made.probabilities, probabilities):
+        raise ValueError("probabilities that do not sum to 1")
+    return made.with_checked(probabilities)
+
+
+def _differ(one: Floats, other: Floats) -> bool:
+    steps = range(0, len(one), _ROWS)
+    return any(np.abs(one[at : at + _ROWS] - other[at : at + _ROWS]).max() > 1e-9 for at in steps)
+
+
+def _column_parts(column: pd.Series[Any]) -> dict[str, Any]:
+    """Return a column: an array, codes of texts, or one value after the other."""
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "biufmM":
+        return {"array": column.to_numpy()}
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        moments = column.dt.tz_convert("UTC").dt.tz_localize(None)
+        return {"array": moments.to_numpy(), "zone": str(dtype.tz)}
+    if str(dtype) == "str" or all(type(value) is str for value in column):
+        codes, texts = pd.factorize(column)
+        words = [str(text).encode("utf-8", "surrogatepass") for text in texts]
+        return {
+            "codes": codes.astype(np.int32),
+            "words": np.frombuffer(b"".join(words), np.uint8),
+            "lengths": np.array([len(word) for word in words], dtype=np.int64),
+            "dtype": str(dtype),
+        }
+    return {"values": [_value(value) for value in column]}
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    plain = value is None or isinstance(value, (bool, int, float, str))
+    return value if plain or type(value) in _MOMENTS else str(value)
+
+
+def _column(parts: dict[str, Any]) -> pd.Series[Any]:
+    if "values" in parts:
+        return pd.Series(parts["values"], dtype=object)
+    if "array" in parts:
+        column = pd.Series(parts["array"])
+        if "zone" in parts:
+            column = column.dt.tz_localize("UTC").dt.tz_convert(str(parts["zone"]))
+        return column
+    codes, words = parts["codes"], parts["words"].tobytes()
+    ends = np.cumsum(parts["lengths"]).tolist()
+    if (parts["lengths"] < 0).any() or sum(parts["lengths"].tolist()) != len(words):
+        raise ValueError("lengths of other codes")
+    texts = np.empty(len(ends) + 1, dtype=object)
+    texts[:-1] = [
+        words[start:end].decode("utf-8", "surrogatepass")
+        for start, end in zip([0, *ends], ends, strict=False)
+    ]
+    texts[-1] = np.nan  # of code −1
+    if codes.dtype != np.int32 or ((codes < -1) | (codes >= len(ends))).any():
+        raise ValueError("codes of no text")
+    return pd.Series(texts[codes], dtype=object if parts["dtype"] == "object" else "str")
+
+
+_MOMENTS = (datetime.datetime, datetime.date, datetime.time)
+
+
+def _moment_form(kind: Any) -> Form:
+    return Form(
+        kind.__name__,
+        kind,
+        lambda moment: {"iso": moment.isoformat()},
+        lambda parts: kind.fromisoformat(parts["iso"]),
+    )
+
+
+#: How files hold datasets.
+FORMS = (Form("Dataset", Dataset, _parts, _build), *map(_moment_form, _MOMENTS))

@@ -1,0 +1,27 @@
+"""Public names of this room."""
+
+from .intervals import (
+    affordable_intervals as affordable_intervals,
+    calibration_intervals as calibration_intervals,
+)
+from .significance import (
+    Significance as Significance,
+    local_significance as local_significance,
+)
+from .simulation import (
+    NullBand as NullBand,
+    NullErrors as NullErrors,
+    affordable_null_draws as affordable_null_draws,
+    describe_bias as describe_bias,
+    describe_maximum as describe_maximum,
+    null_band as null_band,
+    null_errors as null_errors,
+)
+from .whole_vector import (
+    VectorBand as VectorBand,
+    VectorChance as VectorChance,
+    class_table as class_table,
+    describe_classes as describe_classes,
+    vector_band as vector_band,
+    vector_chance as vector_chance,
+)

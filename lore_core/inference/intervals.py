@@ -1,0 +1,306 @@
+"""Confidence intervals of ECE, MCE, ALCE and both MLCE, which a bootstrap gets wrong.
+
+These metrics are absolute values of noisy gaps: chance makes them larger, resampling makes them
+larger once more, and a percentile interval can lie wholly above the truth. So the test is turned
+round: which true errors would make a value like the observed one?
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
+from lore_core.data.progress import Progress, tell
+from lore_core.data.validation import (
+    Points,
+    as_coordinates,
+    as_rows,
+    check_integer,
+    check_lengths,
+    check_share,
+)
+from lore_core.data.weights import as_weights, weighed
+from lore_core.inference.simulation import affordable_null_draws
+from lore_core.kernel_sums import laplacian_sums
+from lore_core.metrics.catalogue import ALCE, ECE, MCE, MLCE, MLCE_SUPPORTED
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, scaled_bandwidth
+from lore_core.metrics.means import TIE, central_interval
+
+#: Simulations of each true error tried.
+N_SIMULATED = 60
+#: True errors tried, as multiples of the observed pattern; 0 is shared.
+_SIZES = (0.15, 0.35, 0.7, 1.0, 1.4, 2.0)
+#: How much of the observed pattern is taken to be noise, in squared standard errors.
+_NOISE = (0.0, 4.0)
+#: True errors tried for a metric of local errors: three patterns of every size, and none at all.
+_MOST_TRIED = 1 + (1 + len(_NOISE)) * len(_SIZES)
+_COLUMNS = 64
+#: Bins with so many rows are not drawn row by row: the number of right ones among them is.
+MANY_ROWS = 5_000
+#: Rows × methods whose global metrics alone are simulated within some seconds.
+_MOST_ROWS = 3_000_000
+_GLOBAL, _LOCAL = (ECE.name, MCE.name), (ALCE.name, MLCE.name, MLCE_SUPPORTED.name)
+#: What a reader must know of them.
+ABOUT_INTERVALS = (
+    "Chance adds to calibration errors; their intervals are for the true ones, so a value may lie "
+    "above its interval."
+)
+
+
+def calibration_intervals(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    embedding: Points | None = None,
+    *,
+    gamma: float = 0.2,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    bins: ConfidenceBins | None = None,
+    weights: ArrayLike | None = None,
+    level: float = 0.95,
+    n_draws: int = N_SIMULATED,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Confidence intervals of the calibration errors these rows truly have.
+
+    Parameters
+    ----------
+    confidence, outcome : array-like of shape (n,)
+        Confidences in [0, 1] and outcomes 0 or 1.
+    embedding : Embedding or array-like of shape (n, d), optional
+        Adds ALCE and MLCE, and the MLCE of supported rows where there are any.
+    gamma, n_bins, binning
+        See :func:`~lore_core.metrics.local_error.local_errors`.
+    bins : ConfidenceBins, optional
+        Bins chosen elsewhere, instead of ``n_bins`` and ``binning``.
+    weights : array-like of shape (n,), optional
+        What each row counts for, above 0; the simulated outcomes count for the same.
+    level : float
+        Confidence level in (0, 1).
+    n_draws : int
+        Simulations for each true error tried; at least 2/(1 − level) − 1, or the tails have none.
+    random_state : int
+        Seed.
+    progress : callable, optional
+        Called with the share done.
+
+    Returns
+    -------
+    DataFrame
+        One row a metric: ``value`` (as observed), ``low``, ``high``: of the true error. Chance adds
+        to what is observed, so the value may lie above its own interval.
+
+    Notes
+    -----
+    The true error of row i is taken to be t·e_i with a pattern e and an unknown size t ≥ 0;
+    outcomes are drawn from c_i − t·e_i, the metric computed on each draw, and the interval holds
+    every size for which the observed value lies in the middle ``level`` of the draws, expressed as
+    the metric of t·e itself. The same observed value may come from small errors everywhere or
+    from large ones in few places, so several patterns are tried and the interval covers them all:
+    the observed gaps (of the bins for ECE and MCE, SLCE for ALCE and MLCE) times
+    max(0, 1 − b·SE²/gap²) with b = 0 and 4; for ECE and MLCE also gaps of one size with the
+    observed signs; for MCE also the largest gap alone. Confidences and coordinates are taken as
+    given. For ECE and MCE, how many rows of a bin are right is drawn as a whole where the bin has
+    5,000 rows or more: a normal number with the mean, the variance and the skewness of the sum.
+    Where the truth is 0 only the lower limit can be wrong, so 97.5 % of such 95 % intervals hold
+    it. ``docs/trust.md`` has the coverage measured on data of known truth.
+    """
+    c, a = as_rows(confidence, outcome)
+    w = as_weights(weights, len(c))
+    level = check_share(level, "level")
+    n_draws = check_integer(n_draws, "n_draws", minimum=math.ceil(2 / (1 - level) - 1 - 1e-9))
+    index = (confidence_bins(c, n_bins, binning) if bins is None else bins).assign(c)
+    rng = np.random.default_rng(random_state)
+    few = np.bincount(index)[index] < MANY_ROWS
+    uniform = rng.random((n_draws, len(c) if embedding is not None else np.count_nonzero(few)))
+    each = uniform if uniform.shape[1] < len(c) or few.all() else uniform[:, few]
+    jobs: list[tuple[tuple[str, ...], Errors, list[Pattern]]] = [
+        (_GLOBAL, *_global_parts(c, a, index, few, each, rng, w))
+    ]
+    if embedding is not None:
+        z = as_coordinates(embedding)
+        check_lengths(embedding=z, confidence=c)
+        bandwidth = scaled_bandwidth(gamma, z.shape[1])
+        jobs.append((_LOCAL, *_local_parts(c, a, index, z, bandwidth, uniform, w)))
+    rows = {}
+    done, steps = 0, sum(len(patterns) * len(_SIZES) + 1 for *_, patterns in jobs)
+    for names, errors, patterns in jobs:
+        observed = errors(a)[:, 0]
+        known = names[: len(observed)]
+        limits = [(np.inf, -np.inf)] * len(known)
+        none = central_interval(errors(c)[:, 1:], level, axis=1)
+        done += 1
+        for pattern, concerned in patterns:
+            truth, bounds = [np.zeros(len(known))], [none]
+            for size in _SIZES:
+                made = errors(np.clip(c - size * pattern, 0.0, 1.0))
+                truth.append(made[:, 0])
+                bounds.append(central_interval(made[:, 1:], level, axis=1))
+                done += 1
+                tell(progress, done / steps, "intervals")
+            for k in concerned:
+                inside = inverted_interval(
+                    observed[k],
+                    np.array([item[k] for item in truth]),
+                    np.array([low[k] for low, _ in bounds]),
+                    np.array([high[k] for _, high in bounds]),
+                )
+                if inside is not None:
+                    limits[k] = min(limits[k][0], inside[0]), max(limits[k][1], inside[1])
+        for name, value, (low, high) in zip(known, observed, limits, strict=True):
+            rows[name] = {"value": value, "low": low, "high": min(high, 1.0)}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+#: From the accuracy of every row to the metrics, shape (metrics, 1 + n_draws): of a model with
+#: these gaps exactly, then of outcomes drawn from it.
+Errors = Callable[[Floats], Floats]
+#: A gap of every row, and the positions of the metrics it is tried for.
+Pattern = tuple[Floats, tuple[int, ...]]
+
+
+def _global_parts(
+    c: Floats,
+    a: Floats,
+    index: Ints,
+    few: Mask,
+    uniform: Floats,
+    rng: np.random.Generator,
+    weights: Floats | None,
+) -> tuple[Errors, list[Pattern]]:
+    """Return ECE and MCE of accuracies, and the patterns of true error.
+
+    ``few``: rows of the bins that are drawn row by row, with ``uniform`` of shape (n_draws, rows).
+    """
+    count, mass = np.bincount(index), np.bincount(index, weights=weights)
+    each = np.ones(len(c)) if weights is None else weights
+    member = sparse.csr_array(
+        (each[few], (index[few], np.arange(np.count_nonzero(few)))),
+        shape=(len(count), np.count_nonzero(few)),
+    )
+    deviate = rng.standard_normal((len(count), len(uniform)))
+    by_row = np.ascontiguousarray(uniform.T)  # (As the product takes it.)
+    promised, size = np.bincount(index, weights=each * c), np.where(count > 0, mass, 1)
+
+    def total(values: Floats, power: int = 1) -> Floats:
+        return np.asarray(np.bincount(index, weights=each**power * values), dtype=float)
+
+    def metric(right: Floats) -> Floats:
+        gap = np.abs(promised[:, None] - right)
+        return np.stack([gap.sum(axis=0) / len(c), (gap / size[:, None]).max(axis=0)])
+
+    def errors(accuracy: Floats) -> Floats:
+        expected, spread = total(accuracy), accuracy * (1 - accuracy)
+        deviation = np.sqrt(total(spread, 2))[:, None]
+        lean = total(spread * (1 - 2 * accuracy), 3)[:, None] / np.maximum(deviation, 1e-12) ** 2
+        # (The first two terms of Cornish and Fisher: the skewness is lean / deviation.)
+        drawn = expected[:, None] + deviation * deviate + lean * (deviate**2 - 1) / 6
+        drawn = np.clip(np.rint(drawn) if weights is None else drawn, 0, mass[:, None])
+        row_by_row = member @ (by_row < accuracy[few, None]).astype(float)
+        right = np.where(count[:, None] < MANY_ROWS, row_by_row, drawn)
+        return metric(np.column_stack([expected, right]))
+
+    gap = total(c - a) / size
+    noise = total(c * (1 - c), 2) / size**2
+    even = np.sign(gap) * metric(total(a)[:, None])[0]
+    largest = np.where(np.arange(len(gap)) == np.abs(gap).argmax(), gap, 0.0)
+    return errors, [
+        (even[index], (0,)),
+        *((shrunk_gap(gap, b * noise)[index], (0, 1)) for b in _NOISE),
+        (largest[index], (1,)),
+    ]
+
+
+def _local_parts(
+    c: Floats,
+    a: Floats,
+    index: Ints,
+    z: Floats,
+    bandwidth: float,
+    uniform: Floats,
+    weights: Floats | None,
+) -> tuple[Errors, list[Pattern]]:
+    """Return ALCE, MLCE and supported MLCE of accuracies, and the patterns of true error.
+
+    The last is not there where no row is supported. ``uniform``: shape (n_draws, n).
+    """
+    each = np.ones(len(c)) if weights is None else weights
+    sums = laplacian_sums(
+        z,
+        None,
+        np.column_stack([each, each * (c - a), each**2 * c * (1 - c), each**2]),
+        bandwidth=[bandwidth, bandwidth / 2],
+        target_groups=index,
+    )
+    mass = sums[0, :, 0]
+    signed, noise = sums[0, :, 1] / mass, sums[1, :, 2] / mass**2
+    # (The square of a kernel is that of half the bandwidth.)
+    supported = mass**2 / sums[1, :, 3] >= MIN_EFFECTIVE_SIZE
+    maxima = [np.ones(len(c), dtype=bool), *([supported] if supported.any() else [])]
+
+    def metric(gaps: Floats) -> Floats:
+        summaries = []
+        for start in range(0, gaps.shape[1], _COLUMNS):
+            columns = weighed(gaps[:, start : start + _COLUMNS], weights)
+            error = laplacian_sums(z, None, columns, bandwidth=bandwidth, target_groups=index)
+            error = np.abs(error) / mass[:, None]
+            largest = [error[rows].max(axis=0) for rows in maxima]
+            summaries.append(np.stack([np.average(error, axis=0, weights=weights), *largest]))
+        return np.concatenate(summaries, axis=1)
+
+    def errors(accuracy: Floats) -> Floats:
+        # The truth and what is drawn from it in one pass.
+        return metric(c[:, None] - np.vstack([accuracy, uniform < accuracy]).T)
+
+    even = np.sign(signed) * metric((c - a)[:, None])[0]
+    known = tuple(range(1 + len(maxima)))
+    return errors, [(even, known[1:]), *((shrunk_gap(signed, b * noise), known) for b in _NOISE)]
+
+
+def shrunk_gap(gap: Floats, noise: Floats) -> Floats:
+    """Shrink gaps toward 0 by the share of their square that noise explains."""
+    square = gap**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(square > 0, gap * np.maximum(0.0, 1.0 - noise / square), 0.0)
+
+
+def inverted_interval(
+    observed: float, truth: Floats, low: Floats, high: Floats
+) -> tuple[float, float] | None:
+    """Return the smallest and largest truth whose middle range holds the observed value, if any."""
+    order = np.argsort(truth, kind="stable")
+    truth = truth[order]
+    # A larger error makes larger values: what is not so is the noise of the draws.
+    low, high = np.maximum.accumulate(low[order]), np.maximum.accumulate(high[order])
+    if observed > high[-1] * (1 + TIE):
+        return None
+    if observed < low[0]:
+        return 0.0, 0.0
+    smallest = 0.0 if observed <= high[0] else float(np.interp(observed, high, truth))
+    return smallest, max(smallest, float(np.interp(observed, low, truth)))
+
+
+def affordable_intervals(
+    n_rows: int, n_dimensions: int | None, *, n_methods: int = 1
+) -> dict[str, Any]:
+    """Return the intervals that fit an interactive wait (some seconds).
+
+    ``n_dimensions``: of the embedding of local metrics; None without. Returns ``n_draws,
+    local_intervals`` as :func:`~lore_core.comparison.summary.summarize` takes them: where local
+    metrics are too dear only global ones are simulated; where these are, ``n_draws`` is 0.
+    """
+    # Every true error tried is as dear as one bandwidth of a band.
+    local = n_dimensions is not None and (
+        affordable_null_draws(n_rows, n_dimensions, _MOST_TRIED * n_methods) >= N_SIMULATED
+    )
+    few = n_rows * n_methods <= _MOST_ROWS
+    return {"n_draws": N_SIMULATED if few else 0, "local_intervals": local}

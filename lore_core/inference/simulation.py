@@ -1,0 +1,420 @@
+"""What a calibrated model would show: MLCE, ALCE and the CDF of LCE when every confidence is right.
+
+The MLCE is a maximum over noisy values: at small γ it is large for any model. So outcomes are drawn
+from the confidences themselves, a ~ Bernoulli(c), again and again, and the summaries computed as if
+they were the data (a parametric bootstrap). The draws are weight columns of one kernel sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.binning import Binning, confidence_bins
+from lore_core.data.number_text import (
+    interval_words,
+    neighbours_words,
+    p_sentence,
+    points_words,
+    with_points,
+)
+from lore_core.data.progress import Progress, tell
+from lore_core.data.validation import (
+    InputError,
+    Points,
+    as_confidence,
+    as_coordinates,
+    check_integer,
+    check_lengths,
+    check_positive,
+    check_share,
+)
+from lore_core.data.weights import as_weights, weighed
+from lore_core.kernel_sums import laplacian_means, laplacian_sums
+from lore_core.kernel_sums.schedule import thread_count
+from lore_core.metrics.bandwidth import default_gammas
+from lore_core.metrics.catalogue import ECE, ECE_DEBIASED
+from lore_core.metrics.global_metrics import ReliabilityTable
+from lore_core.metrics.local_error import MIN_EFFECTIVE_SIZE, LocalErrors, scaled_bandwidth
+from lore_core.metrics.means import TIE, central_interval
+from lore_core.metrics.metric import ChanceKey, CurveKey
+
+#: Of rows drawn in cells two values this near are the same: confidences are rounded there.
+_CELL_TIE = 2.0**-29
+#: Bytes of kernel sums held at once.
+_MEMORY = 2.0**27
+#: Draws at once at most, and columns where each has several.
+MAX_DRAWS, MAX_COLUMNS = 64, 256
+#: Work that still feels interactive (some five seconds on two cores), in the units of
+#: `affordable_null_draws`: sorted sweeps, and pairs of rows one by one.
+SWEEP_BUDGET = 1.5e9
+_BLOCKED_BUDGET = 4e10
+
+
+@dataclass(frozen=True)
+class NullBand:
+    """Summaries of calibrated data over a grid of bandwidths, draw by draw."""
+
+    gamma: Floats  #: (g,); bandwidths
+    #: (b, g); as in :class:`~lore_core.metrics.bandwidth.BandwidthCurve`, for each of b draws.
+    mlce: Floats
+    mlce_supported: Floats
+    alce: Floats
+
+    @property
+    def n_draws(self) -> int:
+        """b, the number of draws."""
+        return len(self.mlce)
+
+    def band(self, metric: CurveKey, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return the band that a whole curve of a calibrated model stays in, with chance ``level``.
+
+        Low and high, shape (g,), in [0, 1]: the mean of the draws ± as many standard deviations, at
+        every bandwidth alike, as (1 − level)/2 of the draws leave on either side somewhere.
+        """
+        draws, mean, deviation = self._spread(metric)
+        tail = (1 - check_share(level, "level")) / 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = np.nan_to_num((draws - mean) / deviation, nan=0.0)
+        below, above = (
+            float(np.quantile(side.max(axis=1), 1 - tail, method="weibull"))
+            for side in (-apart, apart)
+        )
+        low, high = mean - below * deviation, mean + above * deviation
+        return np.maximum(low, 0.0), np.minimum(high, 1.0)
+
+    def clear(self, metric: CurveKey, values: Floats) -> Mask:
+        """Mask of the bandwidths where ``values`` (g,) are above the band, shape (g,)."""
+        return np.asarray(values > self.band(metric)[1])
+
+    def excess(self, metric: CurveKey, values: Floats) -> Floats:
+        """Return how many standard deviations ``values`` (g,) lie above the mean of the draws."""
+        _, mean, deviation = self._spread(metric)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((values - mean) / deviation)
+
+    def _spread(self, metric: CurveKey) -> tuple[Floats, Floats, Floats]:
+        """Return the draws, and their mean and standard deviation at every bandwidth."""
+        draws: Floats = getattr(self, metric)
+        return draws, draws.mean(axis=0), draws.std(axis=0, ddof=1)
+
+
+@dataclass(frozen=True)
+class NullErrors:
+    """Summaries of calibrated data at one bandwidth, draw by draw."""
+
+    gamma: float  #: Bandwidth
+    #: (b,); of each draw.
+    mlce: Floats
+    mlce_supported: Floats
+    alce: Floats
+    ece: Floats
+    mce: Floats
+    share: Floats  #: (s,); shares of rows, from 0 to 1
+    lce: Floats  #: (b, s); the LCE that this share of the rows stays below, for each draw
+    #: Cells of like rows whose outcomes were drawn together, an estimate; None: each row's own
+    n_cells: int | None = None
+
+    @property
+    def n_draws(self) -> int:
+        """b, the number of draws."""
+        return len(self.mlce)
+
+    def p_value(self, metric: ChanceKey, observed: float) -> float:
+        """How often a calibrated model shows the observed value or a larger one.
+
+        (1 + draws above it + half of those equal to it) / (1 + b): the data are one more draw, so
+        without ties it is exact. Ties are frequent where data are sparse (the MLCE is the gap of a
+        lone row); counted whole they would make p too large. NaN where the value is not known.
+        """
+        draws = getattr(self, metric)
+        if not np.isfinite(observed) or not np.isfinite(draws).all():
+            return float("nan")
+        near = TIE * observed if self.n_cells is None else _CELL_TIE
+        reached = np.sum(draws >= observed - near)
+        above = np.sum(draws > observed + near)
+        return float((1 + (reached + above) / 2) / (1 + len(draws)))
+
+    def band(self, level: float = 0.9) -> tuple[Floats, Floats]:
+        """Return the middle ``level`` of the LCE at each share: low, high of shape (s,)."""
+        return central_interval(self.lce, level)
+
+    def expected(self, metric: ChanceKey) -> float:
+        """Mean of a summary over the draws: what chance alone makes of it."""
+        return float(np.mean(getattr(self, metric)))
+
+
+def null_band(
+    confidence: ArrayLike,
+    embedding: Points,
+    gammas: ArrayLike | None = None,
+    *,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    n_draws: int = 200,
+    min_effective_size: float = MIN_EFFECTIVE_SIZE,
+    weights: ArrayLike | None = None,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> NullBand:
+    """MLCE and ALCE over γ of a model whose confidences are these and right.
+
+    ``confidence`` (n,): confidences c in [0, 1]. Outcomes are not needed: they are drawn.
+    ``embedding`` (n, d): coordinates z. ``gammas`` (g,): bandwidths γ > 0; by default
+    :func:`~lore_core.metrics.bandwidth.default_gammas`. ``n_bins``, ``binning``,
+    ``min_effective_size``, ``weights``, ``progress``: see
+    :func:`~lore_core.metrics.bandwidth.bandwidth_curve`. ``n_draws``: sets of outcomes drawn.
+    ``random_state``: seed.
+    """
+    grid = default_gammas() if gammas is None else np.atleast_1d(np.asarray(gammas, np.float64))
+    c = as_confidence(confidence)
+    index = confidence_bins(c, n_bins, binning).assign(c)
+    w = as_weights(weights, len(c))
+    drawn = [
+        _summaries(error, supported, w)
+        for _, error, supported in _drawn_errors(
+            c, index, embedding, grid, n_draws, min_effective_size, w, random_state, progress
+        )
+    ]
+    return NullBand(
+        grid, **{name: np.concatenate([of[name] for of in drawn], axis=1).T for name in drawn[0]}
+    )
+
+
+def null_errors(
+    confidence: ArrayLike,
+    embedding: Points,
+    *,
+    gamma: float = 0.2,
+    n_bins: int = 15,
+    binning: Binning = "equal-width",
+    n_draws: int = 200,
+    min_effective_size: float = MIN_EFFECTIVE_SIZE,
+    within: Mask | None = None,
+    weights: ArrayLike | None = None,
+    n_shares: int = 201,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> NullErrors:
+    """All summaries, and the CDF of LCE, of a model whose confidences are these and right.
+
+    Parameters
+    ----------
+    confidence, embedding, n_bins, binning, n_draws, min_effective_size
+        See :func:`null_band`.
+    weights, random_state, progress
+        See :func:`null_band`.
+    gamma : float
+        The one bandwidth γ.
+    within : ndarray of shape (n,), optional
+        Mask of the rows whose CDF is wanted (one confidence bin); the summaries are of all rows.
+        Its shares are of rows, each counted once, with weights too.
+    n_shares : int
+        Points of the CDF.
+    """
+    c = as_confidence(confidence)
+    grid = np.array([check_positive(gamma, "gamma")])
+    chosen = np.ones(len(c), dtype=bool) if within is None else np.asarray(within, dtype=bool)
+    check_lengths(confidence=c, within=chosen)
+    if not chosen.any():
+        raise InputError("'within' must hold at least one row; got none.")
+    index = confidence_bins(c, n_bins, binning).assign(c)
+    w = as_weights(weights, len(c))
+    count = np.bincount(index, weights=w)
+    share = np.linspace(0.0, 1.0, check_integer(n_shares, "n_shares", minimum=2))
+    parts: dict[str, list[Floats]] = {}
+    drawn_errors = _drawn_errors(
+        c, index, embedding, grid, n_draws, min_effective_size, w, random_state, progress
+    )
+    for gap, error, supported in drawn_errors:
+        with ThreadPoolExecutor(thread_count(None)) as threads:
+            lce = list(threads.map(lambda drawn: _quantiles(drawn[chosen], share), error[0].T))
+        of_bin = np.stack([np.bincount(index, weights=weighed(column, w)) for column in gap.T])
+        drawn = {
+            **{name: of[0] for name, of in _summaries(error, supported, w).items()},
+            "ece": np.abs(of_bin).sum(axis=1) / len(c),
+            "mce": (np.abs(of_bin) / np.where(count > 0, count, 1)).max(axis=1),
+            "lce": np.stack(lce),
+        }
+        for name, values in drawn.items():
+            parts.setdefault(name, []).append(values)
+    joined = {name: np.concatenate(values) for name, values in parts.items()}
+    return NullErrors(gamma=float(gamma), share=share, n_cells=None, **joined)
+
+
+def affordable_null_draws(
+    n_rows: int, n_dimensions: int, n_gammas: int = 30, *, wanted: int = 200
+) -> int:
+    """Return how many draws, ``wanted`` at most, fit an interactive wait of some seconds.
+
+    0 where fewer than 40 would fit: the 5 % on either side would be a draw or two.
+    """
+    if n_dimensions <= 3:
+        per_draw = n_rows * np.log2(n_rows + 2) ** (n_dimensions - 1) * n_gammas
+        fits = int(SWEEP_BUDGET / per_draw)
+    else:
+        fits = int(_BLOCKED_BUDGET / (float(n_rows) ** 2 * n_gammas))
+    return 0 if fits < 40 else min(wanted, fits)
+
+
+def describe_maximum(errors: LocalErrors, null: NullErrors | None = None) -> str:
+    """Say in words what the largest local errors are worth: of supported rows first, then of all.
+
+    ``null``: at the same bandwidth and bins: adds p-values.
+    """
+    supported = errors.supported_maximum()
+    rows = f"rows with {MIN_EFFECTIVE_SIZE:g} or more effective neighbours"
+    if np.isfinite(supported):
+        text = f"The largest local error of {rows} is {with_points(supported)}"
+        text += f"{_against_chance(null, 'mlce_supported', supported)}."
+    else:
+        text = f"There are no {rows}."
+    worst = int(np.nanargmax(errors.absolute))
+    text += (
+        f" That of all rows (MLCE) is {points_words(errors.maximum)}, set by row {worst} with "
+        f"{neighbours_words(errors.effective_size[worst])}"
+        f"{_against_chance(null, 'mlce', errors.maximum)}."
+    )
+    if null is None:
+        return text
+    drawn = "" if null.n_cells is None else f" (of rows in {null.n_cells:,} cells of like rows)"
+    return (
+        f"{text} p is how often {null.n_draws} simulations in which every confidence is right show "
+        f"as much{drawn}. A maximum is set by one row: a small p says that some row is wrong, a "
+        "large one does not say that a whole place, whose rows are tested together, is right."
+    )
+
+
+def _against_chance(null: NullErrors | None, metric: ChanceKey, observed: float) -> str:
+    """Range that chance alone gives, and the p-value."""
+    if null is None or not np.isfinite(p := null.p_value(metric, observed)):
+        return ""
+    low, high = central_interval(getattr(null, metric), 0.9)
+    shown = p_sentence(p)
+    return f" ({interval_words(float(low), float(high))} in 9 of 10 calibrated models, {shown})"
+
+
+def describe_bias(reliability: ReliabilityTable, null: NullErrors | None = None) -> str:
+    """Say how much of the ECE is chance.
+
+    ``null``: of the same confidences and bins: adds what a calibrated model shows, and a p-value.
+    """
+    ece = reliability.expected_calibration_error
+    left = ECE_DEBIASED.text(max(reliability.debiased_calibration_error, 0.0))
+    text = (
+        f"Chance adds to the ECE, the more the fewer rows a bin holds: of the {ECE.text(ece)} "
+        f"points, {left} are left when the noise of each bin is taken off (debiased, Kumar et al. "
+        "2019)."
+    )
+    if null is None:
+        return text
+    shown = p_sentence(null.p_value("ece", ece))
+    return (
+        f"{text} A calibrated model with these confidences shows "
+        f"{ECE.text(null.expected('ece'))} points on average ({shown})."
+    )
+
+
+def _drawn_errors(
+    c: Floats,
+    index: Ints,
+    embedding: Points,
+    gammas: Floats,
+    n_draws: int,
+    min_effective_size: float,
+    weights: Floats | None,
+    random_state: int,
+    progress: Progress | None,
+) -> Iterator[tuple[Floats, Floats, Mask]]:
+    """Yield drawn gaps (n, b'), their LCE (g, n, b') and which rows are supported (g, n)."""
+    z = as_coordinates(embedding)
+    check_lengths(embedding=z, confidence=c)
+    bandwidth = scaled_bandwidth(gammas, z.shape[1])
+    support = laplacian_means(z, None, c, weights, bandwidth=bandwidth, target_groups=index)
+    supported = support.effective_size >= min_effective_size
+    for gap, mean in drawn_means(
+        c,
+        z,
+        index,
+        bandwidth,
+        support.mass,
+        weights=weights,
+        n_draws=n_draws,
+        random_state=random_state,
+        progress=progress,
+    ):
+        yield gap, np.abs(mean, out=mean), supported
+
+
+def drawn_means(
+    predicted: Floats,
+    z: Floats,
+    groups: Ints,
+    bandwidth: Floats,
+    mass: Floats,
+    *,
+    weights: Floats | None = None,
+    n_draws: int,
+    random_state: int,
+    progress: Progress | None,
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield residuals of outcomes drawn from what is predicted, and their kernel means.
+
+    Of the next b' draws, shape (n, b'[, K]) and (g, n, b'[, K]); draws do not depend on how many
+    come at a time. ``predicted`` (n,) or (n, K): confidences, of which 0 or 1 is drawn, or
+    probabilities, of which a class is. ``z`` (n, d): coordinates. ``groups`` (n,): bins.
+    ``bandwidth`` (g,): divisors of distances. ``mass`` (g, n): kernel masses.
+    """
+    n_draws = check_integer(n_draws, "n_draws")
+    n, n_columns = len(predicted), predicted[0].size
+    fitting = int(_MEMORY / (8 * predicted.size * len(bandwidth)))
+    at_once = int(np.clip(fitting, 1, np.clip(MAX_COLUMNS // n_columns, 1, MAX_DRAWS)))
+    rng = np.random.default_rng(random_state)
+    for start in range(0, n_draws, at_once):
+        size = min(at_once, n_draws - start)
+        # (Draw by draw in memory, as they are summed up.)
+        residual = np.moveaxis(
+            np.stack([_drawn_residual(predicted, rng) for _ in range(size)]), 0, 1
+        )
+        columns = weighed(residual.reshape(n, -1), weights)
+        sums = laplacian_sums(z, None, columns, bandwidth=bandwidth, target_groups=groups)
+        # Every row has its whole weight in its own mean, so no mass is small.
+        sums /= mass[:, :, None]
+        yield residual, sums.reshape(len(bandwidth), *residual.shape)
+        tell(progress, (start + size) / n_draws, f"simulation {start + size} of {n_draws}")
+
+
+def _drawn_residual(predicted: Floats, rng: np.random.Generator) -> Floats:
+    """Return what is predicted less an outcome drawn from it, row by row."""
+    if predicted.ndim == 1:
+        return predicted - (rng.random(len(predicted)) < predicted)
+    upto = np.cumsum(predicted, axis=1)
+    level = rng.random((len(predicted), 1)) * upto[:, -1:]
+    drawn = (upto <= level).sum(axis=1).clip(max=predicted.shape[1] - 1)
+    residual = predicted.copy()
+    residual[np.arange(len(predicted)), drawn] -= 1.0
+    return residual
+
+
+def _quantiles(values: Floats, share: Floats) -> Floats:
+    """Return np.quantile(values, share) of a million values in a fifth of its time."""
+    ordered = np.sort(values)
+    place = share * (len(ordered) - 1)
+    low = np.floor(place).astype(np.int64)
+    above = ordered[np.minimum(low + 1, len(ordered) - 1)]
+    return np.asarray(ordered[low] + (above - ordered[low]) * (place - low))
+
+
+def _summaries(error: Floats, supported: Mask, weights: Floats | None) -> dict[str, Floats]:
+    """Summaries of errors (g, n, b'), shape (g, b'); NaN where no row is supported."""
+    largest = np.max(error, axis=1, where=supported[:, :, None], initial=-np.inf)
+    return {
+        "mlce": error.max(axis=1),
+        "mlce_supported": np.where(np.isfinite(largest), largest, np.nan),
+        "alce": np.average(error, axis=1, weights=weights),
+    }

@@ -1,0 +1,209 @@
+"""Calibration without bins: isotonic reliability with the score in three parts; the smooth ECE.
+
+CORP: Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers",
+PNAS 118, 2021. Błasiok, Nakkiran, "Smooth ECE: principled reliability diagrams via kernel
+smoothing", ICLR 2024.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import fft
+from sklearn.isotonic import isotonic_regression
+
+from lore_core.data.arrays import Floats, Ints
+from lore_core.data.number_text import decimal, p_sentence
+from lore_core.data.validation import as_rows, check_integer
+from lore_core.data.weights import as_weights, weighed
+from lore_core.metrics.means import central_interval
+
+#: Of more different confidences than this, neighbours are taken together.
+_MOST_LEVELS = 2000
+#: Steps of the grid confidences are put on for the smooth ECE; what that changes is of the order of
+#: its square. Halvings of the search for its bandwidth, from 1 down.
+_STEPS, _HALVINGS = 2000, 40
+
+
+@dataclass(frozen=True, eq=False)
+class IsotonicReliability:
+    """How often rows of each confidence are right if that can only rise with the confidence.
+
+    The arrays have one value a level: a confidence that occurs, in rising order. Of more than 2,000
+    different ones, neighbours of about equal number are one level.
+    """
+
+    confidence: Floats  #: Mean confidence of each level, in [0, 1]
+    count: Ints  #: Rows
+    frequency: Floats  #: Isotonic estimate of how often they are right
+    #: What 95 % of models show there whose every confidence is right, level by level.
+    band_low: Floats
+    band_high: Floats
+    #: Mean of (outcome − confidence)², which is miscalibration − discrimination + uncertainty.
+    score: float
+    miscalibration: float  #: What is lost because confidences are not these frequencies; ≥ 0
+    discrimination: float  #: What the order of the confidences gains over one for all; ≥ 0
+    uncertainty: float  #: The score of the mean outcome, said of every row
+    #: Mean miscalibration of models whose every confidence is right, and P(as much or more) then.
+    chance_miscalibration: float
+    miscalibration_p: float
+
+    @property
+    def sentence(self) -> str:
+        """The three parts of the score, in words."""
+        lost, chance, told, spread, score = (
+            decimal(value, 4)
+            for value in (
+                self.miscalibration,
+                self.chance_miscalibration,
+                self.discrimination,
+                self.uncertainty,
+                self.score,
+            )
+        )
+        return (
+            f"The squared error of the confidence, {score} a row, is {spread} (the outcome's own "
+            f"uncertainty) − {told} (discrimination: rows told apart) + {lost} (miscalibration; a "
+            f"calibrated model shows {chance} on average, {p_sentence(self.miscalibration_p)})."
+        )
+
+    def frame(self) -> pd.DataFrame:
+        """Return the levels as a DataFrame, one row each."""
+        names = ("confidence", "count", "frequency", "band_low", "band_high")
+        return pd.DataFrame({name: getattr(self, name) for name in names})
+
+
+def isotonic_reliability(
+    confidence: ArrayLike,
+    outcome: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    n_draws: int = 400,
+    random_state: int = 0,
+) -> IsotonicReliability:
+    """Estimate how often rows of each confidence are right, without bins.
+
+    ``confidence``, ``outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``weights`` (n,):
+    what each row counts for, above 0, in every mean and in the regression. ``n_draws``: simulated
+    models whose every confidence is right, at least 39. ``random_state``: their seed.
+
+    Notes
+    -----
+    The frequencies r are the isotonic regression of the outcomes a on the confidences c (pool
+    adjacent violators): of all rising functions of c the one of least squared error. With S(p) the
+    mean of (p − a)² and ā the mean outcome, S(c) = (S(c) − S(r)) − (S(ā) − S(r)) + S(ā):
+    miscalibration, discrimination and uncertainty, none of which depends on a choice of bins. Where
+    confidences were taken together, S(c) is that of every row and the parts add up all the same.
+
+    The band is of consistency and not of confidence: where the frequency lies outside, a model
+    whose every confidence is right would be there in one of twenty cases, *at that level*; over all
+    levels it leaves the band somewhere more often. Whether there is any miscalibration is told by
+    its p-value.
+    """
+    c, a = as_rows(confidence, outcome)
+    check_integer(n_draws, "n_draws", minimum=39)
+    w = as_weights(weights, len(c))
+    level, count = _levels(c)
+    mass: Floats = (count if w is None else np.bincount(level, weights=w)).astype(np.float64)
+    place = np.bincount(level, weights=weighed(c, w)) / mass
+    right = np.bincount(level, weights=weighed(a, w))
+    frequency = _isotonic(right / mass, mass)
+    mean = np.average(a, weights=w)
+    score, spread = float(np.average(np.square(c - a), weights=w)), float(mean * (1 - mean))
+    # Σ (p − a)² over the rows of a level is n p² − 2 p Σ a + Σ a.
+    left = float((mass * frequency**2 - 2 * frequency * right + right).sum() / len(c))
+    drawn, lost = _simulated(c, level, mass, w, n_draws, random_state)
+    low, high = central_interval(drawn, 0.95)
+    miscalibration = max(score - left, 0.0)
+    return IsotonicReliability(
+        confidence=place,
+        count=count,
+        frequency=frequency,
+        band_low=low,
+        band_high=high,
+        score=score,
+        miscalibration=miscalibration,
+        discrimination=max(spread - left, 0.0),
+        uncertainty=spread,
+        chance_miscalibration=float(lost.mean()),
+        miscalibration_p=float((1 + (lost >= miscalibration - 1e-12).sum()) / (n_draws + 1)),
+    )
+
+
+def _levels(c: Floats) -> tuple[Ints, Ints]:
+    """Which level each row is of, (n,), and how many rows each has."""
+    _, level, count = np.unique(c, return_inverse=True, return_counts=True)
+    if len(count) > _MOST_LEVELS:
+        # (Rows of one confidence stay together.)
+        before = np.cumsum(count) - count
+        _, joined = np.unique(before * _MOST_LEVELS // len(c), return_inverse=True)
+        level, count = joined[level], np.bincount(joined, weights=count).astype(np.int64)
+    return level, count
+
+
+def _isotonic(mean: Floats, mass: Floats) -> Floats:
+    return np.asarray(isotonic_regression(mean, sample_weight=mass, y_min=0.0, y_max=1.0))
+
+
+def _simulated(
+    c: Floats,
+    level: Ints,
+    mass: Floats,
+    weights: Floats | None,
+    n_draws: int,
+    random_state: int,
+) -> tuple[Floats, Floats]:
+    """Frequencies (n_draws, n_levels) and miscalibrations (n_draws,) where all are right."""
+    rng = np.random.default_rng(random_state)
+    promised, square = (np.bincount(level, weights=weighed(v, weights)) for v in (c, c * c))
+    chance = np.clip(promised / mass, 0.0, 1.0)
+    drawn, lost = np.empty((n_draws, len(mass))), np.empty(n_draws)
+    for k in range(n_draws):
+        if weights is None:
+            # (Confidences of one level are nearly the same, so its sum is nearly binomial.)
+            right = rng.binomial(mass.astype(np.int64), chance)
+        else:
+            right = np.bincount(level, weights=weights * (rng.random(len(c)) < c))
+        r = drawn[k] = _isotonic(right / mass, mass)
+        lost[k] = ((square - 2 * chance * right) - (mass * r**2 - 2 * r * right)).sum() / len(c)
+    return drawn, lost
+
+
+def smooth_calibration_error(
+    confidence: ArrayLike, outcome: ArrayLike, *, weights: ArrayLike | None = None
+) -> float:
+    """Calibration error after smoothing along the confidence, in [0, 1].
+
+    ``confidence``, ``outcome`` (n,): confidences in [0, 1] and outcomes 0 or 1. ``weights`` (n,):
+    what each row counts for, above 0: 1/n becomes w_i / Σ w.
+
+    Notes
+    -----
+    smECE_σ = ∫₀¹ |1/n Σ (a_i − c_i) K_σ(t, c_i)| dt, with K_σ the normal density of standard
+    deviation σ, reflected at 0 and 1. It falls as σ grows; the smooth ECE is smECE_σ* at the σ*
+    where smECE_σ* = σ*. Each confidence is shared between its two neighbours of a grid of 2,000
+    steps, and on that grid a reflected Gaussian is a product in the cosine transform.
+    """
+    c, a = as_rows(confidence, outcome)
+    # Cells' middles, so that the reflection at 0 and 1 is that of the cosine transform.
+    place = np.clip(c * _STEPS - 0.5, 0.0, _STEPS - 1.0)
+    left = np.minimum(place.astype(np.int64), _STEPS - 2)
+    share = place - left
+    residual = weighed(a - c, as_weights(weights, len(c))) / len(c)
+    sums = np.bincount(left, weights=residual * (1 - share), minlength=_STEPS)
+    sums += np.bincount(left + 1, weights=residual * share, minlength=_STEPS)
+    waves = fft.dct(sums, type=2)
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        sigma = (low + high) / 2
+        low, high = (sigma, high) if _smoothed(waves, sigma) > sigma else (low, sigma)
+    return _smoothed(waves, high)
+
+
+def _smoothed(waves: Floats, sigma: float) -> float:
+    """Error after smoothing with one bandwidth."""
+    damped = waves * np.exp(-0.5 * np.square(np.pi * sigma * np.arange(_STEPS)))
+    return float(np.abs(fft.idct(damped, type=2)).sum())

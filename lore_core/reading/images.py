@@ -1,0 +1,179 @@
+"""Images beside rows as thumbnails: of a column that holds them, or of files that one names."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lore_core.data.arrays import Mask
+from lore_core.data.dataset import Dataset
+from lore_core.data.optional_dependencies import require
+from lore_core.data.validation import InputError
+from lore_core.reading import npz
+from lore_core.reading.columns import counted, short
+from lore_core.reading.raw_file import RawFile
+
+#: Pixels of a side of the thumbnails that images become.
+SIDE = 32
+#: Images of more pixels are not opened: a small file can claim any size.
+_MAX_PIXELS = 64_000_000
+#: What columns of names are called; ``file_name`` is that of Hugging Face's ``metadata.csv``.
+_CALLED = (
+    "file_name", "filename", "image", "image_path", "image_file", "image_name", "img", "img_path",
+    "file_path", "filepath", "path", "file",
+)  # fmt: skip
+#: Thumbnails, shape (n, 32, 32, 3).
+Images = NDArray[np.uint8]
+_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ImageFiles:
+    """Which file belongs to which row."""
+
+    column: str  #: Whose names they are
+    paths: tuple[Path, ...]  #: Each file once
+    of_row: NDArray[np.int64]  #: (n,); its index in ``paths``, −1 without
+
+    @property
+    def has_image(self) -> Mask:
+        """Which rows have one, shape (n,)."""
+        return np.asarray(self.of_row >= 0)
+
+    def given_to(self, dataset: Dataset, made: Images) -> Dataset:
+        """Return the dataset with the thumbnails, one of each path; InputError if they are not."""
+        if made.shape != (len(self.paths), SIDE, SIDE, 3):
+            raise InputError(f"the images that '{self.column}' names were read as something else.")
+        images = np.zeros((len(dataset), *made.shape[1:]), dtype=np.uint8)
+        images[self.has_image] = made[self.of_row[self.has_image]]
+        return dataclasses.replace(dataset, images=images, has_image=self.has_image)
+
+    @property
+    def note(self) -> str:
+        """What was done, and which rows are left without."""
+        text = f"Images are the files that '{self.column}' names, as thumbnails."
+        without = int((~self.has_image).sum())
+        return f"{text} {counted(without, 'row')} without one." if without else text
+
+
+def image_files(dataset: Dataset, folders: Sequence[Path], named: str | None) -> ImageFiles | None:
+    """Find the files that a column names, in the folders of the tables; None where there is none.
+
+    ``named``: the column, by a reader; None: any that is called so and whose first file is there.
+    """
+    frame = pd.DataFrame() if dataset.metadata is None else dataset.metadata
+    roots = [folder.resolve() for folder in dict.fromkeys(folders)]
+    if named is None:
+        named = next(
+            (name for name in map(str, frame) if _looks_so(frame[name], name, roots)), None
+        )
+    if named is None or named not in frame:
+        return None
+    if not roots:
+        raise InputError(
+            f"the images that '{named}' names are files, which neither an upload nor a data frame "
+            "brings along. Name the table by its path, below which they lie."
+        )
+    codes, texts = pd.factorize(frame[named])
+    if len(texts) * 3 * SIDE**2 > npz.MAX_BYTES:
+        raise InputError(f"'{named}' names {len(texts):,} images, which is more than are read.")
+    found = [_inside(str(text), roots, named) for text in texts]
+    index = {path: k for k, path in enumerate(dict.fromkeys(filter(None, found)))}
+    if not index:
+        raise InputError(
+            f"'{named}' names no file of '{roots[0]}': there is no {short(repr(str(texts[0])))}. "
+            "Put the table into the folder of the images, or leave them out "
+            '(mapping={"images": ""}).'
+            if len(texts)
+            else f"'{named}' names no images: it is empty."
+        )
+    of_text = np.array([-1 if path is None else index[path] for path in found] + [-1])
+    return ImageFiles(named, tuple(index), of_text[codes])
+
+
+def read_images(raws: Sequence[RawFile]) -> Images:
+    """Decode image files to thumbnails; errors are those of :func:`thumbnails`."""
+    streams = (raw.open() for raw in raws)
+    return thumbnails("Images in files", streams, len(raws), lambda k: f"'{short(raws[k].name)}'")
+
+
+def thumbnails(
+    what: str, streams: Iterable[BinaryIO | None], count: int, called: Callable[[int], str]
+) -> Images:
+    """Decode images to thumbnails; one that is missing is black.
+
+    ``what`` and ``called`` are for errors: what needs Pillow, and which image the k-th one is.
+    Raises InputError at the first that cannot be opened; MissingPackageError without Pillow.
+    """
+    require(what, "PIL")
+    made = np.zeros((count, SIDE, SIDE, 3), dtype=np.uint8)
+    for k, stream in enumerate(streams):
+        if stream is None:
+            continue
+        try:
+            with stream:
+                made[k] = _thumbnail(stream)
+        # A damaged image raises whatever its bytes lead to.
+        except (OSError, ValueError, SyntaxError, TypeError, EOFError) as error:
+            raise InputError(
+                f"the image {called(k)} cannot be opened ({short(error).rstrip('.')}). Leave it "
+                "out, or save it again."
+            ) from error
+    return made
+
+
+def _thumbnail(stream: BinaryIO) -> Images:
+    """Decode one image, shape (32, 32, 3)."""
+    from PIL import Image
+
+    try:
+        opened = Image.open(stream)
+    except Image.DecompressionBombError as error:
+        raise ValueError("it claims more pixels than are read") from error
+    with opened as image:
+        if image.width * image.height > _MAX_PIXELS:
+            raise ValueError(f"it claims {image.width:,} × {image.height:,} pixels")
+        # (Of a JPEG not more than is needed is decoded; of other formats it changes nothing.)
+        image.draft("RGB", (4 * SIDE, 4 * SIDE))
+        return np.asarray(image.convert("RGB").resize((SIDE, SIDE)))
+
+
+def _looks_so(values: pd.Series, name: str, roots: Sequence[Path]) -> bool:
+    if name.strip().lower().replace(" ", "_") not in _CALLED or not roots:
+        return False
+    first = values.dropna().iloc[:1]
+    if first.empty or Path(str(first.iloc[0])).suffix.lower() not in _SUFFIXES:
+        return False
+    try:
+        return _inside(str(first.iloc[0]), roots, name) is not None
+    except InputError:
+        return False
+
+
+def _inside(text: str, roots: Sequence[Path], column: str) -> Path | None:
+    """Return the file of a name below one of the folders; None where there is none.
+
+    Links count as what they lead to.
+    """
+    leads_out = False
+    for root in roots:
+        try:
+            path = (root / text).resolve()
+            if not path.is_relative_to(root):
+                leads_out = True
+            elif path.is_file():
+                return path
+        except (OSError, ValueError, RuntimeError):
+            continue  # (A name too long, a zero byte, a circle of links: no file.)
+    if leads_out:
+        raise InputError(
+            f"{short(repr(text))} in '{column}' leads out of '{roots[0]}', the folder of the "
+            "table, and is not read. Put the images below it."
+        )
+    return None

@@ -1,0 +1,134 @@
+"""Intervals of absolute errors: inverted by hand, and covering what is known to be true."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from brute import slce
+
+import lore_core as lore
+from lore_core.inference import intervals
+from lore_core.kernel_sums import laplacian_means
+from lore_core.metrics.means import central_interval
+
+
+def _planted(seed, n=600, shift=0.0):
+    made = lore.demo.synthetic(2 * n, random_state=seed)
+    rows = made.dataset.in_split("evaluation")
+    data = made.dataset.evaluation
+    rng = np.random.default_rng(seed + 10_000)
+    accuracy = np.clip(data.confidence - made.true_gap[rows] - shift, 0, 1)
+    outcome = (rng.random(len(data)) < accuracy).astype(float)
+    return data.confidence, outcome, np.asarray(data.features), accuracy
+
+
+def test_inversion_by_hand():
+    truth = np.array([0.0, 1.0, 2.0])
+    low, high = np.array([0.5, 1.0, 2.0]), np.array([1.0, 2.0, 3.0])
+    # Values up to 1 are what no error at all shows; 1.5 needs between 0.5 and 1.5.
+    assert intervals.inverted_interval(0.7, truth, low, high) == (0.0, pytest.approx(0.4))
+    assert intervals.inverted_interval(1.5, truth, low, high) == (
+        pytest.approx(0.5),
+        pytest.approx(1.5),
+    )
+    assert intervals.inverted_interval(0.1, truth, low, high) == (0.0, 0.0)
+    # Nothing of this pattern makes 9.
+    assert intervals.inverted_interval(9.0, truth, low, high) is None
+
+
+def test_shrinking_by_hand():
+    gap, noise = np.array([0.2, -0.2, 0.1, 0.0]), np.array([0.01, 0.01, 0.04, 0.01])
+    np.testing.assert_allclose(intervals.shrunk_gap(gap, noise), [0.15, -0.15, 0.0, 0.0])
+
+
+def test_values_are_the_metrics():
+    c, a, z, _ = _planted(0, n=150)
+    found = lore.calibration_intervals(c, a, z, gamma=0.3, n_bins=4, n_draws=39)
+    error = np.abs(slce(c, a, z, 0.3, 4))
+    table = lore.reliability_table(c, a, n_bins=4)
+    expected = [
+        table.expected_calibration_error,
+        table.maximum_calibration_error,
+        error.mean(),
+        error.max(),
+        lore.local_errors(c, a, z, gamma=0.3, n_bins=4).supported_maximum(),
+    ]
+    np.testing.assert_allclose(found["value"], expected)
+    assert list(found.index) == ["ECE", "MCE", "ALCE", "MLCE", "MLCE supported"]
+    alone = lore.calibration_intervals(c, a, z, gamma=1e-6, n_bins=4, n_draws=39)
+    assert "MLCE supported" not in alone.index  # no row has ten neighbours there
+    assert (found["low"] <= found["high"]).all()
+    assert list(lore.calibration_intervals(c, a, n_draws=39).index) == ["ECE", "MCE"]
+
+
+def test_coverage_where_errors_cancel():
+    """Calibrated on average, wrong locally: the truth is small beside the noise."""
+    held = {"ECE": [], "ALCE": []}
+    for seed in range(30):
+        c, a, z, accuracy = _planted(seed)
+        found = lore.calibration_intervals(c, a, z, n_draws=40, random_state=seed)
+        table = lore.reliability_table(c, accuracy > 0.5)
+        index = table.bins.assign(c)
+        ece = np.abs(np.bincount(index, weights=c - accuracy)).sum() / len(c)
+        means = laplacian_means(z, None, c - accuracy, bandwidth=0.4, target_groups=index)
+        truth = {"ECE": ece, "ALCE": np.abs(means.mean).mean()}
+        for name, value in truth.items():
+            held[name].append(found["low"][name] <= value <= found["high"][name])
+    assert np.mean(held["ECE"]) >= 0.8
+    assert np.mean(held["ALCE"]) >= 0.8
+
+
+def test_intervals_narrow_and_find_a_large_error():
+    narrow = []
+    for n in (300, 3000):
+        c, a, _, accuracy = _planted(1, n=n, shift=0.15)
+        ece = lore.calibration_intervals(c, a, n_draws=60).loc["ECE"]
+        assert ece["low"] <= (c - accuracy).mean() <= ece["high"]
+        narrow.append(ece["high"] - ece["low"])
+    assert narrow[1] < 0.6 * narrow[0]
+    assert ece["low"] > 0.08
+
+
+def test_certain_and_perfect_rows():
+    found = lore.calibration_intervals(np.ones(50), np.ones(50), np.zeros((50, 1)), n_draws=39)
+    assert (found[["value", "low", "high"]] == 0).all(axis=None)
+    seen = []
+    lore.calibration_intervals(
+        [0.5, 0.6], [0, 1], [[0.0], [1.0]], n_draws=39, progress=lambda share, _: seen.append(share)
+    )
+    assert seen[-1] == 1.0
+    assert seen == sorted(seen)
+    wrong = lore.calibration_intervals(np.ones(50), np.zeros(50), np.zeros((50, 1)), n_draws=39)
+    assert (wrong[["value", "low", "high"]] == 1).all(axis=None)
+
+
+def test_too_few_draws_have_no_tails():
+    with pytest.raises(lore.InputError, match=r"'n_draws' must be a whole number in \[39"):
+        lore.calibration_intervals([0.5], [1], n_draws=38)
+    with pytest.raises(lore.InputError, match=r"'n_draws' must be a whole number in \[19"):
+        lore.calibration_intervals([0.5], [1], level=0.9, n_draws=18)
+    with pytest.raises(lore.InputError, match="'level' must lie strictly between 0 and 1"):
+        lore.calibration_intervals([0.5], [1], level=1.0)
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_the_middle_of_draws_holds_the_next_one_as_often_as_it_says(level):
+    rng = np.random.default_rng(4)
+    draws = rng.exponential(size=(60, 20_000))
+    low, high = central_interval(draws, level)
+    further = rng.exponential(size=20_000)
+    assert ((low <= further) & (further <= high)).mean() == pytest.approx(level, abs=0.006)
+
+
+def test_bins_with_many_rows_are_drawn_as_a_whole(monkeypatch):
+    rng = np.random.default_rng(3)
+    # Few are wrong: the number of right ones leans.
+    confidence = np.r_[rng.uniform(0.97, 1.0, 5_500), rng.uniform(0.4, 0.9, 500)]
+    outcome = (rng.random(6_000) < confidence - 0.01).astype(float)
+    found = {}
+    for many in (1, 10_000):
+        monkeypatch.setattr(intervals, "MANY_ROWS", many)
+        found[many] = lore.calibration_intervals(confidence, outcome, n_bins=10, n_draws=2_000)
+    ends = ["low", "high"]
+    np.testing.assert_allclose(found[1][ends], found[10_000][ends], rtol=0.03, atol=1e-4)
+    assert not found[1][ends].equals(found[10_000][ends])
