@@ -1,4 +1,4 @@
-"""Many unlike datasets: every recalibrator on each, ranks, and which is surely behind another."""
+"""Ranks of recalibrators over many unlike datasets, and tests of which is behind another."""
 
 from __future__ import annotations
 

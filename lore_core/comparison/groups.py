@@ -1,4 +1,4 @@
-"""For whom? Calibration inside each group, with intervals, and the worst group of a method."""
+"""Calibration of each group, with intervals, and the worst group of a method."""
 
 from __future__ import annotations
 

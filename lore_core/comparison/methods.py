@@ -1,4 +1,4 @@
-"""Recalibrators side by side: fitted on calibration rows, measured on evaluation rows."""
+"""Comparison of recalibrators: fitted on calibration rows, measured on evaluation rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many runs of one experiment: every recalibrator on every run, mean and spread."""
+"""Comparison of recalibrators over many runs of one experiment, in as many processes."""
 
 from __future__ import annotations
 

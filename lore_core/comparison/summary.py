@@ -1,4 +1,4 @@
-"""All metrics of one set of predictions, and the one sentence they come to."""
+"""Summary of one set of predictions: all metrics, with intervals, and a sentence."""
 
 from __future__ import annotations
 

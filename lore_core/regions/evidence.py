@@ -1,4 +1,4 @@
-"""Why does it say that? The neighbours behind one row's local number, by their share of weight."""
+"""The neighbours behind one row's local number, by their share of weight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The landscape: the signed error as a raster over a 2-D map."""
+"""Fields: the signed error as a raster over a 2-D map, and outlines of sets of rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places where the confidence is worse than on average: found on one half, tried on the other."""
+"""Search for subgroups worse than average: found on one half of the rows, tried on the other."""
 
 from __future__ import annotations
 

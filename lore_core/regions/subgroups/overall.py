@@ -1,4 +1,4 @@
-"""Is the confidence right on average, at every level? One test of all rows."""
+"""Test of all rows together: is the confidence right on average, at every level?"""
 
 from __future__ import annotations
 
