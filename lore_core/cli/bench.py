@@ -9,6 +9,7 @@ import click
 from lore_core.cli.compare import method_option, methods_of
 from lore_core.cli.options import ViewOptions, examples, view_options
 from lore_core.cli.output import Output, Progress, output_path, results, text_table
+from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import decimal, p_sentence, p_words
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def bench(
         place,
         methods,
         feature_map=list(given.maps or (_MAP,)) if local else None,
-        gamma=given.gamma or 0.2,
+        gamma=given.gamma or GAMMA,
         n_bins=given.n_bins,
         binning=given.binning,
         n_jobs=given.jobs,

@@ -16,6 +16,7 @@ from lore_core.cli.options import (
     view_options,
 )
 from lore_core.cli.output import Output, Progress, note, results, text_table
+from lore_core.data.defaults import GAMMA, RUNS_GAMMA
 from lore_core.data.number_text import decimal
 from lore_core.metrics.catalogue import CATALOGUE, COMPARED, MIN_GROUP_SIZE, unit_of
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from lore_core import Comparison, Recalibrator
     from lore_core.view import View
 
-#: Defaults for a directory of runs.
-_RUNS_MAP, _RUNS_GAMMA = "pca-20", 0.4
+#: Map of a directory of runs.
+_RUNS_MAP = "pca-20"
 
 method_option = click.option(
     "--method",
@@ -112,7 +113,7 @@ def compare(
     if len(given.data) == 1 and given.data != ("demo",) and place.is_dir():
         local = given.maps != ("none",)
         methods = methods_of(
-            given, names, local=local, gamma=_RUNS_GAMMA, rivals=rivals, all_methods=all_methods
+            given, names, local=local, gamma=RUNS_GAMMA, rivals=rivals, all_methods=all_methods
         )
         return _runs(given, place, methods, group, min_group_size or 1, progress)
     view = open_view(given, progress)
@@ -184,7 +185,7 @@ def methods_of(
     names: tuple[str, ...],
     *,
     local: bool,
-    gamma: float = 0.2,
+    gamma: float = GAMMA,
     rivals: bool = False,
     all_methods: bool = False,
     weighted: bool = False,
@@ -287,7 +288,7 @@ def _runs(
         load_runs(directory, isolate=True) if given.isolate else directory,
         methods,
         feature_map=list(given.maps or (_RUNS_MAP,)) if local else None,
-        gamma=_RUNS_GAMMA if given.gamma is None else given.gamma,
+        gamma=RUNS_GAMMA if given.gamma is None else given.gamma,
         n_bins=given.n_bins,
         binning=given.binning,
         group_column=group,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lore_core.data.defaults import GAMMA, N_BINS, RUNS_GAMMA
+
 if TYPE_CHECKING:
     from lore_core.data.binning import Binning
 
@@ -110,7 +112,7 @@ _DATA_AND_GAMMA = (
         type=_POSITIVE,
         metavar="γ",
         help="Bandwidth: how near another row must be to count, in units of the map's scale "
-        "(default: 0.2; 0.4 for a directory of runs).",
+        f"(default: {GAMMA}; {RUNS_GAMMA} for a directory of runs).",
     ),
 )
 _VIEW = (
@@ -118,7 +120,7 @@ _VIEW = (
         "--bins",
         "n_bins",
         type=click.IntRange(min=1),
-        default=15,
+        default=N_BINS,
         metavar="N",
         help="Confidence bins: only rows in the same one are compared.",
     ),

@@ -10,6 +10,7 @@ import click
 
 from lore_core.cli.options import SumsOptions, ViewOptions
 from lore_core.cli.output import Progress as Shown, note
+from lore_core.data.defaults import GAMMA
 
 if TYPE_CHECKING:
     from lore_core import Dataset, Embedding
@@ -51,7 +52,7 @@ def open_sums(given: ViewOptions, sums: SumsOptions, progress: Progress | None =
 def _sums_view(given: ViewOptions, run: Run) -> SumsView:
     from lore_core.view import SumsView
 
-    gamma = 0.2 if given.gamma is None else given.gamma
+    gamma = GAMMA if given.gamma is None else given.gamma
     return SumsView(run, given.data, given.columns, gamma, given.seed)
 
 
@@ -84,7 +85,7 @@ def open_view(
     return View(
         dataset=dataset,
         target=target,
-        gamma=0.2 if given.gamma is None else given.gamma,
+        gamma=GAMMA if given.gamma is None else given.gamma,
         n_bins=given.n_bins,
         binning=given.binning,
         maps=maps,

@@ -15,6 +15,7 @@ from lore_core.cli.options import (
     view_options,
 )
 from lore_core.cli.output import Output, Progress, note, results, text_table
+from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import batches_words, percent, rows_words
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def watch(
         raise InputError("'--sums' is not needed: the first DATA is where sums are kept.")
     batches = _opened(given, sums, progress)
     watched = batches.movement(
-        gamma=0.2 if given.gamma is None else given.gamma,
+        gamma=GAMMA if given.gamma is None else given.gamma,
         n_draws=999 if draws is None else draws,
         random_state=given.seed,
         progress=part_of(progress, 0.7, 1.0),

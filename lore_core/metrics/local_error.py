@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from lore_core.data.arrays import Floats, Ints, Mask
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.dataset import Dataset
+from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.number_text import percent, share_words, signed_points
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
@@ -157,8 +158,8 @@ def local_errors(
     outcome: ArrayLike,
     embedding: Points,
     *,
-    gamma: float = 0.2,
-    n_bins: int = 15,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     exclude_self: bool = False,
     weights: ArrayLike | None = None,
@@ -260,8 +261,8 @@ def local_calibration_error(
     outcome: ArrayLike,
     embedding: Points,
     *,
-    gamma: float = 0.2,
-    n_bins: int = 15,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     signed: bool = False,
     exclude_self: bool = False,
@@ -370,8 +371,8 @@ def vector_errors(
     dataset: Dataset,
     embedding: Points,
     *,
-    gamma: float = 0.2,
-    n_bins: int = 15,
+    gamma: float = GAMMA,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     progress: Progress | None = None,
 ) -> VectorErrors:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import points_words, with_points
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError, check_integer
@@ -37,7 +38,7 @@ class SumsLandscape:
         cls,
         sums: LocalErrorSums,
         *,
-        gamma: float = 0.2,
+        gamma: float = GAMMA,
         bin_index: int | None = None,
         resolution: int = 200,
         progress: Progress | None = None,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lore_core.data.defaults import GAMMA
+
 if TYPE_CHECKING:
     from lore_core.mergeable import LocalErrorSums, Run
 
@@ -21,7 +23,7 @@ class SumsView:
     run: Run  #: The sums, their map and columns
     data: tuple[str, ...]  #: What was summed, as it was named
     columns: tuple[str, ...] = ()  #: ``"ROLE=NAME"`` of columns that were not guessed
-    gamma: float = 0.2  #: Bandwidth γ > 0
+    gamma: float = GAMMA  #: Bandwidth γ > 0
     seed: int = 0  #: Of simulations
 
     @property
