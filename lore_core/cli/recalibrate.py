@@ -11,6 +11,7 @@ import click
 
 from lore_core.cli.options import examples, options_as
 from lore_core.cli.output import Progress, note, output_path, say, text_table
+from lore_core.data.defaults import N_BINS
 from lore_core.recalibration.registry import METHODS, named_recalibrator
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class FitOptions:
     default=0.4,
     help="Bandwidth of lore; the other local methods choose their own.",
 )
-@click.option("--bins", type=click.IntRange(min=1), default=15, help="Confidence bins.")
+@click.option("--bins", type=click.IntRange(min=1), default=N_BINS, help="Confidence bins.")
 @click.option("--group", metavar="COLUMN", help="Fit for each group of this column alone.")
 @click.option(
     "--column",

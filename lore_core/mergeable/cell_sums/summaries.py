@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats, Ints, Mask
+from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import percent
 from lore_core.data.progress import Progress, part_of
 from lore_core.data.validation import InputError, check_positive
@@ -45,7 +46,7 @@ class LocalDistribution:
 
     @classmethod
     def of(
-        cls, sums: LocalErrorSums, *, gamma: float = 0.2, progress: Progress | None = None
+        cls, sums: LocalErrorSums, *, gamma: float = GAMMA, progress: Progress | None = None
     ) -> LocalDistribution:
         """Measure the rows of some sums.
 
@@ -110,7 +111,7 @@ class LocalDistribution:
 def metrics_of_sums(
     sums: LocalErrorSums,
     *,
-    gamma: float = 0.2,
+    gamma: float = GAMMA,
     chance: NullErrors | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
@@ -192,7 +193,7 @@ def bandwidth_curve_of_sums(
 def null_errors_of_sums(
     sums: LocalErrorSums,
     *,
-    gamma: float = 0.2,
+    gamma: float = GAMMA,
     n_draws: int = 100,
     bin_index: int | None = None,
     random_state: int = 0,

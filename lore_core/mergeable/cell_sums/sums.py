@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from lore_core.data.arrays import Floats, Ints
 from lore_core.data.binning import ConfidenceBins, confidence_bins
+from lore_core.data.defaults import GAMMA, N_BINS
 from lore_core.data.progress import Progress
 from lore_core.data.validation import (
     InputError,
@@ -79,7 +80,7 @@ class LocalErrorSums:
         outcome: ArrayLike,
         embedding: Points,
         *,
-        n_bins: int = 15,
+        n_bins: int = N_BINS,
         bins: ConfidenceBins | None = None,
         max_cells: int = MAX_CELLS,
         place: str = "",
@@ -314,7 +315,7 @@ class LocalErrorSums:
         confidence: ArrayLike,
         embedding: Points,
         *,
-        gamma: float = 0.2,
+        gamma: float = GAMMA,
         progress: Progress | None = None,
     ) -> LocalValues:
         """Local errors at places (t, d), of the summed rows in the bins of ``confidence`` (t,).
@@ -333,7 +334,7 @@ class LocalErrorSums:
         targets = Targets(self.bins.assign(c), cell.astype(np.int64), within - cell)
         return self._at(targets, gamma, None, progress)
 
-    def cell_values(self, *, gamma: float = 0.2, progress: Progress | None = None) -> LocalValues:
+    def cell_values(self, *, gamma: float = GAMMA, progress: Progress | None = None) -> LocalValues:
         """Local errors at the mean place of each cell, with bounds for every row in it.
 
         Arrays of shape (m,), in the order of :attr:`cells`.

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from lore_core.data.binning import ConfidenceBins
+from lore_core.data.defaults import GAMMA
 from lore_core.data.number_text import decimal, p_words, rows_words, share_words, signed_points
 from lore_core.data.progress import Progress, part_of, tell
 from lore_core.data.validation import InputError, as_path
@@ -117,7 +118,7 @@ class Batches:
     def movement(
         self,
         *,
-        gamma: float = 0.2,
+        gamma: float = GAMMA,
         n_draws: int = 999,
         random_state: int = 0,
         progress: Progress | None = None,

@@ -14,6 +14,7 @@ import numpy as np
 from lore_core.data.archive_files import Kind
 from lore_core.data.binning import Binning, ConfidenceBins, confidence_bins
 from lore_core.data.dataset import CALIBRATION, TOP_LABEL, Dataset
+from lore_core.data.defaults import N_BINS
 from lore_core.data.progress import Progress, tell
 from lore_core.data.validation import InputError
 from lore_core.embedding.embed import embed
@@ -144,7 +145,7 @@ def make_plan(
     mapping: ColumnMapping | None = None,
     target: str = TOP_LABEL,
     feature_map: MapName | None = None,
-    n_bins: int = 15,
+    n_bins: int = N_BINS,
     binning: Binning = "equal-width",
     max_cells: int = MAX_CELLS,
     random_state: int = 0,
