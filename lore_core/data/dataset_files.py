@@ -14,8 +14,10 @@ from lore_core.data.dataset import Dataset
 from lore_core.data.rules import Parts, rule_of
 
 _FRAMES = ("groups", "metadata")
-_ARRAYS = ("probabilities", "labels", "predictions", "features", "images", "split")
-_ARRAYS += ("has_image", "weights")
+_ARRAYS = (
+    *("probabilities", "labels", "predictions", "features", "images", "split"),
+    *("has_image", "weights"),
+)
 _RULE = Parts(
     {
         "name": rule_of(str),

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 
@@ -138,7 +138,7 @@ def run_isolated(
         error, arguments_of_error = _ERRORS.get(name, (InputError, kind))
         rule_of(arguments_of_error).check(value, name, {})
         if name == "result":
-            return value
+            return cast(Kind, value)
         raise error(*value)
     except InputError:
         raise
